@@ -1,0 +1,44 @@
+import type { ErrorData } from "../errors/index.ts";
+
+/**
+ * What an agent's action was worth. `unscored` says that the infrastructure failed to judge it (a dead worker, a
+ * silent judge): such a reward leaves every baseline and mean, and never counts as 0. A failure of the candidate's
+ * own output (its code times out) is scored.
+ */
+export type Reward = ScoredReward | UnscoredReward;
+
+/** A reward with its value and the named parts that it was made of. */
+export interface ScoredReward {
+  readonly status: "scored";
+  readonly value: number;
+  readonly components: Readonly<Record<string, number>>;
+}
+
+/** A reward that could not be determined. */
+export interface UnscoredReward {
+  readonly status: "unscored";
+  readonly reason: string;
+  readonly error?: ErrorData;
+}
+
+/** A scored reward; without components, `{ reward: value }` stands for them. */
+export function scored(value: number, components?: Readonly<Record<string, number>>): ScoredReward {
+  return { status: "scored", value, components: components ?? { reward: value } };
+}
+
+/** An unscored reward. */
+export function unscored(reason: string, error?: ErrorData): UnscoredReward {
+  return { status: "unscored", reason, ...(error === undefined ? {} : { error }) };
+}
+
+/**
+ * The sum of two rewards of one agent: values and components add up, and one unscored part makes the whole
+ * unscored.
+ */
+export function addRewards(first: Reward, second: Reward): Reward {
+  if (first.status === "unscored") return first;
+  if (second.status === "unscored") return second;
+  const components: Record<string, number> = { ...first.components };
+  for (const [name, value] of Object.entries(second.components)) components[name] = (components[name] ?? 0) + value;
+  return { status: "scored", value: first.value + second.value, components };
+}

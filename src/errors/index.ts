@@ -1,0 +1,3 @@
+export { fromErrorData, toErrorData } from "./error-data.ts";
+export { type ErrorCode, type ErrorData, LyceumError, type LyceumErrorOptions } from "./lyceum-error.ts";
+export { unknownNameError } from "./unknown-name.ts";

@@ -1,0 +1,61 @@
+import { type ErrorCode, LyceumError } from "./lyceum-error.ts";
+
+/**
+ * The error for a name that is not among the known ones, with the nearest known name as a suggestion.
+ * `kind` is what the name stands for, as a noun: "environment", "config key", "device".
+ */
+export function unknownNameError(options: {
+  readonly kind: string;
+  readonly name: string;
+  readonly known: readonly string[];
+  readonly code?: ErrorCode;
+}): LyceumError {
+  const { kind, name, known } = options;
+  const nearest = nearestName(name, known);
+  return new LyceumError({
+    code: options.code ?? "config.unknown-name",
+    message: `Unknown ${kind} "${name}".`,
+    hint:
+      nearest === undefined
+        ? known.length === 0
+          ? `There is no ${kind} to choose from.`
+          : `Known: ${known.join(", ")}.`
+        : `Did you mean "${nearest}"? Known: ${known.join(", ")}.`,
+    data: { name, known: [...known], ...(nearest === undefined ? {} : { nearest }) },
+  });
+}
+
+/** The known name nearest to `name` by edit distance, or undefined when none is near (a third of its length). */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours. */
+function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let cost = Math.min(substitution, previous[j]! + 1, current[j - 1]! + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        cost = Math.min(cost, beforePrevious[j - 2]! + 1);
+      }
+      current.push(cost);
+    }
+    beforePrevious = previous;
+    previous = current;
+  }
+  return previous[b.length]!;
+}

@@ -1,0 +1,68 @@
+import type { Action, AgentId } from "../environment/environment.ts";
+import type { Message, PartType, ToolSpec } from "../message/message.ts";
+import type { SamplingSettings } from "./sampler.ts";
+
+/** What a policy is asked: what agent acts, on which conversation. */
+export interface ActRequest {
+  readonly agent: AgentId;
+  /** The whole conversation as this agent has it, oldest first; the last message is not the agent's own. */
+  readonly messages: readonly Message[];
+  readonly tools?: readonly ToolSpec[];
+  readonly sampling: SamplingSettings;
+  /** Seeds this one action. The same request and seed give the same action where the policy can promise that. */
+  readonly seed: number;
+  /**
+   * Present when a rollout loop composes batches: the place of this request in task order. A batching policy then
+   * holds the request until {@link Policy.flush} and sorts by it; without it, it answers as soon as it can.
+   */
+  readonly order?: readonly number[];
+  /** The tokens of this conversation so far, where the agent's earlier turns came with tokens. */
+  readonly previous?: PreviousTokens;
+  readonly signal?: AbortSignal;
+}
+
+/** The tokens up to and including an agent's last action, and how many of the request's messages they stand for. */
+export interface PreviousTokens {
+  readonly ids: readonly number[];
+  readonly messageCount: number;
+}
+
+/** The exact tokens behind an action. */
+export interface ActTokens {
+  /** Everything the model saw, to the id. */
+  readonly promptIds: readonly number[];
+  /** True when `promptIds` begins with the request's `previous.ids`; false begins a new training sequence. */
+  readonly extendsPrevious: boolean;
+  /** What was sampled, end-of-turn token included where it was sampled. */
+  readonly completionIds: readonly number[];
+  /** One natural logarithm per completion id, under the distribution that was sampled from. */
+  readonly logprobs: readonly number[];
+  /** Version of the weights that sampled. */
+  readonly weightsVersion: number;
+}
+
+/** What a policy answers. */
+export interface ActResult {
+  readonly action: Action;
+  /** Only from policies that see tokens. */
+  readonly tokens?: ActTokens;
+  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
+}
+
+/**
+ * Something that acts: a model being trained, a model behind a server, a script, a person. It holds no state of an
+ * episode; the loop hands it the conversation each time.
+ */
+export interface Policy {
+  readonly specificationVersion: "v1";
+  readonly name: string;
+  /** The part types it can take. The loop refuses an environment that sends others. */
+  readonly accepts: readonly PartType[];
+  act(request: ActRequest): Promise<ActResult>;
+  /**
+   * Called by the rollout loop when every live episode waits for a policy, so that no request can come before one is
+   * answered: a batching policy runs what it holds. Policies that answer each request by itself leave it out.
+   */
+  flush?(): void;
+  close?(): Promise<void>;
+}

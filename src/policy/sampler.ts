@@ -1,0 +1,48 @@
+/** How completions are drawn. Training samples at temperature 1 without top-k, top-p or min-p by default. */
+export interface SamplingSettings {
+  /** 0 is greedy. */
+  readonly temperature: number;
+  /** The most tokens of one completion, end-of-turn token included. */
+  readonly maxTokens: number;
+  /** Keep the k likeliest tokens. */
+  readonly topK?: number;
+  /** Keep the smallest set of tokens whose probability reaches p. */
+  readonly topP?: number;
+  /** Keep tokens at least this fraction as likely as the likeliest. */
+  readonly minP?: number;
+  /** End when the text contains one of these; the token that completes it is kept, the text is cut before it. */
+  readonly stop?: readonly string[];
+}
+
+/** The settings used where none are given. */
+export const defaultSampling: SamplingSettings = { temperature: 1, maxTokens: 256 };
+
+/** One prompt to be completed. */
+export interface SampleRequest {
+  readonly promptIds: readonly number[];
+  readonly settings: SamplingSettings;
+  readonly seed: number;
+  /** Token ids that end a completion; the sampled one is kept as the completion's last id. */
+  readonly stopTokenIds: readonly number[];
+}
+
+/** One completion. */
+export interface Sample {
+  /** Index of the request that it answers. */
+  readonly request: number;
+  readonly ids: readonly number[];
+  /** One per id: natural logarithm of its probability under the distribution that was sampled from. */
+  readonly logprobs: readonly number[];
+  readonly finish: "stop" | "length";
+  /** The stop string that ended it, if one did. */
+  readonly stopString?: string;
+}
+
+/** Token-level sampling from fixed weights. */
+export interface Sampler {
+  /** Version of the weights: grows by one with each optimizer step. */
+  readonly version: number;
+  /** Completions in the order they finish. Repeats exactly for the same list of requests. */
+  sample(requests: readonly SampleRequest[], options?: { readonly signal?: AbortSignal }): AsyncIterable<Sample>;
+  close(): Promise<void>;
+}

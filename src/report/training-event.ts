@@ -1,0 +1,85 @@
+import type { ErrorData } from "../errors/index.ts";
+
+/** What a training run tells while it goes on: the one source of the terminal view, metrics.jsonl and the report. */
+export type TrainingEvent =
+  | RunStartEvent
+  | StepEvent
+  | SampleEvent
+  | EvaluationEvent
+  | CheckpointEvent
+  | WarningEvent
+  | RunEndEvent;
+
+/** The run is set up and its first step begins. */
+export interface RunStartEvent {
+  readonly type: "run-start";
+  readonly algorithm: string;
+  readonly environment: string;
+  readonly model: { readonly name: string; readonly trainableParameters: number; readonly device: string };
+  readonly seed: number;
+  /** Steps the run takes in all. */
+  readonly steps: number;
+  /** Steps already taken by the run that this one resumes; 0 for a new run. */
+  readonly resumedFrom: number;
+}
+
+/**
+ * One optimizer step is done. Metric names are `group/name`: `reward/mean`, `reward/std`, `loss/total`, `kl/reference`,
+ * `tokens/sampled-per-second`, `tokens/trained`, `optimizer/learning-rate`, `optimizer/gradient-norm`,
+ * `groups/without-signal`, `episodes/unscored`, `length/completion-mean`, `time/rollout-ms`, `time/update-ms`, ...
+ * A metric that does not exist at this step is absent.
+ */
+export interface StepEvent {
+  readonly type: "step";
+  /** From 1. */
+  readonly step: number;
+  readonly steps: number;
+  readonly metrics: Readonly<Record<string, number>>;
+  /** Since the run (this process) started. */
+  readonly elapsedMs: number;
+  /** Expected time until the last step. */
+  readonly etaMs: number;
+}
+
+/** A completion to look at. */
+export interface SampleEvent {
+  readonly type: "sample";
+  readonly step: number;
+  readonly prompt: string;
+  readonly completion: string;
+  readonly reward?: number;
+}
+
+/** Held-out tasks were played. */
+export interface EvaluationEvent {
+  readonly type: "evaluation";
+  readonly step: number;
+  readonly split: string;
+  /** `reward/mean`, `accuracy` (share of episodes at the top reward), `episodes`, `episodes/unscored`, ... */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** A checkpoint is on disk, complete. */
+export interface CheckpointEvent {
+  readonly type: "checkpoint";
+  readonly step: number;
+  readonly path: string;
+}
+
+/** Something a person should know, and what to do about it. */
+export interface WarningEvent {
+  readonly type: "warning";
+  readonly step: number;
+  readonly message: string;
+}
+
+/** The last event of a run. */
+export interface RunEndEvent {
+  readonly type: "run-end";
+  readonly reason: "completed" | "aborted" | "failed";
+  readonly step: number;
+  readonly elapsedMs: number;
+  /** The checkpoint to resume from, where one was written. */
+  readonly checkpoint?: string;
+  readonly error?: ErrorData;
+}

@@ -1,0 +1,98 @@
+import type { Action, AgentId } from "../environment/environment.ts";
+import type { Reward } from "../environment/reward.ts";
+import type { ErrorData } from "../errors/index.ts";
+import type { Json } from "../json.ts";
+import type { Message } from "../message/message.ts";
+
+/**
+ * How an episode ended. `completed`: the environment ended it; `truncated`: a turn, token or time limit of the loop
+ * did; `failed`: an environment or policy threw; `aborted`: the caller stopped it.
+ */
+export type EpisodeStatus = "completed" | "truncated" | "failed" | "aborted";
+
+/** One run of one task. What went wrong inside it is data here and stops nothing else. */
+export interface Episode {
+  /** Unique within a rollout and repeatable: made of task hash, member and seed. */
+  readonly id: string;
+  readonly environment: string;
+  readonly task: { readonly index: number; readonly id: string; readonly hash: string };
+  /** The seed of the whole rollout; everything random in the episode derives from it, the task and the member. */
+  readonly seed: number;
+  /** Index within its group, from 0. */
+  readonly member: number;
+  readonly status: EpisodeStatus;
+  readonly error?: ErrorData;
+  /** Which limit truncated it. */
+  readonly limit?: "turns" | "tokens" | "time";
+  readonly agents: Readonly<Record<AgentId, AgentEpisode>>;
+  readonly turns: number;
+  /** Info objects of the steps, where the environment gave any. */
+  readonly info?: readonly Json[];
+  readonly durationMs: number;
+}
+
+/** What one agent saw, did and earned. */
+export interface AgentEpisode {
+  /** The conversation as a tree in order of creation: a node's parent comes before it; `replace` adds a root. */
+  readonly nodes: readonly MessageNode[];
+  readonly turns: readonly AgentTurn[];
+  /** The sum over its turns; unscored when one of them is. A failed episode is unscored. */
+  readonly reward: Reward;
+  readonly terminated: boolean;
+  readonly truncated: boolean;
+}
+
+/** One message in the trace, with its tokens where a policy that sees tokens was asked. */
+export interface MessageNode {
+  readonly id: number;
+  readonly parent: number | null;
+  readonly turn: number;
+  readonly message: Message;
+  readonly tokens?: NodeTokens;
+}
+
+/**
+ * Tokens of a node. Those of an observation stand on its last message, all with mask 0; those of an action are what
+ * was sampled, with mask 1 and a log-probability each.
+ */
+export interface NodeTokens {
+  readonly ids: readonly number[];
+  readonly mask: 0 | 1;
+  readonly logprobs?: readonly number[];
+  readonly weightsVersion?: number;
+  /** The temperature that the ids were sampled at; only where they were sampled. */
+  readonly temperature?: number;
+  /** True when these ids begin a new training sequence rather than continue their parent's. */
+  readonly startsSequence: boolean;
+}
+
+/** One action of one agent. */
+export interface AgentTurn {
+  readonly turn: number;
+  /** The node of the action. */
+  readonly node: number;
+  readonly finish: Action["finish"];
+  readonly reward?: Reward;
+}
+
+/** The episodes of one task, in order of member. */
+export interface Group {
+  readonly task: Episode["task"];
+  readonly episodes: readonly Episode[];
+}
+
+/** A stretch of tokens that one agent's model saw and sampled as one sequence: what a trainer trains on. */
+export interface TokenSequence {
+  readonly agent: AgentId;
+  readonly ids: readonly number[];
+  /** One per id: 1 where the id was sampled. */
+  readonly mask: readonly (0 | 1)[];
+  /** One per id; 0 where it was not sampled. */
+  readonly logprobs: readonly number[];
+  /** One per id: the turn it belongs to. */
+  readonly turns: readonly number[];
+  /** Temperature of the sampled ids. */
+  readonly temperature: number;
+  /** The oldest weights version among the sampled ids. */
+  readonly weightsVersion: number;
+}

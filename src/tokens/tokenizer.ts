@@ -1,0 +1,14 @@
+/** Text to token ids and back. */
+export interface Tokenizer {
+  /** The number of ids: every id is below it. */
+  readonly vocabularySize: number;
+  /** The ids of `text`. Special tokens written in the text are recognised; none is added around it. */
+  encode(text: string): number[];
+  /** The text of `ids`, special tokens included. A split UTF-8 sequence gives U+FFFD. */
+  decode(ids: readonly number[]): string;
+  /** The id of a token such as `<|im_end|>`, or undefined. */
+  tokenId(token: string): number | undefined;
+  readonly bosToken?: string;
+  readonly eosToken?: string;
+  readonly padToken?: string;
+}

@@ -1,0 +1,45 @@
+/**
+ * One sequence to train on. All arrays but `tokens` are per target: entry t speaks of `targets[t]`, the token that
+ * follows `tokens[t]`. So `targets` is `tokens` shifted by one, and every array has the length of `tokens`.
+ */
+export interface Datum {
+  readonly tokens: Int32Array;
+  readonly targets: Int32Array;
+  /** 1 where the target counts, 0 where it is only context. A weight between them scales a cross-entropy term. */
+  readonly lossMask: Float32Array;
+  /** Scaled so that summing over tokens gives the wanted average. */
+  readonly advantages?: Float32Array;
+  /** Log-probabilities under the policy that sampled. */
+  readonly behaviourLogprobs?: Float32Array;
+  /** Log-probabilities under the frozen reference. */
+  readonly referenceLogprobs?: Float32Array;
+  readonly oldValues?: Float32Array;
+  readonly returns?: Float32Array;
+  /** Logits are divided by it before log-probabilities are taken: the temperature that sampled. 1 by default. */
+  readonly temperature?: number;
+  readonly weightsVersion?: number;
+  /** Data with the same id belong to one sequence-level loss (GSPO) or one pair (DPO). */
+  readonly sequenceId?: number;
+}
+
+/** A datum from a sequence and its mask: targets are the ids shifted by one, the last id has no target. */
+export function datumFromIds(options: {
+  readonly ids: readonly number[];
+  /** One per id: 1 where the id is to be predicted. */
+  readonly mask: readonly number[];
+  /** One per id. */
+  readonly logprobs?: readonly number[];
+  readonly temperature?: number;
+  readonly weightsVersion?: number;
+}): Datum {
+  const { ids, mask, logprobs } = options;
+  const length = Math.max(0, ids.length - 1);
+  return {
+    tokens: Int32Array.from(ids.slice(0, length)),
+    targets: Int32Array.from(ids.slice(1)),
+    lossMask: Float32Array.from(mask.slice(1)),
+    ...(logprobs === undefined ? {} : { behaviourLogprobs: Float32Array.from(logprobs.slice(1)) }),
+    ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
+    ...(options.weightsVersion === undefined ? {} : { weightsVersion: options.weightsVersion }),
+  };
+}

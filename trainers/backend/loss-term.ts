@@ -1,0 +1,21 @@
+/**
+ * A part of a loss, summed over the tokens whose loss mask is not 0. Notation: l is the current log-probability of
+ * the target, q the behaviour's, p the reference's, A the advantage, w the loss mask, rho = exp(l - q).
+ * `weight` (1 by default) multiplies the term.
+ */
+export type LossTerm =
+  /** -w l */
+  | { readonly type: "crossEntropy"; readonly weight?: number }
+  /** -A l */
+  | { readonly type: "policyGradient"; readonly weight?: number }
+  /** -rho A */
+  | { readonly type: "importanceSampling"; readonly weight?: number }
+  /** -min(rho A, clip(rho, 1 - clipLow, 1 + clipHigh) A) (Schulman et al. 2017, https://arxiv.org/abs/1707.06347, eq. 7) */
+  | { readonly type: "ppo"; readonly clipLow: number; readonly clipHigh: number; readonly weight?: number }
+  /**
+   * An estimate of KL(policy, reference) with d = p - l: k1 = -d, k2 = d^2 / 2, k3 = e^d - d - 1
+   * (Schulman 2020, http://joschu.net/blog/kl-approx.html), each token weighted by the loss mask times `weight`.
+   */
+  | { readonly type: "kl"; readonly estimator: "k1" | "k2" | "k3"; readonly weight?: number }
+  /** -H: minus the entropy of the whole distribution at each token, so that a positive weight is a bonus. */
+  | { readonly type: "entropy"; readonly weight?: number };

@@ -1,0 +1,147 @@
+import type { Sampler } from "../../src/policy/sampler.ts";
+import type { Renderer } from "../../src/tokens/renderer.ts";
+import type { Tokenizer } from "../../src/tokens/tokenizer.ts";
+import type { Datum } from "./datum.ts";
+import type { LossTerm } from "./loss-term.ts";
+
+/** What a backend can do, asked before a run starts rather than found out in the middle of it. */
+export interface Capabilities {
+  readonly name: string;
+  /** The loss terms that it fuses into its training step. */
+  readonly losses: readonly LossTerm["type"][];
+  /** Sampling settings whose processed distribution it can also train on. */
+  readonly trainableSampling: readonly ("temperature" | "topK" | "topP" | "minP")[];
+  readonly adapters: boolean;
+  readonly fullParameter: boolean;
+  readonly valueHead: boolean;
+  /** Two identical runs give identical weights. */
+  readonly deterministic: boolean;
+  /** Forms that {@link Model.export} can write. */
+  readonly exportFormats: readonly ExportFormat[];
+}
+
+/** Hugging Face folder (safetensors, config, tokenizer), or PEFT adapter folder. */
+export type ExportFormat = "huggingface" | "peft";
+
+/** Where a model's weights come from. */
+export type ModelSource =
+  /** A Hugging Face folder on this machine, or a hub id (`owner/name`). */
+  | { readonly type: "pretrained"; readonly path: string; readonly revision?: string }
+  /** Random weights of a given shape. `config` has the keys of a Hugging Face `config.json`. */
+  | { readonly type: "scratch"; readonly config: Readonly<Record<string, unknown>>; readonly seed: number };
+
+/** Low-rank adapters on the linear layers (Hu et al. 2021, https://arxiv.org/abs/2106.09685). */
+export interface LoraSpec {
+  readonly rank: number;
+  /** The update is scaled by alpha / rank. */
+  readonly alpha: number;
+  /** Layers by their names in the checkpoint; all seven when absent. */
+  readonly targets?: readonly LoraTarget[];
+  /** Seeds the random half of each adapter. */
+  readonly seed?: number;
+}
+
+/** The linear layers of a decoder block. */
+export type LoraTarget = "q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj";
+
+/** Which parameters a model trains. `frozen` trains none: a reference. */
+export type TrainableSpec =
+  | { readonly type: "full" }
+  | { readonly type: "lora"; readonly lora: LoraSpec }
+  | { readonly type: "frozen" };
+
+/** A model to open. Models of equal source share one copy of the frozen weights. */
+export interface ModelSpec {
+  readonly source: ModelSource;
+  readonly trainable: TrainableSpec;
+  /** Adds a scalar value output per token. */
+  readonly valueHead?: boolean;
+}
+
+/** Runs and trains models. Opened models are closed with it. */
+export interface TrainingBackend extends AsyncDisposable {
+  readonly specificationVersion: "v1";
+  readonly capabilities: Capabilities;
+  openModel(spec: ModelSpec, options?: { readonly signal?: AbortSignal }): Promise<Model>;
+  close(): Promise<void>;
+}
+
+/** What {@link Model.forward} can return. */
+export type ForwardOutput = "logprobs" | "entropy" | "values";
+
+/** Per-token outputs of one datum; each array is as long as the datum's tokens, 0 where its loss mask is 0. */
+export interface ForwardResult {
+  readonly logprobs?: Float32Array;
+  readonly entropy?: Float32Array;
+  readonly values?: Float32Array;
+}
+
+/** What a {@link Model.forwardBackward} found, beside the gradient that it added. */
+export interface LossResult {
+  /** The sum of all terms over all tokens. */
+  readonly loss: number;
+  /** The sum of each term, in the order of the terms. */
+  readonly terms: readonly number[];
+  /** Current log-probabilities per datum, as in {@link ForwardResult}. */
+  readonly logprobs: readonly Float32Array[];
+  /** Tokens with loss mask 1. */
+  readonly tokens: number;
+  /** Sums over those tokens for metrics, such as `clipped` (tokens whose ratio was clipped). */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** AdamW with decoupled weight decay (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101). */
+export interface AdamParams {
+  readonly learningRate: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly weightDecay: number;
+  /** Scales the gradient down to this global L2 norm where it exceeds it; absent or Infinity: no clipping. */
+  readonly clipNorm?: number;
+}
+
+/** What one optimizer step did. */
+export interface StepMetrics {
+  /** Global L2 norm of the gradient before clipping. */
+  readonly gradientNorm: number;
+  /** Weights version after the step. */
+  readonly version: number;
+}
+
+/** One set of weights that can be run, trained, sampled from and saved. */
+export interface Model {
+  readonly spec: ModelSpec;
+  readonly tokenizer: Tokenizer;
+  readonly renderer: Renderer;
+  /** The number of trainable values. */
+  readonly parameterCount: number;
+  /** Grows by one with each optimizer step. */
+  readonly version: number;
+  /** The most tokens of one sequence. */
+  readonly maxLength: number;
+  forward(
+    data: readonly Datum[],
+    options: { readonly outputs: readonly ForwardOutput[]; readonly signal?: AbortSignal },
+  ): Promise<ForwardResult[]>;
+  /** Adds the gradient of the sum of all terms over all tokens to the accumulated gradient. */
+  forwardBackward(
+    data: readonly Datum[],
+    terms: readonly LossTerm[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<LossResult>;
+  /**
+   * Applies the accumulated gradient and clears it. A `stepId` that has been applied already is not applied again,
+   * so that a retry is harmless.
+   */
+  optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics>;
+  /** A sampler of the weights as they are now; later steps do not change it. */
+  snapshot(): Promise<Sampler>;
+  /** Writes everything that resuming needs into a new folder: weights or adapter, moments, step. */
+  save(folder: string): Promise<void>;
+  /** Restores what {@link save} wrote, to the bit. */
+  load(folder: string): Promise<void>;
+  /** Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. */
+  export(folder: string, format: ExportFormat): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,26 @@
+import type { ViteUserConfig } from "vitest/config";
+
+const config: ViteUserConfig = {
+  test: {
+    pool: "forks",
+    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/interop/**", "test/soak/**"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: { name: "interop", include: ["test/interop/**/*.test.ts"], testTimeout: 600_000, hookTimeout: 1_800_000 },
+      },
+      { extends: true, test: { name: "soak", include: ["test/soak/**/*.test.ts"], testTimeout: 1_800_000 } },
+    ],
+  },
+};
+
+export default config;
