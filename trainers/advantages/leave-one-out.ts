@@ -1,0 +1,16 @@
+import { mean } from "../statistics.ts";
+import type { AdvantageEstimator } from "./advantage-estimator.ts";
+
+/**
+ * A = R - mean of the others' R = G / (G - 1) (R - mean(R)); 0 for a group of one, which has no others
+ * (RLOO, Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740, section 3).
+ */
+export const leaveOneOut: AdvantageEstimator = {
+  id: "leave-one-out",
+  estimate: (rewards) => {
+    if (rewards.length < 2) return rewards.map(() => 0);
+    const baseline = mean(rewards);
+    const factor = rewards.length / (rewards.length - 1);
+    return rewards.map((reward) => factor * (reward - baseline));
+  },
+};

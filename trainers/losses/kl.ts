@@ -1,0 +1,22 @@
+import type { TokenInput, TokenLoss } from "./token-loss.ts";
+
+/** The estimators of {@link kl}. */
+export type KlEstimator = "k1" | "k2" | "k3";
+
+/**
+ * w times an estimate of KL(policy, reference) at one token sampled from the policy, with d = p - l: k1 = -d,
+ * k2 = d^2 / 2, k3 = e^d - d - 1 (Schulman 2020, http://joschu.net/blog/kl-approx.html). As a loss term, only k2's
+ * gradient is an unbiased one of the KL divergence; k1's is zero in expectation; k3 is GRPO's.
+ */
+export function kl(input: TokenInput, estimator: KlEstimator): TokenLoss {
+  const { logprob, referenceLogprob = logprob, mask } = input;
+  const d = referenceLogprob - logprob;
+  switch (estimator) {
+    case "k1":
+      return { value: -d * mask, derivative: mask };
+    case "k2":
+      return { value: ((d * d) / 2) * mask, derivative: -d * mask };
+    case "k3":
+      return { value: (Math.expm1(d) - d) * mask, derivative: -Math.expm1(d) * mask };
+  }
+}
