@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import { copyFile, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import type { HubFile, HubRepository } from "./hub-options.ts";
+
+/*
+ * The cache layout of Hugging Face's own tools, so that files are shared with Python:
+ *   <cache>/models--owner--name/blobs/<etag>                  content, once
+ *                              /snapshots/<commit>/<path>     links to the blobs
+ *                              /refs/<revision>               the commit that a branch or tag was last seen at
+ * and, of our own, listings/<commit>.json: the paths of the repository at that commit.
+ */
+
+/** The folder of one repository within the cache. */
+export function repositoryFolder(cacheFolder: string, { type, repository }: HubRepository): string {
+  return join(resolve(cacheFolder), [`${type}s`, ...repository.split("/")].join("--"));
+}
+
+/** The path at which a file is served once it is there. */
+export function snapshotPath(folder: string, commit: string, path: string): string {
+  return join(folder, "snapshots", commit, ...path.split("/"));
+}
+
+/** The path of a file's content. */
+export function blobPath(folder: string, etag: string): string {
+  return join(folder, "blobs", etag);
+}
+
+/** True where a file (or the file that a link leads to) exists. */
+export async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The commit that a branch or tag was last seen at; undefined when none of its files was ever downloaded. */
+export async function readReference(folder: string, revision: string): Promise<string | undefined> {
+  const text = await readFile(join(folder, "refs", revision), "utf8").catch(() => undefined);
+  return text?.trim() || undefined;
+}
+
+/** Remembers the commit of a branch or tag. */
+export function writeReference(folder: string, revision: string, commit: string): Promise<void> {
+  return writeWhole(join(folder, "refs", revision), commit);
+}
+
+/** Makes a blob available under its path in a snapshot: by a relative link, or a copy where links are not allowed. */
+export async function linkSnapshot(folder: string, commit: string, file: HubFile, etag: string): Promise<string> {
+  const path = snapshotPath(folder, commit, file.path);
+  const blob = blobPath(folder, etag);
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${randomUUID()}`;
+  await symlink(relative(dirname(path), blob), temporary).catch(() => copyFile(blob, temporary));
+  await rename(temporary, path);
+  return path;
+}
+
+/** Remembers which paths a commit holds. */
+export function writeListing(folder: string, commit: string, paths: readonly string[]): Promise<void> {
+  return writeWhole(join(folder, "listings", `${commit}.json`), JSON.stringify(paths));
+}
+
+/** The paths that a commit holds, where they were remembered. */
+export async function readListing(folder: string, commit: string): Promise<string[] | undefined> {
+  const listing = await readFile(join(folder, "listings", `${commit}.json`), "utf8").catch(() => undefined);
+  return listing === undefined ? undefined : (JSON.parse(listing) as string[]);
+}
+
+/** The paths of a commit's files that are in the cache; undefined when there is none. */
+export async function listSnapshot(folder: string, commit: string): Promise<string[] | undefined> {
+  const snapshot = join(folder, "snapshots", commit);
+  const entries = await readdir(snapshot, { recursive: true, withFileTypes: true }).catch(() => undefined);
+  return entries
+    ?.filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(snapshot, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .sort();
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${randomUUID()}`;
+  await writeFile(temporary, text);
+  await rename(temporary, path);
+}
