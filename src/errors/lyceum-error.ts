@@ -31,8 +31,10 @@ export type ErrorCode =
   | "environment.contract"
   /** An environment threw. */
   | "environment.failed"
-  /** A policy cannot take this input (a part type, tools, an over-long prompt). */
+  /** A policy cannot take this input (a part type, tools). */
   | "policy.unsupported-input"
+  /** A prompt leaves no room for an answer in the model's context. */
+  | "policy.prompt-too-long"
   /** A policy threw or its server failed. */
   | "policy.failed"
   /** The backend cannot do what was asked (a loss, a sampling setting, a device). */
@@ -45,6 +47,8 @@ export type ErrorCode =
   | "checkpoint.write-failed"
   /** A checkpoint is missing, incomplete, or belongs to another run. */
   | "checkpoint.unusable"
+  /** A trace could not be written; the episodes written before are intact. */
+  | "trace.write-failed"
   /** The caller's signal aborted the operation. */
   | "aborted"
   /** A time limit was reached and what was waited for has been stopped. */

@@ -1,5 +1,6 @@
 import type { Action, AgentId } from "../environment/environment.ts";
 import type { Message, PartType, ToolSpec } from "../message/message.ts";
+import type { TaskEntry } from "../taskset/taskset.ts";
 import type { SamplingSettings } from "./sampler.ts";
 
 /** What a policy is asked: what agent acts, on which conversation. */
@@ -18,7 +19,17 @@ export interface ActRequest {
   readonly order?: readonly number[];
   /** The tokens of this conversation so far, where the agent's earlier turns came with tokens. */
   readonly previous?: PreviousTokens;
+  /** What is being played, for policies that are no model (an expert, a script). A model's policy never reads it. */
+  readonly episode?: EpisodeContext;
   readonly signal?: AbortSignal;
+}
+
+/** Where in a rollout a request stands. */
+export interface EpisodeContext {
+  readonly task: TaskEntry;
+  readonly member: number;
+  /** The step of the environment that the action is for, from 0. */
+  readonly turn: number;
 }
 
 /** The tokens up to and including an agent's last action, and how many of the request's messages they stand for. */
@@ -61,7 +72,8 @@ export interface Policy {
   act(request: ActRequest): Promise<ActResult>;
   /**
    * Called by the rollout loop when every live episode waits for a policy, so that no request can come before one is
-   * answered: a batching policy runs what it holds. Policies that answer each request by itself leave it out.
+   * answered: a batching policy runs what it holds. A request is held as soon as `act` has been called. Policies that
+   * answer each request by itself leave `flush` out.
    */
   flush?(): void;
   close?(): Promise<void>;

@@ -16,7 +16,10 @@ export interface Episode {
   readonly id: string;
   readonly environment: string;
   readonly task: { readonly index: number; readonly id: string; readonly hash: string };
-  /** The seed of the whole rollout; everything random in the episode derives from it, the task and the member. */
+  /**
+   * Everything random in the episode derives from it, the task and the member: the seed of the rollout, or one
+   * derived from it where a task of this hash comes again.
+   */
   readonly seed: number;
   /** Index within its group, from 0. */
   readonly member: number;

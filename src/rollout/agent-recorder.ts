@@ -1,0 +1,172 @@
+import type { Action, AgentId, Observation } from "../environment/environment.ts";
+import { contractError } from "../environment/environment-error.ts";
+import { addRewards, type Reward, scored, type UnscoredReward } from "../environment/reward.ts";
+import { LyceumError } from "../errors/index.ts";
+import type { Message, ToolSpec } from "../message/message.ts";
+import type { ActResult, ActTokens, Policy, PreviousTokens } from "../policy/policy.ts";
+import type { AgentEpisode, AgentTurn, MessageNode, NodeTokens } from "./episode.ts";
+
+/** Records what one agent of an episode sees, does and earns, and keeps its conversation. */
+export class AgentRecorder {
+  readonly agent: AgentId;
+  readonly policy: Policy;
+  /** The conversation so far, oldest message first. */
+  messages: readonly Message[] = [];
+  tools: readonly ToolSpec[] | undefined;
+  previous: PreviousTokens | undefined;
+  sampledTokens = 0;
+  terminated = false;
+  truncated = false;
+  readonly #environment: string;
+  readonly #nodes: MessageNode[] = [];
+  readonly #turns: AgentTurn[] = [];
+  /** The node that the next message follows. */
+  #tip: number | null = null;
+  /** Rewards from before the first action. */
+  #early: Reward | undefined;
+
+  constructor(options: { readonly agent: AgentId; readonly policy: Policy; readonly environment: string }) {
+    this.agent = options.agent;
+    this.policy = options.policy;
+    this.#environment = options.environment;
+  }
+
+  /** Adds an observation to the conversation. Throws where the environment or the policy cannot mean it. */
+  observe(observation: Observation, turn: number): void {
+    const { messages, context } = observation;
+    if (this.terminated || this.truncated) {
+      throw this.#broken(`observed agent "${this.agent}" after its end`, "Observe only agents that still play.");
+    }
+    if (messages.length === 0) {
+      throw this.#broken(`gave agent "${this.agent}" an empty observation`, "An observation has a message or more.");
+    }
+    for (const message of messages) this.#checkParts(message);
+    if (context === "replace") {
+      this.#tip = null;
+      this.previous = undefined;
+    }
+    this.messages = context === "replace" ? messages : [...this.messages, ...messages];
+    this.tools = observation.tools;
+    for (const message of messages) this.#addNode(message, turn);
+  }
+
+  /** Adds an action, with its tokens, to the conversation. Throws `policy.failed` for tokens that cannot be true. */
+  act(result: ActResult, options: { readonly turn: number; readonly temperature: number }): void {
+    const { action, tokens, usage } = result;
+    const { turn } = options;
+    if (tokens !== undefined) this.#addPromptTokens(tokens);
+    const node = this.#addNode(
+      action.message,
+      turn,
+      tokens === undefined ? undefined : this.#sampledTokens(tokens, options.temperature),
+    );
+    this.messages = [...this.messages, action.message];
+    this.#turns.push({ turn, node, finish: action.finish });
+    this.sampledTokens += tokens?.completionIds.length ?? usage?.completionTokens ?? 0;
+    this.previous =
+      tokens === undefined
+        ? undefined
+        : { ids: tokens.promptIds.concat(tokens.completionIds), messageCount: this.messages.length };
+  }
+
+  /** Adds a reward to the last action. One from before the first action counts in the sum only. */
+  reward(reward: Reward): void {
+    if (reward.status === "scored" && !isFinite(reward)) {
+      throw this.#broken(`gave agent "${this.agent}" a reward of ${reward.value}`, "Rewards are finite numbers.");
+    }
+    const last = this.#turns.length - 1;
+    const turn = this.#turns[last];
+    if (turn === undefined) this.#early = sum(this.#early, reward);
+    else this.#turns[last] = { ...turn, reward: sum(turn.reward, reward) };
+  }
+
+  /** The finished record. With `unscored`, the episode's reward is that one, whatever was earned on the way. */
+  finish(unscored?: UnscoredReward): AgentEpisode {
+    let reward = this.#early;
+    for (const turn of this.#turns) if (turn.reward !== undefined) reward = sum(reward, turn.reward);
+    return {
+      nodes: this.#nodes,
+      turns: this.#turns,
+      reward: unscored ?? reward ?? scored(0, {}),
+      terminated: this.terminated,
+      truncated: this.truncated,
+    };
+  }
+
+  #addNode(message: Message, turn: number, tokens?: NodeTokens): number {
+    const id = this.#nodes.length;
+    const node = { id, parent: this.#tip, turn, message };
+    this.#nodes.push(tokens === undefined ? node : { ...node, tokens });
+    this.#tip = id;
+    return id;
+  }
+
+  /** The tokens of an observation stand on its last message. */
+  #addPromptTokens(tokens: ActTokens): void {
+    const { promptIds, extendsPrevious } = tokens;
+    const previousIds = this.previous?.ids;
+    if (extendsPrevious && (previousIds === undefined || !startsWith(promptIds, previousIds))) {
+      throw this.#unlikely("a prompt that does not begin with the tokens it is said to extend");
+    }
+    const ids = extendsPrevious ? promptIds.slice(previousIds!.length) : promptIds;
+    const last = this.#nodes.length - 1;
+    this.#nodes[last] = { ...this.#nodes[last]!, tokens: { ids, mask: 0, startsSequence: !extendsPrevious } };
+  }
+
+  #sampledTokens(tokens: ActTokens, temperature: number): NodeTokens {
+    const { completionIds: ids, logprobs, weightsVersion } = tokens;
+    if (ids.length !== logprobs.length) {
+      throw this.#unlikely(`${ids.length} sampled tokens and ${logprobs.length} log-probabilities`);
+    }
+    if (!logprobs.every(Number.isFinite)) throw this.#unlikely("a log-probability that is not finite");
+    return { ids, mask: 1, logprobs, weightsVersion, temperature, startsSequence: false };
+  }
+
+  #checkParts(message: Message): void {
+    for (const { type } of message.content) {
+      if (this.policy.accepts.includes(type)) continue;
+      throw new LyceumError({
+        code: "policy.unsupported-input",
+        message: `Environment "${this.#environment}" sent a part of type "${type}" to agent "${this.agent}", and its policy "${this.policy.name}" takes ${this.policy.accepts.join(", ")} only.`,
+        hint: "Use a policy that takes such parts, or an environment that sends none.",
+        data: { part: type, accepts: [...this.policy.accepts] },
+      });
+    }
+  }
+
+  #broken(problem: string, rule: string): LyceumError {
+    return contractError({ environment: this.#environment, problem, rule });
+  }
+
+  #unlikely(what: string): LyceumError {
+    return new LyceumError({
+      code: "policy.failed",
+      message: `Policy "${this.policy.name}" answered agent "${this.agent}" with ${what}.`,
+      hint: "This is an error in the policy: its tokens must be exactly those that the model saw and sampled.",
+    });
+  }
+}
+
+/** Why an action cannot be played, if it cannot: the policy itself says that it is an error. */
+export function actionError(action: Action, recorder: AgentRecorder): LyceumError | undefined {
+  if (action.finish !== "error") return undefined;
+  return new LyceumError({
+    code: "policy.failed",
+    message: `Policy "${recorder.policy.name}" ended the action of agent "${recorder.agent}" with an error.`,
+    hint: "The trace holds what was generated until then. The episode is unscored: the model was not at fault.",
+  });
+}
+
+function sum(first: Reward | undefined, second: Reward): Reward {
+  return first === undefined ? second : addRewards(first, second);
+}
+
+function isFinite(reward: Reward & { readonly status: "scored" }): boolean {
+  return Number.isFinite(reward.value) && Object.values(reward.components).every(Number.isFinite);
+}
+
+function startsWith(ids: readonly number[], beginning: readonly number[]): boolean {
+  if (ids.length < beginning.length) return false;
+  for (let i = 0; i < beginning.length; i++) if (ids[i] !== beginning[i]) return false;
+  return true;
+}

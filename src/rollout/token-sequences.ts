@@ -1,0 +1,54 @@
+import type { AgentId } from "../environment/environment.ts";
+import type { AgentEpisode, Episode, MessageNode, TokenSequence } from "./episode.ts";
+
+/**
+ * The token sequences of an episode, of all agents or of one, in order. A node that starts a sequence (the first one,
+ * after a `replace`, or where the template could not be extended) ends the one before it. Ids are those of the trace:
+ * nothing is encoded again. Sequences without a sampled token are left out.
+ */
+export function tokenSequences(episode: Episode, agent?: AgentId): TokenSequence[] {
+  return Object.entries(episode.agents)
+    .filter(([name]) => agent === undefined || name === agent)
+    .flatMap(([name, record]) => agentSequences(name, record));
+}
+
+function agentSequences(agent: AgentId, record: AgentEpisode): TokenSequence[] {
+  const runs: MessageNode[][] = [];
+  for (const node of record.nodes) {
+    if (node.tokens === undefined) continue;
+    if (node.tokens.startsSequence || runs.length === 0) runs.push([]);
+    runs.at(-1)!.push(node);
+  }
+  return runs.filter((nodes) => nodes.some(isSampled)).map((nodes) => sequence(agent, nodes));
+}
+
+function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence {
+  const ids: number[] = [];
+  const mask: (0 | 1)[] = [];
+  const logprobs: number[] = [];
+  const turns: number[] = [];
+  let weightsVersion = Infinity;
+  for (const { turn, tokens } of nodes) {
+    for (const [index, id] of tokens!.ids.entries()) {
+      ids.push(id);
+      mask.push(tokens!.mask);
+      logprobs.push(tokens!.logprobs?.[index] ?? 0);
+      turns.push(turn);
+    }
+    weightsVersion = Math.min(weightsVersion, tokens!.weightsVersion ?? Infinity);
+  }
+  const temperature = nodes.find(isSampled)!.tokens!.temperature ?? 1;
+  return {
+    agent,
+    ids,
+    mask,
+    logprobs,
+    turns,
+    temperature,
+    weightsVersion: Number.isFinite(weightsVersion) ? weightsVersion : 0,
+  };
+}
+
+function isSampled({ tokens }: MessageNode): boolean {
+  return tokens?.mask === 1 && tokens.ids.length > 0;
+}
