@@ -1,0 +1,102 @@
+import type { Datum } from "../../../backend/datum.ts";
+
+/** Sequences of one run, without padding but for attention. Arrays are named as the inputs of the training graph. */
+export interface Batch {
+  readonly tokens: number;
+  readonly length: number;
+  readonly sequences: number;
+  readonly ids: Int32Array;
+  /** The place of each token in its sequence. */
+  readonly positions: BigInt64Array;
+  readonly tokenAt: Int32Array;
+  readonly placeOf: Int32Array;
+  readonly present: Float32Array;
+}
+
+/** Lays sequences of token ids out, in order. */
+export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch {
+  const length = sequences.reduce((longest, sequence) => Math.max(longest, sequence.length), 0);
+  const tokens = sequences.reduce((sum, sequence) => sum + sequence.length, 0);
+  const ids = new Int32Array(tokens);
+  const positions = new BigInt64Array(tokens);
+  const tokenAt = new Int32Array(sequences.length * length);
+  const placeOf = new Int32Array(tokens);
+  const present = new Float32Array(sequences.length * length);
+  let token = 0;
+  sequences.forEach((sequence, row) => {
+    for (let i = 0; i < sequence.length; i++) {
+      const place = row * length + i;
+      ids[token] = sequence[i]!;
+      positions[token] = BigInt(i);
+      tokenAt[place] = token;
+      placeOf[token] = place;
+      present[place] = 1;
+      token++;
+    }
+  });
+  return { tokens, length, sequences: sequences.length, ids, positions, tokenAt, placeOf, present };
+}
+
+/** (group x length, length): 0 where a query may look, minus infinity above the diagonal. */
+export function causalMask(length: number, group: number): Float32Array {
+  const mask = new Float32Array(group * length * length).fill(Number.NEGATIVE_INFINITY);
+  for (let row = 0; row < group * length; row++) mask.fill(0, row * length, row * length + (row % length) + 1);
+  return mask;
+}
+
+/** What the loss reads at each position with loss. Arrays are named as the inputs of the training graph. */
+export interface LossPositions {
+  /** Positions that carry loss, without the padding to whole chunks. */
+  readonly count: number;
+  readonly padded: number;
+  readonly rows: Int32Array;
+  readonly returns: Int32Array;
+  readonly targets: Int32Array;
+  readonly inverseTemperature: Float32Array;
+  readonly weights: Float32Array;
+  readonly advantages: Float32Array;
+  readonly behaviour: Float32Array;
+  readonly reference: Float32Array;
+}
+
+/** The positions whose loss mask is not 0, padded to a multiple of `multiple` with positions of no weight. */
+export function layOutLoss(data: readonly Datum[], tokens: number, multiple: number): LossPositions {
+  const count = countLossPositions(data);
+  const padded = Math.ceil(count / multiple) * multiple;
+  const positions = {
+    count,
+    padded,
+    rows: new Int32Array(padded),
+    returns: new Int32Array(tokens).fill(padded),
+    targets: new Int32Array(padded),
+    inverseTemperature: new Float32Array(padded).fill(1),
+    weights: new Float32Array(padded),
+    advantages: new Float32Array(padded),
+    behaviour: new Float32Array(padded),
+    reference: new Float32Array(padded),
+  };
+  let place = 0;
+  let token = 0;
+  for (const datum of data) {
+    for (let i = 0; i < datum.tokens.length; i++, token++) {
+      if (datum.lossMask[i] === 0) continue;
+      positions.rows[place] = token;
+      positions.returns[token] = place;
+      positions.targets[place] = datum.targets[i]!;
+      positions.inverseTemperature[place] = 1 / (datum.temperature ?? 1);
+      positions.weights[place] = datum.lossMask[i]!;
+      positions.advantages[place] = datum.advantages?.[i] ?? 0;
+      positions.behaviour[place] = datum.behaviourLogprobs?.[i] ?? 0;
+      positions.reference[place] = datum.referenceLogprobs?.[i] ?? 0;
+      place++;
+    }
+  }
+  return positions;
+}
+
+/** How many targets of the data carry loss. */
+export function countLossPositions(data: readonly Datum[]): number {
+  let count = 0;
+  for (const { lossMask } of data) for (const weight of lossMask) if (weight !== 0) count++;
+  return count;
+}

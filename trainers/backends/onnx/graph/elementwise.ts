@@ -1,0 +1,114 @@
+import type { GradientRule } from "./graph.ts";
+import { reduceSum } from "./reduction.ts";
+import { broadcastShapes, type DataType, type Tensor } from "./tensor.ts";
+
+/** a + b, broadcast. */
+export function add(a: Tensor, b: Tensor): Tensor {
+  return binary("Add", a, b, ([dy]) => [() => unbroadcast(dy!, a), () => unbroadcast(dy!, b)]);
+}
+
+/** a - b, broadcast. */
+export function subtract(a: Tensor, b: Tensor): Tensor {
+  return binary("Sub", a, b, ([dy]) => [() => unbroadcast(dy!, a), () => negate(unbroadcast(dy!, b))]);
+}
+
+/** a b, broadcast. */
+export function multiply(a: Tensor, b: Tensor): Tensor {
+  return binary("Mul", a, b, ([dy]) => [
+    () => unbroadcast(multiply(dy!, b), a),
+    () => unbroadcast(multiply(dy!, a), b),
+  ]);
+}
+
+/** a / b, broadcast. */
+export function divide(a: Tensor, b: Tensor): Tensor {
+  const quotient: Tensor = binary("Div", a, b, ([dy]) => [
+    () => unbroadcast(divide(dy!, b), a),
+    () => unbroadcast(negate(divide(multiply(dy!, quotient), b)), b),
+  ]);
+  return quotient;
+}
+
+/** The lesser of a and b; where they are equal, the gradient goes to a. */
+export function minimum(a: Tensor, b: Tensor): Tensor {
+  const smaller = binary("Min", a, b, ([dy]) => {
+    const first = (): Tensor => cast(compare("LessOrEqual", a, b), "float32");
+    const second = (): Tensor => cast(compare("Less", b, a), "float32");
+    return [() => unbroadcast(multiply(dy!, first()), a), () => unbroadcast(multiply(dy!, second()), b)];
+  });
+  return smaller;
+}
+
+/** x limited to [low, high]; the gradient is 0 outside. */
+export function clip(x: Tensor, low: Tensor, high: Tensor): Tensor {
+  return unary("Clip", x, [low, high], ([dy]) => {
+    const above = (): Tensor => cast(compare("GreaterOrEqual", x, low), "float32");
+    const below = (): Tensor => cast(compare("LessOrEqual", x, high), "float32");
+    return [() => multiply(dy!, multiply(above(), below()))];
+  });
+}
+
+/** -x */
+export function negate(x: Tensor): Tensor {
+  return unary("Neg", x, [], ([dy]) => [() => negate(dy!)]);
+}
+
+/** e^x */
+export function exp(x: Tensor): Tensor {
+  const y: Tensor = unary("Exp", x, [], ([dy]) => [() => multiply(dy!, y)]);
+  return y;
+}
+
+/** Natural logarithm. */
+export function log(x: Tensor): Tensor {
+  return unary("Log", x, [], ([dy]) => [() => divide(dy!, x)]);
+}
+
+/** 1 / (1 + e^-x) */
+export function sigmoid(x: Tensor): Tensor {
+  const y: Tensor = unary("Sigmoid", x, [], ([dy]) => [
+    () => multiply(dy!, multiply(y, subtract(x.graph.scalar(1), y))),
+  ]);
+  return y;
+}
+
+/** A comparison of float tensors; a boolean tensor, no gradient. */
+export function compare(operator: "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual", a: Tensor, b: Tensor): Tensor {
+  const shape = broadcastShapes(a.shape, b.shape);
+  return a.graph.node({ operator, inputs: [a, b], outputs: [{ type: "bool", shape }] })[0]!;
+}
+
+const onnxTypes: Record<DataType, number> = { float32: 1, int32: 6, int64: 7, bool: 9 };
+
+/** The values as another type; no gradient. */
+export function cast(x: Tensor, type: DataType): Tensor {
+  return x.graph.node({
+    operator: "Cast",
+    inputs: [x],
+    outputs: [{ type, shape: x.shape }],
+    attributes: { to: onnxTypes[type] },
+  })[0]!;
+}
+
+/** Sums a gradient over the axes along which `source` was broadcast. */
+function unbroadcast(gradient: Tensor, source: Tensor): Tensor {
+  const lead = gradient.shape.length - source.shape.length;
+  const whole =
+    lead === 0
+      ? gradient
+      : reduceSum(
+          gradient,
+          Array.from({ length: lead }, (_, axis) => axis),
+        );
+  const stretched = whole.shape.flatMap((size, axis) => (source.shape[axis] === size ? [] : [axis]));
+  return stretched.length === 0 ? whole : reduceSum(whole, stretched, { keepAxes: true });
+}
+
+function unary(operator: string, x: Tensor, parameters: readonly Tensor[], gradient: GradientRule): Tensor {
+  return x.graph.node({ operator, inputs: [x, ...parameters], outputs: [{ shape: x.shape }], gradient })[0]!;
+}
+
+function binary(operator: string, a: Tensor, b: Tensor, gradient: GradientRule): Tensor {
+  const shape = broadcastShapes(a.shape, b.shape);
+  return a.graph.node({ operator, inputs: [a, b], outputs: [{ type: a.type, shape }], gradient })[0]!;
+}

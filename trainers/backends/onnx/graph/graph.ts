@@ -1,0 +1,137 @@
+import { type AttributeValue, encodeModel } from "./onnx-model.ts";
+import type { DataType, Dimension, Tensor } from "./tensor.ts";
+
+/**
+ * Given the gradient of a loss by each output of a node (undefined: none flows), how to append the gradient by each
+ * input. Only the inputs that something asks for are asked.
+ */
+export type GradientRule = (outputGradients: readonly (Tensor | undefined)[]) => readonly (() => Tensor)[];
+
+/** One operator application. */
+export interface GraphNode {
+  readonly operator: string;
+  readonly domain: "" | "com.microsoft";
+  readonly inputs: readonly (Tensor | undefined)[];
+  readonly outputs: readonly Tensor[];
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly gradient: GradientRule | undefined;
+}
+
+/** A value that is part of the model file. */
+export interface Constant {
+  readonly tensor: Tensor;
+  readonly data: Float32Array | Int32Array | BigInt64Array;
+  /** Large ones stay outside of the protobuf message and are handed to the runtime beside it. */
+  readonly external: boolean;
+}
+
+/**
+ * An ONNX graph being built: operators append nodes in order, {@link gradients} appends the backward ones, and
+ * {@link toModel} encodes all of it. Shapes are tracked while building, symbolic dimensions by name.
+ */
+export class Graph {
+  readonly nodes: GraphNode[] = [];
+  readonly inputs: Tensor[] = [];
+  readonly outputs: Tensor[] = [];
+  readonly constants: Constant[] = [];
+  /** The node that made a tensor; inputs and constants have none. */
+  readonly producers: Map<Tensor, GraphNode> = new Map();
+  #scalars = new Map<string, Tensor>();
+  #names = 0;
+
+  /** A value fed at each run. */
+  input(name: string, type: DataType, shape: readonly Dimension[]): Tensor {
+    const tensor = { graph: this, name, type, shape };
+    this.inputs.push(tensor);
+    return tensor;
+  }
+
+  /** A value stored in the model. */
+  constant(
+    data: Constant["data"],
+    shape: readonly number[],
+    options: { readonly name?: string; readonly external?: boolean } = {},
+  ): Tensor {
+    const type = data instanceof Float32Array ? "float32" : data instanceof Int32Array ? "int32" : "int64";
+    const tensor: Tensor = { graph: this, name: options.name ?? this.#nextName("constant"), type, shape };
+    this.constants.push({ tensor, data, external: options.external ?? false });
+    return tensor;
+  }
+
+  /** A float32 number, stored once per value. */
+  scalar(value: number): Tensor {
+    return this.#shared(`float:${value}`, () => this.constant(Float32Array.of(value), []));
+  }
+
+  /** A list of int64 numbers (axes, shapes), stored once per content. */
+  integers(values: readonly number[]): Tensor {
+    return this.#shared(`integers:${values.join()}`, () =>
+      this.constant(BigInt64Array.from(values, BigInt), [values.length]),
+    );
+  }
+
+  /** Appends a node; its outputs have the given types and shapes. */
+  node(options: {
+    readonly operator: string;
+    readonly inputs: readonly (Tensor | undefined)[];
+    readonly outputs: readonly { readonly type?: DataType; readonly shape: readonly Dimension[] }[];
+    readonly attributes?: Readonly<Record<string, AttributeValue>>;
+    readonly domain?: GraphNode["domain"];
+    readonly gradient?: GradientRule;
+  }): Tensor[] {
+    const outputs = options.outputs.map(
+      ({ type = "float32", shape }): Tensor => ({
+        graph: this,
+        name: this.#nextName(options.operator),
+        type,
+        shape,
+      }),
+    );
+    const node: GraphNode = {
+      operator: options.operator,
+      domain: options.domain ?? "",
+      inputs: options.inputs,
+      outputs,
+      attributes: options.attributes ?? {},
+      gradient: options.gradient,
+    };
+    this.nodes.push(node);
+    for (const output of outputs) this.producers.set(output, node);
+    return outputs;
+  }
+
+  /** Names a tensor as a result of each run. The returned tensor carries the name. */
+  output(name: string, tensor: Tensor): Tensor {
+    const output: Tensor = { graph: this, name, type: tensor.type, shape: tensor.shape };
+    const node: GraphNode = {
+      operator: "Identity",
+      domain: "",
+      inputs: [tensor],
+      outputs: [output],
+      attributes: {},
+      gradient: undefined,
+    };
+    this.nodes.push(node);
+    this.producers.set(output, node);
+    this.outputs.push(output);
+    return output;
+  }
+
+  /** The graph as an ONNX model; nodes that no output needs are left out. */
+  toModel(): Uint8Array<ArrayBuffer> {
+    return encodeModel(this);
+  }
+
+  #shared(key: string, make: () => Tensor): Tensor {
+    const known = this.#scalars.get(key);
+    if (known !== undefined) return known;
+    const made = make();
+    this.#scalars.set(key, made);
+    return made;
+  }
+
+  #nextName(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}_${this.#names}`;
+  }
+}

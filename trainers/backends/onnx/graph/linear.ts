@@ -1,0 +1,80 @@
+import { add, multiply } from "./elementwise.ts";
+import { float } from "./onnx-model.ts";
+import { reduceSum } from "./reduction.ts";
+import { dimension, type Tensor } from "./tensor.ts";
+
+interface LinearOptions {
+  /** Use a transposed: it is (inner, rows). */
+  readonly transposeA?: boolean;
+  /** Use b transposed: it is (columns, inner), as linear layers store their weights. */
+  readonly transposeB?: boolean;
+  /** Multiplies the product. */
+  readonly scale?: number;
+  /** Added to the product: (rows, columns) or, as a bias, (columns). */
+  readonly addend?: Tensor;
+}
+
+/** scale a b + addend, for matrices. */
+export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {}): Tensor {
+  const { transposeA = false, transposeB = false, scale = 1, addend } = options;
+  const rows = dimension(a, transposeA ? 1 : 0);
+  const columns = dimension(b, transposeB ? 0 : 1);
+  return a.graph.node({
+    operator: "Gemm",
+    inputs: addend === undefined ? [a, b] : [a, b, addend],
+    outputs: [{ shape: [rows, columns] }],
+    attributes: {
+      transA: transposeA ? 1 : 0,
+      transB: transposeB ? 1 : 0,
+      alpha: float(scale),
+    },
+    gradient: ([dy]) => {
+      const byA = (): Tensor =>
+        transposeA
+          ? matrixProduct(b, dy!, { transposeA: transposeB, transposeB: true, scale })
+          : matrixProduct(dy!, b, { transposeB: !transposeB, scale });
+      const byB = (): Tensor =>
+        transposeB
+          ? matrixProduct(dy!, a, { transposeA: true, transposeB: transposeA, scale })
+          : matrixProduct(a, dy!, { transposeA: !transposeA, scale });
+      return [byA, byB, () => (addend!.shape.length === 1 ? reduceSum(dy!, [0]) : dy!)];
+    },
+  })[0]!;
+}
+
+/** scale a b over the last two axes; leading axes are batches and must be equal. b transposed where asked. */
+export function batchedProduct(
+  a: Tensor,
+  b: Tensor,
+  options: { transposeA?: boolean; transposeB?: boolean; scale?: number } = {},
+): Tensor {
+  const { transposeA = false, transposeB = false, scale = 1 } = options;
+  const shape = [...a.shape.slice(0, -2), dimension(a, transposeA ? -1 : -2), dimension(b, transposeB ? -2 : -1)];
+  return a.graph.node({
+    operator: "FusedMatMul",
+    domain: "com.microsoft",
+    inputs: [a, b],
+    outputs: [{ shape }],
+    attributes: { transA: transposeA ? 1 : 0, transB: transposeB ? 1 : 0, alpha: float(scale) },
+    gradient: ([dy]) => {
+      if (transposeA) throw new Error("batchedProduct with transposeA is for gradients only.");
+      return [
+        () => batchedProduct(dy!, b, { transposeB: !transposeB, scale }),
+        () =>
+          transposeB
+            ? batchedProduct(dy!, a, { transposeA: true, scale })
+            : batchedProduct(a, dy!, { transposeA: true, scale }),
+      ];
+    },
+  })[0]!;
+}
+
+/** sum over the last axis of a b, kept with size 1. */
+export function rowDot(a: Tensor, b: Tensor): Tensor {
+  return reduceSum(multiply(a, b), [-1], { keepAxes: true });
+}
+
+/** Sums a list of tensors of one shape. */
+export function sum(parts: readonly Tensor[]): Tensor {
+  return parts.reduce((total, part) => add(total, part));
+}

@@ -1,0 +1,95 @@
+import { add, divide, multiply, negate, sigmoid, subtract } from "./elementwise.ts";
+import { rowDot } from "./linear.ts";
+import { float } from "./onnx-model.ts";
+import { reduceSum } from "./reduction.ts";
+import { expandDimension, squeeze } from "./shape.ts";
+import { knownDimension, type Tensor } from "./tensor.ts";
+
+/** x sigmoid(x) (Elfwing et al. 2017, https://arxiv.org/abs/1702.03118). */
+export function silu(x: Tensor): Tensor {
+  const y: Tensor = x.graph.node({
+    operator: "QuickGelu",
+    domain: "com.microsoft",
+    inputs: [x],
+    outputs: [{ shape: x.shape }],
+    attributes: { alpha: float(1) },
+    gradient: ([dy]) => [
+      () => {
+        // dy/dx = s + y (1 - s) with s = sigmoid(x), computed anew rather than kept from the forward pass.
+        const s = sigmoid(x);
+        return multiply(dy!, add(s, multiply(y, subtract(x.graph.scalar(1), s))));
+      },
+    ],
+  })[0]!;
+  return y;
+}
+
+/** Softmax over the last axis. */
+export function softmax(x: Tensor): Tensor {
+  const y: Tensor = x.graph.node({
+    operator: "Softmax",
+    inputs: [x],
+    outputs: [{ shape: x.shape }],
+    attributes: { axis: -1 },
+    gradient: ([dy]) => [
+      () => {
+        const weighted = multiply(dy!, y);
+        return subtract(weighted, multiply(y, reduceSum(weighted, [-1], { keepAxes: true })));
+      },
+    ],
+  })[0]!;
+  return y;
+}
+
+/**
+ * x / sqrt(mean(x^2) + epsilon) * weight over the last axis (Zhang and Sennrich 2019,
+ * https://arxiv.org/abs/1910.07467).
+ */
+export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
+  const width = knownDimension(x, -1);
+  const [y, inverse] = x.graph.node({
+    operator: "SimplifiedLayerNormalization",
+    inputs: [x, weight],
+    outputs: [{ shape: x.shape }, { shape: x.shape.with(-1, 1) }],
+    attributes: { axis: -1, epsilon: float(epsilon), stash_type: 1 },
+    gradient: ([dy]) => {
+      // With r = 1 / sqrt(...) and g = dy weight: dx = r g - x r^3 mean(g x).
+      const r = inverse!;
+      const byX = (): Tensor => {
+        const g = multiply(dy!, weight);
+        const mean = divide(rowDot(g, x), x.graph.scalar(width));
+        const cubed = multiply(multiply(r, r), r);
+        return subtract(multiply(g, r), multiply(x, multiply(cubed, mean)));
+      };
+      const leading = x.shape.slice(0, -1).map((_, axis) => axis);
+      return [byX, () => reduceSum(multiply(dy!, multiply(x, r)), leading)];
+    },
+  });
+  return y!;
+}
+
+/** Rotary position tables: (positions, headSize / 2) each, and the position of every token: (1, tokens), int64. */
+export interface RotaryTables {
+  readonly cos: Tensor;
+  readonly sin: Tensor;
+  readonly positions: Tensor;
+}
+
+/**
+ * Rotary position embedding on (tokens, heads x headSize) in the half-split layout that Hugging Face checkpoints use
+ * (Su et al. 2021, https://arxiv.org/abs/2104.09864). The gradient is the rotation back.
+ */
+export function rotate(x: Tensor, heads: number, tables: RotaryTables): Tensor {
+  const batched = expandDimension(x, 0);
+  const rotated = x.graph.node({
+    operator: "RotaryEmbedding",
+    domain: "com.microsoft",
+    inputs: [batched, tables.positions, tables.cos, tables.sin],
+    outputs: [{ shape: batched.shape }],
+    attributes: { num_heads: heads },
+    gradient: ([dy]) => [
+      () => expandDimension(rotate(squeeze(dy!, 0), heads, { ...tables, sin: negate(tables.sin) }), 0),
+    ],
+  })[0]!;
+  return squeeze(rotated, 0);
+}

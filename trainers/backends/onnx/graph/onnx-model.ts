@@ -1,0 +1,145 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import {
+  type AttributeProto,
+  AttributeProto_AttributeType,
+  AttributeProtoSchema,
+  GraphProtoSchema,
+  ModelProtoSchema,
+  type NodeProto,
+  NodeProtoSchema,
+  OperatorSetIdProtoSchema,
+  StringStringEntryProtoSchema,
+  type TensorProto,
+  TensorProto_DataLocation,
+  TensorProto_DataType,
+  TensorProtoSchema,
+  type ValueInfoProto,
+  ValueInfoProtoSchema,
+} from "onnx-buf";
+import type { Constant, Graph, GraphNode } from "./graph.ts";
+import type { DataType, Tensor } from "./tensor.ts";
+
+/** A number is written as an integer where it is one; wrap it in {@link float} where the operator wants a float. */
+export type AttributeValue = number | string | readonly number[] | FloatAttribute;
+
+/** A float attribute whatever its value. */
+export interface FloatAttribute {
+  readonly float: number;
+}
+
+/** Marks an attribute as float, also where its value is whole. */
+export function float(value: number): FloatAttribute {
+  return { float: value };
+}
+
+const irVersion = 10n;
+const operatorSets = { "": 21n, "com.microsoft": 1n };
+
+const dataTypes: Record<DataType, TensorProto_DataType> = {
+  float32: TensorProto_DataType.FLOAT,
+  int32: TensorProto_DataType.INT32,
+  int64: TensorProto_DataType.INT64,
+  bool: TensorProto_DataType.BOOL,
+};
+
+/** Encodes a graph as an ONNX ModelProto. External constants are referred to by their tensor's name as file name. */
+export function encodeModel(graph: Graph): Uint8Array<ArrayBuffer> {
+  const { nodes, used } = reachable(graph);
+  const model = create(ModelProtoSchema, {
+    irVersion,
+    producerName: "lyceum",
+    opsetImport: Object.entries(operatorSets).map(([domain, version]) =>
+      create(OperatorSetIdProtoSchema, { domain, version }),
+    ),
+    graph: create(GraphProtoSchema, {
+      name: "lyceum",
+      node: nodes.map(encodeNode),
+      input: graph.inputs.map(encodeValue),
+      output: graph.outputs.map(encodeValue),
+      initializer: graph.constants.filter((constant) => used.has(constant.tensor)).map(encodeConstant),
+    }),
+  });
+  return toBinary(ModelProtoSchema, model) as Uint8Array<ArrayBuffer>;
+}
+
+/** The nodes that outputs depend on, in order, and every tensor they read. */
+function reachable(graph: Graph): { nodes: GraphNode[]; used: Set<Tensor> } {
+  const used = new Set<Tensor>(graph.outputs);
+  const nodes: GraphNode[] = [];
+  for (const node of graph.nodes.toReversed()) {
+    if (!node.outputs.some((output) => used.has(output))) continue;
+    nodes.push(node);
+    for (const input of node.inputs) if (input !== undefined) used.add(input);
+  }
+  return { nodes: nodes.reverse(), used };
+}
+
+function encodeNode(node: GraphNode): NodeProto {
+  return create(NodeProtoSchema, {
+    opType: node.operator,
+    domain: node.domain,
+    name: node.outputs[0]!.name,
+    input: node.inputs.map((input) => input?.name ?? ""),
+    output: node.outputs.map((output) => output.name),
+    attribute: Object.entries(node.attributes).map(([name, value]) => encodeAttribute(name, value)),
+  });
+}
+
+function encodeAttribute(name: string, value: AttributeValue): AttributeProto {
+  if (typeof value === "string") {
+    return create(AttributeProtoSchema, {
+      name,
+      type: AttributeProto_AttributeType.STRING,
+      s: new TextEncoder().encode(value),
+    });
+  }
+  if (typeof value === "number") {
+    return create(AttributeProtoSchema, { name, type: AttributeProto_AttributeType.INT, i: BigInt(value) });
+  }
+  if ("float" in value) {
+    return create(AttributeProtoSchema, { name, type: AttributeProto_AttributeType.FLOAT, f: value.float });
+  }
+  return create(AttributeProtoSchema, { name, type: AttributeProto_AttributeType.INTS, ints: value.map(BigInt) });
+}
+
+function encodeValue(tensor: Tensor): ValueInfoProto {
+  return create(ValueInfoProtoSchema, {
+    name: tensor.name,
+    type: {
+      value: {
+        case: "tensorType",
+        value: {
+          elemType: dataTypes[tensor.type],
+          shape: {
+            dim: tensor.shape.map((size) => ({
+              value:
+                typeof size === "number"
+                  ? { case: "dimValue" as const, value: BigInt(size) }
+                  : { case: "dimParam" as const, value: size },
+            })),
+          },
+        },
+      },
+    },
+  });
+}
+
+function encodeConstant({ tensor, data, external }: Constant): TensorProto {
+  const proto = create(TensorProtoSchema, {
+    name: tensor.name,
+    dims: tensor.shape.map((size) => BigInt(size)),
+    dataType: dataTypes[tensor.type],
+  });
+  if (external) {
+    proto.dataLocation = TensorProto_DataLocation.EXTERNAL;
+    const entries = { location: tensor.name, offset: "0", length: String(data.byteLength) };
+    proto.externalData = Object.entries(entries).map(([key, value]) =>
+      create(StringStringEntryProtoSchema, { key, value }),
+    );
+  } else {
+    proto.rawData = new Uint8Array(
+      data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer,
+    );
+  }
+  return proto;
+}

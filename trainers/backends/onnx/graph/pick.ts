@@ -1,0 +1,20 @@
+import { reduceSum } from "./reduction.ts";
+import { expandDimension, squeeze } from "./shape.ts";
+import { dimension, type Tensor } from "./tensor.ts";
+
+/** One element per row of a matrix, by column index: (rows, columns) and int32 (rows) to (rows). No gradient. */
+export function pickColumns(matrix: Tensor, columns: Tensor): Tensor {
+  const rows = dimension(matrix, 0);
+  const picked = matrix.graph.node({
+    operator: "GatherElements",
+    inputs: [matrix, expandDimension(columns, 1)],
+    outputs: [{ shape: [rows, 1] }],
+    attributes: { axis: 1 },
+  })[0]!;
+  return squeeze(picked, 1);
+}
+
+/** The sum of a tensor as a tensor of one element, (1). */
+export function total(x: Tensor): Tensor {
+  return expandDimension(reduceSum(x), 0);
+}

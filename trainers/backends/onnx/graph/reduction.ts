@@ -1,0 +1,56 @@
+import { divide, multiply } from "./elementwise.ts";
+import type { GradientRule } from "./graph.ts";
+import { reshape } from "./shape.ts";
+import type { Dimension, Tensor } from "./tensor.ts";
+
+interface ReductionOptions {
+  /** Keep reduced axes with size 1. */
+  readonly keepAxes?: boolean;
+}
+
+/** The sum over some axes (all when absent). */
+export function reduceSum(x: Tensor, axes?: readonly number[], options: ReductionOptions = {}): Tensor {
+  return reduce("ReduceSum", x, axes, options);
+}
+
+/** The mean over some axes of known size. */
+export function reduceMean(x: Tensor, axes: readonly number[], options: ReductionOptions = {}): Tensor {
+  const count = axes.reduce((product, axis) => product * Number(x.shape.at(axis)), 1);
+  if (!Number.isFinite(count)) throw new RangeError("reduceMean needs axes of known size.");
+  return divide(reduceSum(x, axes, options), x.graph.scalar(count));
+}
+
+/** The greatest value over some axes; no gradient. */
+export function reduceMax(x: Tensor, axes: readonly number[], options: ReductionOptions = {}): Tensor {
+  return reduce("ReduceMax", x, axes, options);
+}
+
+function reduce(
+  operator: "ReduceSum" | "ReduceMax",
+  x: Tensor,
+  axes: readonly number[] | undefined,
+  { keepAxes = false }: ReductionOptions,
+): Tensor {
+  const rank = x.shape.length;
+  const reduced = new Set((axes ?? x.shape.map((_, i) => i)).map((axis) => (axis < 0 ? axis + rank : axis)));
+  const kept: Dimension[] = x.shape.map((size, axis) => (reduced.has(axis) ? 1 : size));
+  const shape = keepAxes ? kept : x.shape.filter((_, axis) => !reduced.has(axis));
+  const sumRule: GradientRule = ([dy]) => [() => multiply(keepAxes ? dy! : reshape(dy!, kept), onesLike(x))];
+  return x.graph.node({
+    operator,
+    inputs: axes === undefined ? [x] : [x, x.graph.integers([...reduced].sort((a, b) => a - b))],
+    outputs: [{ shape }],
+    attributes: { keepdims: keepAxes ? 1 : 0 },
+    ...(operator === "ReduceSum" ? { gradient: sumRule } : {}),
+  })[0]!;
+}
+
+/** Ones in the shape of x, of which only the shape is read. */
+function onesLike(x: Tensor): Tensor {
+  const shape = x.graph.node({
+    operator: "Shape",
+    inputs: [x],
+    outputs: [{ type: "int64", shape: [x.shape.length] }],
+  })[0]!;
+  return x.graph.node({ operator: "Expand", inputs: [x.graph.scalar(1), shape], outputs: [{ shape: x.shape }] })[0]!;
+}

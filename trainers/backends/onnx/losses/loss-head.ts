@@ -1,0 +1,174 @@
+import type { LossTerm } from "../../../backend/loss-term.ts";
+import { add, log, multiply, negate, subtract } from "../graph/elementwise.ts";
+import { gatherRows, scatterAddRows } from "../graph/gather.ts";
+import { gradients } from "../graph/gradients.ts";
+import type { Graph } from "../graph/graph.ts";
+import { matrixProduct, rowDot } from "../graph/linear.ts";
+import { softmax } from "../graph/neural.ts";
+import { pickColumns, total } from "../graph/pick.ts";
+import { reduceMax } from "../graph/reduction.ts";
+import { concatenate, expandDimension, splitEvenly, squeeze } from "../graph/shape.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { tokenLoss } from "./token-loss.ts";
+
+/** What is known of each position that carries loss; all (positions). */
+export interface PositionInputs {
+  /** int32: the token whose hidden state predicts the target. */
+  readonly rows: Tensor;
+  /** int32 */
+  readonly targets: Tensor;
+  readonly inverseTemperature: Tensor;
+  readonly mask: Tensor;
+  readonly advantages: Tensor;
+  readonly behaviour: Tensor;
+  readonly reference: Tensor;
+}
+
+/** Results of a {@link lossHead}. */
+export interface LossHead {
+  /** (terms): the sum of each term. */
+  readonly terms: Tensor | undefined;
+  /** (positions) */
+  readonly logprobs: Tensor;
+  /** (positions), where asked for. */
+  readonly entropy: Tensor | undefined;
+  /** (positions, hiddenSize): gradient of the loss by the gathered hidden states. */
+  readonly hiddenGradient: Tensor | undefined;
+  /** (vocabulary, hiddenSize): gradient of the loss by the head's weights, where asked for. */
+  readonly weightGradient: Tensor | undefined;
+}
+
+/**
+ * Output head, log-probabilities, loss and the gradient of it all at once, in chunks of positions: at a large
+ * vocabulary the logits are the greatest part of a step's memory, and this way only one chunk of them lives at a
+ * time. Every term is a sum over positions, so a chunk's gradient is known as soon as its logits are.
+ */
+export function lossHead(options: {
+  /** (tokens, hiddenSize) */
+  readonly hidden: Tensor;
+  /** (vocabulary, hiddenSize) */
+  readonly weight: Tensor;
+  readonly positions: PositionInputs;
+  readonly terms: readonly LossTerm[];
+  readonly coefficients: (term: number, name: string) => Tensor;
+  /** How many chunks; the number of positions is a multiple of it. */
+  readonly chunks: number;
+  readonly wantEntropy: boolean;
+  readonly wantWeightGradient: boolean;
+}): LossHead {
+  const { positions, chunks } = options;
+  const cut = (x: Tensor): Tensor[] => splitEvenly(x, { axis: 0, count: chunks, name: "chunk" });
+  const parts = {
+    hidden: cut(gatherRows(options.hidden, positions.rows)),
+    targets: cut(positions.targets),
+    inverseTemperature: cut(positions.inverseTemperature),
+    mask: cut(positions.mask),
+    advantages: cut(positions.advantages),
+    behaviour: cut(positions.behaviour),
+    reference: cut(positions.reference),
+  };
+  const results = Array.from({ length: chunks }, (_, i) =>
+    chunkLoss({
+      ...options,
+      hidden: parts.hidden[i]!,
+      targets: parts.targets[i]!,
+      inverseTemperature: parts.inverseTemperature[i]!,
+      token: {
+        mask: parts.mask[i]!,
+        advantages: parts.advantages[i]!,
+        behaviour: parts.behaviour[i]!,
+        reference: parts.reference[i]!,
+      },
+    }),
+  );
+  const join = (pieces: readonly (Tensor | undefined)[]): Tensor | undefined =>
+    pieces[0] === undefined
+      ? undefined
+      : pieces.length === 1
+        ? pieces[0]
+        : concatenate(pieces as Tensor[], 0, "positions");
+  const sum = (pieces: readonly (Tensor | undefined)[]): Tensor | undefined =>
+    pieces[0] === undefined ? undefined : (pieces as Tensor[]).reduce((a, b) => add(a, b));
+  return {
+    terms: sum(results.map((result) => result.terms)),
+    logprobs: join(results.map((result) => result.logprobs))!,
+    entropy: join(results.map((result) => result.entropy)),
+    hiddenGradient: join(results.map((result) => result.hiddenGradient)),
+    weightGradient: sum(results.map((result) => result.weightGradient)),
+  };
+}
+
+function chunkLoss(options: {
+  readonly hidden: Tensor;
+  readonly weight: Tensor;
+  readonly targets: Tensor;
+  readonly inverseTemperature: Tensor;
+  readonly token: {
+    readonly mask: Tensor;
+    readonly advantages: Tensor;
+    readonly behaviour: Tensor;
+    readonly reference: Tensor;
+  };
+  readonly terms: readonly LossTerm[];
+  readonly coefficients: (term: number, name: string) => Tensor;
+  readonly wantEntropy: boolean;
+  readonly wantWeightGradient: boolean;
+}): LossHead {
+  const { weight, targets, token, terms } = options;
+  const graph: Graph = weight.graph;
+  const column = (x: Tensor): Tensor => expandDimension(x, 1);
+  const inverseTemperature = column(options.inverseTemperature);
+  const hidden = multiply(options.hidden, inverseTemperature);
+  const logits = matrixProduct(hidden, weight, { transposeB: true });
+  const probabilities = softmax(logits);
+  // log-sum-exp from the likeliest token, whose probability is at least 1 / vocabulary: exact where a probability
+  // itself would underflow.
+  const peak = reduceMax(logits, [1], { keepAxes: true });
+  const logSumExp = subtract(peak, log(reduceMax(probabilities, [1], { keepAxes: true })));
+  const logprobs = subtract(pickColumns(logits, targets), squeeze(logSumExp, 1));
+  const needsEntropy = options.wantEntropy || terms.some((term) => term.type === "entropy");
+  const entropy = needsEntropy ? squeeze(subtract(logSumExp, rowDot(probabilities, logits)), 1) : undefined;
+  if (terms.length === 0) {
+    return { terms: undefined, logprobs, entropy, hiddenGradient: undefined, weightGradient: undefined };
+  }
+  const losses = terms.map((term, i) =>
+    tokenLoss(term, { ...token, logprobs, entropy }, (name) => options.coefficients(i, name)),
+  );
+  const sums = losses.length === 1 ? total(losses[0]!) : concatenate(losses.map(total), 0, losses.length);
+  const leaves = entropy === undefined ? [logprobs] : [logprobs, entropy];
+  const [byLogprob, byEntropy] = gradients({
+    outputs: losses.map((tensor) => ({ tensor, gradient: graph.scalar(1) })),
+    by: leaves,
+  });
+  // d logprob / d logits = onehot - p, and d entropy / d logits = -p (log p + entropy).
+  const gain = byLogprob === undefined ? undefined : column(byLogprob);
+  let spread: Tensor | undefined;
+  if (byEntropy !== undefined) {
+    const surprise = add(subtract(logits, logSumExp), column(entropy!));
+    const slope = multiply(column(byEntropy), surprise);
+    spread = multiply(probabilities, gain === undefined ? slope : add(slope, gain));
+  }
+  const scaledByHidden = gain === undefined ? undefined : multiply(hidden, gain);
+  let byHidden: Tensor;
+  let byWeight: Tensor | undefined;
+  if (spread === undefined) {
+    // One row's factor is the same for all of its logits, so it is applied to the narrow side of each product.
+    byHidden = multiply(subtract(gatherRows(weight, targets), matrixProduct(probabilities, weight)), gain!);
+    if (options.wantWeightGradient)
+      byWeight = negate(matrixProduct(probabilities, scaledByHidden!, { transposeA: true }));
+  } else {
+    const expected = matrixProduct(spread, weight);
+    byHidden = gain === undefined ? negate(expected) : subtract(multiply(gatherRows(weight, targets), gain), expected);
+    if (options.wantWeightGradient) byWeight = negate(matrixProduct(spread, hidden, { transposeA: true }));
+  }
+  if (byWeight !== undefined && scaledByHidden !== undefined) {
+    byWeight = add(byWeight, scatterAddRows(weight, targets, scaledByHidden));
+  }
+  return {
+    terms: sums,
+    logprobs,
+    entropy,
+    hiddenGradient: multiply(byHidden, inverseTemperature),
+    weightGradient: byWeight,
+  };
+}

@@ -1,0 +1,119 @@
+import { add, multiply } from "../graph/elementwise.ts";
+import { gatherRows } from "../graph/gather.ts";
+import { matrixProduct } from "../graph/linear.ts";
+import { type RotaryTables, rmsNorm, rotate, silu } from "../graph/neural.ts";
+import { reshape, split } from "../graph/shape.ts";
+import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
+import type { DecoderConfig } from "./decoder-config.ts";
+import type { GraphParameters } from "./graph-parameters.ts";
+import { loraA, loraB } from "./lora.ts";
+import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
+
+/** What a decoder is built from. */
+export interface DecoderParts {
+  readonly config: DecoderConfig;
+  readonly parameters: GraphParameters;
+  readonly adapter?: { readonly parameters: GraphParameters; readonly scale: number };
+  /** One product for layers that read the same input: faster where few tokens are computed at a time. */
+  readonly fuseInputs: boolean;
+}
+
+/** Queries (tokens, heads x headSize), keys and values (tokens, keyValueHeads x headSize) of one layer. */
+export interface AttentionInputs {
+  readonly layer: number;
+  readonly queries: Tensor;
+  readonly keys: Tensor;
+  readonly values: Tensor;
+}
+
+/** Mixes values by attention: (tokens, heads x headSize). */
+export type Attention = (inputs: AttentionInputs) => Tensor;
+
+/**
+ * The body of a decoder: token ids (tokens) to the normed hidden states (tokens, hiddenSize) that the output head
+ * reads. Attention is the caller's: over padded batches in training, over a cache in decoding.
+ */
+export function decoderBody(
+  parts: DecoderParts,
+  inputs: { readonly ids: Tensor; readonly rotary: RotaryTables; readonly attention: Attention },
+): Tensor {
+  const { config, parameters } = parts;
+  const norm = (x: Tensor, name: string): Tensor => rmsNorm(x, parameters.tensor(name), config.normEpsilon);
+  let hidden = gatherRows(parameters.tensor(embeddingName), inputs.ids);
+  for (let layer = 0; layer < config.layers; layer++) {
+    const block = `model.layers.${layer}`;
+    const attended = norm(hidden, `${block}.input_layernorm.weight`);
+    let [queries, keys, values] = linear(parts, layer, attentionInputs, attended) as [Tensor, Tensor, Tensor];
+    if (config.queryKeyNorm) {
+      queries = headNorm(parts, queries, config.heads, `${block}.self_attn.q_norm.weight`);
+      keys = headNorm(parts, keys, config.keyValueHeads, `${block}.self_attn.k_norm.weight`);
+    }
+    if (config.ropeLayers[layer]) {
+      queries = rotate(queries, config.heads, inputs.rotary);
+      keys = rotate(keys, config.keyValueHeads, inputs.rotary);
+    }
+    const mixed = inputs.attention({ layer, queries, keys, values });
+    hidden = add(hidden, linear(parts, layer, ["o_proj"], mixed)[0]!);
+    const fed = norm(hidden, `${block}.post_attention_layernorm.weight`);
+    const [gate, up] = linear(parts, layer, mlpInputs, fed) as [Tensor, Tensor];
+    hidden = add(hidden, linear(parts, layer, ["down_proj"], multiply(silu(gate), up))[0]!);
+  }
+  return norm(hidden, finalNormName);
+}
+
+/** Linear layers that read the same input, with their biases and adapters. */
+function linear(parts: DecoderParts, layer: number, projections: readonly string[], x: Tensor): Tensor[] {
+  const weights = projections.map((projection) => `${moduleName(layer, projection)}.weight`);
+  const biases = projections.map((projection) => `${moduleName(layer, projection)}.bias`);
+  const biased = parts.parameters.has(biases[0]!);
+  const product = (rows: readonly number[]): Tensor =>
+    matrixProduct(x, parts.parameters.tensor(...rows.map((i) => weights[i]!)), {
+      transposeB: true,
+      ...(biased ? { addend: parts.parameters.tensor(...rows.map((i) => biases[i]!)) } : {}),
+    });
+  const all = projections.map((_, i) => i);
+  if (!parts.fuseInputs || projections.length === 1) {
+    return adapt(parts, layer, projections, { x, outputs: all.map((i) => product([i])) });
+  }
+  const sizes = weights.map((name) => knownDimension(parts.parameters.tensor(name), 0));
+  return adapt(parts, layer, projections, { x, outputs: split(product(all), 1, sizes) });
+}
+
+/** Adds scale (x A^T) B^T to the outputs that have an adapter. */
+function adapt(
+  { adapter, fuseInputs }: DecoderParts,
+  layer: number,
+  projections: readonly string[],
+  { x, outputs }: { readonly x: Tensor; readonly outputs: readonly Tensor[] },
+): Tensor[] {
+  if (adapter === undefined) return [...outputs];
+  const adapted = projections.filter((projection) => adapter.parameters.has(loraA(layer, projection)));
+  const names = adapted.map((projection) => loraA(layer, projection));
+  const reduce = (a: Tensor): Tensor => matrixProduct(x, a, { transposeB: true });
+  let reduced: Tensor[];
+  if (fuseInputs && adapted.length > 1) {
+    const stacked = adapter.parameters.tensor(...names);
+    const rank = knownDimension(stacked, 0) / adapted.length;
+    reduced = split(
+      reduce(stacked),
+      1,
+      adapted.map(() => rank),
+    );
+  } else {
+    reduced = names.map((name) => reduce(adapter.parameters.tensor(name)));
+  }
+  return outputs.map((output, i) => {
+    const place = adapted.indexOf(projections[i]!);
+    if (place === -1) return output;
+    const b = adapter.parameters.tensor(loraB(layer, projections[i]!));
+    return matrixProduct(reduced[place]!, b, { transposeB: true, scale: adapter.scale, addend: output });
+  });
+}
+
+/** A norm over each head's part of (tokens, heads x headSize). */
+function headNorm({ config, parameters }: DecoderParts, x: Tensor, heads: number, name: string): Tensor {
+  const tokens = dimension(x, 0);
+  const split = reshape(x, [tokens, heads, config.headSize]);
+  const normed = rmsNorm(split, parameters.tensor(name), config.normEpsilon);
+  return reshape(normed, [tokens, heads * config.headSize]);
+}

@@ -1,0 +1,47 @@
+import type { LoraSpec, LoraTarget } from "../../../backend/training-backend.ts";
+import type { DecoderConfig } from "./decoder-config.ts";
+import { attentionInputs, mlpInputs, moduleName, type ParameterSpec, projectionShape } from "./parameters.ts";
+
+/** Every linear layer that an adapter can sit on. */
+export const loraTargets: readonly LoraTarget[] = [
+  "q_proj",
+  "k_proj",
+  "v_proj",
+  "o_proj",
+  "gate_proj",
+  "up_proj",
+  "down_proj",
+];
+
+/** Name of the half of an adapter that reads the layer's input: (rank, inputs). */
+export function loraA(layer: number, projection: string): string {
+  return `${moduleName(layer, projection)}.lora_A.weight`;
+}
+
+/** Name of the half of an adapter that writes to the layer's output: (outputs, rank). */
+export function loraB(layer: number, projection: string): string {
+  return `${moduleName(layer, projection)}.lora_B.weight`;
+}
+
+/**
+ * The parameters of an adapter, in storage order. B starts at zero, so that a new adapter changes nothing; A is
+ * drawn with variance 1 / (3 inputs), the value that PEFT's default initialization has.
+ */
+export function loraParameters(config: DecoderConfig, lora: LoraSpec): ParameterSpec[] {
+  const targets = new Set<string>(lora.targets ?? loraTargets);
+  const specs: ParameterSpec[] = [];
+  for (let layer = 0; layer < config.layers; layer++) {
+    for (const group of [attentionInputs, ["o_proj"], mlpInputs, ["down_proj"]]) {
+      const adapted = group.filter((projection) => targets.has(projection));
+      for (const projection of adapted) {
+        const inputs = projectionShape(config, projection)[1];
+        specs.push({ name: loraA(layer, projection), shape: [lora.rank, inputs], initial: "normal" });
+      }
+      for (const projection of adapted) {
+        const outputs = projectionShape(config, projection)[0];
+        specs.push({ name: loraB(layer, projection), shape: [outputs, lora.rank], initial: "zeros" });
+      }
+    }
+  }
+  return specs;
+}

@@ -1,0 +1,57 @@
+import { LyceumError } from "../../../../src/errors/index.ts";
+
+/** How rotary frequencies are stretched for contexts beyond the one a model was first trained on. */
+export type RopeScaling =
+  | { readonly type: "linear"; readonly factor: number }
+  | {
+      readonly type: "llama3";
+      readonly factor: number;
+      readonly lowFrequencyFactor: number;
+      readonly highFrequencyFactor: number;
+      readonly originalMaxPositions: number;
+    };
+
+/** Reads `rope_theta` and `rope_scaling`, or the newer `rope_parameters` that holds both. */
+export function readRopeSettings(source: Readonly<Record<string, unknown>>): {
+  readonly ropeTheta: number;
+  readonly ropeScaling: RopeScaling | undefined;
+} {
+  const settings = asRecord(source.rope_parameters) ?? asRecord(source.rope_scaling);
+  const theta = settings?.rope_theta ?? source.rope_theta ?? 10_000;
+  if (typeof theta !== "number" || !(theta > 0)) throw refuse("model.malformed", `rope_theta ${String(theta)}`);
+  return { ropeTheta: theta, ropeScaling: settings === undefined ? undefined : readScaling(settings) };
+}
+
+function readScaling(settings: Readonly<Record<string, unknown>>): RopeScaling | undefined {
+  const type = settings.rope_type ?? settings.type ?? "default";
+  const number = (key: string): number => {
+    const value = settings[key];
+    if (typeof value !== "number" || !(value > 0))
+      throw refuse("model.malformed", `rope scaling with ${key} ${String(value)}`);
+    return value;
+  };
+  if (type === "default") return undefined;
+  if (type === "linear") return { type, factor: number("factor") };
+  if (type === "llama3") {
+    return {
+      type,
+      factor: number("factor"),
+      lowFrequencyFactor: number("low_freq_factor"),
+      highFrequencyFactor: number("high_freq_factor"),
+      originalMaxPositions: number("original_max_position_embeddings"),
+    };
+  }
+  throw refuse("model.unsupported", `rope scaling of type "${String(type)}"`);
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+}
+
+function refuse(code: "model.malformed" | "model.unsupported", what: string): LyceumError {
+  return new LyceumError({
+    code,
+    message: `The model's config.json has ${what}, which the embedded engine cannot apply.`,
+    hint: 'Rope types "default", "linear" and "llama3" are built.',
+  });
+}

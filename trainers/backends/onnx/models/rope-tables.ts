@@ -1,0 +1,45 @@
+import type { DecoderConfig } from "./decoder-config.ts";
+import type { RopeScaling } from "./rope-settings.ts";
+
+/** Cosines and sines of every position below `positions`: (positions, headSize / 2) each, row by row. */
+export function ropeTables(
+  config: Pick<DecoderConfig, "headSize" | "ropeTheta" | "ropeScaling">,
+  positions: number,
+): { readonly cos: Float32Array; readonly sin: Float32Array } {
+  const frequencies = ropeFrequencies(config);
+  const half = frequencies.length;
+  const cos = new Float32Array(new SharedArrayBuffer(positions * half * 4));
+  const sin = new Float32Array(new SharedArrayBuffer(positions * half * 4));
+  for (let position = 0; position < positions; position++) {
+    for (let i = 0; i < half; i++) {
+      // The product is rounded to float32 first, as the checkpoints' own implementations do.
+      const angle = Math.fround(position * frequencies[i]!);
+      cos[position * half + i] = Math.cos(angle);
+      sin[position * half + i] = Math.sin(angle);
+    }
+  }
+  return { cos, sin };
+}
+
+/** The angle per position of each pair of dimensions, theta^(-2i / headSize), scaled as the config asks. */
+export function ropeFrequencies(config: Pick<DecoderConfig, "headSize" | "ropeTheta" | "ropeScaling">): Float32Array {
+  const { headSize, ropeTheta, ropeScaling } = config;
+  return Float32Array.from({ length: headSize / 2 }, (_, i) => {
+    const frequency = Math.fround(1 / ropeTheta ** ((2 * i) / headSize));
+    return ropeScaling === undefined ? frequency : scaleFrequency(frequency, ropeScaling);
+  });
+}
+
+/**
+ * Llama 3's rule: long wavelengths are stretched by the factor, short ones are kept, those between are blended
+ * (Grattafiori et al. 2024, https://arxiv.org/abs/2407.21783; the rule is in the reference code of Llama 3.1).
+ */
+function scaleFrequency(frequency: number, scaling: RopeScaling): number {
+  if (scaling.type === "linear") return frequency / scaling.factor;
+  const { factor, lowFrequencyFactor, highFrequencyFactor, originalMaxPositions } = scaling;
+  const wavelength = (2 * Math.PI) / frequency;
+  if (wavelength > originalMaxPositions / lowFrequencyFactor) return frequency / factor;
+  if (wavelength < originalMaxPositions / highFrequencyFactor) return frequency;
+  const kept = (originalMaxPositions / wavelength - lowFrequencyFactor) / (highFrequencyFactor - lowFrequencyFactor);
+  return (1 - kept) * (frequency / factor) + kept * frequency;
+}
