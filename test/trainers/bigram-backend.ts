@@ -1,0 +1,342 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { Sample, SampleRequest, Sampler } from "../../src/policy/sampler.ts";
+import { createRandom } from "../../src/random/random.ts";
+import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
+import { createByteTokenizer } from "../../src/tokens/byte-tokenizer.ts";
+import type { Datum } from "../../trainers/backend/datum.ts";
+import type { LossTerm } from "../../trainers/backend/loss-term.ts";
+import type {
+  AdamParams,
+  ForwardResult,
+  LossResult,
+  Model,
+  ModelSpec,
+  StepMetrics,
+  TrainingBackend,
+} from "../../trainers/backend/training-backend.ts";
+import { negativeEntropy } from "../../trainers/losses/entropy.ts";
+import { tokenLossOf } from "../../trainers/losses/token-loss-of.ts";
+
+/**
+ * A training backend of a few hundred lines that needs no engine: a softmax over the byte vocabulary for each pair of
+ * preceding tokens, with exact gradients in float64. It learns small tasks in milliseconds, and shows what the
+ * interface asks for.
+ */
+export function createBigramBackend(): TrainingBackend {
+  const models: Model[] = [];
+  const close = async (): Promise<void> => {
+    for (const model of models.splice(0)) await model.close();
+  };
+  return {
+    specificationVersion: "v1",
+    capabilities: {
+      name: "bigram",
+      losses: ["crossEntropy", "policyGradient", "importanceSampling", "ppo", "kl", "entropy"],
+      trainableSampling: ["temperature"],
+      adapters: false,
+      fullParameter: true,
+      valueHead: false,
+      deterministic: true,
+      exportFormats: ["huggingface"],
+    },
+    openModel: async (spec, options) => {
+      options?.signal?.throwIfAborted();
+      const model = new BigramModel(spec);
+      if (spec.source.type === "pretrained") await model.readWeights(spec.source.path);
+      models.push(model);
+      return model;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+const vocabularySize = createByteTokenizer().vocabularySize;
+const stateFile = "bigram.json";
+
+/** Rows of logits by context. Rows are replaced, never written to, so that a copy of the map is a snapshot. */
+type Table = Map<number, Float64Array>;
+
+interface Moments {
+  readonly first: Float64Array;
+  readonly second: Float64Array;
+}
+
+class BigramModel implements Model {
+  readonly spec: ModelSpec;
+  readonly tokenizer = createByteTokenizer();
+  readonly renderer = createByteRenderer();
+  readonly parameterCount: number;
+  readonly maxLength = 512;
+  version = 0;
+  #table: Table = new Map();
+  #moments: Map<number, Moments> = new Map();
+  #gradient: Table = new Map();
+  #appliedStep = 0;
+  #lastStep: StepMetrics = { gradientNorm: 0, version: 0 };
+
+  constructor(spec: ModelSpec) {
+    this.spec = spec;
+    this.parameterCount = spec.trainable.type === "frozen" ? 0 : vocabularySize ** 3;
+  }
+
+  async forward(
+    data: readonly Datum[],
+    options: { readonly outputs: readonly string[]; readonly signal?: AbortSignal },
+  ): Promise<ForwardResult[]> {
+    options.signal?.throwIfAborted();
+    return data.map((datum) => {
+      this.#checkDatum(datum);
+      const logprobs = new Float32Array(datum.tokens.length);
+      const entropy = new Float32Array(datum.tokens.length);
+      for (const [t, weight] of datum.lossMask.entries()) {
+        if (weight === 0) continue;
+        const distribution = this.#distribution(datum, t);
+        logprobs[t] = distribution[datum.targets[t]!]!;
+        entropy[t] = -negativeEntropy(distribution).value;
+      }
+      return { logprobs, entropy };
+    });
+  }
+
+  async forwardBackward(
+    data: readonly Datum[],
+    terms: readonly LossTerm[],
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<LossResult> {
+    if (this.spec.trainable.type === "frozen") throw unsupported("a frozen model cannot be trained");
+    for (const datum of data) this.#checkDatum(datum);
+    options?.signal?.throwIfAborted();
+    const termSums = terms.map(() => 0);
+    let tokens = 0;
+    const logprobs = data.map((datum) => {
+      const result = new Float32Array(datum.tokens.length);
+      for (const [t, mask] of datum.lossMask.entries()) {
+        if (mask === 0) continue;
+        tokens += 1;
+        const target = datum.targets[t]!;
+        const distribution = this.#distribution(datum, t);
+        result[t] = distribution[target]!;
+        const input = {
+          logprob: distribution[target]!,
+          mask,
+          ...optional("advantage", datum.advantages?.[t]),
+          ...optional("behaviourLogprob", datum.behaviourLogprobs?.[t]),
+          ...optional("referenceLogprob", datum.referenceLogprobs?.[t]),
+        };
+        const row = this.#gradientRow(contextOf(datum.tokens, t));
+        const temperature = datum.temperature ?? 1;
+        for (const [i, term] of terms.entries()) {
+          if (term.type === "entropy") {
+            const { value, derivatives } = negativeEntropy(distribution);
+            const weight = (term.weight ?? 1) * mask;
+            termSums[i]! += weight * value;
+            for (let j = 0; j < vocabularySize; j++) row[j]! += (weight * derivatives[j]!) / temperature;
+          } else {
+            const { value, derivative } = tokenLossOf(term, input);
+            termSums[i]! += value;
+            for (let j = 0; j < vocabularySize; j++) row[j]! -= (derivative * Math.exp(distribution[j]!)) / temperature;
+            row[target]! += derivative / temperature;
+          }
+        }
+      }
+      return result;
+    });
+    const loss = termSums.reduce((sum, value) => sum + value, 0);
+    return { loss, terms: termSums, logprobs, tokens, metrics: {} };
+  }
+
+  async optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics> {
+    if (options.stepId <= this.#appliedStep) return this.#lastStep;
+    let squares = 0;
+    for (const row of this.#gradient.values()) for (const value of row) squares += value * value;
+    const gradientNorm = Math.sqrt(squares);
+    if (!Number.isFinite(gradientNorm)) {
+      this.#gradient = new Map();
+      throw new LyceumError({ code: "backend.not-finite", message: `The gradient norm is ${gradientNorm}.` });
+    }
+    const scale = Math.min(1, (params.clipNorm ?? Number.POSITIVE_INFINITY) / gradientNorm || 1);
+    this.#applyAdam(params, scale);
+    this.#gradient = new Map();
+    this.#appliedStep = options.stepId;
+    this.version += 1;
+    this.#lastStep = { gradientNorm, version: this.version };
+    return this.#lastStep;
+  }
+
+  async snapshot(): Promise<Sampler> {
+    return new BigramSampler(new Map(this.#table), this.version);
+  }
+
+  async save(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true });
+    const rows = [...this.#table].map(([context, row]) => {
+      const { first, second } = this.#moments.get(context)!;
+      return [context, sparse(row), sparse(first), sparse(second)];
+    });
+    const state = { version: this.version, appliedStep: this.#appliedStep, lastStep: this.#lastStep, rows };
+    await writeFile(join(folder, stateFile), JSON.stringify(state));
+  }
+
+  async load(folder: string): Promise<void> {
+    const state = JSON.parse(await readFile(join(folder, stateFile), "utf8"));
+    this.version = state.version;
+    this.#appliedStep = state.appliedStep;
+    this.#lastStep = state.lastStep;
+    this.#gradient = new Map();
+    this.#table = new Map();
+    this.#moments = new Map();
+    for (const [context, row, first, second] of state.rows) {
+      this.#table.set(context, dense(row));
+      this.#moments.set(context, { first: dense(first), second: dense(second) });
+    }
+  }
+
+  async export(folder: string): Promise<void> {
+    await mkdir(folder, { recursive: true });
+    const rows = [...this.#table].map(([context, row]) => [context, sparse(row), [], []]);
+    await writeFile(join(folder, stateFile), JSON.stringify({ version: 0, appliedStep: 0, lastStep: null, rows }));
+  }
+
+  async close(): Promise<void> {}
+
+  /** The weights that `export` wrote, as the start of a new training run. */
+  async readWeights(folder: string): Promise<void> {
+    await this.load(folder);
+    this.#lastStep = { gradientNorm: 0, version: 0 };
+  }
+
+  #applyAdam(params: AdamParams, scale: number): void {
+    const { learningRate, beta1, beta2, epsilon, weightDecay } = params;
+    const step = this.version + 1;
+    const zero = new Float64Array(vocabularySize);
+    for (const context of new Set([...this.#table.keys(), ...this.#gradient.keys()])) {
+      const gradient = this.#gradient.get(context) ?? zero;
+      const before = this.#table.get(context) ?? zero;
+      const moments = this.#moments.get(context) ?? { first: zero, second: zero };
+      const first = moments.first.map((value, j) => beta1 * value + (1 - beta1) * scale * gradient[j]!);
+      const second = moments.second.map((value, j) => beta2 * value + (1 - beta2) * (scale * gradient[j]!) ** 2);
+      const row = before.map((value, j) => {
+        const update = first[j]! / (1 - beta1 ** step) / (Math.sqrt(second[j]! / (1 - beta2 ** step)) + epsilon);
+        return value - learningRate * (update + weightDecay * value);
+      });
+      this.#table.set(context, row);
+      this.#moments.set(context, { first, second });
+    }
+  }
+
+  #distribution(datum: Datum, t: number): Float64Array {
+    return logSoftmax(this.#table.get(contextOf(datum.tokens, t)), datum.temperature ?? 1);
+  }
+
+  #gradientRow(context: number): Float64Array {
+    const row = this.#gradient.get(context) ?? new Float64Array(vocabularySize);
+    this.#gradient.set(context, row);
+    return row;
+  }
+
+  #checkDatum(datum: Datum): void {
+    const length = datum.tokens.length;
+    const arrays = [datum.targets, datum.lossMask, datum.advantages, datum.behaviourLogprobs, datum.referenceLogprobs];
+    if (arrays.some((array) => array !== undefined && array.length !== length)) {
+      throw unsupported("a datum's arrays must have one length");
+    }
+    if (length > this.maxLength) throw unsupported(`a sequence has ${length} tokens, the most is ${this.maxLength}`);
+    for (const id of [...datum.tokens, ...datum.targets]) {
+      if (id < 0 || id >= vocabularySize) throw unsupported(`there is no token ${id}`);
+    }
+  }
+}
+
+class BigramSampler implements Sampler {
+  readonly version: number;
+  readonly #table: Table;
+
+  constructor(table: Table, version: number) {
+    this.#table = table;
+    this.version = version;
+  }
+
+  async *sample(
+    requests: readonly SampleRequest[],
+    options?: { readonly signal?: AbortSignal },
+  ): AsyncGenerator<Sample> {
+    for (const [request, { promptIds, settings, seed, stopTokenIds }] of requests.entries()) {
+      options?.signal?.throwIfAborted();
+      if (settings.topK !== undefined || settings.topP !== undefined || settings.minP !== undefined) {
+        throw unsupported("the bigram sampler knows no top-k, top-p or min-p");
+      }
+      const random = createRandom(seed);
+      const sequence = [...promptIds];
+      const ids: number[] = [];
+      const logprobs: number[] = [];
+      let finish: Sample["finish"] = "length";
+      while (ids.length < settings.maxTokens && finish === "length") {
+        const row = this.#table.get(contextOf(sequence, sequence.length - 1));
+        const distribution = logSoftmax(row, settings.temperature === 0 ? 1 : settings.temperature);
+        const id = settings.temperature === 0 ? likeliest(distribution) : draw(distribution, random.next());
+        ids.push(id);
+        sequence.push(id);
+        logprobs.push(distribution[id]!);
+        if (stopTokenIds.includes(id)) finish = "stop";
+      }
+      yield { request, ids, logprobs, finish };
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** The two tokens that the next one depends on, as one number. */
+function contextOf(tokens: ArrayLike<number>, t: number): number {
+  return (t > 0 ? tokens[t - 1]! + 1 : 0) * vocabularySize + tokens[t]!;
+}
+
+function logSoftmax(logits: Float64Array | undefined, temperature: number): Float64Array {
+  const result = new Float64Array(vocabularySize);
+  let sum = 0;
+  let top = Number.NEGATIVE_INFINITY;
+  for (let j = 0; j < vocabularySize; j++) {
+    result[j] = (logits?.[j] ?? 0) / temperature;
+    top = Math.max(top, result[j]!);
+  }
+  for (let j = 0; j < vocabularySize; j++) sum += Math.exp(result[j]! - top);
+  const total = top + Math.log(sum);
+  for (let j = 0; j < vocabularySize; j++) result[j]! -= total;
+  return result;
+}
+
+function draw(logprobs: Float64Array, uniform: number): number {
+  let below = 0;
+  for (let j = 0; j < vocabularySize - 1; j++) {
+    below += Math.exp(logprobs[j]!);
+    if (uniform < below) return j;
+  }
+  return vocabularySize - 1;
+}
+
+function likeliest(logprobs: Float64Array): number {
+  let best = 0;
+  for (let j = 1; j < vocabularySize; j++) if (logprobs[j]! > logprobs[best]!) best = j;
+  return best;
+}
+
+function sparse(row: Float64Array): [number, number][] {
+  return [...row.entries()].filter(([, value]) => value !== 0);
+}
+
+function dense(entries: readonly (readonly [number, number])[]): Float64Array {
+  const row = new Float64Array(vocabularySize);
+  for (const [j, value] of entries) row[j] = value;
+  return row;
+}
+
+function optional<Key extends string>(key: Key, value: number | undefined): { [K in Key]?: number } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]?: number });
+}
+
+function unsupported(message: string): LyceumError {
+  return new LyceumError({ code: "backend.unsupported", message: `The bigram backend: ${message}.` });
+}

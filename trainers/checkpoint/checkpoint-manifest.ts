@@ -1,0 +1,52 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { Json } from "../../src/json.ts";
+
+/** What stands in a checkpoint beside the model: where the run was, and which run it was. */
+export interface CheckpointManifest {
+  readonly schemaVersion: 1;
+  /** Training steps done. */
+  readonly step: number;
+  /** Position in the task order. Together with the step and the config's seed it is all the random state there is. */
+  readonly taskCursor: number;
+  readonly environment: string;
+  /** Content hash of the parts of `config` that the weights depend on. */
+  readonly configHash: string;
+  readonly config: Json;
+  /** The metrics of the last step, and of the last evaluation under `evaluation/`. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** The name of the manifest within a checkpoint. */
+export const manifestFile = "manifest.json";
+
+/** The name of the folder that `Model.save` wrote, within a checkpoint. */
+export const modelFolder = "model";
+
+const schema = z.object({
+  schemaVersion: z.literal(1),
+  step: z.int().min(0),
+  taskCursor: z.int().min(0),
+  environment: z.string(),
+  configHash: z.string(),
+  config: z.json(),
+  metrics: z.record(z.string(), z.number()),
+});
+
+/** The manifest of a checkpoint folder. Throws `checkpoint.unusable` where it is missing or malformed. */
+export async function readManifest(folder: string): Promise<CheckpointManifest> {
+  const path = join(folder, manifestFile);
+  try {
+    return schema.parse(JSON.parse(await readFile(path, "utf8"))) as CheckpointManifest;
+  } catch (cause) {
+    throw new LyceumError({
+      code: "checkpoint.unusable",
+      message: `${path} is missing or malformed.`,
+      hint: "Resume from another checkpoint of the run, or start the run anew in another folder.",
+      data: { path },
+      cause,
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { Model } from "../backend/training-backend.ts";
+import { type CheckpointManifest, manifestFile, modelFolder } from "./checkpoint-manifest.ts";
+import {
+  checkpointName,
+  keepNewestCheckpoints,
+  newestCheckpoint,
+  partialSuffix,
+  removeCheckpoint,
+} from "./find-checkpoints.ts";
+import { syncDirectory, syncFolder } from "./sync-folder.ts";
+
+/**
+ * Writes a checkpoint whole or not at all: into a `.partial` folder that is forced to disk and then renamed. Then
+ * removes the oldest beyond `keep`. Returns its path.
+ *
+ * Throws `checkpoint.write-failed` (a full disk, no permission): the partial folder is removed, and the checkpoints
+ * there were are intact.
+ */
+export async function writeCheckpoint(options: {
+  /** The folder of all the run's checkpoints; made where it does not exist. */
+  readonly folder: string;
+  readonly model: Model;
+  readonly manifest: CheckpointManifest;
+  readonly keep: number;
+}): Promise<string> {
+  const { folder, model, manifest, keep } = options;
+  const path = join(folder, checkpointName(manifest.step));
+  const partial = path + partialSuffix;
+  try {
+    // Only an unreadable checkpoint of the same step can be in the way.
+    await removeCheckpoint(path);
+    await mkdir(partial, { recursive: true });
+    await model.save(join(partial, modelFolder));
+    await writeFile(join(partial, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`);
+    await syncFolder(partial);
+    await rename(partial, path);
+    await syncDirectory(dirname(path));
+    await keepNewestCheckpoints(folder, keep);
+  } catch (cause) {
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    throw await writeFailed({ folder, path, cause });
+  }
+  return path;
+}
+
+async function writeFailed(options: {
+  readonly folder: string;
+  readonly path: string;
+  readonly cause: unknown;
+}): Promise<LyceumError> {
+  const { folder, path, cause } = options;
+  const previous = await newestCheckpoint(folder).catch(() => undefined);
+  const full = isSystemError(cause) && (cause.code === "ENOSPC" || cause.code === "EDQUOT");
+  const reason = full ? "the disk is full" : cause instanceof Error ? cause.message : String(cause);
+  const intact = previous === undefined ? "There is no earlier checkpoint." : `${previous.path} is intact.`;
+  return new LyceumError({
+    code: "checkpoint.write-failed",
+    message: `The checkpoint ${path} could not be written: ${reason}.`,
+    hint: `${intact} ${full ? "Free some space (or lower checkpoint.keep)" : "Make the folder writable"}, then resume the run.`,
+    data: { path, ...(previous === undefined ? {} : { previous: previous.path }) },
+    cause,
+  });
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "code" in error;
+}

@@ -1,0 +1,172 @@
+import { z } from "zod";
+import { deriveSeed } from "../../src/random/random.ts";
+import { createByteTokenizer } from "../../src/tokens/byte-tokenizer.ts";
+import type { LoraTarget, ModelSource, ModelSpec, TrainableSpec } from "../backend/training-backend.ts";
+
+/** Where the engine runs a model; `auto` takes the fastest that works. */
+export type Device = "auto" | "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
+
+/** Which model is trained, which of its parameters, and on what. Each key is described in the schema below. */
+export interface ModelConfig {
+  readonly path?: string | undefined;
+  readonly revision?: string | undefined;
+  readonly scratch?: ScratchModelConfig | undefined;
+  readonly adapter: AdapterConfig;
+  readonly device: Device;
+  readonly threads?: number | undefined;
+}
+
+/** The shape of a model with random weights over the byte tokenizer. */
+export interface ScratchModelConfig {
+  readonly family: "llama" | "qwen2" | "qwen3";
+  readonly hiddenSize: number;
+  readonly layers: number;
+  readonly heads: number;
+  readonly keyValueHeads?: number | undefined;
+  readonly intermediateSize?: number | undefined;
+  readonly maxLength: number;
+  readonly tieEmbeddings: boolean;
+  readonly ropeTheta: number;
+  readonly normEpsilon: number;
+  readonly initializerRange: number;
+}
+
+/** A {@link ModelConfig} as a person writes it. */
+export interface ModelConfigInput {
+  readonly path?: string;
+  readonly revision?: string;
+  readonly scratch?: Partial<ScratchModelConfig>;
+  readonly adapter?:
+    | {
+        readonly type: "lora";
+        readonly rank?: number;
+        readonly alpha?: number;
+        readonly targets?: readonly LoraTarget[];
+      }
+    | { readonly type: "full" };
+  readonly device?: Device;
+  readonly threads?: number;
+}
+
+/** Low-rank adapters over frozen weights, or every weight. */
+export type AdapterConfig =
+  | {
+      readonly type: "lora";
+      readonly rank: number;
+      readonly alpha: number;
+      readonly targets?: readonly LoraTarget[] | undefined;
+    }
+  | { readonly type: "full" };
+
+const size = (): z.ZodNumber => z.int().positive();
+
+const scratchSchema = z
+  .strictObject({
+    family: z.enum(["llama", "qwen2", "qwen3"]).default("llama").describe("The architecture."),
+    hiddenSize: size().default(128).describe("Width of the residual stream."),
+    layers: size().default(4).describe("Decoder blocks."),
+    heads: size().default(4).describe("Attention heads; divides hiddenSize."),
+    keyValueHeads: size().optional().describe("Heads of keys and values; divides heads. As many as heads when absent."),
+    intermediateSize: size().optional().describe("Width of the feed-forward layers. 4 x hiddenSize when absent."),
+    maxLength: size().default(512).describe("The most tokens of one sequence."),
+    tieEmbeddings: z.boolean().default(true).describe("Use the embedding matrix as the output head too."),
+    ropeTheta: z.number().positive().default(10_000).describe("Base of the rotary positions."),
+    normEpsilon: z.number().positive().default(1e-6).describe("Added under the root of each normalisation."),
+    initializerRange: z.number().positive().default(0.02).describe("Standard deviation of the random weights."),
+  })
+  .check((context) => {
+    const { hiddenSize, heads, keyValueHeads = heads } = context.value;
+    if (hiddenSize % (2 * heads) !== 0) {
+      const message = `hiddenSize must be an even multiple of heads (${heads}), for rotary positions need pairs`;
+      context.issues.push({ code: "custom", message, input: hiddenSize, path: ["hiddenSize"] });
+    }
+    if (heads % keyValueHeads !== 0) {
+      const message = `keyValueHeads must divide heads (${heads})`;
+      context.issues.push({ code: "custom", message, input: keyValueHeads, path: ["keyValueHeads"] });
+    }
+  });
+
+const loraTargets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
+
+const adapterSchema = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("lora"),
+    rank: size().default(16).describe("Rank of each adapter."),
+    alpha: z.number().positive().default(32).describe("The update is scaled by alpha / rank."),
+    targets: z.array(z.enum(loraTargets)).min(1).optional().describe("Layers that get one; all seven when absent."),
+  }),
+  z.strictObject({ type: z.literal("full") }),
+]);
+
+/** The `model` section. */
+export const modelConfigSchema: z.ZodType<ModelConfig> = z
+  .strictObject({
+    path: z.string().min(1).optional().describe("A Hugging Face folder, or a hub id (owner/name)."),
+    revision: z.string().min(1).optional().describe("Branch, tag or commit of a hub id."),
+    scratch: scratchSchema.optional().describe("A new model with random weights over bytes, instead of path."),
+    adapter: adapterSchema
+      .default({ type: "full" })
+      .describe("lora: train low-rank adapters; full: train every weight."),
+    device: z
+      .enum(["auto", "cpu", "webgpu", "cuda", "coreml", "dml"])
+      .default("auto")
+      .describe("What runs the model; auto takes the fastest that works."),
+    threads: size().optional().describe("CPU threads; one per core when absent."),
+  })
+  .check((context) => {
+    const { path, scratch, revision } = context.value;
+    if ((path === undefined) === (scratch === undefined)) {
+      const message = "give either path (a model to load) or scratch (the shape of a new one)";
+      context.issues.push({ code: "custom", message, input: context.value, path: [] });
+    } else if (revision !== undefined && path === undefined) {
+      const message = "a revision belongs to a hub id in path";
+      context.issues.push({ code: "custom", message, input: revision, path: ["revision"] });
+    }
+  });
+
+/** The model to train, as a backend opens it. `seed` is the run's: random weights derive from it. */
+export function policySpec(config: ModelConfig, seed: number): ModelSpec {
+  return { source: modelSource(config, seed), trainable: trainableSpec(config.adapter, seed) };
+}
+
+/** The same model before any training, frozen: for LoRA, the base. */
+export function referenceSpec(config: ModelConfig, seed: number): ModelSpec {
+  return { source: modelSource(config, seed), trainable: { type: "frozen" } };
+}
+
+function modelSource(config: ModelConfig, seed: number): ModelSource {
+  if (config.scratch !== undefined) {
+    return { type: "scratch", config: huggingFaceConfig(config.scratch), seed: deriveSeed(seed, "weights") };
+  }
+  const { path = "", revision } = config;
+  return { type: "pretrained", path, ...(revision === undefined ? {} : { revision }) };
+}
+
+function trainableSpec(adapter: AdapterConfig, seed: number): TrainableSpec {
+  if (adapter.type === "full") return { type: "full" };
+  const { rank, alpha, targets } = adapter;
+  const lora = { rank, alpha, seed: deriveSeed(seed, "adapter"), ...(targets === undefined ? {} : { targets }) };
+  return { type: "lora", lora };
+}
+
+/** The keys of a Hugging Face `config.json`. */
+function huggingFaceConfig(scratch: ScratchModelConfig): Readonly<Record<string, unknown>> {
+  const { family, hiddenSize, heads } = scratch;
+  return {
+    model_type: family,
+    architectures: [{ llama: "LlamaForCausalLM", qwen2: "Qwen2ForCausalLM", qwen3: "Qwen3ForCausalLM" }[family]],
+    vocab_size: createByteTokenizer().vocabularySize,
+    hidden_size: hiddenSize,
+    num_hidden_layers: scratch.layers,
+    num_attention_heads: heads,
+    num_key_value_heads: scratch.keyValueHeads ?? heads,
+    head_dim: hiddenSize / heads,
+    intermediate_size: scratch.intermediateSize ?? 4 * hiddenSize,
+    max_position_embeddings: scratch.maxLength,
+    tie_word_embeddings: scratch.tieEmbeddings,
+    rope_theta: scratch.ropeTheta,
+    rms_norm_eps: scratch.normEpsilon,
+    initializer_range: scratch.initializerRange,
+    hidden_act: "silu",
+  };
+}

@@ -1,0 +1,24 @@
+import type { z } from "zod";
+import { configError } from "../../src/config/config-problem.ts";
+import { schemaProblems } from "../../src/config/schema-problem.ts";
+
+/** A value checked against a strict schema, defaults filled in. Throws `config.invalid` with every problem. */
+export function parseConfig<Schema extends z.ZodType>(options: {
+  readonly schema: Schema;
+  readonly value: unknown;
+  /** What the value is, for the message. */
+  readonly name: string;
+}): z.output<Schema> {
+  const { schema, value, name } = options;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw configError(
+    name,
+    schemaProblems(schema, value, result.error.issues).map((problem) => ({
+      location: name,
+      path: problem.path.map(String).join("."),
+      message: problem.message,
+      ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+    })),
+  );
+}

@@ -1,0 +1,223 @@
+import { z } from "zod";
+import type { SamplingSettings } from "../../src/policy/sampler.ts";
+import type { RolloutLimits } from "../../src/rollout/rollout-limits.ts";
+import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
+import { type ModelConfig, type ModelConfigInput, modelConfigSchema } from "./model-config.ts";
+import { parseConfig } from "./parse-config.ts";
+
+/** Everything that determines a training run but its environment. Each key is described in the schema below. */
+export interface TrainingConfig {
+  readonly seed: number;
+  readonly algorithm: AlgorithmConfig;
+  readonly model: ModelConfig;
+  readonly tasks: { readonly split: string };
+  readonly sampling: SamplingConfig;
+  readonly rollout: RolloutConfig;
+  readonly training: OptimizationConfig;
+  readonly evaluation: EvaluationConfig;
+  readonly checkpoint: CheckpointConfig;
+  readonly export: { readonly format: "auto" | "none" | "huggingface" | "peft" };
+}
+
+/** The algorithm's id, and its own settings beside it. */
+export interface AlgorithmConfig {
+  readonly id: string;
+  readonly [setting: string]: unknown;
+}
+
+/** How completions are drawn. */
+export interface SamplingConfig {
+  readonly temperature: number;
+  readonly maxTokens: number;
+  readonly topK?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly minP?: number | undefined;
+  readonly stop?: readonly string[] | undefined;
+}
+
+/** How episodes are played. */
+export interface RolloutConfig {
+  readonly concurrency: number;
+  readonly limits: {
+    readonly turns?: number | undefined;
+    readonly tokens?: number | undefined;
+    readonly episodeSeconds?: number | undefined;
+    readonly environmentSeconds: number;
+    readonly actSeconds: number;
+  };
+}
+
+/** How long and how fast the model is trained. */
+export interface OptimizationConfig {
+  readonly steps: number;
+  readonly batchSize: number;
+  readonly learningRate: number;
+  readonly schedule: "constant" | "linear" | "cosine";
+  readonly warmupSteps: number;
+  readonly finalLearningRateFraction: number;
+  readonly clipNorm: number;
+  readonly weightDecay: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly maxTokensPerMicroBatch: number;
+  readonly sampleEvery: number;
+}
+
+/** How and when held-out tasks are played. */
+export interface EvaluationConfig {
+  readonly split?: string | undefined;
+  readonly every: number;
+  readonly limit: number;
+  readonly temperature: number;
+  readonly episodesPerTask: number;
+}
+
+/** When checkpoints are written, and how many are kept. */
+export interface CheckpointConfig {
+  readonly every: number;
+  readonly keep: number;
+}
+
+/** A {@link TrainingConfig} as a person writes it: what has a default may be left out. */
+export interface TrainingConfigInput {
+  readonly seed?: number;
+  readonly algorithm: AlgorithmConfig;
+  readonly model: ModelConfigInput;
+  readonly tasks?: Partial<TrainingConfig["tasks"]>;
+  readonly sampling?: Partial<SamplingConfig>;
+  readonly rollout?: { readonly concurrency?: number; readonly limits?: Partial<RolloutConfig["limits"]> };
+  readonly training?: Partial<OptimizationConfig>;
+  readonly evaluation?: Partial<EvaluationConfig>;
+  readonly checkpoint?: Partial<CheckpointConfig>;
+  readonly export?: Partial<TrainingConfig["export"]>;
+}
+
+const count = (): z.ZodNumber => z.int().positive();
+
+const sampling = z.strictObject({
+  temperature: z.number().positive().default(1).describe("Logits are divided by it, in sampling and in training."),
+  maxTokens: count().default(256).describe("The most tokens of one completion, end-of-turn token included."),
+  topK: count().optional().describe("Keep the k likeliest tokens."),
+  topP: z.number().positive().max(1).optional().describe("Keep the likeliest tokens whose probability reaches p."),
+  minP: z.number().min(0).max(1).optional().describe("Keep tokens at least this fraction as likely as the likeliest."),
+  stop: z.array(z.string().min(1)).optional().describe("End a completion when its text contains one of these."),
+});
+
+const rollout = z.strictObject({
+  concurrency: count().default(256).describe("Episodes that are played at once."),
+  limits: z
+    .strictObject({
+      turns: count().optional().describe("Truncate an episode after so many turns, if its environment allows more."),
+      tokens: count().optional().describe("Truncate an episode when an agent has sampled so many tokens in it."),
+      episodeSeconds: z.number().positive().optional().describe("Truncate an episode after so much time."),
+      environmentSeconds: z.number().positive().default(300).describe("The time of one call of the environment."),
+      actSeconds: z.number().positive().default(3600).describe("The time of one action of the policy."),
+    })
+    .prefault({}),
+});
+
+const optimization = z.strictObject({
+  steps: count().default(100).describe("Training steps: one batch of tasks each."),
+  batchSize: count().default(16).describe("Tasks per step; times the group size, episodes per step."),
+  learningRate: z.number().positive().default(1e-5).describe("Learning rate of AdamW after warm-up."),
+  schedule: z.enum(["constant", "linear", "cosine"]).default("constant").describe("How the learning rate falls."),
+  warmupSteps: z.int().min(0).default(0).describe("Steps over which the learning rate rises from 0."),
+  finalLearningRateFraction: z.number().min(0).max(1).default(0).describe("What is left of it at the last step."),
+  clipNorm: z.number().positive().default(1).describe("The gradient is scaled down to this global norm."),
+  weightDecay: z.number().min(0).default(0).describe("Decoupled weight decay."),
+  beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of the first moment."),
+  beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the second moment."),
+  epsilon: z.number().positive().default(1e-8).describe("Added to the root of the second moment."),
+  maxTokensPerMicroBatch: count()
+    .default(4096)
+    .describe("Sequences are run in parts of at most so many tokens, padding included: bounds memory."),
+  sampleEvery: z.int().min(0).default(10).describe("Show a completion every so many steps; 0 for never."),
+});
+
+const evaluation = z.strictObject({
+  split: z.string().min(1).optional().describe("Held-out tasks, such as test[:500]; no evaluation when absent."),
+  every: z.int().min(0).default(0).describe("Evaluate every so many steps; 0 for only before and after training."),
+  limit: count().default(200).describe("The most tasks of an evaluation: the split's first ones."),
+  temperature: z.number().min(0).default(0).describe("0 is greedy."),
+  episodesPerTask: count().default(1).describe("Episodes per task, each sampled by itself."),
+});
+
+const checkpoint = z.strictObject({
+  every: z.int().min(0).default(50).describe("Save every so many steps; 0 for only at the end and when aborted."),
+  keep: count().default(3).describe("How many checkpoints are kept; the oldest go first."),
+});
+
+/**
+ * The keys of a training config with their schemas: what a larger config (the command line's, with an environment)
+ * spreads into its own `z.strictObject`. `known` are the algorithms that it may name.
+ */
+export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algorithms): TrainingConfigShape {
+  const cases = known.map(({ id, settings, description }) =>
+    z.strictObject({ id: z.literal(id).describe(description), ...settings.shape }),
+  );
+  return {
+    seed: z.int().default(0).describe("Everything random in the run derives from it."),
+    algorithm: z
+      .discriminatedUnion("id", cases as unknown as [z.ZodObject, ...z.ZodObject[]])
+      .describe("How the model learns.") as unknown as z.ZodType<AlgorithmConfig>,
+    model: modelConfigSchema.describe("Which model is trained, which of its parameters, and on what."),
+    tasks: z
+      .strictObject({ split: z.string().min(1).default("train").describe("Tasks to train on, such as train[:1000].") })
+      .prefault({}),
+    sampling: sampling.prefault({}),
+    rollout: rollout.prefault({}),
+    training: optimization.prefault({}),
+    evaluation: evaluation.prefault({}),
+    checkpoint: checkpoint.prefault({}),
+    export: z
+      .strictObject({
+        format: z
+          .enum(["auto", "none", "huggingface", "peft"])
+          .default("auto")
+          .describe("What the trained model is written as; auto: a PEFT adapter for LoRA, else a Hugging Face folder."),
+      })
+      .prefault({}),
+  };
+}
+
+/** Each key of a {@link TrainingConfig} with its schema. */
+export type TrainingConfigShape = { readonly [Key in keyof TrainingConfig]: z.ZodType<TrainingConfig[Key]> };
+
+/** The strict schema of a {@link TrainingConfig}. */
+export function trainingConfigSchema(known: readonly AlgorithmDefinition[] = algorithms): z.ZodType<TrainingConfig> {
+  return z.strictObject(trainingConfigShape(known));
+}
+
+/** A training config with its defaults filled in. Throws `config.invalid` with every problem. */
+export function parseTrainingConfig(
+  config: TrainingConfigInput,
+  known: readonly AlgorithmDefinition[] = algorithms,
+): TrainingConfig {
+  return parseConfig({ schema: trainingConfigSchema(known), value: config, name: "training config" });
+}
+
+/** The limits of the rollout section as the rollout loop takes them. */
+export function rolloutLimits({ limits }: RolloutConfig): Partial<RolloutLimits> {
+  const { turns, tokens, episodeSeconds, environmentSeconds, actSeconds } = limits;
+  return {
+    ...(turns === undefined ? {} : { turns }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(episodeSeconds === undefined ? {} : { episodeMs: episodeSeconds * 1000 }),
+    environmentMs: environmentSeconds * 1000,
+    actMs: actSeconds * 1000,
+  };
+}
+
+/** The sampling section as a sampler takes it. */
+export function samplingSettings(config: SamplingConfig): SamplingSettings {
+  const { temperature, maxTokens, topK, topP, minP, stop } = config;
+  return {
+    temperature,
+    maxTokens,
+    ...(topK === undefined ? {} : { topK }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(minP === undefined ? {} : { minP }),
+    ...(stop === undefined ? {} : { stop }),
+  };
+}

@@ -1,0 +1,50 @@
+import { LyceumError } from "../src/errors/index.ts";
+import { createRandom, deriveSeed } from "../src/random/random.ts";
+import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
+
+/** Hands out a taskset's tasks: shuffled anew in each pass over a finite one, in order of an unbounded one. */
+export interface TaskOrder<Task = unknown> {
+  /** How many tasks have been handed out. Set at the start to go on from there. */
+  readonly cursor: number;
+  /** The next `count` tasks. A batch may reach over the end of a pass. */
+  take(count: number, options?: { readonly signal?: AbortSignal }): Promise<TaskEntry<Task>[]>;
+}
+
+/** The order depends on the seed and the taskset's length alone. Throws `data.out-of-range` for an empty taskset. */
+export function createTaskOrder<Task>(
+  taskset: Taskset<Task>,
+  options: { readonly seed: number; readonly cursor?: number },
+): TaskOrder<Task> {
+  const { length } = taskset;
+  if (length === 0) {
+    throw new LyceumError({
+      code: "data.out-of-range",
+      message: `There is nothing to train on: ${taskset.name} has no tasks.`,
+      hint: "Choose another split or slice.",
+    });
+  }
+  let cursor = options.cursor ?? 0;
+  let pass: { readonly number: number; readonly order: readonly number[] } | undefined;
+
+  const indexAt = (position: number): number => {
+    if (length === "unbounded") return position;
+    const number = Math.floor(position / length);
+    if (pass?.number !== number) {
+      const indices = Array.from({ length }, (_, index) => index);
+      pass = { number, order: createRandom(deriveSeed(options.seed, "task order", number)).shuffle(indices) };
+    }
+    return pass.order[position % length]!;
+  };
+
+  return {
+    get cursor() {
+      return cursor;
+    },
+    take: async (count, takeOptions) => {
+      const tasks: TaskEntry<Task>[] = [];
+      for (let i = 0; i < count; i++) tasks.push(await taskset.get(indexAt(cursor + i), takeOptions));
+      cursor += count;
+      return tasks;
+    },
+  };
+}
