@@ -8,6 +8,8 @@ export interface Tokenizer {
   decode(ids: readonly number[]): string;
   /** The id of a token such as `<|im_end|>`, or undefined. */
   tokenId(token: string): number | undefined;
+  /** Tokens that stand for no text of their own, such as `<|im_end|>`. */
+  readonly specialTokens?: readonly string[];
   readonly bosToken?: string;
   readonly eosToken?: string;
   readonly padToken?: string;

@@ -1,0 +1,121 @@
+import { Template } from "@huggingface/jinja";
+import { LyceumError } from "../errors/lyceum-error.ts";
+import type { Message, ToolSpec } from "../message/message.ts";
+import { inlineText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
+
+/** A compiled Jinja chat template, and what was found out about it by rendering probes. */
+export interface ChatTemplate {
+  /** The text of a conversation; with `generationPrompt`, up to where the assistant begins to write. */
+  render(options: {
+    readonly messages: readonly Message[];
+    readonly tools: readonly ToolSpec[];
+    readonly generationPrompt: boolean;
+  }): string;
+  /** What it writes after an assistant's text, such as `<|im_end|>` and a newline. */
+  readonly closing: string;
+  /** True where it tells the model of tools. */
+  readonly listsTools: boolean;
+  readonly toolCallFormat: ToolCallFormat;
+  /** True where the generation prompt ends by opening `<think>`. */
+  readonly opensReasoning: boolean;
+}
+
+type Render = (messages: readonly unknown[], tools: readonly ToolSpec[], generationPrompt: boolean) => string;
+
+const user = { role: "user", content: "probe-question" };
+const answer = "probe-answer";
+const call = { type: "function", id: "call00000", function: { name: "probe_call", arguments: { key: "value" } } };
+const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { type: "object", properties: {} } };
+
+/**
+ * Compiles a Jinja chat template. `variables` are what the template sees beside `messages`, `tools` and
+ * `add_generation_prompt`. Throws `model.template` where the source does not parse or cannot render a question and
+ * an answer.
+ */
+export function compileChatTemplate(source: string, variables: Readonly<Record<string, unknown>>): ChatTemplate {
+  const render = compile(source, variables);
+  const whole = render([user, { role: "assistant", content: answer }], [], false);
+  const at = whole.lastIndexOf(answer);
+  const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], [], false));
+  const inline = {
+    reasoning: !source.includes("reasoning_content"),
+    toolCalls: !callText.includes(call.function.name),
+  };
+  return {
+    render: ({ messages, tools, generationPrompt }) =>
+      render(
+        messages.map((message) => templateMessage(message, inline)),
+        tools,
+        generationPrompt,
+      ),
+    closing: at < 0 ? "" : whole.slice(at + answer.length),
+    listsTools: attempt(() => render([user], [tool], true)).includes(tool.name),
+    toolCallFormat: inline.toolCalls ? "hermes" : formatOf(callText),
+    opensReasoning: /<think>\s*$/.test(render([user], [], true)),
+  };
+}
+
+function compile(source: string, variables: Readonly<Record<string, unknown>>): Render {
+  const template = failing("does not parse", () => new Template(source));
+  return (messages, tools, generationPrompt) =>
+    failing("fails", () =>
+      template.render({
+        ...variables,
+        messages,
+        ...(tools.length === 0 ? {} : { tools: tools.map((spec) => ({ type: "function", function: spec })) }),
+        add_generation_prompt: generationPrompt,
+      }),
+    );
+}
+
+function failing<T>(how: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new LyceumError({
+      code: "model.template",
+      message: `The chat template ${how}: ${error instanceof Error ? error.message : String(error)}`,
+      hint: "Some templates refuse a role or an order of roles: change the messages, or give another template.",
+      cause: error,
+    });
+  }
+}
+
+/** A text, or none where the template fails: for probes of what it may not know. */
+function attempt(action: () => string): string {
+  try {
+    return action();
+  } catch {
+    return "";
+  }
+}
+
+function formatOf(callText: string): ToolCallFormat {
+  if (callText.includes("<tool_call>")) return "hermes";
+  return /"parameters"\s*:/.test(callText) ? "llama" : "none";
+}
+
+/** A message in the form that chat templates are written for. */
+function templateMessage(
+  message: Message,
+  inline: { readonly reasoning: boolean; readonly toolCalls: boolean },
+): object {
+  const reasoning = reasoningOf(message);
+  const calls = message.toolCalls ?? [];
+  return {
+    role: message.role,
+    content: inlineText(message, inline),
+    ...(reasoning === "" || inline.reasoning ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 || inline.toolCalls
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, name, arguments: values }) => ({
+            type: "function",
+            id,
+            function: { name, arguments: values },
+          })),
+        }),
+    ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
+    ...(message.name === undefined ? {} : { name: message.name }),
+  };
+}

@@ -1,0 +1,29 @@
+import fc from "fast-check";
+import { type Message, type Role, textMessage } from "../../src/message/message.ts";
+
+/** Text without anything that a template or tokenizer treats specially, and stable under trimming. */
+export const plainText: fc.Arbitrary<string> = fc
+  .string({ unit: fc.constantFrom(..."abcXYZ 019.,=+\n\t-'\"\\é漢😀") })
+  .map((text) => text.trim());
+
+/** A conversation of any order of roles. */
+export function conversation(options: {
+  readonly roles: readonly Role[];
+  readonly text?: fc.Arbitrary<string>;
+}): fc.Arbitrary<Message[]> {
+  const message = fc.record({ role: fc.constantFrom(...options.roles), text: options.text ?? plainText });
+  return fc
+    .array(message, { minLength: 1, maxLength: 6 })
+    .map((items) => items.map(({ role, text }) => textMessage(role, text)));
+}
+
+/** A conversation of a user's and an assistant's messages in turn, ending with the user's. */
+export function turns(text: fc.Arbitrary<string> = plainText): fc.Arbitrary<Message[]> {
+  return fc
+    .array(fc.tuple(text, text), { maxLength: 3 })
+    .chain((pairs) => text.map((last) => ({ pairs, last })))
+    .map(({ pairs, last }) => [
+      ...pairs.flatMap(([user, assistant]) => [textMessage("user", user), textMessage("assistant", assistant)]),
+      textMessage("user", last),
+    ]);
+}
