@@ -17,5 +17,8 @@ export type LossTerm =
    * (Schulman 2020, http://joschu.net/blog/kl-approx.html), each token weighted by the loss mask times `weight`.
    */
   | { readonly type: "kl"; readonly estimator: "k1" | "k2" | "k3"; readonly weight?: number }
-  /** -H: minus the entropy of the whole distribution at each token, so that a positive weight is a bonus. */
+  /**
+   * -H: minus the entropy of the whole distribution at each token, so that a positive weight is a bonus. Weighted by
+   * the loss mask, as `kl`.
+   */
   | { readonly type: "entropy"; readonly weight?: number };

@@ -7,6 +7,8 @@ import type { LossTerm } from "./loss-term.ts";
 /** What a backend can do, asked before a run starts rather than found out in the middle of it. */
 export interface Capabilities {
   readonly name: string;
+  /** What it runs on, such as `cpu` or `webgpu`. */
+  readonly device?: string;
   /** The loss terms that it fuses into its training step. */
   readonly losses: readonly LossTerm["type"][];
   /** Sampling settings whose processed distribution it can also train on. */
@@ -84,7 +86,7 @@ export interface LossResult {
   readonly terms: readonly number[];
   /** Current log-probabilities per datum, as in {@link ForwardResult}. */
   readonly logprobs: readonly Float32Array[];
-  /** Tokens with loss mask 1. */
+  /** Tokens whose loss mask is not 0. */
   readonly tokens: number;
   /** Sums over those tokens for metrics, such as `clipped` (tokens whose ratio was clipped). */
   readonly metrics: Readonly<Record<string, number>>;
@@ -132,14 +134,15 @@ export interface Model {
   ): Promise<LossResult>;
   /**
    * Applies the accumulated gradient and clears it. A `stepId` that has been applied already is not applied again,
-   * so that a retry is harmless.
+   * so that a retry is harmless. A gradient that is not finite throws `backend.not-finite` and leaves the weights as
+   * they were.
    */
   optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics>;
   /** A sampler of the weights as they are now; later steps do not change it. */
   snapshot(): Promise<Sampler>;
   /** Writes everything that resuming needs into a new folder: weights or adapter, moments, step. */
   save(folder: string): Promise<void>;
-  /** Restores what {@link save} wrote, to the bit. */
+  /** Restores what {@link save} wrote, to the bit; an accumulated gradient is dropped. */
   load(folder: string): Promise<void>;
   /** Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. */
   export(folder: string, format: ExportFormat): Promise<void>;
