@@ -57,6 +57,8 @@ function problemsOf(schema: z.core.$ZodType, value: unknown, issue: Issue): Sche
       if (actual === undefined) return [{ path, message: `${name} is missing; ${expected}` }];
       return [{ path, message: `${name}: ${expected}, got ${describeValue(actual)}` }];
     }
+    case "custom":
+      return [{ path, message: `${name}: ${issue.message}` }];
     default:
       return [{ path, message: `${name}: ${expectation(issue)}, got ${describeValue(actual)}` }];
   }

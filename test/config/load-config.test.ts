@@ -230,6 +230,18 @@ describe("loadConfig", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
+  it("gives the words of a custom check at the key it names", async () => {
+    const checked = z.strictObject({ model: z.strictObject({ heads: z.int(), size: z.int() }) }).check((context) => {
+      const { heads, size } = context.value.model;
+      if (size % heads !== 0) {
+        context.issues.push({ code: "custom", message: "must divide size", input: heads, path: ["model", "heads"] });
+      }
+    });
+    await expect(loadConfig({ text: "model:\n  size: 5\n  heads: 2\n", schema: checked })).rejects.toMatchObject({
+      message: "config:3:3: model.heads: must divide size",
+    });
+  });
+
   it("refuses a schema that would ignore unknown keys", async () => {
     const loose = z.strictObject({ training: z.object({ steps: z.int() }) });
     await expect(loadConfig({ text: "training: { steps: 1 }", schema: loose })).rejects.toMatchObject({

@@ -1,0 +1,48 @@
+/** A number for people: four significant digits, thousands separated, exponents for the very small and large. */
+export function formatNumber(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size < 1e-3 || size >= 1e9) {
+    const [mantissa, exponent] = value.toExponential(2).split("e") as [string, string];
+    return `${mantissa.replace(/\.?0+$/, "")}e${exponent.replace("+", "")}`;
+  }
+  if (Number.isInteger(value) || size >= 1000) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(4)));
+}
+
+/** A share from 0 to 1 as a percentage with one decimal. */
+export function formatPercent(share: number): string {
+  return Number.isFinite(share) ? `${(share * 100).toFixed(1)}%` : String(share);
+}
+
+/** A span of time in its two largest units: `850 ms`, `4.2 s`, `3m 05s`, `2h 10m`, `3d 04h`. */
+export function formatDuration(milliseconds: number): string {
+  if (!Number.isFinite(milliseconds) || milliseconds < 0) return "–";
+  if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 59_950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m ${two(seconds % 60)}s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1440) return `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`;
+  const hours = Math.round(minutes / 60);
+  return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
+}
+
+/** A count in short: `950`, `12.3K`, `134.5M`. */
+export function formatCount(count: number): string {
+  if (!Number.isFinite(count)) return String(count);
+  for (const [size, unit] of [
+    [1e12, "T"],
+    [1e9, "B"],
+    [1e6, "M"],
+    [1e4, "K"],
+  ] as const) {
+    if (Math.abs(count) >= size) {
+      const scaled = count / (unit === "K" ? 1e3 : size);
+      return `${Number(scaled.toPrecision(4)).toString()}${unit}`;
+    }
+  }
+  return Math.round(count).toLocaleString("en-US");
+}

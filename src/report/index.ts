@@ -1,0 +1,21 @@
+export { htmlReport } from "./html-report.ts";
+export {
+  type MetricsFile,
+  type MetricsHeader,
+  type MetricsWriter,
+  openMetricsWriter,
+  readMetrics,
+} from "./metrics-file.ts";
+export { recordRun, writeReport } from "./record-run.ts";
+export { type RunRecord, runRecord } from "./run-record.ts";
+export { showTraining, type TerminalViewOptions } from "./terminal-view.ts";
+export type {
+  CheckpointEvent,
+  EvaluationEvent,
+  RunEndEvent,
+  RunStartEvent,
+  SampleEvent,
+  StepEvent,
+  TrainingEvent,
+  WarningEvent,
+} from "./training-event.ts";

@@ -1,0 +1,193 @@
+import { type ChartScale, chartScale } from "./chart-scale.ts";
+import { type ChartPoint, downsample } from "./downsample.ts";
+import { formatNumber, formatPercent } from "./format.ts";
+import { type Html, html, jsonForScript } from "./html.ts";
+import { visibleText } from "./visible-text.ts";
+
+/** One line of a chart. */
+export interface ChartSeries {
+  readonly name: string;
+  readonly xs: readonly number[];
+  /** As many as `xs`; where a value is not finite the line is interrupted and a mark stands at the top. */
+  readonly ys: readonly number[];
+  /** Draws a band of this half-width around the line; as many as `xs`. */
+  readonly spread?: { readonly name: string; readonly values: readonly number[] };
+  /** Draws a dot at each value: for values that are few and far between. */
+  readonly dots?: boolean;
+}
+
+/** A chart of metrics over steps. */
+export interface LineChart {
+  readonly title: string;
+  /** What the chart shows, in a few words beside the title. */
+  readonly note?: string;
+  readonly series: readonly ChartSeries[];
+  /** The values are shares from 0 to 1, drawn as percentages over the whole range. */
+  readonly share?: boolean;
+  /** The axis begins at 0. */
+  readonly fromZero?: boolean;
+  /** Steps that every chart of a report spans, so that charts can be compared at a glance. */
+  readonly steps: readonly [first: number, last: number];
+}
+
+const width = 560;
+const height = 234;
+const margin = { left: 58, right: 26, top: 10, bottom: 32 };
+const plotRight = width - margin.right;
+const plotBottom = height - margin.bottom;
+const bucketsPerLine = Math.floor((plotRight - margin.left) / 2);
+
+interface DrawnSeries extends Omit<ChartSeries, "xs" | "ys"> {
+  readonly points: readonly ChartPoint[];
+  /** Points stand for several values each. */
+  readonly thinned: boolean;
+}
+
+/** Turns values into coordinates of the drawing. */
+interface Projection {
+  readonly left: (x: number) => number;
+  readonly top: (y: number) => number;
+}
+
+/** A chart as a self-contained figure: SVG that needs no script, and the data that a script shows on hover. */
+export function lineChart(chart: LineChart): Html {
+  const series = chart.series.map((line): DrawnSeries => {
+    const { xs, ys, ...rest } = line;
+    const spreads = line.spread?.values;
+    const points = downsample({ xs, ys, buckets: bucketsPerLine, ...(spreads === undefined ? {} : { spreads }) });
+    return { ...rest, points, thinned: points.length < xs.length };
+  });
+  const x = chartScale({ minimum: chart.steps[0], maximum: chart.steps[1], count: 6, whole: false, integer: true });
+  const y = valueScale(chart, series);
+  const projection: Projection = {
+    left: (value) => round(margin.left + ((value - x.minimum) / (x.maximum - x.minimum)) * (plotRight - margin.left)),
+    top: (value) => round(plotBottom - ((value - y.minimum) / (y.maximum - y.minimum)) * (plotBottom - margin.top)),
+  };
+  const broken = series.flatMap(({ points }) => points).reduce((count, { nonFinite }) => count + nonFinite, 0);
+  const range = series.some(({ thinned }) => thinned) ? "shaded: range of neighbouring steps" : undefined;
+  const notes = [chart.note, range, broken > 0 ? `${formatNumber(broken)} not finite (×)` : undefined];
+  const note = notes.filter((part) => part !== undefined).join(" · ");
+  const legend = series.length > 1 || series.some(({ spread }) => spread !== undefined);
+  return html`<figure class="chart" data-share="${chart.share === true ? 1 : 0}">
+<figcaption><strong>${chart.title}</strong>${note === "" ? undefined : html` <span>${note}</span>`}</figcaption>
+${legend ? html`<ul class="legend">${series.map(legendItems)}</ul>` : undefined}
+<div class="plot">
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${describe(chart)}">
+${axes({ x, y, projection, share: chart.share === true })}${series.map((line, index) => drawSeries(line, index, projection))}<line class="cursor" y1="${margin.top}" y2="${plotBottom}"/>
+</svg>
+<div class="tip"></div>
+</div>
+<script type="application/json">${jsonForScript({
+    x: [x.minimum, x.maximum, margin.left / width, plotRight / width],
+    series: series.map(hoverData),
+  })}</script>
+</figure>`;
+}
+
+function valueScale(chart: LineChart, series: readonly DrawnSeries[]): ChartScale {
+  let minimum = chart.share === true || chart.fromZero === true ? 0 : Number.POSITIVE_INFINITY;
+  let maximum = chart.share === true ? 1 : Number.NEGATIVE_INFINITY;
+  for (const { low, high, y, spread } of series.flatMap(({ points }) => points)) {
+    if (!Number.isFinite(y)) continue;
+    minimum = Math.min(minimum, low, y - spread);
+    maximum = Math.max(maximum, high, y + spread);
+  }
+  if (minimum > maximum) [minimum, maximum] = [0, 1];
+  return chartScale({ minimum, maximum, count: 5, whole: true });
+}
+
+function axes(options: { x: ChartScale; y: ChartScale; projection: Projection; share: boolean }): Html {
+  const { left, top } = options.projection;
+  const label = options.share ? (value: number) => `${Math.round(value * 100)}%` : formatNumber;
+  const rows = options.y.ticks.map(
+    (tick) => html`<line class="grid" x1="${margin.left}" x2="${plotRight}" y1="${top(tick)}" y2="${top(tick)}"/>
+<text class="tick" x="${margin.left - 8}" y="${top(tick) + 4}" text-anchor="end">${label(tick)}</text>
+`,
+  );
+  const columns = options.x.ticks.map(
+    (tick) => html`<line class="axis" x1="${left(tick)}" x2="${left(tick)}" y1="${plotBottom}" y2="${plotBottom + 4}"/>
+<text class="tick" x="${left(tick)}" y="${plotBottom + 17}" text-anchor="middle">${formatNumber(tick)}</text>
+`,
+  );
+  return html`${rows}${columns}<line class="axis" x1="${margin.left}" x2="${plotRight}" y1="${plotBottom}" y2="${plotBottom}"/>
+<text class="tick" x="${plotRight}" y="${height - 3}" text-anchor="end">step</text>
+`;
+}
+
+function drawSeries(series: DrawnSeries, index: number, { left, top }: Projection): Html {
+  const runs = finiteRuns(series.points);
+  const x = ({ from, to }: ChartPoint): number => left((from + to) / 2);
+  const path = (points: readonly ChartPoint[], value: (point: ChartPoint) => number): string =>
+    points.map((point) => `${x(point)} ${top(value(point))}`).join("L");
+  const bands = (name: string, low: (point: ChartPoint) => number, high: (point: ChartPoint) => number): Html[] =>
+    runs
+      .filter((run) => run.length > 1)
+      .map((run) => html`<path class="${name} s${index}" d="M${path(run, high)}L${path(run.toReversed(), low)}Z"/>\n`);
+  return html`${
+    series.spread === undefined
+      ? undefined
+      : bands(
+          "band",
+          ({ y, spread }) => y - spread,
+          ({ y, spread }) => y + spread,
+        )
+  }${
+    series.thinned
+      ? bands(
+          "range",
+          ({ low }) => low,
+          ({ high }) => high,
+        )
+      : undefined
+  }${runs
+    .filter((run) => run.length > 1)
+    .map((run) => html`<path class="line s${index}" d="M${path(run, ({ y }) => y)}"/>\n`)}${runs
+    .filter((run) => series.dots === true || run.length === 1)
+    .flatMap((run) =>
+      run.map((point) => html`<circle class="dot s${index}" cx="${x(point)}" cy="${top(point.y)}" r="3"/>\n`),
+    )}${series.points
+    .filter(({ nonFinite }) => nonFinite > 0)
+    .map((point) => html`<text class="broken" x="${x(point)}" y="${margin.top + 8}" text-anchor="middle">×</text>\n`)}`;
+}
+
+/** Stretches of neighbouring points that have a value. */
+function finiteRuns(points: readonly ChartPoint[]): ChartPoint[][] {
+  const runs: ChartPoint[][] = [[]];
+  for (const point of points) {
+    if (Number.isFinite(point.y)) runs.at(-1)!.push(point);
+    else if (runs.at(-1)!.length > 0) runs.push([]);
+  }
+  return runs.filter((run) => run.length > 0);
+}
+
+function legendItems({ name, spread }: DrawnSeries, index: number): Html {
+  const item = (text: string, look: string): Html => html`<li><i class="key${look} s${index}"></i>${text}</li>`;
+  return html`${item(name, "")}${spread === undefined ? undefined : item(spread.name, " band")}`;
+}
+
+/** What the script shows of a series under the pointer: columns, with words for what is not finite. */
+function hoverData({ name, points, thinned, spread }: DrawnSeries): Record<string, unknown> {
+  const column = (value: (point: ChartPoint) => number): (number | string)[] =>
+    points.map((point) => (Number.isFinite(value(point)) ? value(point) : String(value(point))));
+  return {
+    name: visibleText(name),
+    from: column(({ from }) => from),
+    to: column(({ to }) => to),
+    y: column(({ y }) => y),
+    ...(thinned ? { low: column(({ low }) => low), high: column(({ high }) => high) } : {}),
+    ...(spread === undefined ? {} : { spread: column((point) => point.spread) }),
+  };
+}
+
+function describe(chart: LineChart): string {
+  const parts = chart.series.map(({ name, ys }) => {
+    const last = ys.findLast(Number.isFinite);
+    const format = chart.share === true ? formatPercent : formatNumber;
+    return `${name}: ${last === undefined ? "no value" : `last ${format(last)}`}`;
+  });
+  return `${chart.title} by step. ${parts.join("; ")}.`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

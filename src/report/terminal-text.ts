@@ -1,0 +1,91 @@
+import { styleText } from "node:util";
+
+/** How a span of a line looks in a terminal. */
+export type TextStyle = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>;
+
+/** A piece of a line with one look. Its text holds no control characters. */
+export interface Span {
+  readonly text: string;
+  readonly style?: TextStyle;
+}
+
+/** A span. */
+export function span(text: string, style?: TextStyle): Span {
+  return style === undefined ? { text } : { text, style };
+}
+
+// Wide characters by Unicode's East Asian Width (W and F), rounded out to blocks.
+const wide =
+  /[\u1100-\u115F\u231A\u231B\u2329\u232A\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE1F\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1F000}-\u{1FAFF}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u;
+const zeroWidth = /^[\p{Mn}\p{Me}\u200C\u200D]$/u;
+
+/**
+ * Terminal columns that a text without control characters takes. Joined emoji count each part, as terminals that do
+ * not join them show them, so that a line is never longer than this says.
+ */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const character of text) width += characterWidth(character);
+  return width;
+}
+
+function characterWidth(character: string): number {
+  const code = character.codePointAt(0)!;
+  if (code < 0x300) return 1;
+  // An emoji selector may widen the character before it.
+  if (code === 0xfe0f) return 1;
+  if (zeroWidth.test(character)) return 0;
+  return wide.test(character) ? 2 : 1;
+}
+
+/** The text cut to `width` columns, with `…` where something was cut. */
+export function truncateText(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  let used = 0;
+  let kept = "";
+  for (const character of text) {
+    const next = used + characterWidth(character);
+    if (next > width - 1) break;
+    kept += character;
+    used = next;
+  }
+  return width <= 0 ? "" : `${kept}…`;
+}
+
+/** The text broken into lines of at most `width` columns, at most `maximum` of them, the last cut where more follows. */
+export function wrapText(text: string, width: number, maximum: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  const characters = [...text];
+  for (const [index, character] of characters.entries()) {
+    const next = used + characterWidth(character);
+    if (next > width && line !== "") {
+      if (lines.length === maximum - 1) {
+        return [...lines, truncateText(line + characters.slice(index).join(""), width)];
+      }
+      lines.push(line);
+      line = "";
+      used = 0;
+    }
+    line += character;
+    used += characterWidth(character);
+  }
+  return [...lines, line];
+}
+
+/** Spans as one line of at most `width` columns, styled where `color` is true. */
+export function renderLine(
+  spans: readonly Span[],
+  options: { readonly width: number; readonly color: boolean },
+): string {
+  let left = options.width;
+  let line = "";
+  for (const { text, style } of spans) {
+    const shown = truncateText(text, left);
+    left -= displayWidth(shown);
+    line += style === undefined || !options.color ? shown : styleText(style, shown, { validateStream: false });
+    if (shown !== text) break;
+  }
+  return line;
+}

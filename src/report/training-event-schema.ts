@@ -1,0 +1,54 @@
+import { z } from "zod";
+import type { ErrorCode } from "../errors/index.ts";
+import type { TrainingEvent } from "./training-event.ts";
+
+// JSON has no NaN and no infinity; in metrics.jsonl they stand as these words.
+const numberSchema = z.union([z.number(), z.enum(["NaN", "Infinity", "-Infinity"]).transform((word) => Number(word))]);
+const metricsSchema = z.record(z.string(), numberSchema);
+const stepSchema = z.int().nonnegative();
+const errorSchema = z.object({
+  name: z.string(),
+  code: z.string().transform((code) => code as ErrorCode),
+  message: z.string(),
+  hint: z.string().exactOptional(),
+  data: z.json().exactOptional(),
+});
+
+/** A {@link TrainingEvent} as metrics.jsonl holds it. Unknown keys are dropped: a later version may have more. */
+export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("run-start"),
+    algorithm: z.string(),
+    environment: z.string(),
+    model: z.object({ name: z.string(), trainableParameters: z.number(), device: z.string() }),
+    seed: z.number(),
+    steps: stepSchema,
+    resumedFrom: stepSchema,
+  }),
+  z.object({
+    type: z.literal("step"),
+    step: stepSchema,
+    steps: stepSchema,
+    metrics: metricsSchema,
+    elapsedMs: numberSchema,
+    etaMs: numberSchema,
+  }),
+  z.object({
+    type: z.literal("sample"),
+    step: stepSchema,
+    prompt: z.string(),
+    completion: z.string(),
+    reward: numberSchema.exactOptional(),
+  }),
+  z.object({ type: z.literal("evaluation"), step: stepSchema, split: z.string(), metrics: metricsSchema }),
+  z.object({ type: z.literal("checkpoint"), step: stepSchema, path: z.string() }),
+  z.object({ type: z.literal("warning"), step: stepSchema, message: z.string() }),
+  z.object({
+    type: z.literal("run-end"),
+    reason: z.enum(["completed", "aborted", "failed"]),
+    step: stepSchema,
+    elapsedMs: numberSchema,
+    checkpoint: z.string().exactOptional(),
+    error: errorSchema.exactOptional(),
+  }),
+]);
