@@ -16,7 +16,13 @@ const config: ViteUserConfig = {
       },
       {
         extends: true,
-        test: { name: "interop", include: ["test/interop/**/*.test.ts"], testTimeout: 600_000, hookTimeout: 1_800_000 },
+        test: {
+          name: "interop",
+          include: ["test/interop/**/*.test.ts"],
+          globalSetup: ["test/interop/set-up.ts"],
+          testTimeout: 600_000,
+          hookTimeout: 1_800_000,
+        },
       },
       { extends: true, test: { name: "soak", include: ["test/soak/**/*.test.ts"], testTimeout: 1_800_000 } },
     ],

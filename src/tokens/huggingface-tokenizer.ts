@@ -2,12 +2,14 @@ import path from "node:path";
 import { LyceumError } from "../errors/lyceum-error.ts";
 import { isJsonObject, type JsonObject, malformedFile, readModelJson } from "./model-file.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+import { correctDecoder, correctPreTokenizer, type TokenDecoder } from "./tokenizer-corrections.ts";
 
 /**
  * What is used of `@huggingface/tokenizers`. Written out because that package's own types become `any` under
  * `nodenext` resolution.
  */
 interface Engine {
+  readonly decoder: TokenDecoder | null;
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: number[], options: { clean_up_tokenization_spaces: boolean }): string;
   token_to_id(token: string): number | undefined;
@@ -62,7 +64,9 @@ async function createEngine(options: {
   }
   const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, added_tokens: [] };
   try {
-    const engine: Engine = new HuggingFaceTokenizer({ ...absent, ...definition }, config);
+    const pre_tokenizer = correctPreTokenizer(definition);
+    const engine: Engine = new HuggingFaceTokenizer({ ...absent, ...definition, pre_tokenizer }, config);
+    correctDecoder(engine.decoder);
     engine.encode("probe", { add_special_tokens: false });
     return engine;
   } catch (error) {

@@ -1,0 +1,108 @@
+import { isJsonObject, type JsonObject } from "./model-file.ts";
+
+/**
+ * Where `@huggingface/tokenizers` gives other ids or texts than the `tokenizers` library of Python and Rust, found by
+ * the interop suite, and what makes them agree. Delete a correction when the suite passes without it.
+ */
+
+/** How byte-level BPE splits text in the absence of a pattern of its own: GPT-2's rule. */
+const byteLevelPattern = String.raw`'(?:s|t|d|m|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
+
+/**
+ * The pre-tokenizer of a `tokenizer.json`, changed in three places:
+ * - `Digits`, which knows only decimal digits and must know every number (`Ⅷ`, `½`, `²`), is written as a `Split`;
+ * - so is the pattern inside `ByteLevel`, whose `\s` is JavaScript's (with U+FEFF, without U+0085) and must be
+ *   Unicode's;
+ * - bytes that the vocabulary lacks (SmolLM2's lacks some control characters) are dropped before merging, so that
+ *   their neighbours can merge, where they would be dropped after it.
+ */
+export function correctPreTokenizer(definition: JsonObject): unknown {
+  const corrected = correctSplits(definition.pre_tokenizer ?? null);
+  const missing = definition.model === undefined ? "" : missingBytes(definition.model, definition.pre_tokenizer);
+  if (missing === "") return corrected;
+  const drop = { type: "Replace", pattern: { Regex: `[${missing}]` }, content: "" };
+  return { type: "Sequence", pretokenizers: [corrected, drop] };
+}
+
+function correctSplits(definition: unknown): unknown {
+  if (!isJsonObject(definition)) return definition;
+  if (definition.type === "Sequence" && Array.isArray(definition.pretokenizers)) {
+    return { ...definition, pretokenizers: definition.pretokenizers.map(correctSplits) };
+  }
+  if (definition.type === "Digits") {
+    return splitBy(definition.individual_digits === true ? String.raw`\p{N}` : String.raw`\p{N}+`);
+  }
+  if (definition.type === "ByteLevel" && definition.use_regex !== false && definition.add_prefix_space !== true) {
+    return { type: "Sequence", pretokenizers: [splitBy(byteLevelPattern), { ...definition, use_regex: false }] };
+  }
+  return definition;
+}
+
+/** What is used of a decoder of `@huggingface/tokenizers`. */
+export interface TokenDecoder {
+  readonly config?: { readonly type?: string } | undefined;
+  readonly decoders?: readonly TokenDecoder[];
+  decode_chain(tokens: string[]): string[];
+}
+
+/**
+ * Makes the byte fallback inside a decoder give U+FFFD for each byte of a run that is no valid UTF-8, where it gives
+ * one for each maximal invalid part, and keep a leading byte order mark, which it drops.
+ */
+export function correctDecoder(decoder: TokenDecoder | null | undefined): void {
+  for (const part of decoder?.decoders ?? []) correctDecoder(part);
+  if (decoder?.config?.type === "ByteFallback") decoder.decode_chain = decodeByteTokens;
+}
+
+function splitBy(regex: string): object {
+  return { type: "Split", pattern: { Regex: regex }, behavior: "Isolated", invert: false };
+}
+
+/** The characters of bytes that a byte-level vocabulary without an unknown token lacks. */
+function missingBytes(model: unknown, preTokenizer: unknown): string {
+  if (!isJsonObject(model) || !isJsonObject(model.vocab) || model.unk_token != null) return "";
+  if (!JSON.stringify(preTokenizer ?? null).includes('"ByteLevel"')) return "";
+  const vocabulary = model.vocab;
+  return byteCharacters()
+    .filter((character) => !Object.hasOwn(vocabulary, character))
+    .map((character) => (/[\\\]^-]/.test(character) ? `\\${character}` : character))
+    .join("");
+}
+
+/** The character that stands for each byte in byte-level BPE: itself where it is printable, else U+0100 and on. */
+function byteCharacters(): string[] {
+  let next = 0x100;
+  return Array.from({ length: 0x100 }, (_, byte) => {
+    const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
+    return String.fromCharCode(printable ? byte : next++);
+  });
+}
+
+/** Joins each run of byte tokens (`<0xE2>`) into its text; other tokens stay as they are. */
+function decodeByteTokens(tokens: string[]): string[] {
+  const texts: string[] = [];
+  let run: number[] = [];
+  const endRun = (): void => {
+    if (run.length > 0) texts.push(decodeRun(run));
+    run = [];
+  };
+  for (const token of tokens) {
+    const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(token)?.[1];
+    if (byte !== undefined) {
+      run.push(Number.parseInt(byte, 16));
+      continue;
+    }
+    endRun();
+    texts.push(token);
+  }
+  endRun();
+  return texts;
+}
+
+function decodeRun(bytes: readonly number[]): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes));
+  } catch {
+    return "\ufffd".repeat(bytes.length);
+  }
+}

@@ -1,0 +1,144 @@
+import type { Json } from "../../src/json.ts";
+
+/** The small tokenizers of python/make_tokenizers.py. */
+export const tokenizerKinds = ["smollm", "llama3", "qwen", "sentencepiece", "metaspace"] as const;
+
+/** What a tiny random checkpoint is made from (python/make_checkpoints.py). */
+export interface TinyCheckpoint {
+  readonly name: string;
+  readonly tokenizer: (typeof tokenizerKinds)[number];
+  readonly config: Readonly<Record<string, Json>>;
+  readonly dtype: "float32" | "float16" | "bfloat16";
+  /** Absent: one file. */
+  readonly maxShardSize?: string;
+  readonly configForm: "current" | "legacy";
+}
+
+/** At least as many as each tokenizer has ids; some checkpoints are padded beyond it, as Qwen's are. */
+export const tinyVocabularySize = 640;
+
+const shape = {
+  vocab_size: tinyVocabularySize,
+  hidden_size: 64,
+  intermediate_size: 160,
+  num_hidden_layers: 3,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  max_position_embeddings: 512,
+  rms_norm_eps: 1e-5,
+};
+
+/** With 16 dimensions a head and these bounds, some rotary frequencies are kept, some blended, some divided. */
+const llama3Rope = {
+  rope_type: "llama3",
+  rope_theta: 10_000,
+  factor: 8,
+  low_freq_factor: 1,
+  high_freq_factor: 4,
+  original_max_position_embeddings: 64,
+};
+
+const plainRope = (theta: number): Json => ({ rope_type: "default", rope_theta: theta });
+
+/** Every family, storage type and config form at least once. */
+export const tinyCheckpoints: readonly TinyCheckpoint[] = [
+  {
+    name: "llama-llama3-rope",
+    tokenizer: "llama3",
+    config: { ...shape, model_type: "llama", rope_parameters: llama3Rope, tie_word_embeddings: false },
+    dtype: "float32",
+    configForm: "current",
+  },
+  {
+    name: "llama-llama3-rope-legacy-bf16",
+    tokenizer: "llama3",
+    config: { ...shape, model_type: "llama", rope_parameters: llama3Rope, tie_word_embeddings: true },
+    dtype: "bfloat16",
+    configForm: "legacy",
+  },
+  {
+    name: "llama-multi-head-sharded",
+    tokenizer: "sentencepiece",
+    config: {
+      ...shape,
+      model_type: "llama",
+      num_key_value_heads: 4,
+      rope_parameters: plainRope(10_000),
+      tie_word_embeddings: false,
+    },
+    dtype: "float32",
+    maxShardSize: "200KB",
+    configForm: "legacy",
+  },
+  {
+    name: "smollm2-bf16",
+    tokenizer: "smollm",
+    config: {
+      ...shape,
+      model_type: "llama",
+      hidden_size: 48,
+      num_attention_heads: 3,
+      num_key_value_heads: 1,
+      rope_parameters: plainRope(100_000),
+      tie_word_embeddings: true,
+    },
+    dtype: "bfloat16",
+    configForm: "current",
+  },
+  {
+    name: "qwen2-tied-f16",
+    tokenizer: "qwen",
+    config: {
+      ...shape,
+      model_type: "qwen2",
+      rms_norm_eps: 1e-6,
+      rope_parameters: plainRope(1_000_000),
+      tie_word_embeddings: true,
+    },
+    dtype: "float16",
+    configForm: "legacy",
+  },
+  {
+    name: "qwen2-padded-sharded",
+    tokenizer: "qwen",
+    config: {
+      ...shape,
+      model_type: "qwen2",
+      vocab_size: tinyVocabularySize + 56,
+      rope_parameters: plainRope(1_000_000),
+      tie_word_embeddings: false,
+    },
+    dtype: "bfloat16",
+    maxShardSize: "100KB",
+    configForm: "current",
+  },
+  {
+    name: "qwen3-wide-heads",
+    tokenizer: "qwen",
+    config: {
+      ...shape,
+      model_type: "qwen3",
+      head_dim: 32,
+      rms_norm_eps: 1e-6,
+      rope_parameters: plainRope(1_000_000),
+      tie_word_embeddings: true,
+    },
+    dtype: "float32",
+    configForm: "current",
+  },
+  {
+    name: "qwen3-narrow-heads-sharded-f16",
+    tokenizer: "qwen",
+    config: {
+      ...shape,
+      model_type: "qwen3",
+      head_dim: 8,
+      num_key_value_heads: 1,
+      rope_parameters: plainRope(5_000_000),
+      tie_word_embeddings: false,
+    },
+    dtype: "float16",
+    maxShardSize: "150KB",
+    configForm: "legacy",
+  },
+];

@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+
+/** How much of a failed program's error output goes into the error. */
+const keptErrorCharacters = 4_000;
+
+/**
+ * Runs a program to its end and gives its standard output. After `timeoutMs`, or when the signal aborts, it is killed
+ * and the call rejects; a failure rejects with the end of what it wrote to standard error.
+ */
+export async function execute(
+  program: string,
+  programArguments: readonly string[],
+  options: {
+    readonly timeoutMs: number;
+    readonly signal?: AbortSignal;
+    readonly environment?: Readonly<Record<string, string>>;
+  },
+): Promise<string> {
+  const timeout = AbortSignal.timeout(options.timeoutMs);
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([timeout, options.signal]);
+  const child = spawn(program, programArguments, {
+    signal,
+    killSignal: "SIGKILL",
+    env: { ...process.env, ...options.environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors = (errors + text).slice(-keptErrorCharacters);
+  });
+  const line = [program, ...programArguments].join(" ");
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  child.on("error", (cause) => {
+    const why = timeout.aborted ? `was killed after ${options.timeoutMs} ms` : `did not run: ${cause.message}`;
+    reject(new Error(`${line} ${why}\n${errors}`, { cause }));
+  });
+  child.on("close", (code, killedBy) => {
+    if (code === 0) resolve(output);
+    else reject(new Error(`${line} ended with ${code ?? killedBy}\n${errors}`));
+  });
+  return promise;
+}

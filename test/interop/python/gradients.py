@@ -1,0 +1,27 @@
+"""Gradients by PyTorch autograd in float32: of all parameters, or of the adapter's where one is named.
+
+Request: {"jobs": [{"checkpoint", "adapter"?, "data": [datum], "terms": [term], "gradientsFile"}]}.
+Writes each job's gradients as safetensors, by checkpoint tensor name (adapter tensor name for an adapter).
+Response: {"jobs": [{"terms": [number]}]}: the sum of each term.
+"""
+
+from checkpoint import checkpoint_gradients, load_model
+from contract import answer
+from losses import total_loss
+from safetensors.torch import save_file
+
+
+def run_job(job: dict) -> dict:
+    model = load_model(job["checkpoint"], job.get("adapter"), trainable=True)
+    sums = total_loss(model, job["data"], job["terms"])
+    sums.sum().backward()
+    save_file(checkpoint_gradients(model), job["gradientsFile"])
+    return {"terms": sums.tolist()}
+
+
+def run(request: dict) -> dict:
+    return {"jobs": [run_job(job) for job in request["jobs"]]}
+
+
+if __name__ == "__main__":
+    answer(run)

@@ -1,0 +1,61 @@
+"""The loss terms of trainers/backend/loss-term.ts, written again from their formulas for autograd.
+
+A datum is {"tokens", "targets", "lossMask", "advantages"?, "behaviourLogprobs"?, "referenceLogprobs"?,
+"temperature"?}, as in trainers/backend/datum.ts. Each term sums over the targets whose loss mask is not 0.
+"""
+
+import torch
+from torch.nn.functional import log_softmax
+
+
+def token_scores(model: torch.nn.Module, datum: dict) -> tuple[torch.Tensor, torch.Tensor]:
+    """Log-probability of each target and entropy of its distribution, at the datum's temperature."""
+    logits = model(torch.tensor([datum["tokens"]]), use_cache=False).logits[0]
+    distribution = log_softmax(logits / datum.get("temperature", 1), dim=-1)
+    targets = torch.tensor(datum["targets"])
+    logprobs = distribution.gather(1, targets[:, None])[:, 0]
+    return logprobs, -(distribution.exp() * distribution).sum(dim=-1)
+
+
+def term_sum(term: dict, datum: dict, logprobs: torch.Tensor, entropy: torch.Tensor) -> torch.Tensor:
+    mask = torch.tensor(datum["lossMask"])
+    counts = mask != 0
+
+    def given(name: str) -> torch.Tensor:
+        return torch.tensor(datum[name])[counts]
+
+    weight = mask[counts]
+    current = logprobs[counts]
+    match term["type"]:
+        case "crossEntropy":
+            loss = -weight * current
+        case "policyGradient":
+            loss = -given("advantages") * current
+        case "importanceSampling":
+            loss = -torch.exp(current - given("behaviourLogprobs")) * given("advantages")
+        case "ppo":
+            ratio = torch.exp(current - given("behaviourLogprobs"))
+            clipped = ratio.clamp(1 - term["clipLow"], 1 + term["clipHigh"])
+            loss = -torch.minimum(ratio * given("advantages"), clipped * given("advantages"))
+        case "kl":
+            difference = given("referenceLogprobs") - current
+            estimates = {
+                "k1": lambda: -difference,
+                "k2": lambda: difference**2 / 2,
+                "k3": lambda: torch.exp(difference) - difference - 1,
+            }
+            loss = weight * estimates[term["estimator"]]()
+        case "entropy":
+            loss = -entropy[counts]
+        case other:
+            raise ValueError(f"unknown loss term {other}")
+    return term.get("weight", 1) * loss.sum()
+
+
+def total_loss(model: torch.nn.Module, data: list[dict], terms: list[dict]) -> torch.Tensor:
+    """Each term summed over all data, as one tensor with an entry for each term."""
+    sums = torch.zeros(len(terms))
+    for datum in data:
+        logprobs, entropy = token_scores(model, datum)
+        sums = sums + torch.stack([term_sum(term, datum, logprobs, entropy) for term in terms])
+    return sums
