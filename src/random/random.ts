@@ -73,11 +73,10 @@ export function deriveSeed(seed: number, ...key: readonly (string | number)[]): 
 /** A number (any finite one) folded to 32 bits, distinct for nearby integers and fractions. */
 function foldSeed(seed: number): number {
   if (!Number.isFinite(seed)) throw new RangeError(`A seed must be a finite number, got ${seed}.`);
+  if (Number.isInteger(seed) && Math.abs(seed) < 4_294_967_296) return (seed | 0) ^ (seed < 0 ? 0x5bd1e995 : 0);
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, seed);
-  return Number.isInteger(seed) && Math.abs(seed) < 4_294_967_296
-    ? (seed | 0) ^ (seed < 0 ? 0x5bd1e995 : 0)
-    : Math.imul(view.getUint32(0), 0x9e3779b1) ^ view.getUint32(4);
+  return Math.imul(view.getUint32(0), 0x9e3779b1) ^ view.getUint32(4);
 }
 
 /** Seeds a larger generator: the finalizer of SplitMix over a Weyl sequence. */

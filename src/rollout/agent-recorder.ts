@@ -71,7 +71,7 @@ export class AgentRecorder {
 
   /** Adds a reward to the last action. One from before the first action counts in the sum only. */
   reward(reward: Reward): void {
-    if (reward.status === "scored" && !isFinite(reward)) {
+    if (reward.status === "scored" && !hasFiniteValues(reward)) {
       throw this.#broken(`gave agent "${this.agent}" a reward of ${reward.value}`, "Rewards are finite numbers.");
     }
     const last = this.#turns.length - 1;
@@ -161,7 +161,7 @@ function sum(first: Reward | undefined, second: Reward): Reward {
   return first === undefined ? second : addRewards(first, second);
 }
 
-function isFinite(reward: Reward & { readonly status: "scored" }): boolean {
+function hasFiniteValues(reward: Reward & { readonly status: "scored" }): boolean {
   return Number.isFinite(reward.value) && Object.values(reward.components).every(Number.isFinite);
 }
 

@@ -1,0 +1,9 @@
+import type { Group } from "./episode.ts";
+import type { RolloutEvent } from "./rollout-event.ts";
+
+/** Runs a rollout to its end and returns its groups in task order. Rejects where the rollout does. */
+export async function collectGroups(events: AsyncIterable<RolloutEvent>): Promise<Group[]> {
+  const groups: Group[] = [];
+  for await (const event of events) if (event.type === "group-end") groups[event.group] = event.result;
+  return groups;
+}

@@ -1,0 +1,1 @@
+export { checkEnvironmentLaws } from "./environment-laws.ts";

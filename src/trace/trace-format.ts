@@ -1,0 +1,27 @@
+/** The schema of a trace: its first line, then one line of JSON for each episode. */
+export const traceVersion = 1;
+
+/** The first line of a trace. */
+export interface TraceHeader {
+  readonly format: "lyceum-trace";
+  readonly version: number;
+}
+
+/** The header of traces written now, as a line. */
+export function headerLine(): string {
+  const header: TraceHeader = { format: "lyceum-trace", version: traceVersion };
+  return `${JSON.stringify(header)}\n`;
+}
+
+/** What is wrong with a first line, or undefined when it heads a trace that can be read. */
+export function headerProblem(line: string): string | undefined {
+  let header: Partial<TraceHeader> | null;
+  try {
+    header = JSON.parse(line) as Partial<TraceHeader> | null;
+  } catch {
+    return "the first line is not the header of a Lyceum trace";
+  }
+  if (header?.format !== "lyceum-trace") return "the first line is not the header of a Lyceum trace";
+  if (header.version === traceVersion) return undefined;
+  return `it has schema version ${header.version}, and this version of Lyceum reads ${traceVersion}`;
+}

@@ -1,0 +1,162 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { LyceumError } from "../errors/index.ts";
+import type { Episode } from "../rollout/episode.ts";
+import { findTraceEnd } from "./find-trace-end.ts";
+import { headerLine } from "./trace-format.ts";
+
+/** How many characters may wait for the disk before `write` makes its callers wait. */
+const maximumWaiting = 1 << 20;
+
+/** Writes episodes to a file, one line of JSON each, as they end. */
+export interface TraceWriter extends AsyncDisposable {
+  /** The number of episodes accepted so far. */
+  readonly episodes: number;
+  /**
+   * Resolves when there is room for the next one (not when this one is on disk). Rejects with `trace.write-failed`
+   * from the first failed write on.
+   */
+  write(episode: Episode): Promise<void>;
+  /** Waits until all is written, and closes the file. Calling it twice is harmless. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a trace for writing. A file that exists already is refused (`trace.write-failed`), unless `append` says to go
+ * on with it: a last line torn by a crash is then cut off.
+ */
+export async function createTraceWriter(options: {
+  readonly path: string;
+  readonly append?: boolean;
+}): Promise<TraceWriter> {
+  const { path, append = false } = options;
+  const existing = append ? await openExisting(path) : undefined;
+  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end });
+  const file = await open(path, "wx").catch((error: unknown) => {
+    throw writeError(path, error);
+  });
+  return traceWriterOn(file, { path, position: 0 });
+}
+
+async function openExisting(path: string): Promise<{ readonly file: FileHandle; readonly end: number } | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "r+");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw writeError(path, error);
+  }
+  try {
+    const end = await findTraceEnd(file, path);
+    await file.truncate(end);
+    return { file, end };
+  } catch (error) {
+    await file.close();
+    throw writeError(path, error);
+  }
+}
+
+/** A writer on an open file, which it closes; it writes from `position` on, with a header where that is 0. */
+export function traceWriterOn(
+  file: FileHandle,
+  options: { readonly path: string; readonly position: number },
+): TraceWriter {
+  return new FileTraceWriter(file, options);
+}
+
+class FileTraceWriter implements TraceWriter {
+  episodes = 0;
+  readonly #file: FileHandle;
+  readonly #path: string;
+  /** Where the next whole line goes. */
+  #position: number;
+  #waiting: string;
+  #draining: Promise<void> | undefined;
+  #failure: LyceumError | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(file: FileHandle, { path, position }: { readonly path: string; readonly position: number }) {
+    this.#file = file;
+    this.#path = path;
+    this.#position = position;
+    this.#waiting = position === 0 ? headerLine() : "";
+  }
+
+  async write(episode: Episode): Promise<void> {
+    if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
+    if (this.#failure === undefined) {
+      this.#waiting += `${JSON.stringify(episode)}\n`;
+      this.episodes += 1;
+      this.#draining ??= this.#drain();
+      while (this.#waiting.length > maximumWaiting && this.#failure === undefined) await this.#draining;
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#draining ??= this.#drain();
+    await this.#draining;
+    await this.#file.close();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** Writes what waits, and what comes meanwhile. Never rejects. */
+  async #drain(): Promise<void> {
+    while (this.#waiting !== "" && this.#failure === undefined) {
+      const lines = Buffer.from(this.#waiting);
+      this.#waiting = "";
+      try {
+        await this.#writeAll(lines);
+        this.#position += lines.length;
+      } catch (error) {
+        this.#failure = writeError(this.#path, error);
+        // Back to the last whole line; where even that fails, readers skip a torn one.
+        await this.#file.truncate(this.#position).catch(() => {});
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  async #writeAll(bytes: Buffer): Promise<void> {
+    let offset = 0;
+    while (offset < bytes.length) {
+      const { bytesWritten } = await this.#file.write(bytes, offset, bytes.length - offset, this.#position + offset);
+      offset += bytesWritten;
+    }
+  }
+}
+
+function writeError(path: string, error: unknown): LyceumError {
+  if (LyceumError.isInstance(error)) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  const [what, hint] = describe(code) ?? [message, "Check that the folder exists and can be written to."];
+  return new LyceumError({
+    code: "trace.write-failed",
+    message: `The trace ${path} could not be written: ${what}`,
+    hint,
+    data: { path, ...(code === undefined ? {} : { code }) },
+    cause: error,
+  });
+}
+
+function describe(code: string | undefined): readonly [what: string, hint: string] | undefined {
+  switch (code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return ["the disk is full.", "Free some space and go on with append; the episodes written before are intact."];
+    case "EEXIST":
+      return ["the file exists.", "Choose another path, or go on with the trace by append."];
+    case "ENOENT":
+      return ["its folder does not exist.", "Make the folder first."];
+    default:
+      return undefined;
+  }
+}
