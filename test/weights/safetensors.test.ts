@@ -1,0 +1,274 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { openWeights } from "../../trainers/backends/onnx/weights/safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "../../trainers/backends/onnx/weights/safetensors-writer.ts";
+import { temporaryFolder, writeRawFile } from "./weights-folder.ts";
+
+const dtype = fc.constantFrom("F32", "F16", "BF16");
+/** Values that every type holds exactly. */
+const exactValue = fc.integer({ min: -128, max: 128 }).map((n) => n / 16);
+const tensor = fc
+  .record({ shape: fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 3 }), dtype })
+  .chain(({ shape, dtype }) => {
+    const count = shape.reduce((product, size) => product * size, 1);
+    return fc
+      .array(exactValue, { minLength: count, maxLength: count })
+      .map((values) => ({ shape, dtype: dtype as "F32", data: Float32Array.from(values) }));
+  });
+const tensors = fc
+  .dictionary(fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }), tensor, { maxKeys: 6 })
+  .map((entries) => Object.entries(entries).map(([name, rest]): TensorToWrite => ({ name, ...rest })));
+
+const one = (values: number[], name = "a"): TensorToWrite => ({
+  name,
+  shape: [values.length],
+  data: Float32Array.from(values),
+});
+
+describe("written and read again", () => {
+  it("tensors are the same, in one file or in shards", async () => {
+    await fc.assert(
+      fc.asyncProperty(tensors, fc.constantFrom(1, 16, 1e9), async (written, maximumShardBytes) => {
+        await using folder = await temporaryFolder();
+        await writeSafetensors(path.join(folder.path, "model.safetensors"), written, { maximumShardBytes });
+        await using weights = await openWeights(folder.path);
+        expect(weights.names).toEqual(written.map((t) => t.name).toSorted());
+        for (const { name, shape, data, dtype } of written) {
+          expect(weights.info(name)).toMatchObject({ shape, dtype });
+          expect(weights.info(name).byteOffset % (dtype === "F32" ? 4 : 2)).toBe(0);
+          expect(await weights.read(name)).toEqual(data);
+        }
+        expect((await readdir(folder.path)).filter((name) => name.endsWith(".partial"))).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("files begin with an aligned header that says who wrote them for", async () => {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, "x.safetensors");
+    expect(await writeSafetensors(file, [one([1])])).toEqual([file]);
+    const bytes = await readFile(file);
+    const length = Number(bytes.readBigUInt64LE());
+    expect(length % 8).toBe(0);
+    expect(JSON.parse(bytes.subarray(8, 8 + length).toString())).toEqual({
+      __metadata__: { format: "pt" },
+      a: { dtype: "F32", shape: [1], data_offsets: [0, 4] },
+    });
+  });
+
+  it("shards are named as transformers names them, and indexed", async () => {
+    await using folder = await temporaryFolder();
+    const written = [one([1, 2], "b"), one([3], "a"), one([4], "c")];
+    await writeSafetensors(path.join(folder.path, "model.safetensors"), written, { maximumShardBytes: 8 });
+    expect((await readdir(folder.path)).toSorted()).toEqual([
+      "model-00001-of-00003.safetensors",
+      "model-00002-of-00003.safetensors",
+      "model-00003-of-00003.safetensors",
+      "model.safetensors.index.json",
+    ]);
+    expect(JSON.parse(await readFile(path.join(folder.path, "model.safetensors.index.json"), "utf8"))).toEqual({
+      metadata: { total_size: 16 },
+      weight_map: {
+        a: "model-00001-of-00003.safetensors",
+        b: "model-00002-of-00003.safetensors",
+        c: "model-00003-of-00003.safetensors",
+      },
+    });
+  });
+
+  it("tensors larger than a chunk survive in every type, also into shared memory", async () => {
+    await using folder = await temporaryFolder();
+    const data = Float32Array.from({ length: 5_000_001 }, (_, i) => (i % 255) - 127);
+    const types = ["F32", "F16", "BF16"] as const;
+    await writeSafetensors(
+      path.join(folder.path, "model.safetensors"),
+      types.map((dtype) => ({ name: dtype, shape: [data.length], dtype, data })),
+    );
+    await using weights = await openWeights(folder.path);
+    const shared = new Float32Array(new SharedArrayBuffer(4 * (data.length + 2)));
+    for (const dtype of types) {
+      const into = shared.subarray(1, data.length + 1);
+      into.fill(0);
+      expect(await weights.read(dtype, into)).toBe(into);
+      expect(Buffer.compare(Buffer.from(into.slice().buffer), Buffer.from(data.buffer))).toBe(0);
+      expect([shared[0], shared.at(-1)]).toEqual([0, 0]);
+    }
+  });
+
+  it("data can be made when their turn comes", async () => {
+    await using folder = await temporaryFolder();
+    const made: string[] = [];
+    const lazy = (name: string): TensorToWrite => ({
+      name,
+      shape: [2],
+      data: async () => {
+        made.push(name);
+        return Float32Array.of(1, 2);
+      },
+    });
+    await writeSafetensors(path.join(folder.path, "model.safetensors"), [lazy("b"), lazy("a")]);
+    expect(made).toEqual(["a", "b"]);
+  });
+});
+
+describe("reading", () => {
+  it("finds a file that is named itself", async () => {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, "adapter_model.safetensors");
+    await writeRawFile(file, { a: { dtype: "BF16", shape: [1], data_offsets: [0, 2] } }, Uint8Array.of(0x80, 0x3f));
+    await using weights = await openWeights(file);
+    expect(await weights.read("a")).toEqual(Float32Array.of(1));
+    expect(weights.has("a")).toBe(true);
+    expect(weights.has("b")).toBe(false);
+  });
+
+  it.each(["I64", "U8", "BOOL", "F8_E4M3", "F4"])("refuses %s where floats are needed", async (type) => {
+    await using folder = await temporaryFolder();
+    const length = { I64: 16, F4: 1 }[type] ?? 2;
+    const header = { a: { dtype: type, shape: [2], data_offsets: [0, length] } };
+    await writeRawFile(path.join(folder.path, "model.safetensors"), header, new Uint8Array(length));
+    await using weights = await openWeights(folder.path);
+    expect(weights.info("a").dtype).toBe(type);
+    await expect(weights.read("a")).rejects.toMatchObject({
+      code: "model.unsupported",
+      message: expect.stringContaining(type),
+    });
+  });
+
+  it("refuses an array of another length, and a name that is not there", async () => {
+    await using folder = await temporaryFolder();
+    await writeSafetensors(path.join(folder.path, "model.safetensors"), [one([1, 2])]);
+    await using weights = await openWeights(folder.path);
+    await expect(weights.read("a", new Float32Array(3))).rejects.toThrow(RangeError);
+    await expect(weights.read("b")).rejects.toMatchObject({ code: "model.missing", data: { name: "b" } });
+  });
+
+  it("says what is missing", async () => {
+    await using folder = await temporaryFolder();
+    await expect(openWeights(folder.path)).rejects.toMatchObject({
+      code: "model.missing",
+      message: expect.stringContaining("model.safetensors"),
+    });
+    await writeSafetensors(path.join(folder.path, "model.safetensors"), [one([1], "a"), one([2], "b")], {
+      maximumShardBytes: 4,
+    });
+    await rm(path.join(folder.path, "model-00002-of-00002.safetensors"));
+    await expect(openWeights(folder.path)).rejects.toMatchObject({
+      code: "model.missing",
+      message: expect.stringContaining("model-00002-of-00002.safetensors"),
+    });
+  });
+
+  it.each([
+    ["no weight map", {}],
+    ["a shard outside the folder", { weight_map: { a: "../model.safetensors" } }],
+    ["a shard by its whole path", { weight_map: { a: "/etc/model.safetensors" } }],
+    ["a shard that is no name", { weight_map: { a: 1 } }],
+    ["a tensor that is not in its shard", { weight_map: { a: "one.safetensors", b: "one.safetensors" } }],
+    ["a tensor that is in two shards", { weight_map: { a: "one.safetensors", b: "two.safetensors" } }],
+  ])("refuses an index with %s", async (_, index) => {
+    await using folder = await temporaryFolder();
+    await writeSafetensors(path.join(folder.path, "one.safetensors"), [one([1], "a")]);
+    await writeSafetensors(path.join(folder.path, "two.safetensors"), [one([1], "a"), one([1], "b")]);
+    await writeFile(path.join(folder.path, "model.safetensors.index.json"), JSON.stringify(index));
+    await expect(openWeights(folder.path)).rejects.toMatchObject({ code: "model.malformed" });
+  });
+
+  it("reports a file that was cut after it was opened", async () => {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, "model.safetensors");
+    await writeSafetensors(file, [one([1, 2, 3])]);
+    await using weights = await openWeights(folder.path);
+    await truncate(file, (await readFile(file)).length - 4);
+    await expect(weights.read("a")).rejects.toMatchObject({ code: "model.malformed" });
+  });
+
+  it("refuses a folder in the place of a file", async () => {
+    await using folder = await temporaryFolder();
+    await using inner = await temporaryFolder();
+    await symlink(inner.path, path.join(folder.path, "model.safetensors"));
+    await expect(openWeights(folder.path)).rejects.toMatchObject({ code: expect.stringMatching(/^model\./) });
+  });
+
+  it("can be closed twice", async () => {
+    await using folder = await temporaryFolder();
+    await writeSafetensors(path.join(folder.path, "model.safetensors"), [one([1])]);
+    const weights = await openWeights(folder.path);
+    await weights.close();
+    await weights.close();
+  });
+});
+
+describe("writing that fails", () => {
+  it("refuses data that are not of their shape, and a name used twice", async () => {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, "model.safetensors");
+    await expect(writeSafetensors(file, [{ ...one([1, 2]), shape: [3] }])).rejects.toThrow(RangeError);
+    await expect(writeSafetensors(file, [one([1]), one([2])])).rejects.toThrow(RangeError);
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+
+  it("leaves the earlier file when it is aborted or its data cannot be made", async () => {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, "model.safetensors");
+    await writeSafetensors(file, [one([1])]);
+    const before = await readFile(file);
+    const failing: TensorToWrite = { name: "b", shape: [1], data: () => Promise.reject(new Error("no data")) };
+    await expect(writeSafetensors(file, [one([2]), failing])).rejects.toThrow("no data");
+    await expect(writeSafetensors(file, [one([2])], { signal: AbortSignal.abort() })).rejects.toThrow(/abort/);
+    expect(await readFile(file)).toEqual(before);
+    expect(await readdir(folder.path)).toEqual(["model.safetensors"]);
+  });
+
+  it("is a typed error where the folder does not exist", async () => {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, "absent", "model.safetensors");
+    await expect(writeSafetensors(file, [one([1])])).rejects.toMatchObject({ code: "checkpoint.write-failed" });
+  });
+
+  it.skipIf(!existsSync("/dev/full"))(
+    "says that the disk is full, and leaves the earlier file (needs /dev/full)",
+    async () => {
+      await using folder = await temporaryFolder();
+      const file = path.join(folder.path, "model.safetensors");
+      await writeSafetensors(file, [one([1])]);
+      const before = await readFile(file);
+      await symlink("/dev/full", `${file}.partial`);
+      await expect(writeSafetensors(file, [one([2])])).rejects.toMatchObject({
+        code: "checkpoint.write-failed",
+        message: expect.stringContaining("no space"),
+        data: { code: "ENOSPC" },
+      });
+      expect(await readFile(file)).toEqual(before);
+      expect(await readdir(folder.path)).toEqual(["model.safetensors"]);
+    },
+  );
+
+  it.skipIf(process.platform === "win32")(
+    "leaves no shard behind when the last one does not fit (limits a child's file size)",
+    async () => {
+      await using folder = await temporaryFolder();
+      const file = path.join(folder.path, "model.safetensors");
+      const module = path.join(import.meta.dirname, "../../trainers/backends/onnx/weights/safetensors-writer.ts");
+      const script = `
+      const { writeSafetensors } = await import(${JSON.stringify(module)});
+      const tensor = (name, count) => ({ name, shape: [count], data: new Float32Array(count) });
+      try {
+        await writeSafetensors(${JSON.stringify(file)}, [tensor("a", 10), tensor("b", 1e6)], { maximumShardBytes: 100 });
+      } catch (error) {
+        console.log(error.code, error.message);
+      }`;
+      const node = `exec ${JSON.stringify(process.execPath)} --input-type=module -e "$1"`;
+      const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `ulimit -f 64; ${node}`, "sh", script]);
+      expect(stdout).toContain("checkpoint.write-failed");
+      expect(stdout).toContain("no space");
+      expect(await readdir(folder.path)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,22 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+
+/** A new empty folder, removed when disposed. */
+export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "lyceum-weights-"));
+  return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** The bytes of a safetensors file with this header (an object, or text as it is) and these data. */
+export function safetensorsBytes(header: unknown, data: Uint8Array = new Uint8Array(), claimedLength?: number): Buffer {
+  const json = Buffer.from(typeof header === "string" ? header : JSON.stringify(header));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(claimedLength ?? json.length));
+  return Buffer.concat([length, json, data]);
+}
+
+/** Writes a safetensors file by hand, independently of the writer under test. */
+export async function writeRawFile(file: string, header: unknown, data?: Uint8Array): Promise<void> {
+  await writeFile(file, safetensorsBytes(header, data));
+}

@@ -1,0 +1,153 @@
+import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { syncDirectory } from "../../../checkpoint/sync-folder.ts";
+import { encodeFloats, type WritableDtype } from "./float-conversion.ts";
+import { dtypeBits, lengthBytes } from "./safetensors-header.ts";
+import { writeFailed } from "./write-failed.ts";
+
+/** A tensor to be written; `data` may be made when its turn comes, so that no two need be in memory at once. */
+export interface TensorToWrite {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly data: Float32Array | (() => Float32Array | Promise<Float32Array>);
+  /** The type in the file, F32 by default. */
+  readonly dtype?: WritableDtype;
+}
+
+/** How {@link writeSafetensors} writes. */
+export interface WriteSafetensorsOptions {
+  /** Split into shards beyond this many bytes of tensors; 5e9 by default, as `transformers` does. */
+  readonly maximumShardBytes?: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+const chunkElements = 4 * 1024 * 1024;
+
+/**
+ * Writes tensors to a `.safetensors` file, or beyond the shard size to `-00001-of-0000N` shards and an index beside
+ * where it would be. Everything is written under a temporary name, forced to disk, then renamed; returns the paths.
+ * Throws `checkpoint.write-failed` where that fails (a full disk): what was there before is intact, and nothing
+ * half-written is left.
+ */
+export async function writeSafetensors(
+  file: string,
+  tensors: Iterable<TensorToWrite>,
+  options: WriteSafetensorsOptions = {},
+): Promise<string[]> {
+  const { maximumShardBytes = 5e9, metadata = { format: "pt" }, signal } = options;
+  const ordered = inFileOrder([...tensors]);
+  const shards = splitIntoShards(ordered, maximumShardBytes);
+  const files = shards.map((_, i) => shardPath(file, i, shards.length));
+  const index = `${file}.index.json`;
+  if (shards.length > 1) files.push(index);
+  try {
+    for (const [i, shard] of shards.entries()) {
+      await writeFileSynced(temporaryName(files[i]!), (handle) => writeShard({ handle, shard, metadata, signal }));
+    }
+    if (shards.length > 1) {
+      const names = files.map((shard) => path.basename(shard));
+      const content = `${JSON.stringify(indexOf(shards, names), null, 2)}\n`;
+      await writeFileSynced(temporaryName(index), (handle) => writeFile(handle, content));
+    }
+    for (const written of files) await rename(temporaryName(written), written);
+    await syncDirectory(path.dirname(file));
+    return files;
+  } catch (error) {
+    for (const written of files) await rm(temporaryName(written), { force: true }).catch(() => undefined);
+    throw writeFailed(file, error);
+  }
+}
+
+function temporaryName(file: string): string {
+  return `${file}.partial`;
+}
+
+async function writeFileSynced(file: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  await using handle = await open(file, "w");
+  await write(handle);
+  await handle.sync();
+}
+
+function shardPath(file: string, index: number, count: number): string {
+  if (count === 1) return file;
+  const number = (value: number): string => String(value).padStart(5, "0");
+  return `${file.replace(/\.safetensors$/, "")}-${number(index + 1)}-of-${number(count)}.safetensors`;
+}
+
+function byteLengthOf({ shape, dtype = "F32" }: TensorToWrite): number {
+  return shape.reduce((product, size) => product * size, dtypeBits[dtype] / 8);
+}
+
+/** Wider types first, so that every tensor begins at a multiple of its element's size; then by name. */
+function inFileOrder(tensors: readonly TensorToWrite[]): readonly TensorToWrite[] {
+  const names = new Set(tensors.map((tensor) => tensor.name));
+  if (names.size !== tensors.length) throw new RangeError("Two tensors to be written have the same name.");
+  const bits = ({ dtype = "F32" }: TensorToWrite): number => dtypeBits[dtype];
+  return tensors.toSorted((a, b) => bits(b) - bits(a) || (a.name < b.name ? -1 : 1));
+}
+
+function splitIntoShards(tensors: readonly TensorToWrite[], maximumBytes: number): readonly TensorToWrite[][] {
+  const shards: TensorToWrite[][] = [[]];
+  let bytes = 0;
+  for (const tensor of tensors) {
+    const size = byteLengthOf(tensor);
+    if (bytes + size > maximumBytes && shards.at(-1)!.length > 0) {
+      shards.push([]);
+      bytes = 0;
+    }
+    shards.at(-1)!.push(tensor);
+    bytes += size;
+  }
+  return shards;
+}
+
+function indexOf(shards: readonly (readonly TensorToWrite[])[], names: readonly string[]): object {
+  const places = shards.flatMap((shard, i) => shard.map((tensor) => [tensor.name, names[i]] as const));
+  return {
+    metadata: { total_size: shards.flat().reduce((sum, tensor) => sum + byteLengthOf(tensor), 0) },
+    weight_map: Object.fromEntries(places.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
+
+async function writeShard(options: {
+  readonly handle: FileHandle;
+  readonly shard: readonly TensorToWrite[];
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+}): Promise<void> {
+  const { handle, shard, metadata, signal } = options;
+  await writeFully(handle, headerBytes(shard, metadata));
+  for (const tensor of shard) {
+    const data = typeof tensor.data === "function" ? await tensor.data() : tensor.data;
+    const count = tensor.shape.reduce((product, size) => product * size, 1);
+    if (data.length !== count) {
+      throw new RangeError(`Tensor "${tensor.name}" of shape [${tensor.shape.join(", ")}] has ${data.length} values.`);
+    }
+    for (let done = 0; done < count; done += chunkElements) {
+      signal?.throwIfAborted();
+      await writeFully(handle, encodeFloats(tensor.dtype ?? "F32", data.subarray(done, done + chunkElements)));
+    }
+  }
+}
+
+/** The length and the header, padded with spaces so that the tensors begin at a multiple of eight bytes. */
+function headerBytes(shard: readonly TensorToWrite[], metadata: Readonly<Record<string, string>>): Uint8Array {
+  const entries: [string, unknown][] = [["__metadata__", metadata]];
+  let offset = 0;
+  for (const tensor of shard) {
+    const end = offset + byteLengthOf(tensor);
+    entries.push([tensor.name, { dtype: tensor.dtype ?? "F32", shape: tensor.shape, data_offsets: [offset, end] }]);
+    offset = end;
+  }
+  const json = new TextEncoder().encode(JSON.stringify(Object.fromEntries(entries)));
+  const length = Math.ceil(json.length / 8) * 8;
+  const bytes = new Uint8Array(lengthBytes + length).fill(0x20);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(length), true);
+  bytes.set(json, lengthBytes);
+  return bytes;
+}
+
+async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) done += (await handle.write(bytes, done)).bytesWritten;
+}

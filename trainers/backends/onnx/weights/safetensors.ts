@@ -1,0 +1,185 @@
+import { type FileHandle, open } from "node:fs/promises";
+import path from "node:path";
+import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
+import { hasCode, isJsonObject, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
+import { decodeFloats, isFloatDtype } from "./float-conversion.ts";
+import {
+  dtypeBits,
+  lengthBytes,
+  parseSafetensorsHeader,
+  readHeaderLength,
+  type TensorLocation,
+} from "./safetensors-header.ts";
+
+/** A tensor in a weights file: enough to reference it in place, as ONNX external data does. */
+export interface TensorInfo extends TensorLocation {
+  readonly file: string;
+}
+
+/** The tensors of a model's weights files. Headers are read at once, data when asked for. */
+export interface WeightsReader extends AsyncDisposable {
+  /** Sorted. */
+  readonly names: readonly string[];
+  has(name: string): boolean;
+  /** Throws `model.missing` for a name that is not there. */
+  info(name: string): TensorInfo;
+  /**
+   * The values of a tensor as float32, row by row. `into` may lie on a SharedArrayBuffer; it must have one place per
+   * value. Throws `model.unsupported` for a tensor that holds no floats.
+   */
+  read(name: string, into?: Float32Array): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+const singleFile = "model.safetensors";
+const indexFile = "model.safetensors.index.json";
+const chunkBytes = 4 * 1024 * 1024;
+
+/**
+ * Opens the weights of a Hugging Face folder (`model.safetensors`, or shards named by
+ * `model.safetensors.index.json`) or one `.safetensors` file. Throws `model.missing` where there are none and
+ * `model.malformed`, with the file and the reason, where one is not as the format demands.
+ */
+export async function openWeights(folderOrFile: string): Promise<WeightsReader> {
+  await using files = new AsyncDisposableStack();
+  const handles = new Map<string, FileHandle>();
+  const tensors = new Map<string, TensorInfo>();
+  const { paths, expected } = await findFiles(folderOrFile);
+  for (const file of paths) {
+    const handle = await openFile(file);
+    files.defer(() => handle.close());
+    handles.set(file, handle);
+    for (const [name, location] of await readHeader(file, handle)) {
+      if (tensors.has(name)) throw malformedFile({ file, reason: `it holds tensor "${name}" of another file again` });
+      tensors.set(name, { ...location, file });
+    }
+  }
+  for (const [name, file] of expected) {
+    if (tensors.get(name)?.file === file) continue;
+    throw malformedFile({ file, reason: `it lacks tensor "${name}", which the index places there` });
+  }
+  const close = closeOnce(files.move());
+  const info = (name: string): TensorInfo => {
+    const found = tensors.get(name);
+    if (found !== undefined) return found;
+    throw new LyceumError({
+      code: "model.missing",
+      message: `The weights in ${folderOrFile} have no tensor "${name}".`,
+      hint: "The weights are of another architecture than config.json says, or incomplete.",
+      data: { name },
+    });
+  };
+  return {
+    names: [...tensors.keys()].toSorted(),
+    has: (name) => tensors.has(name),
+    info,
+    read: async (name, into) => {
+      const tensor = info(name);
+      return readFloats({ name, tensor, handle: handles.get(tensor.file)!, into });
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** The weights files of a folder, and where an index places each tensor. */
+async function findFiles(
+  folderOrFile: string,
+): Promise<{ readonly paths: readonly string[]; readonly expected: ReadonlyMap<string, string> }> {
+  if (folderOrFile.endsWith(".safetensors")) return { paths: [folderOrFile], expected: new Map() };
+  const index = await readModelJson(folderOrFile, indexFile);
+  if (index === undefined) return { paths: [path.join(folderOrFile, singleFile)], expected: new Map() };
+  const file = path.join(folderOrFile, indexFile);
+  if (!isJsonObject(index.weight_map)) throw malformedFile({ file, reason: "it has no weight_map" });
+  const expected = new Map<string, string>();
+  for (const [name, shard] of Object.entries(index.weight_map)) {
+    if (typeof shard !== "string" || !/^[^/\\]+\.safetensors$/.test(shard)) {
+      throw malformedFile({ file, reason: `it places tensor "${name}" in ${JSON.stringify(shard)}` });
+    }
+    expected.set(name, path.join(folderOrFile, shard));
+  }
+  return { paths: [...new Set(expected.values())].toSorted(), expected };
+}
+
+async function openFile(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, "r");
+  } catch (error) {
+    const isAbsent = hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR");
+    throw new LyceumError({
+      code: "model.missing",
+      message: isAbsent
+        ? `The weights file ${file} does not exist.`
+        : `Cannot open ${file}: ${(error as Error).message}`,
+      hint: "Weights must be in the safetensors format, all shards of them; download or export the model again.",
+      data: { file },
+      cause: error,
+    });
+  }
+}
+
+async function readHeader(file: string, handle: FileHandle): Promise<ReadonlyMap<string, TensorLocation>> {
+  const { size, isFile } = await handle.stat().then((stat) => ({ size: stat.size, isFile: stat.isFile() }));
+  if (!isFile) throw malformedFile({ file, reason: "it is not a file" });
+  const start = new Uint8Array(Math.min(lengthBytes, size));
+  await readFully({ file, handle, bytes: start, position: 0 });
+  const header = new Uint8Array(readHeaderLength({ file, fileSize: size, start }));
+  await readFully({ file, handle, bytes: header, position: lengthBytes });
+  return parseSafetensorsHeader({ file, fileSize: size, header });
+}
+
+async function readFloats(options: {
+  readonly name: string;
+  readonly tensor: TensorInfo;
+  readonly handle: FileHandle;
+  readonly into: Float32Array | undefined;
+}): Promise<Float32Array> {
+  const { name, tensor, handle } = options;
+  const { file, dtype, byteOffset, byteLength } = tensor;
+  if (!isFloatDtype(dtype)) {
+    throw new LyceumError({
+      code: "model.unsupported",
+      message: `Tensor "${name}" in ${file} is of type ${dtype}; only F32, F16, BF16 and F64 can be used.`,
+      hint: "Quantised weights cannot be trained: use the model's unquantised release.",
+    });
+  }
+  const elementBytes = dtypeBits[dtype] / 8;
+  const count = byteLength / elementBytes;
+  const into = options.into ?? new Float32Array(count);
+  if (into.length !== count) {
+    throw new RangeError(`Tensor "${name}" has ${count} values, the array for them has ${into.length} places.`);
+  }
+  if (dtype === "F32") {
+    const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
+    await readFully({ file, handle, bytes, position: byteOffset });
+    return into;
+  }
+  const chunk = new Uint8Array(Math.min(chunkBytes, byteLength));
+  for (let done = 0; done < byteLength; done += chunk.length) {
+    const bytes = chunk.subarray(0, Math.min(chunk.length, byteLength - done));
+    await readFully({ file, handle, bytes, position: byteOffset + done });
+    decodeFloats(dtype, bytes, into.subarray(done / elementBytes, (done + bytes.length) / elementBytes));
+  }
+  return into;
+}
+
+/** Fills `bytes` from the file; a single read may give less than was asked for. */
+async function readFully(options: {
+  readonly file: string;
+  readonly handle: FileHandle;
+  readonly bytes: Uint8Array;
+  readonly position: number;
+}): Promise<void> {
+  const { file, handle, bytes, position } = options;
+  const mostAtOnce = 2 ** 30;
+  for (let done = 0; done < bytes.length; ) {
+    const length = Math.min(mostAtOnce, bytes.length - done);
+    const { bytesRead } = await handle.read(bytes, done, length, position + done);
+    if (bytesRead === 0) throw malformedFile({ file, reason: `it ends at byte ${position + done}` });
+    done += bytesRead;
+  }
+}
+
+function closeOnce(files: AsyncDisposableStack): () => Promise<void> {
+  return () => files.disposeAsync();
+}
