@@ -28,9 +28,11 @@ export function stepSummary(metrics: Metrics): MetricSummary[] {
   const speed = metrics["tokens/sampled-per-second"] ?? metrics["tokens/trained-per-second"];
   if (speed !== undefined) summaries.push({ label: "tokens/s", value: formatCount(speed) });
   const positive = (label: string, name: string): void => {
-    if ((metrics[name] ?? 0) > 0) add(label, name);
+    if ((metrics[name] ?? 0) > 0) add(label, name, formatPercent);
   };
   positive("groups without signal", "groups/without-signal");
+  positive("cut off", "length/cut-off");
+  positive("failed", "episodes/failed");
   positive("unscored", "episodes/unscored");
   return summaries;
 }
@@ -38,12 +40,13 @@ export function stepSummary(metrics: Metrics): MetricSummary[] {
 /** The metrics of an evaluation worth a line. */
 export function evaluationSummary(metrics: Metrics): MetricSummary[] {
   const summaries: MetricSummary[] = [];
-  const { accuracy, episodes } = metrics;
+  const { accuracy } = metrics;
+  const episodes = metrics["episodes/count"];
   const reward = metrics["reward/mean"];
   const unscored = metrics["episodes/unscored"] ?? 0;
   if (accuracy !== undefined) summaries.push({ label: "accuracy", value: formatPercent(accuracy) });
   if (reward !== undefined) summaries.push({ label: "reward", value: formatNumber(reward) });
   if (episodes !== undefined) summaries.push({ label: "episodes", value: formatCount(episodes) });
-  if (unscored > 0) summaries.push({ label: "unscored", value: formatCount(unscored) });
+  if (unscored > 0) summaries.push({ label: "unscored", value: formatPercent(unscored) });
   return summaries;
 }

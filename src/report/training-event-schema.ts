@@ -49,6 +49,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     step: stepSchema,
     elapsedMs: numberSchema,
     checkpoint: z.string().exactOptional(),
+    exported: z.string().exactOptional(),
     error: errorSchema.exactOptional(),
   }),
 ]);

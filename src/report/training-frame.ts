@@ -69,11 +69,12 @@ function progressLine({ start, step, end }: TrainingState, { width, elapsedMs }:
   ];
 }
 
-function trendLine({ step, trend }: TrainingState, width: number): Span[][] {
-  if (step === undefined || trend.length < 2) return [];
-  const label = step.metrics["reward/mean"] === undefined ? "loss" : "reward";
+/** The reward over the last steps; the loss where the reward tells nothing, as with demonstrations. */
+function trendLine({ rewards, losses }: TrainingState, width: number): Span[][] {
+  const [label, values] = new Set(rewards).size > 1 || losses.length < 2 ? ["reward", rewards] : ["loss", losses];
+  if (values.length < 2) return [];
   const room = Math.min(60, width - displayWidth(label) - 1);
-  return [[span(`${label} `, "dim"), span(sparkline(trend, room), "cyan")]];
+  return [[span(`${label} `, "dim"), span(sparkline(values, room), "cyan")]];
 }
 
 /** Label and value pairs, as many on a line as fit, never broken within a pair. */

@@ -19,12 +19,13 @@ export interface TrainingState {
   readonly warning?: WarningEvent;
   readonly warnings: number;
   readonly end?: RunEndEvent;
-  /** The last values of the metric to watch: mean reward where there is one, else the loss. */
-  readonly trend: readonly number[];
+  /** The last mean rewards and losses, one per step that had one. */
+  readonly rewards: readonly number[];
+  readonly losses: readonly number[];
 }
 
 /** The state before the first event. */
-export const initialTrainingState: TrainingState = { warnings: 0, trend: [] };
+export const initialTrainingState: TrainingState = { warnings: 0, rewards: [], losses: [] };
 
 const trendLength = 240;
 
@@ -33,11 +34,13 @@ export function updateTrainingState(state: TrainingState, event: TrainingEvent):
   switch (event.type) {
     case "run-start":
       return { ...initialTrainingState, start: event };
-    case "step": {
-      const watched = event.metrics["reward/mean"] ?? event.metrics["loss/total"];
-      const trend = watched === undefined ? state.trend : [...state.trend, watched].slice(-trendLength);
-      return { ...state, step: event, trend };
-    }
+    case "step":
+      return {
+        ...state,
+        step: event,
+        rewards: extend(state.rewards, event.metrics["reward/mean"]),
+        losses: extend(state.losses, event.metrics["loss/total"]),
+      };
     case "sample":
       return { ...state, sample: event };
     case "evaluation":
@@ -49,4 +52,8 @@ export function updateTrainingState(state: TrainingState, event: TrainingEvent):
     case "run-end":
       return { ...state, end: event };
   }
+}
+
+function extend(values: readonly number[], next: number | undefined): readonly number[] {
+  return next === undefined ? values : [...values, next].slice(-trendLength);
 }

@@ -21,7 +21,7 @@ function tokens(page: string): { tags: string[]; attributes: string[]; text: str
     const tag = /^<(!?\/?[a-z0-9]+)((?:\s+[a-zA-Z0-9:-]+(?:="[^"<>]*")?)*)\s*\/?>/.exec(rest.slice(open));
     if (tag === null) throw new Error(`not a tag of ours: ${rest.slice(open, open + 80)}`);
     tags.push(tag[1]!);
-    attributes.push(...(tag[2]!.match(/[a-zA-Z0-9:-]+(?==)/g) ?? []));
+    attributes.push(...(tag[2]!.replace(/"[^"]*"/g, '""').match(/[a-zA-Z0-9:-]+(?==)/g) ?? []));
     rest = rest.slice(open + tag[0].length);
     if (tag[1] === "script" || tag[1] === "style") {
       const end = rest.indexOf(`</${tag[1]}`);

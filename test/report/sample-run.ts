@@ -17,7 +17,7 @@ export function sampleRun(options: {
       type: "evaluation",
       step,
       split: "test[:500]",
-      metrics: { accuracy, "reward/mean": accuracy, episodes: 500, "episodes/unscored": 0 },
+      metrics: { accuracy, "reward/mean": accuracy, "episodes/count": 500, "episodes/unscored": 0 },
     };
   };
   const events: TrainingEvent[] = [
@@ -51,7 +51,7 @@ export function sampleRun(options: {
         "tokens/trained-per-second": 5200 + 300 * random.normal(),
         "tokens/trained": 4096,
         "tokens/sampled": 2048,
-        "groups/without-signal": random.integer(0, 5),
+        "groups/without-signal": random.integer(0, 5) / 16,
         "time/rollout-ms": 800 + 50 * random.normal(),
         "time/update-ms": 1300 + 90 * random.normal(),
       },
