@@ -35,6 +35,17 @@ export function isUnscored(episode: Episode): boolean {
   return Object.values(episode.agents).some(({ reward }) => reward.status === "unscored");
 }
 
+/** What to tell a person of unscored episodes: how many, and why the first is one. Undefined where there are none. */
+export function unscoredWarning(groups: readonly Group[]): string | undefined {
+  const episodes = groups.flatMap((group) => group.episodes);
+  const unscored = episodes.filter(isUnscored);
+  const first = unscored
+    .flatMap((episode) => Object.values(episode.agents))
+    .find((agent) => agent.reward.status === "unscored");
+  if (first?.reward.status !== "unscored") return undefined;
+  return `${unscored.length} of ${episodes.length} episodes are unscored and were left out: ${first.reward.reason}`;
+}
+
 function isTruncated(episode: Episode): boolean {
   return episode.status === "truncated" || Object.values(episode.agents).some(({ truncated }) => truncated);
 }

@@ -81,5 +81,7 @@ export interface RunEndEvent {
   readonly elapsedMs: number;
   /** The checkpoint to resume from, where one was written. */
   readonly checkpoint?: string;
+  /** The folder that the trained model was exported to. */
+  readonly exported?: string;
   readonly error?: ErrorData;
 }

@@ -1,0 +1,39 @@
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+
+/** The last letter says which answer is right; the first only tells tasks apart. */
+export interface LetterTask {
+  readonly prompt: string;
+}
+
+const letters = "abcdefgh";
+
+/**
+ * A task so small that a table learns it: after a prompt such as `Xc`, answer with a character of the right class,
+ * which is one of four by the last letter. A uniform model is right about once in eight. Splits `train` and `test` share
+ * no prompt. `judge` turns right or wrong into the reward, and may throw.
+ */
+export function letterEnvironment(
+  options: { readonly judge?: (right: boolean) => number } = {},
+): EnvironmentDefinition<LetterTask> {
+  const { judge = Number } = options;
+  return defineEnvironment<LetterTask>({
+    id: "letters",
+    tasks: (split) => {
+      const first = split === "train" ? "ABCDEFGH" : "STUVWXYZ";
+      return [...first].flatMap((one) => [...letters].map((other) => ({ prompt: one + other })));
+    },
+    reset: ({ task }) => task.prompt,
+    step: ({ task, text }) => ({ reward: judge(isRight(task, text)) }),
+    demonstrate: (task) => String.fromCharCode(64 + classOf(task)),
+  });
+}
+
+function isRight(task: LetterTask, text: string): boolean {
+  const code = text.charCodeAt(0);
+  return code < 128 && code % 4 === classOf(task);
+}
+
+function classOf({ prompt }: LetterTask): number {
+  return letters.indexOf(prompt.at(-1)!) % 4;
+}

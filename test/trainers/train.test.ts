@@ -1,0 +1,531 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createRandom } from "../../src/random/random.ts";
+import type { AdvantageEstimator } from "../../trainers/advantages/index.ts";
+import { type Algorithm, type AlgorithmDefinition, grpo, sft } from "../../trainers/algorithms/index.ts";
+import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { createBigramBackend } from "./bigram-backend.ts";
+import { letterEnvironment } from "./letter-environment.ts";
+import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+
+const evaluation = { split: "test", temperature: 1, episodesPerTask: 2 };
+
+/** Held-out accuracy after a run, at temperature 1. */
+async function finalAccuracy(options: {
+  readonly algorithm: { readonly id: string; readonly [key: string]: unknown };
+  readonly seed: number;
+  readonly steps: number;
+  readonly algorithms?: readonly AlgorithmDefinition[];
+}): Promise<{ before: number; after: number }> {
+  const { algorithm, seed, steps } = options;
+  const record = await runTraining({
+    output: await temporaryFolder(),
+    config: letterConfig({ algorithm, seed, evaluation, training: { steps } }),
+    ...(options.algorithms === undefined ? {} : { algorithms: options.algorithms }),
+  });
+  expect(record.error).toBeUndefined();
+  const [before, after] = eventsOf(record, "evaluation").map((event) => event.metrics.accuracy!);
+  return { before: before!, after: after! };
+}
+
+/** GRPO, or SFT, with one part replaced. */
+function variant(
+  base: AlgorithmDefinition,
+  id: string,
+  change: (algorithm: Algorithm) => Algorithm,
+): AlgorithmDefinition {
+  return { ...base, id, create: (settings) => change(base.create(settings)) };
+}
+
+function withEstimator(id: string, change: (advantages: number[]) => number[]): AlgorithmDefinition {
+  return variant(grpo as AlgorithmDefinition, id, (algorithm) => {
+    const { estimate } = algorithm.advantage!;
+    const advantage: AdvantageEstimator = { id, estimate: (rewards) => change(estimate(rewards)) };
+    return { ...algorithm, advantage };
+  });
+}
+
+/** The mean over seeds less, or plus, its 95 % half width (Student's t for five values). */
+function bounds(values: readonly number[]): { lower: number; upper: number } {
+  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1);
+  const half = 2.776 * Math.sqrt(variance / values.length);
+  return { lower: mean - half, upper: mean + half };
+}
+
+describe("training learns", () => {
+  const seeds = [1, 2, 3, 4, 5];
+  const gains = async (options: Omit<Parameters<typeof finalAccuracy>[0], "seed">): Promise<number[]> => {
+    const runs: number[] = [];
+    for (const seed of seeds) {
+      const { before, after } = await finalAccuracy({ ...options, seed });
+      runs.push(after - before);
+    }
+    return runs;
+  };
+
+  it("GRPO raises held-out accuracy, flipped advantages and shuffled rewards do not", async () => {
+    const random = createRandom(7);
+    const flipped = withEstimator("flipped", (advantages) => advantages.map((value) => -value));
+    const shuffled = withEstimator("shuffled", (advantages) => random.shuffle(advantages));
+    const settings = { groupSize: 8 };
+    expect(bounds(await gains({ algorithm: { id: "grpo", ...settings }, steps: 30 })).lower).toBeGreaterThan(0.5);
+    for (const algorithm of [flipped, shuffled]) {
+      const control = await gains({ algorithm: { id: algorithm.id, ...settings }, steps: 30, algorithms: [algorithm] });
+      expect(bounds(control).upper, algorithm.id).toBeLessThan(0.3);
+    }
+  });
+
+  it("SFT raises held-out accuracy, its negated loss does not", async () => {
+    const negated = variant(sft as AlgorithmDefinition, "negated", (algorithm) => ({
+      ...algorithm,
+      loss: { ...algorithm.loss, terms: [{ type: "crossEntropy", weight: -1 }] },
+    }));
+    expect(bounds(await gains({ algorithm: { id: "sft" }, steps: 20 })).lower).toBeGreaterThan(0.5);
+    const control = await gains({ algorithm: { id: "negated" }, steps: 20, algorithms: [negated] });
+    expect(bounds(control).upper).toBeLessThan(0.1);
+  });
+
+  it.each([
+    { name: "leave-one-out", settings: { advantage: "leave-one-out" } },
+    {
+      name: "group-mean and a fixed length",
+      settings: { advantage: "group-mean", lossAggregation: { fixedLength: 1 } },
+    },
+    { name: "a KL term", settings: { klWeight: 0.01, klEstimator: "k2" } },
+    { name: "two epochs of two minibatches", settings: { epochs: 2, minibatches: 2 } },
+    { name: "resampling", settings: { resampleRounds: 2 } },
+    { name: "sequence means", settings: { lossAggregation: "sequence-mean", dropGroupsWithoutSignal: false } },
+  ])("GRPO learns with $name", async ({ settings }) => {
+    const { before, after } = await finalAccuracy({
+      algorithm: { id: "grpo", groupSize: 8, ...settings },
+      seed: 3,
+      steps: 30,
+    });
+    expect(after - before).toBeGreaterThan(0.5);
+  });
+
+  it("a heavy KL term keeps the policy at its reference", async () => {
+    const { before, after } = await finalAccuracy({
+      algorithm: { id: "grpo", groupSize: 8, klWeight: 100, klEstimator: "k2" },
+      seed: 3,
+      steps: 30,
+    });
+    expect(after - before).toBeLessThan(0.3);
+  });
+});
+
+describe("events", () => {
+  it("tell a run from start to end", async () => {
+    const output = await temporaryFolder();
+    const record = await runTraining({
+      output,
+      config: letterConfig({
+        algorithm: { id: "grpo", groupSize: 4, klWeight: 0.1 },
+        evaluation: { split: "test[:8]", every: 2 },
+        checkpoint: { every: 3, keep: 1 },
+        training: { steps: 6, sampleEvery: 4, schedule: "linear", warmupSteps: 2 },
+      }),
+    });
+    expect(record.error).toBeUndefined();
+    expect(record.events.map(({ type }) => type)).toEqual([
+      ...["run-start", "evaluation"],
+      ...["step", "sample", "step", "evaluation", "step", "checkpoint"],
+      ...["step", "evaluation", "step", "sample", "step", "evaluation", "checkpoint"],
+      "run-end",
+    ]);
+    expect(record.events[0]).toMatchObject({
+      algorithm: "grpo",
+      environment: "letters",
+      model: { name: "llama from scratch", device: "auto" },
+      steps: 6,
+      resumedFrom: 0,
+    });
+    const steps = eventsOf(record, "step");
+    expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(steps.map(({ metrics }) => metrics["optimizer/learning-rate"])).toEqual(
+      [0.3, 0.6, 0.45, 0.3, 0.15, 0].map((rate) => expect.closeTo(rate, 9)),
+    );
+    for (const { metrics, elapsedMs, etaMs, step } of steps) {
+      expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
+      expect(Object.keys(metrics)).toEqual(expect.arrayContaining(expectedMetrics));
+      expect(metrics["episodes/count"]).toBe(32);
+      expect(metrics["length/completion-mean"]).toBe(1);
+      expect(metrics["episodes/unscored"]).toBe(0);
+      expect(metrics["ratio/max"]).toBeCloseTo(1, 4);
+      expect(metrics["ratio/clip-fraction"]).toBe(0);
+      expect(elapsedMs).toBeGreaterThan(0);
+      expect(etaMs).toBeGreaterThanOrEqual(0);
+      if (step === 1) expect(metrics["kl/reference"]).toBeCloseTo(0, 9);
+    }
+    expect(steps.at(-1)!.metrics["kl/reference"]).toBeGreaterThan(0);
+    const [sample] = eventsOf(record, "sample");
+    expect(sample!.prompt).toMatch(/^[A-H][a-h]$/);
+    expect(sample!.completion).not.toBe("");
+    expect([0, 1]).toContain(sample!.reward);
+    const end = runEnd(record);
+    expect(end).toMatchObject({ reason: "completed", step: 6, exported: join(output, "model") });
+    expect(end.checkpoint).toBe(join(output, "checkpoints", "step-000006"));
+    expect(await readdir(join(output, "checkpoints"))).toEqual(["step-000006"]);
+    expect(await readdir(output)).toEqual(["checkpoints", "model"]);
+  });
+
+  const expectedMetrics = [
+    ...["reward/mean", "reward/std", "loss/total", "loss/ppo", "loss/kl", "kl/reference", "ratio/max"],
+    ...["ratio/clip-fraction", "optimizer/gradient-norm", "groups/without-signal", "groups/trained"],
+    ...["episodes/unscored", "episodes/truncated", "length/completion-mean", "tokens/sampled", "tokens/trained"],
+    ...["tokens/sampled-per-second", "time/rollout-ms", "time/update-ms"],
+  ];
+
+  it("a second run of the same config tells the same", async () => {
+    const run = async () => {
+      const output = await temporaryFolder();
+      const config = letterConfig({ evaluation, algorithm: { id: "grpo", epochs: 2, minibatches: 3, klWeight: 0.1 } });
+      const record = await runTraining({ output, config });
+      return { events: record.events.map(withoutTimes), state: await checkpointState(output, 6) };
+    };
+    const [first, second] = [await run(), await run()];
+    expect(second.state).toBe(first.state);
+    expect(second.events.slice(0, -2)).toEqual(first.events.slice(0, -2));
+  });
+
+  it("another seed gives another run", async () => {
+    const state = async (seed: number) => {
+      const output = await temporaryFolder();
+      await runTraining({ output, config: letterConfig({ seed }) });
+      return checkpointState(output, 6);
+    };
+    expect(await state(1)).not.toBe(await state(2));
+  });
+
+  it("concurrency changes nothing that is learnt", async () => {
+    const state = async (concurrency: number) => {
+      const output = await temporaryFolder();
+      await runTraining({ output, config: letterConfig({ rollout: { concurrency } }) });
+      return checkpointState(output, 6);
+    };
+    expect(await state(3)).toBe(await state(256));
+  });
+});
+
+describe("stopping and resuming", () => {
+  const config = letterConfig({
+    algorithm: { id: "grpo", groupSize: 4, epochs: 2, minibatches: 2, resampleRounds: 1, klWeight: 0.05 },
+    checkpoint: { every: 2 },
+    training: { steps: 7, schedule: "cosine" },
+  });
+  const uninterrupted = async (): Promise<string> => {
+    const output = await temporaryFolder();
+    expect((await runTraining({ output, config })).error).toBeUndefined();
+    return checkpointState(output, 7);
+  };
+
+  /** Aborts when told to, then resumes, and expects the state of a run that was never stopped. */
+  async function expectSameAfterAbort(
+    abortWhen: (abort: () => void) => Partial<Parameters<typeof runTraining>[0]>,
+    stopped: number,
+  ): Promise<void> {
+    const output = await temporaryFolder();
+    const controller = new AbortController();
+    const first = await runTraining({
+      output,
+      config,
+      signal: controller.signal,
+      ...abortWhen(() => controller.abort()),
+    });
+    expect(first.error).toBeUndefined();
+    const end = runEnd(first);
+    expect(end).toMatchObject({ reason: "aborted", step: stopped });
+    expect(end.checkpoint).toBe(join(output, "checkpoints", `step-00000${stopped}`));
+    const second = await runTraining({ output, config, resume: true });
+    expect(second.error).toBeUndefined();
+    expect(second.events[0]).toMatchObject({ type: "run-start", resumedFrom: stopped });
+    expect(eventsOf(second, "step").map(({ step }) => step)).toEqual(
+      Array.from({ length: 7 - stopped }, (_, i) => stopped + 1 + i),
+    );
+    expect(await checkpointState(output, 7)).toBe(await uninterrupted());
+  }
+
+  it("between two steps", () =>
+    expectSameAfterAbort((abort) => ({ onEvent: (event) => event.type === "step" && event.step === 3 && abort() }), 3));
+
+  it("before the first step", () => expectSameAfterAbort((abort) => ({ onEvent: abort }), 0));
+
+  it("in the middle of a rollout", () => {
+    let calls = 0;
+    // A step is 64 episodes at most, a second round of tasks included, and 32 at least.
+    return expectSameAfterAbort(
+      (abort) => ({
+        environment: letterEnvironment({
+          judge: (right) => {
+            if (++calls === 70) abort();
+            return Number(right);
+          },
+        }),
+      }),
+      1,
+    );
+  });
+
+  it("while a gradient is computed, and between two optimizer steps of a batch", async () => {
+    // Four optimizer steps a batch: the fifth call is the first of step 2, the seventh is the third.
+    await expectSameAfterAbort(
+      (abort) => ({ backend: watchedBackend("forwardBackward", (call) => call === 5 && abort()) }),
+      1,
+    );
+    await expectSameAfterAbort(
+      (abort) => ({ backend: watchedBackend("forwardBackward", (call) => call === 7 && abort()) }),
+      2,
+    );
+  });
+
+  it("goes on from the newest checkpoint after a crash, without its remains", async () => {
+    const output = await temporaryFolder();
+    const crash = watchedBackend("forwardBackward", (call) => {
+      if (call === 4 * 4 + 2) throw new Error("crash");
+    });
+    const first = await runTraining({ output, config, backend: crash });
+    expect(first.error).toMatchObject({ message: "crash" });
+    expect(runEnd(first)).toMatchObject({ reason: "failed", step: 4, error: { message: "crash" } });
+    const second = await runTraining({ output, config, resume: true });
+    expect(second.events[0]).toMatchObject({ resumedFrom: 4 });
+    expect(await checkpointState(output, 7)).toBe(await uninterrupted());
+  });
+
+  it("refuses another run's checkpoint and names what differs", async () => {
+    const output = await temporaryFolder();
+    await runTraining({ output, config });
+    const other = { ...config, seed: 5, training: { ...config.training, batchSize: 9 } };
+    const { error, events } = await runTraining({ output, config: other, resume: true });
+    expect(events).toEqual([]);
+    expect(error).toMatchObject({ code: "checkpoint.unusable" });
+    expect((error as Error).message).toMatch(/seed \(was 0, is 5\).*training\.batchSize \(was 8, is 9\)/);
+    expect((error as Error).message).not.toContain("steps");
+  });
+
+  it("goes on for longer, with other reports", async () => {
+    const output = await temporaryFolder();
+    const plain = letterConfig({ training: { steps: 3 } });
+    await runTraining({ output, config: plain });
+    const longer = {
+      ...plain,
+      training: { ...plain.training, steps: 5, sampleEvery: 1 },
+      evaluation: { split: "test" },
+      checkpoint: { keep: 9 },
+      rollout: { concurrency: 7 },
+    };
+    const record = await runTraining({ output, config: longer, resume: true });
+    expect(record.error).toBeUndefined();
+    const straight = await temporaryFolder();
+    await runTraining({ output: straight, config: letterConfig({ training: { steps: 5 } }) });
+    expect(await checkpointState(output, 5)).toBe(await checkpointState(straight, 5));
+  });
+
+  it("refuses to resume from nothing, and to start over a run that is there", async () => {
+    const output = await temporaryFolder();
+    const nothing = await runTraining({ output, config, resume: true });
+    expect(nothing.error).toMatchObject({ code: "checkpoint.unusable" });
+    await runTraining({ output, config });
+    const again = await runTraining({ output, config });
+    expect(again.error).toMatchObject({ code: "checkpoint.unusable", message: expect.stringContaining("step 7") });
+  });
+});
+
+describe("bad input", () => {
+  const failure = async (options: Partial<Parameters<typeof runTraining>[0]>): Promise<unknown> => {
+    const { error, events } = await runTraining({
+      output: await temporaryFolder(),
+      config: letterConfig(),
+      ...options,
+    });
+    expect(events.filter(({ type }) => type !== "run-end" && type !== "run-start")).toEqual([]);
+    return error;
+  };
+
+  it("an unknown algorithm and an unknown key name the nearest known one", async () => {
+    expect(await failure({ config: letterConfig({ algorithm: { id: "gpro" } }) })).toMatchObject({
+      code: "config.unknown-name",
+      hint: expect.stringContaining('"grpo"'),
+    });
+    expect(await failure({ config: letterConfig({ algorithm: { id: "grpo", groupsize: 4 } }) })).toMatchObject({
+      code: "config.invalid",
+      hint: expect.stringContaining('"groupSize"'),
+    });
+  });
+
+  it("what the backend cannot do is refused before it begins", async () => {
+    expect(await failure({ config: letterConfig({ sampling: { topK: 5 } }) })).toMatchObject({
+      code: "backend.unsupported",
+      message: expect.stringContaining("sampling.topK"),
+    });
+    expect(
+      await failure({ config: letterConfig({ model: { scratch: {}, adapter: { type: "lora" } } }) }),
+    ).toMatchObject({ code: "backend.unsupported", message: expect.stringContaining("adapters") });
+    expect(await failure({ config: letterConfig({ export: { format: "peft" } }) })).toMatchObject({
+      code: "backend.unsupported",
+    });
+  });
+
+  it("held-out tasks that are trained on are refused", async () => {
+    expect(await failure({ config: letterConfig({ evaluation: { split: "train[3:9]" } }) })).toMatchObject({
+      code: "data.malformed",
+      message: expect.stringContaining("also in"),
+    });
+  });
+
+  it("SFT without demonstrations is refused", async () => {
+    const { demonstrate: _, ...environment } = letterEnvironment();
+    expect(await failure({ environment, config: letterConfig({ algorithm: { id: "sft" } }) })).toMatchObject({
+      code: "config.invalid",
+      message: expect.stringContaining("demonstrations"),
+    });
+  });
+
+  it("an environment in which every episode fails ends the run", async () => {
+    const environment = letterEnvironment({
+      judge: () => {
+        throw new Error("broken world");
+      },
+    });
+    expect(await failure({ environment })).toMatchObject({
+      code: "environment.failed",
+      message: expect.stringContaining("broken world"),
+    });
+  });
+
+  it("a loss that is not finite names the step and the last good checkpoint", async () => {
+    const output = await temporaryFolder();
+    const backend = changedBackend((model) => ({
+      forwardBackward: async (...parameters) => {
+        const result = await model.forwardBackward(...parameters);
+        return model.version === 3 ? { ...result, loss: Number.NaN } : result;
+      },
+    }));
+    const record = await runTraining({ output, backend, config: letterConfig({ checkpoint: { every: 2 } }) });
+    const good = join(output, "checkpoints", "step-000002");
+    expect(record.error).toMatchObject({
+      code: "backend.not-finite",
+      message: expect.stringContaining("Step 4"),
+      hint: expect.stringContaining(good),
+      data: { step: 4, checkpoint: good },
+    });
+    expect(runEnd(record)).toMatchObject({ reason: "failed", step: 3, checkpoint: good });
+    expect(await readdir(join(output, "checkpoints"))).toEqual(["step-000002"]);
+    expect(await readdir(output)).toEqual(["checkpoints"]);
+  });
+
+  it("a gradient that is not finite is the same error", async () => {
+    const backend = changedBackend((model) => ({
+      optimStep: async (...parameters) => ({
+        ...(await model.optimStep(...parameters)),
+        gradientNorm: Number.POSITIVE_INFINITY,
+      }),
+    }));
+    expect(await failure({ backend })).toMatchObject({
+      code: "backend.not-finite",
+      message: expect.stringMatching(/Step 1: .*Infinity/),
+      hint: expect.stringContaining("No checkpoint"),
+    });
+  });
+
+  it("a full disk ends the run and leaves the previous checkpoint whole", async () => {
+    const output = await temporaryFolder();
+    let saves = 0;
+    const backend = changedBackend((model) => ({
+      save: async (folder) => {
+        await model.save(folder);
+        if (++saves === 2) throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+      },
+    }));
+    const config = letterConfig({ checkpoint: { every: 2 } });
+    const record = await runTraining({ output, backend, config });
+    const previous = join(output, "checkpoints", "step-000002");
+    expect(record.error).toMatchObject({
+      code: "checkpoint.write-failed",
+      message: expect.stringContaining("the disk is full"),
+      hint: expect.stringContaining(previous),
+    });
+    expect(runEnd(record)).toMatchObject({ reason: "failed", checkpoint: previous });
+    expect(await readdir(join(output, "checkpoints"))).toEqual(["step-000002"]);
+    expect(JSON.parse(await readFile(join(previous, "manifest.json"), "utf8"))).toMatchObject({ step: 2 });
+    expect((await runTraining({ output, config, resume: true })).error).toBeUndefined();
+  });
+});
+
+describe("episodes that cannot be used", () => {
+  it("unscored episodes leave the batch, are counted and told of, and the run goes on", async () => {
+    let calls = 0;
+    const environment = letterEnvironment({
+      judge: (right) => {
+        if (++calls % 4 === 0) throw new Error("judge is silent");
+        return Number(right);
+      },
+    });
+    const record = await runTraining({ output: await temporaryFolder(), environment, config: letterConfig() });
+    expect(record.error).toBeUndefined();
+    for (const { metrics } of eventsOf(record, "step")) {
+      expect(metrics["episodes/unscored"]).toBe(0.25);
+      expect(metrics["tokens/trained"]).toBeLessThanOrEqual(48);
+    }
+    expect(eventsOf(record, "warning")[0]!.message).toMatch(/^16 of 64 episodes are unscored/);
+  });
+
+  it("a batch without signal changes nothing, after as many rounds as it may take, and says so", async () => {
+    const output = await temporaryFolder();
+    const environment = letterEnvironment({ judge: () => 1 });
+    const config = letterConfig({ algorithm: { id: "grpo", groupSize: 2, resampleRounds: 2 }, training: { steps: 1 } });
+    const record = await runTraining({ output, environment, config });
+    expect(record.error).toBeUndefined();
+    const [step] = eventsOf(record, "step");
+    expect(step!.metrics).toMatchObject({
+      "groups/without-signal": 1,
+      "groups/trained": 0,
+      "episodes/count": 48,
+      "optimizer/steps": 0,
+      "tokens/trained": 0,
+    });
+    expect(step!.metrics["loss/total"]).toBeUndefined();
+    expect(eventsOf(record, "warning")[0]!.message).toMatch(/^None of the 24 groups of step 1 has a signal/);
+    expect(JSON.parse(await checkpointState(output, 1))).toMatchObject({ version: 0, rows: [] });
+  });
+});
+
+/** An event without what no two runs have in common. */
+function withoutTimes(event: object): object {
+  const text = JSON.stringify(event, (key, value) =>
+    /Ms$|-ms$|per-second$|^path$|^exported$/.test(key) ? undefined : value,
+  );
+  return JSON.parse(text);
+}
+
+/** The bigram backend, whose models have some methods replaced. */
+function changedBackend(change: (model: Model) => Partial<Model>): TrainingBackend {
+  const backend = createBigramBackend();
+  return {
+    ...backend,
+    openModel: async (spec, options) => {
+      const model = await backend.openModel(spec, options);
+      const changes = change(model);
+      return new Proxy(model, {
+        get: (target, key) => {
+          const replaced = (changes as Record<PropertyKey, unknown>)[key];
+          if (replaced !== undefined) return replaced;
+          const value: unknown = Reflect.get(target, key, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    },
+  };
+}
+
+/** The bigram backend, with a look at each call of one method before it is made. Counts from 1. */
+function watchedBackend(method: "forwardBackward", look: (call: number) => void): TrainingBackend {
+  let calls = 0;
+  return changedBackend((model) => ({
+    [method]: async (...parameters: Parameters<Model["forwardBackward"]>) => {
+      look(++calls);
+      return model[method](...parameters);
+    },
+  }));
+}

@@ -1,0 +1,32 @@
+import type { EnvironmentSpec } from "../src/environment/environment.ts";
+import type { Policy } from "../src/policy/policy.ts";
+import { deriveSeed } from "../src/random/random.ts";
+import { collectGroups } from "../src/rollout/collect-groups.ts";
+import type { Episode } from "../src/rollout/episode.ts";
+import { rollout } from "../src/rollout/rollout.ts";
+import type { RolloutOptions } from "../src/rollout/rollout-options.ts";
+import { isUnscored, rolloutMetrics } from "./rollout-metrics.ts";
+
+/**
+ * Plays tasks with a policy and returns metrics: those of any rollout but for the training signal, `accuracy` (the
+ * share of all episodes in which every agent earned the top reward) and `accuracy/scored` (of scored ones only).
+ */
+export async function evaluatePolicy<Task>(
+  options: Omit<RolloutOptions<Task>, "policies"> & { readonly policy: Policy; readonly spec: EnvironmentSpec },
+): Promise<Record<string, number>> {
+  const { policy, spec, seed, ...rest } = options;
+  const groups = await collectGroups(rollout({ ...rest, policies: policy, seed: deriveSeed(seed, "evaluation") }));
+  const episodes = groups.flatMap((group) => group.episodes);
+  const correct = episodes.filter((episode) => isTop(episode, spec.rewardRange[1])).length;
+  const scored = episodes.filter((episode) => !isUnscored(episode)).length;
+  const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
+  return {
+    ...metrics,
+    ...(episodes.length === 0 ? {} : { accuracy: correct / episodes.length }),
+    ...(scored === 0 ? {} : { "accuracy/scored": correct / scored }),
+  };
+}
+
+function isTop(episode: Episode, top: number): boolean {
+  return Object.values(episode.agents).every(({ reward }) => reward.status === "scored" && reward.value >= top - 1e-9);
+}

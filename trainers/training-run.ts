@@ -1,0 +1,176 @@
+import { join } from "node:path";
+import type { EnvironmentDefinition } from "../src/environment/environment.ts";
+import { LyceumError } from "../src/errors/index.ts";
+import { deriveSeed } from "../src/random/random.ts";
+import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
+import { checkDisjoint } from "../src/taskset/disjoint.ts";
+import { memoryTaskset } from "../src/taskset/memory-taskset.ts";
+import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
+import { type Algorithm, type AlgorithmDefinition, algorithmDefinition, algorithms } from "./algorithms/index.ts";
+import type { Model, TrainingBackend } from "./backend/training-backend.ts";
+import { modelFolder } from "./checkpoint/checkpoint-manifest.ts";
+import { type Checkpoint, newestCheckpoint, removePartialCheckpoints } from "./checkpoint/find-checkpoints.ts";
+import { checkSameRun } from "./checkpoint/run-identity.ts";
+import { policySpec, referenceSpec } from "./config/model-config.ts";
+import { parseTrainingConfig, type TrainingConfig, type TrainingConfigInput } from "./config/training-config.ts";
+import { needsReference } from "./losses/loss.ts";
+import { checkSupport } from "./support.ts";
+import { createTaskOrder, type TaskOrder } from "./task-order.ts";
+
+/** What a training run is made of. */
+export interface TrainOptions {
+  readonly config: TrainingConfigInput;
+  readonly environment: EnvironmentDefinition;
+  /** Left open. */
+  readonly backend: TrainingBackend;
+  /** The run's folder: `checkpoints/` and, in the end, `model/`. */
+  readonly output: string;
+  /** Go on from the newest checkpoint in `output`. */
+  readonly resume?: boolean;
+  /** What `config.algorithm` may name; those that come with Lyceum by default. */
+  readonly algorithms?: readonly AlgorithmDefinition[];
+  /** Saves a checkpoint and ends the run. */
+  readonly signal?: AbortSignal;
+}
+
+/** A run that is set up: everything its steps need, and how far it is. Closing it closes its models. */
+export interface TrainingRun extends AsyncDisposable {
+  readonly config: TrainingConfig;
+  readonly algorithm: Algorithm;
+  readonly environment: EnvironmentDefinition;
+  readonly pool: EnvironmentPool;
+  readonly model: Model;
+  readonly reference: Model | undefined;
+  readonly tasks: TaskOrder;
+  /** The held-out tasks; none when there is no evaluation. */
+  readonly heldOut: readonly TaskEntry[];
+  readonly output: string;
+  readonly checkpoints: string;
+  readonly signal: AbortSignal | undefined;
+  readonly progress: Progress;
+}
+
+/** What a finished step leaves behind. Together with the model it is what a checkpoint holds. */
+export interface Progress {
+  step: number;
+  taskCursor: number;
+  metrics: Record<string, number>;
+  /** The newest checkpoint. */
+  checkpoint: { readonly path: string; readonly step: number } | undefined;
+  /** The last step that was evaluated after. */
+  evaluated: number | undefined;
+}
+
+/**
+ * Checks everything that can be checked before a run begins, opens its models, and restores its checkpoint. Throws
+ * typed errors: `config.invalid`, `config.unknown-name`, `backend.unsupported`, `checkpoint.unusable`, `data.*`.
+ */
+export async function openRun(options: TrainOptions): Promise<TrainingRun> {
+  const { environment, backend, output, signal } = options;
+  const known = options.algorithms ?? algorithms;
+  const id: unknown = options.config.algorithm?.id;
+  if (typeof id === "string") algorithmDefinition(id, known);
+  const config = parseTrainingConfig(options.config, known);
+  const { id: algorithmId, ...settings } = config.algorithm;
+  const algorithm = algorithmDefinition(algorithmId, known).create(settings);
+  checkSupport({ config, algorithm, capabilities: backend.capabilities });
+  checkDemonstrations(algorithm, environment);
+
+  const checkpoints = join(output, "checkpoints");
+  const checkpoint = await findCheckpoint(checkpoints, options.resume === true);
+  if (checkpoint !== undefined) checkSameRun(checkpoint, { config, environment: environment.spec.id });
+  const { tasks, heldOut } = await openTasks({ config, environment, signal });
+  const order = createTaskOrder(tasks, {
+    seed: deriveSeed(config.seed, "tasks"),
+    ...(checkpoint === undefined ? {} : { cursor: checkpoint.manifest.taskCursor }),
+  });
+
+  await using resources = new AsyncDisposableStack();
+  const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
+    const model = await backend.openModel(spec, signal === undefined ? {} : { signal });
+    resources.defer(() => model.close());
+    return model;
+  };
+  const model = await open(policySpec(config.model, config.seed));
+  const reference = needsReference(algorithm.loss) ? await open(referenceSpec(config.model, config.seed)) : undefined;
+  if (checkpoint !== undefined) await model.load(join(checkpoint.path, modelFolder));
+  const pool = resources.use(new EnvironmentPool(environment));
+  const owned = resources.move();
+
+  return {
+    config,
+    algorithm,
+    environment,
+    pool,
+    model,
+    reference,
+    tasks: order,
+    heldOut,
+    output,
+    checkpoints,
+    signal,
+    progress: {
+      step: checkpoint?.manifest.step ?? 0,
+      taskCursor: order.cursor,
+      metrics: { ...checkpoint?.manifest.metrics },
+      checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
+      evaluated: undefined,
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** The checkpoint to resume from. A new run in a folder that holds another's checkpoints is refused. */
+async function findCheckpoint(folder: string, resume: boolean): Promise<Checkpoint | undefined> {
+  await removePartialCheckpoints(folder);
+  const newest = await newestCheckpoint(folder);
+  if (resume && newest === undefined) {
+    throw new LyceumError({
+      code: "checkpoint.unusable",
+      message: `There is no complete checkpoint in ${folder} to resume from.`,
+      hint: "Start the run without resuming, or name the output folder of the run to go on with.",
+      data: { folder },
+    });
+  }
+  if (!resume && newest !== undefined) {
+    throw new LyceumError({
+      code: "checkpoint.unusable",
+      message: `${folder} holds checkpoints of an earlier run, the newest at step ${newest.manifest.step}.`,
+      hint: "Resume that run, or choose another output folder.",
+      data: { folder, step: newest.manifest.step },
+    });
+  }
+  return newest;
+}
+
+async function openTasks(options: {
+  readonly config: TrainingConfig;
+  readonly environment: EnvironmentDefinition;
+  readonly signal: AbortSignal | undefined;
+}): Promise<{ tasks: Taskset; heldOut: TaskEntry[] }> {
+  const { config, environment } = options;
+  const taskOptions = options.signal === undefined ? {} : { signal: options.signal };
+  const tasks = await environment.tasks(config.tasks.split, taskOptions);
+  const { split, limit } = config.evaluation;
+  if (split === undefined) return { tasks, heldOut: [] };
+  const taskset = await environment.tasks(split, taskOptions);
+  const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
+  const heldOut: TaskEntry[] = [];
+  for (let index = 0; index < count; index++) heldOut.push(await taskset.get(index, taskOptions));
+  // What an unbounded taskset will give is not known yet: its tasks are checked again as they are taken.
+  const played = memoryTaskset(
+    taskset.name,
+    heldOut.map((entry) => entry.task),
+  );
+  await checkDisjoint(tasks, played, taskOptions);
+  return { tasks, heldOut };
+}
+
+function checkDemonstrations(algorithm: Algorithm, environment: EnvironmentDefinition): void {
+  if (algorithm.rollout.actor !== "demonstration" || environment.demonstrate !== undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
+    hint: "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
+  });
+}
