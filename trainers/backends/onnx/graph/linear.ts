@@ -1,7 +1,7 @@
 import { add, multiply } from "./elementwise.ts";
 import { float } from "./onnx-model.ts";
 import { reduceSum } from "./reduction.ts";
-import { dimension, type Tensor } from "./tensor.ts";
+import { broadcastShapes, dimension, type Tensor } from "./tensor.ts";
 
 interface LinearOptions {
   /** Use a transposed: it is (inner, rows). */
@@ -42,14 +42,15 @@ export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {})
   })[0]!;
 }
 
-/** scale a b over the last two axes; leading axes are batches and must be equal. b transposed where asked. */
+/** scale a b over the last two axes; leading axes are batches and broadcast. b transposed where asked. */
 export function batchedProduct(
   a: Tensor,
   b: Tensor,
   options: { transposeA?: boolean; transposeB?: boolean; scale?: number } = {},
 ): Tensor {
   const { transposeA = false, transposeB = false, scale = 1 } = options;
-  const shape = [...a.shape.slice(0, -2), dimension(a, transposeA ? -1 : -2), dimension(b, transposeB ? -2 : -1)];
+  const batch = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2));
+  const shape = [...batch, dimension(a, transposeA ? -1 : -2), dimension(b, transposeB ? -2 : -1)];
   return a.graph.node({
     operator: "FusedMatMul",
     domain: "com.microsoft",
@@ -57,7 +58,9 @@ export function batchedProduct(
     outputs: [{ shape }],
     attributes: { transA: transposeA ? 1 : 0, transB: transposeB ? 1 : 0, alpha: float(scale) },
     gradient: ([dy]) => {
-      if (transposeA) throw new Error("batchedProduct with transposeA is for gradients only.");
+      if (transposeA || batch.some((size, i) => size !== a.shape[i] || size !== b.shape[i])) {
+        throw new Error("batchedProduct has no gradient where batches broadcast or a is transposed.");
+      }
       return [
         () => batchedProduct(dy!, b, { transposeB: !transposeB, scale }),
         () =>

@@ -84,6 +84,18 @@ export function splitEvenly(x: Tensor, options: { axis: number; count: number; n
   });
 }
 
+/** The first element along an axis, and the rest, whose size is `rest`. No gradient. */
+export function splitFirst(x: Tensor, axis: number, rest: Dimension): [first: Tensor, rest: Tensor] {
+  const { graph } = x;
+  const slice = (start: number, end: number, size: Dimension): Tensor =>
+    graph.node({
+      operator: "Slice",
+      inputs: [x, graph.integers([start]), graph.integers([end]), graph.integers([axis])],
+      outputs: [{ type: x.type, shape: x.shape.with(axis, size) }],
+    })[0]!;
+  return [slice(0, 1, 1), slice(1, Number.MAX_SAFE_INTEGER, rest)];
+}
+
 /** A view with a new axis of size 1. */
 export function expandDimension(x: Tensor, axis: number): Tensor {
   const shape = x.shape.toSpliced(axis, 0, 1);

@@ -67,6 +67,11 @@ export class ParameterBlock {
     return block;
   }
 
+  /** A block of the same layout over other values: gradients, moments. */
+  over(data: Float32Array): ParameterBlock {
+    return new ParameterBlock(this.specs, data);
+  }
+
   #place(name: string): Place {
     const place = this.#places.get(name);
     if (place === undefined) throw new RangeError(`The block has no parameter "${name}".`);
@@ -74,13 +79,21 @@ export class ParameterBlock {
   }
 }
 
-/** Fills a block as its specs say; each parameter's numbers depend on the seed and its name alone. */
-export function initializeParameters(block: ParameterBlock, options: { seed: number; deviation: number }): void {
+/**
+ * Fills a block as its specs say; each parameter's numbers depend on the seed and its name alone. `deviation` is the
+ * standard deviation of normal ones; "inputs" takes 1 / sqrt(3 inputs) by each parameter's last axis, the deviation
+ * of PEFT's default initialization.
+ */
+export function initializeParameters(
+  block: ParameterBlock,
+  options: { readonly seed: number; readonly deviation: number | "inputs" },
+): void {
   for (const spec of block.specs) {
     const values = block.view(spec.name);
     if (spec.initial === "ones") values.fill(1);
     if (spec.initial !== "normal") continue;
+    const deviation = options.deviation === "inputs" ? 1 / Math.sqrt(3 * spec.shape.at(-1)!) : options.deviation;
     const random = createRandom(deriveSeed(options.seed, spec.name));
-    for (let i = 0; i < values.length; i++) values[i] = random.normal() * options.deviation;
+    for (let i = 0; i < values.length; i++) values[i] = random.normal() * deviation;
   }
 }

@@ -12,6 +12,7 @@ import type { DecoderConfig } from "./decoder-config.ts";
 import { type BoundParameter, GraphParameters } from "./graph-parameters.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 import { embeddingName, headName } from "./parameters.ts";
+import { sequenceInputs } from "./sequence-inputs.ts";
 import { trainingAttention } from "./training-attention.ts";
 
 /** What a training graph computes. */
@@ -37,8 +38,7 @@ export interface TrainingGraph {
 }
 
 /**
- * Forward, loss, backward in one graph. Inputs: `ids` (tokens), `positions` (1, tokens), `cos` and `sin`, the ragged
- * layout (`tokenAt`, `placeOf`, `present`), `mask`, and per position with loss `rows`, `targets`,
+ * Forward, loss, backward in one graph. Inputs: those of {@link sequenceInputs}, and per position with loss `rows`, `targets`,
  * `inverseTemperature`, `weights`, `advantages`, `behaviour`, `reference`; `returns` (tokens) says which position
  * each token's hidden state fed, or the number of positions where none. Outputs: `terms`, `logprobs`, `entropy`,
  * and the gradients.
@@ -61,23 +61,8 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
     fuseInputs: false,
     ...(adapter === undefined ? {} : { adapter }),
   };
-  const half = config.headSize / 2;
-  const hidden = decoderBody(parts, {
-    ids: graph.input("ids", "int32", ["tokens"]),
-    rotary: {
-      positions: graph.input("positions", "int64", [1, "tokens"]),
-      cos: graph.input("cos", "float32", ["table", half]),
-      sin: graph.input("sin", "float32", ["table", half]),
-    },
-    attention: trainingAttention(config, {
-      layout: {
-        tokenAt: graph.input("tokenAt", "int32", ["batch", "length"]),
-        placeOf: graph.input("placeOf", "int32", ["tokens"]),
-        present: graph.input("present", "float32", ["batch", "length", 1]),
-      },
-      mask: graph.input("mask", "float32", ["queries", "length"]),
-    }),
-  });
+  const { ids, rotary, layout, mask } = sequenceInputs(graph, config);
+  const hidden = decoderBody(parts, { ids, rotary, attention: trainingAttention(config, { layout, mask }) });
   const perPosition = (name: string): Tensor => graph.input(name, "float32", ["positions"]);
   const head = lossHead({
     hidden,

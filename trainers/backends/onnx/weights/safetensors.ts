@@ -44,8 +44,8 @@ export async function openWeights(folderOrFile: string): Promise<WeightsReader> 
   await using files = new AsyncDisposableStack();
   const handles = new Map<string, FileHandle>();
   const tensors = new Map<string, TensorInfo>();
-  const { paths, expected } = await findFiles(folderOrFile);
-  for (const file of paths) {
+  const expected = await readIndex(folderOrFile);
+  for (const file of await weightFiles(folderOrFile)) {
     const handle = await openFile(file);
     files.defer(() => handle.close());
     handles.set(file, handle);
@@ -54,7 +54,7 @@ export async function openWeights(folderOrFile: string): Promise<WeightsReader> 
       tensors.set(name, { ...location, file });
     }
   }
-  for (const [name, file] of expected) {
+  for (const [name, file] of expected ?? []) {
     if (tensors.get(name)?.file === file) continue;
     throw malformedFile({ file, reason: `it lacks tensor "${name}", which the index places there` });
   }
@@ -82,23 +82,27 @@ export async function openWeights(folderOrFile: string): Promise<WeightsReader> 
   };
 }
 
-/** The weights files of a folder, and where an index places each tensor. */
-async function findFiles(
-  folderOrFile: string,
-): Promise<{ readonly paths: readonly string[]; readonly expected: ReadonlyMap<string, string> }> {
-  if (folderOrFile.endsWith(".safetensors")) return { paths: [folderOrFile], expected: new Map() };
+/** The paths of the weights files that {@link openWeights} opens, whether they exist or not. */
+export async function weightFiles(folderOrFile: string): Promise<string[]> {
+  if (folderOrFile.endsWith(".safetensors")) return [folderOrFile];
+  const index = await readIndex(folderOrFile);
+  return index === undefined ? [path.join(folderOrFile, singleFile)] : [...new Set(index.values())].toSorted();
+}
+
+/** The file of each tensor, from a folder's index; undefined without one. */
+async function readIndex(folderOrFile: string): Promise<ReadonlyMap<string, string> | undefined> {
   const index = await readModelJson(folderOrFile, indexFile);
-  if (index === undefined) return { paths: [path.join(folderOrFile, singleFile)], expected: new Map() };
+  if (index === undefined) return undefined;
   const file = path.join(folderOrFile, indexFile);
   if (!isJsonObject(index.weight_map)) throw malformedFile({ file, reason: "it has no weight_map" });
-  const expected = new Map<string, string>();
+  const places = new Map<string, string>();
   for (const [name, shard] of Object.entries(index.weight_map)) {
     if (typeof shard !== "string" || !/^[^/\\]+\.safetensors$/.test(shard)) {
       throw malformedFile({ file, reason: `it places tensor "${name}" in ${JSON.stringify(shard)}` });
     }
-    expected.set(name, path.join(folderOrFile, shard));
+    places.set(name, path.join(folderOrFile, shard));
   }
-  return { paths: [...new Set(expected.values())].toSorted(), expected };
+  return places;
 }
 
 async function openFile(file: string): Promise<FileHandle> {

@@ -1,0 +1,111 @@
+import { LyceumError } from "../../../src/errors/index.ts";
+import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
+import { createByteTokenizer } from "../../../src/tokens/byte-tokenizer.ts";
+import { loadTokenizer } from "../../../src/tokens/huggingface-tokenizer.ts";
+import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
+import type { Renderer } from "../../../src/tokens/renderer.ts";
+import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
+import type { Capabilities, Model, ModelSource, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
+import { chooseDevice } from "./device.ts";
+import type { LocalSource } from "./engine/base-store.ts";
+import { EngineClient } from "./engine/engine-client.ts";
+import type { Device } from "./engine/session.ts";
+import { resolveModelFolder } from "./model-folder.ts";
+import { OnnxModel } from "./onnx-model.ts";
+
+/** How the embedded engine runs. */
+export interface OnnxBackendOptions {
+  /** `auto`, the default, takes the fastest device that works: see {@link chooseDevice}. */
+  readonly device?: Device | "auto";
+  /** Threads of the CPU provider; one per core by default. */
+  readonly threads?: number;
+  /** The most tokens, padding included, of one forward and backward pass; memory grows with it. 2048 by default. */
+  readonly maxTokensPerMicroBatch?: number;
+  /** The most sequences decoded at a time; the key-value cache grows with it. 32 by default. */
+  readonly decodeBatchSize?: number;
+}
+
+/**
+ * The embedded training engine: ONNX Runtime in a worker thread of this process, no Python, nothing to download.
+ * Throws `backend.unsupported` where the device asked for does not work here.
+ */
+export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
+  const device = await chooseDevice(options.device ?? "auto");
+  const client = new EngineClient({
+    device,
+    ...(options.threads === undefined ? {} : { threads: options.threads }),
+    maxTokensPerMicroBatch: options.maxTokensPerMicroBatch ?? 2048,
+    decodeBatchSize: options.decodeBatchSize ?? 32,
+  });
+  return new OnnxBackend(client, device);
+}
+
+class OnnxBackend implements TrainingBackend {
+  readonly specificationVersion = "v1" as const;
+  readonly capabilities: Capabilities;
+  readonly #client: EngineClient;
+
+  constructor(client: EngineClient, device: Device) {
+    this.#client = client;
+    this.capabilities = {
+      name: "onnx",
+      device,
+      losses: ["crossEntropy", "policyGradient", "importanceSampling", "ppo", "kl", "entropy"],
+      trainableSampling: ["temperature"],
+      adapters: true,
+      fullParameter: true,
+      valueHead: false,
+      deterministic: device === "cpu",
+      exportFormats: ["huggingface", "peft"],
+    };
+  }
+
+  async openModel(spec: ModelSpec, options: { readonly signal?: AbortSignal } = {}): Promise<Model> {
+    if (spec.valueHead === true) {
+      throw new LyceumError({
+        code: "backend.unsupported",
+        message: "The embedded engine has no value head.",
+        hint: "Use an algorithm without a critic, such as grpo.",
+      });
+    }
+    const { source, tokenizer, renderer } = await openSource(spec.source, options.signal);
+    const { trainable } = spec;
+    const opened = await this.#client.call("open", { source, trainable }, options);
+    if (opened.vocabularySize < tokenizer.vocabularySize) {
+      await this.#client.call("closeModel", { model: opened.model });
+      throw vocabularyError(opened.vocabularySize, tokenizer.vocabularySize);
+    }
+    return new OnnxModel({ client: this.#client, spec, opened, tokenizer, renderer });
+  }
+
+  close(): Promise<void> {
+    return this.#client[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+async function openSource(
+  source: ModelSource,
+  signal: AbortSignal | undefined,
+): Promise<{ source: LocalSource; tokenizer: Tokenizer; renderer: Renderer }> {
+  if (source.type === "scratch") {
+    return { source, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
+  }
+  const folder = await resolveModelFolder(source.path, {
+    ...(source.revision === undefined ? {} : { revision: source.revision }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const tokenizer = await loadTokenizer(folder);
+  return { source: { type: "folder", folder }, tokenizer, renderer: await loadRenderer(folder, { tokenizer }) };
+}
+
+function vocabularyError(model: number, tokenizer: number): LyceumError {
+  return new LyceumError({
+    code: "model.malformed",
+    message: `The model has ${model} embeddings, its tokenizer ${tokenizer} ids.`,
+    hint: "For a model from scratch, set vocab_size to at least the tokenizer's vocabulary size.",
+  });
+}

@@ -1,0 +1,55 @@
+import type { AdamParams } from "../../../backend/training-backend.ts";
+
+/** The running moments of one array of parameters. */
+export interface AdamState {
+  /** Steps taken. */
+  step: number;
+  readonly firstMoment: Float32Array;
+  readonly secondMoment: Float32Array;
+}
+
+export function createAdamState(length: number): AdamState {
+  return { step: 0, firstMoment: new Float32Array(length), secondMoment: new Float32Array(length) };
+}
+
+/**
+ * One step of AdamW in place (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101, algorithm 2): moments are
+ * corrected for their start at zero, and weight decay acts on the weights, apart from the moments. `scale` multiplies
+ * the gradient first (clipping).
+ */
+export function adamWStep(options: {
+  readonly weights: Float32Array;
+  readonly gradient: Float32Array;
+  readonly state: AdamState;
+  readonly params: AdamParams;
+  readonly scale: number;
+}): void {
+  const { weights, gradient, state, scale } = options;
+  const { learningRate, beta1, beta2, epsilon, weightDecay } = options.params;
+  const { firstMoment, secondMoment } = state;
+  state.step += 1;
+  const correction1 = 1 - beta1 ** state.step;
+  const correction2 = Math.sqrt(1 - beta2 ** state.step);
+  const stepSize = learningRate / correction1;
+  const decay = 1 - learningRate * weightDecay;
+  for (let i = 0; i < weights.length; i++) {
+    const slope = gradient[i]! * scale;
+    const first = beta1 * firstMoment[i]! + (1 - beta1) * slope;
+    const second = beta2 * secondMoment[i]! + (1 - beta2) * slope * slope;
+    firstMoment[i] = first;
+    secondMoment[i] = second;
+    weights[i] = weights[i]! * decay - (stepSize * first) / (Math.sqrt(second) / correction2 + epsilon);
+  }
+}
+
+/** The L2 norm of an array, summed in float64. */
+export function l2Norm(values: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i]! * values[i]!;
+  return Math.sqrt(sum);
+}
+
+/** target += source */
+export function accumulate(target: Float32Array, source: Float32Array): void {
+  for (let i = 0; i < target.length; i++) target[i] = target[i]! + source[i]!;
+}

@@ -1,0 +1,110 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { LyceumError } from "../../../../src/errors/index.ts";
+import type { ModelSource } from "../../../backend/training-backend.ts";
+import { type DecoderConfig, readDecoderConfig } from "../models/decoder-config.ts";
+import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
+import { decoderParameters } from "../models/parameters.ts";
+import { openWeights } from "../weights/safetensors.ts";
+
+/** A source whose files are on this machine. */
+export type LocalSource =
+  | { readonly type: "folder"; readonly folder: string }
+  | Extract<ModelSource, { readonly type: "scratch" }>;
+
+/** Base weights in memory, shared by every model of the same source that does not train them. */
+export interface BaseWeights {
+  readonly key: string;
+  readonly config: DecoderConfig;
+  readonly block: ParameterBlock;
+}
+
+/** Loads base weights, each source once while something uses it. */
+export class BaseStore {
+  readonly #shared = new Map<string, { readonly base: BaseWeights; users: number }>();
+
+  /** Weights that nobody changes. Give them back with {@link release}. */
+  async share(source: LocalSource): Promise<BaseWeights> {
+    const key = JSON.stringify(source);
+    const known = this.#shared.get(key);
+    if (known !== undefined) {
+      known.users += 1;
+      return known.base;
+    }
+    const base = await loadBase(source);
+    this.#shared.set(key, { base, users: 1 });
+    return base;
+  }
+
+  /** One user fewer; true when that was the last one. */
+  release(base: BaseWeights): boolean {
+    const entry = this.#shared.get(base.key);
+    if (entry === undefined) return false;
+    entry.users -= 1;
+    if (entry.users > 0) return false;
+    this.#shared.delete(base.key);
+    return true;
+  }
+}
+
+/** Weights in memory of their own. */
+export async function loadBase(source: LocalSource): Promise<BaseWeights> {
+  const key = JSON.stringify(source);
+  if (source.type === "scratch") {
+    const config = readDecoderConfig(source.config);
+    const block = new ParameterBlock(decoderParameters(config));
+    initializeParameters(block, { seed: source.seed, deviation: config.initializerRange });
+    return { key, config, block };
+  }
+  const config = readDecoderConfig(await readConfigJson(source.folder));
+  const block = new ParameterBlock(decoderParameters(config));
+  await using reader = await openWeights(source.folder);
+  const names = new Set(reader.names);
+  for (const { name, shape } of block.specs) {
+    const stored = names.has(name) ? name : name.replace(/^model\./, "");
+    if (!names.has(stored)) throw missingTensor(source.folder, name);
+    const found = reader.info(stored).shape;
+    if (found.join() !== shape.join()) throw wrongShape({ folder: source.folder, name, found, wanted: shape });
+    await reader.read(stored, block.view(name));
+  }
+  return { key, config, block };
+}
+
+async function readConfigJson(folder: string): Promise<Record<string, unknown>> {
+  const path = join(folder, "config.json");
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
+  } catch (cause) {
+    const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    throw new LyceumError({
+      code: missing ? "model.missing" : "model.malformed",
+      message: missing ? `The model folder ${folder} has no config.json.` : `${path} cannot be read as JSON.`,
+      hint: "Point model.path at a Hugging Face model folder: config.json, safetensors weights, tokenizer files.",
+      cause,
+    });
+  }
+}
+
+function missingTensor(folder: string, name: string): LyceumError {
+  return new LyceumError({
+    code: "model.missing",
+    message: `The weights in ${folder} have no tensor "${name}".`,
+    hint: "The config.json and the weights may belong to different models; download the folder again.",
+    data: { folder, name },
+  });
+}
+
+function wrongShape(options: {
+  folder: string;
+  name: string;
+  found: readonly number[];
+  wanted: readonly number[];
+}): LyceumError {
+  const { folder, name, found, wanted } = options;
+  return new LyceumError({
+    code: "model.malformed",
+    message: `The tensor "${name}" in ${folder} is [${found.join(", ")}]; the config.json wants [${wanted.join(", ")}].`,
+    hint: "The config.json and the weights may belong to different models; download the folder again.",
+    data: { folder, name },
+  });
+}

@@ -1,0 +1,69 @@
+import type { Sample, SampleRequest } from "../../../../src/policy/sampler.ts";
+import { createRandom, type Random } from "../../../../src/random/random.ts";
+import { createIncrementalDecoder, type IncrementalDecoder } from "../../../../src/tokens/incremental-decoder.ts";
+import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
+import { chooseToken } from "./token-choice.ts";
+
+/** One completion while it is being sampled. */
+export class Completion {
+  readonly request: SampleRequest;
+  readonly index: number;
+  readonly #maxTokens: number;
+  readonly #random: Random;
+  readonly #ids: number[] = [];
+  readonly #logprobs: number[] = [];
+  readonly #decoder: IncrementalDecoder | undefined;
+  #text = "";
+  #stopString: string | undefined;
+
+  /** `tokenizer` is needed only for stop strings; the sequence never grows beyond `maxLength` tokens. */
+  constructor(options: {
+    readonly request: SampleRequest;
+    readonly index: number;
+    readonly tokenizer: Tokenizer | undefined;
+    readonly maxLength: number;
+  }) {
+    const { promptIds, settings } = options.request;
+    this.#maxTokens = Math.min(settings.maxTokens, options.maxLength - promptIds.length);
+    this.request = options.request;
+    this.index = options.index;
+    this.#random = createRandom(options.request.seed);
+    const stops = options.request.settings.stop ?? [];
+    this.#decoder = stops.length === 0 ? undefined : createIncrementalDecoder(options.tokenizer!);
+  }
+
+  /** The token sampled last: the next one's input. */
+  get lastId(): number {
+    return this.#ids.at(-1)!;
+  }
+
+  /** Samples one token from probabilities; the finished sample where it is the last one. */
+  advance(probabilities: Float32Array): Sample | undefined {
+    const { settings, stopTokenIds } = this.request;
+    const { id, logprob } = chooseToken(probabilities, settings, this.#random.next());
+    this.#ids.push(id);
+    this.#logprobs.push(logprob);
+    if (stopTokenIds.includes(id) || this.#reachesStopString(id)) return this.#finish("stop");
+    return this.#ids.length >= this.#maxTokens ? this.#finish("length") : undefined;
+  }
+
+  #reachesStopString(id: number): boolean {
+    if (this.#decoder === undefined) return false;
+    const stops = this.request.settings.stop!;
+    const longest = Math.max(...stops.map((stop) => stop.length));
+    const fresh = this.#decoder.push(id);
+    this.#text = this.#text.slice(-longest) + fresh;
+    this.#stopString = stops.find((stop) => this.#text.includes(stop));
+    return this.#stopString !== undefined;
+  }
+
+  #finish(finish: Sample["finish"]): Sample {
+    return {
+      request: this.index,
+      ids: this.#ids,
+      logprobs: this.#logprobs,
+      finish,
+      ...(this.#stopString === undefined ? {} : { stopString: this.#stopString }),
+    };
+  }
+}

@@ -1,0 +1,185 @@
+import { LyceumError } from "../../../../src/errors/index.ts";
+import type { Datum } from "../../../backend/datum.ts";
+import type { LossTerm } from "../../../backend/loss-term.ts";
+import type {
+  AdamParams,
+  ForwardOutput,
+  ForwardResult,
+  LossResult,
+  StepMetrics,
+} from "../../../backend/training-backend.ts";
+import type { ParameterBlock } from "../models/parameter-block.ts";
+import { type AdamState, accumulate, adamWStep, createAdamState, l2Norm } from "./adamw.ts";
+import type { SequenceRunner } from "./sequence-runner.ts";
+import type { ModelWeights } from "./weights.ts";
+
+/** A model as the engine's thread holds it: weights, accumulated gradient, optimizer state. */
+export class EngineModel {
+  readonly weights: ModelWeights;
+  /** The block that is trained; none in a frozen model. */
+  readonly trained: ParameterBlock | undefined;
+  readonly #runner: SequenceRunner;
+  #gradient: Float32Array | undefined;
+  #state: AdamState | undefined;
+  #version = 0;
+  #lastStepId: number | undefined;
+
+  constructor(options: { weights: ModelWeights; trained: ParameterBlock | undefined; runner: SequenceRunner }) {
+    this.weights = options.weights;
+    this.trained = options.trained;
+    this.#runner = options.runner;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  async forward(
+    data: readonly Datum[],
+    outputs: readonly ForwardOutput[],
+    signal: AbortSignal,
+  ): Promise<ForwardResult[]> {
+    const results: ForwardResult[] = new Array(data.length);
+    const wantEntropy = outputs.includes("entropy");
+    const runs = this.#runner.run({ weights: this.weights, data, terms: [], trains: "nothing", wantEntropy });
+    signal.throwIfAborted();
+    for await (const run of runs) {
+      run.indices.forEach((index, i) => {
+        results[index] = {
+          ...(outputs.includes("logprobs") ? { logprobs: run.logprobs[i]! } : {}),
+          ...(wantEntropy ? { entropy: run.entropy![i]! } : {}),
+        };
+      });
+      signal.throwIfAborted();
+    }
+    return results;
+  }
+
+  /** An aborted or failed call adds nothing: the gradient is added when every micro-batch is done. */
+  async forwardBackward(data: readonly Datum[], terms: readonly LossTerm[], signal: AbortSignal): Promise<LossResult> {
+    const trained = this.#requireTrained();
+    const added = new GradientSum(trained);
+    const sums = new Float64Array(terms.length);
+    const logprobs: Float32Array[] = new Array(data.length);
+    let tokens = 0;
+    signal.throwIfAborted();
+    const trains = this.weights.adapter === undefined ? "base" : "adapter";
+    for await (const run of this.#runner.run({ weights: this.weights, data, terms, trains, wantEntropy: false })) {
+      run.indices.forEach((index, i) => {
+        logprobs[index] = run.logprobs[i]!;
+        for (const weight of data[index]!.lossMask) if (weight !== 0) tokens++;
+      });
+      run.terms.forEach((value, i) => {
+        sums[i] = sums[i]! + value;
+      });
+      for (const [name, gradient] of run.gradients) added.add(name, gradient);
+      signal.throwIfAborted();
+    }
+    const loss = sums.reduce((sum, value) => sum + value, 0);
+    if (!Number.isFinite(loss)) throw notFinite(`The loss is ${loss}`);
+    this.#gradient = this.#gradient === undefined ? added.values : sumInto(this.#gradient, added.values);
+    return { loss, terms: [...sums], logprobs, tokens, metrics: {} };
+  }
+
+  optimStep(params: AdamParams, stepId: number): StepMetrics {
+    const trained = this.#requireTrained();
+    if (stepId === this.#lastStepId) return { gradientNorm: 0, version: this.#version };
+    const gradient = this.#gradient ?? new Float32Array(trained.data.length);
+    const gradientNorm = l2Norm(gradient);
+    this.#gradient = undefined;
+    if (!Number.isFinite(gradientNorm)) throw notFinite(`The gradient's norm is ${gradientNorm}`);
+    const clipNorm = params.clipNorm ?? Number.POSITIVE_INFINITY;
+    const scale = gradientNorm > clipNorm ? clipNorm / gradientNorm : 1;
+    this.#state ??= createAdamState(trained.data.length);
+    adamWStep({ weights: trained.data, gradient, state: this.#state, params, scale });
+    this.#version += 1;
+    this.#lastStepId = stepId;
+    return { gradientNorm, version: this.#version };
+  }
+
+  /** The weights as they are now, unaffected by later steps. */
+  frozenWeights(): ModelWeights {
+    const { config, base, adapter } = this.weights;
+    if (this.trained === undefined) return this.weights;
+    if (adapter === undefined) return { config, base: base.copy() };
+    return { config, base, adapter: { block: adapter.block.copy(), scale: adapter.scale } };
+  }
+
+  /** Everything that resuming needs. */
+  get state(): TrainingState {
+    const adam = this.#state;
+    return {
+      version: this.#version,
+      lastStepId: this.#lastStepId ?? null,
+      adamStep: adam?.step ?? 0,
+      parameters: this.trained?.data ?? new Float32Array(0),
+      firstMoment: adam?.firstMoment ?? new Float32Array(this.trained?.data.length ?? 0),
+      secondMoment: adam?.secondMoment ?? new Float32Array(this.trained?.data.length ?? 0),
+    };
+  }
+
+  /** Restores a state; an accumulated gradient is dropped. */
+  restore(state: TrainingState): void {
+    this.trained?.data.set(state.parameters);
+    this.#gradient = undefined;
+    this.#version = state.version;
+    this.#lastStepId = state.lastStepId ?? undefined;
+    this.#state = {
+      step: state.adamStep,
+      firstMoment: state.firstMoment,
+      secondMoment: state.secondMoment,
+    };
+  }
+
+  /** The accumulated gradient, in the layout of the trained block. */
+  get gradient(): Float32Array | undefined {
+    return this.#gradient;
+  }
+
+  #requireTrained(): ParameterBlock {
+    if (this.trained !== undefined) return this.trained;
+    throw new LyceumError({
+      code: "backend.unsupported",
+      message: "This model is frozen: it has no parameters to train.",
+      hint: 'Open it with trainable { type: "full" } or { type: "lora", ... }.',
+    });
+  }
+}
+
+/** What a checkpoint of a model holds. */
+export interface TrainingState {
+  readonly version: number;
+  readonly lastStepId: number | null;
+  readonly adamStep: number;
+  readonly parameters: Float32Array;
+  readonly firstMoment: Float32Array;
+  readonly secondMoment: Float32Array;
+}
+
+/** Gradients of several runs added up in the layout of a block. */
+class GradientSum {
+  readonly values: Float32Array;
+  readonly #block: ParameterBlock;
+
+  constructor(trained: ParameterBlock) {
+    this.values = new Float32Array(trained.data.length);
+    this.#block = trained.over(this.values);
+  }
+
+  add(name: string, gradient: Float32Array): void {
+    accumulate(this.#block.stacked(name.split("+")).data, gradient);
+  }
+}
+
+function sumInto(target: Float32Array, source: Float32Array): Float32Array {
+  accumulate(target, source);
+  return target;
+}
+
+function notFinite(what: string): LyceumError {
+  return new LyceumError({
+    code: "backend.not-finite",
+    message: `${what}; the weights were left as they were.`,
+    hint: "Lower training.learningRate or training.clipNorm, and check the rewards and demonstrations for extreme values.",
+  });
+}

@@ -1,0 +1,141 @@
+import { createByteTokenizer } from "../../../../src/tokens/byte-tokenizer.ts";
+import { loadTokenizer } from "../../../../src/tokens/huggingface-tokenizer.ts";
+import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
+import type { TrainableSpec } from "../../../backend/training-backend.ts";
+import { loraParameters } from "../models/lora.ts";
+import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
+import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
+import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
+import { EngineModel } from "./engine-model.ts";
+import { exportModel } from "./export-model.ts";
+import { runLogits } from "./logits.ts";
+import { loadTrainingState, saveTrainingState } from "./model-files.ts";
+import { PositionTables } from "./position-tables.ts";
+import { BatchSampler } from "./sampler.ts";
+import { SequenceRunner } from "./sequence-runner.ts";
+import { SessionCache } from "./session-cache.ts";
+
+/** What the engine keeps of an open model. */
+interface OpenModel {
+  readonly source: LocalSource;
+  readonly trainable: TrainableSpec;
+  readonly base: BaseWeights;
+  /** Whether others may use the same base weights. */
+  readonly shared: boolean;
+  readonly model: EngineModel;
+  readonly tables: PositionTables;
+}
+
+/** Everything that runs on the engine's thread: models, samplers and their compiled graphs. */
+export function createEngine(settings: EngineSettings): EngineCalls {
+  const sessions = new SessionCache({
+    device: settings.device,
+    ...(settings.threads === undefined ? {} : { threads: settings.threads }),
+  });
+  const bases = new BaseStore();
+  const models = new Map<number, OpenModel>();
+  const samplers = new Map<number, BatchSampler>();
+  let lastId = 0;
+  const modelOf = (id: number): OpenModel => {
+    const open = models.get(id);
+    if (open === undefined) throw new RangeError(`Model ${id} is closed.`);
+    return open;
+  };
+
+  return {
+    open: async ({ source, trainable }) => {
+      const shared = trainable.type !== "full";
+      const base = shared ? await bases.share(source) : await loadBase(source);
+      const { config } = base;
+      const tables = new PositionTables(config);
+      const weights = { config, base: base.block, ...openAdapter(base, trainable) };
+      const trained = trainable.type === "full" ? base.block : weights.adapter?.block;
+      const maxTokensPerMicroBatch = settings.maxTokensPerMicroBatch;
+      const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch });
+      lastId += 1;
+      const model = new EngineModel({ weights, trained, runner });
+      models.set(lastId, { source, trainable, base, shared, model, tables });
+      return {
+        model: lastId,
+        parameterCount: trained?.data.length ?? 0,
+        maxLength: config.maxPositions,
+        vocabularySize: config.vocabularySize,
+      };
+    },
+    forward: ({ model, data, outputs }, { signal }) => modelOf(model).model.forward(data, outputs, signal),
+    forwardBackward: ({ model, data, terms }, { signal }) => modelOf(model).model.forwardBackward(data, terms, signal),
+    optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
+    snapshot: async ({ model: id }) => {
+      const { model, base, shared, source, tables } = modelOf(id);
+      lastId += 1;
+      samplers.set(
+        lastId,
+        new BatchSampler({
+          weights: model.frozenWeights(),
+          sessions,
+          tables,
+          settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
+          frozenBase: shared ? base.key : undefined,
+          tokenizer: () => tokenizerOf(source),
+        }),
+      );
+      return { sampler: lastId, version: model.version };
+    },
+    sample: async ({ sampler: id, requests }, { signal, emit }) => {
+      const sampler = samplers.get(id);
+      if (sampler === undefined) throw new RangeError(`Sampler ${id} is closed.`);
+      signal.throwIfAborted();
+      for await (const sample of sampler.sample(requests, signal)) emit(sample);
+    },
+    save: ({ model, folder }) => saveTrainingState(modelOf(model).model, folder),
+    load: async ({ model: id, folder }) => {
+      const { model } = modelOf(id);
+      await loadTrainingState(model, folder);
+      return { version: model.version };
+    },
+    export: ({ model: id, folder, format }) => {
+      const { model, source, trainable } = modelOf(id);
+      return exportModel({ weights: model.weights, source, trainable, folder, format });
+    },
+    closeModel: async ({ model: id }) => {
+      const open = models.get(id);
+      models.delete(id);
+      if (open?.shared === true && bases.release(open.base)) await sessions.release(`decode|${open.base.key}`);
+    },
+    closeSampler: async ({ sampler }) => {
+      samplers.delete(sampler);
+    },
+    readLogits: ({ model: id, ids }) => {
+      const { model, tables } = modelOf(id);
+      return runLogits({ weights: model.weights, sessions, tables, ids });
+    },
+    readGradients: async ({ model: id }) => {
+      const { trained, gradient } = modelOf(id).model;
+      if (trained === undefined || gradient === undefined) return [];
+      const block = trained.over(gradient);
+      return block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name).slice() }));
+    },
+    setParameters: async ({ model: id, parameters }) => {
+      const { trained } = modelOf(id).model;
+      for (const { name, data } of parameters) trained!.view(name).set(data);
+    },
+    close: async () => {
+      models.clear();
+      samplers.clear();
+      await sessions[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function openAdapter(base: BaseWeights, trainable: TrainableSpec) {
+  if (trainable.type !== "lora") return {};
+  const { lora } = trainable;
+  const block = new ParameterBlock(loraParameters(base.config, lora));
+  initializeParameters(block, { seed: lora.seed ?? 0, deviation: "inputs" });
+  return { adapter: { block, scale: lora.alpha / lora.rank } };
+}
+
+/** The tokenizer of a model, for stop strings. */
+function tokenizerOf(source: LocalSource): Promise<Tokenizer> {
+  return source.type === "scratch" ? Promise.resolve(createByteTokenizer()) : loadTokenizer(source.folder);
+}

@@ -1,0 +1,32 @@
+import { loraA, loraB, loraTargets } from "../models/lora.ts";
+import { moduleName } from "../models/parameters.ts";
+import type { ModelWeights } from "./weights.ts";
+
+/** One base parameter with its adapter added: W + scale B A, in memory of its own where there is an adapter. */
+export function mergedParameter(weights: ModelWeights, name: string): Float32Array {
+  const { base, adapter } = weights;
+  const values = base.view(name);
+  const place = adapter === undefined ? undefined : adapterOf(weights, name);
+  if (adapter === undefined || place === undefined) return values;
+  const a = adapter.block.view(place.a);
+  const b = adapter.block.view(place.b);
+  const [rank, inputs] = adapter.block.shape(place.a) as [number, number];
+  const outputs = base.shape(name)[0]!;
+  const merged = values.slice();
+  for (let output = 0; output < outputs; output++) {
+    const row = merged.subarray(output * inputs, (output + 1) * inputs);
+    for (let r = 0; r < rank; r++) {
+      const factor = b[output * rank + r]! * adapter.scale;
+      for (let i = 0; i < inputs; i++) row[i] = row[i]! + factor * a[r * inputs + i]!;
+    }
+  }
+  return merged;
+}
+
+function adapterOf({ config, adapter }: ModelWeights, name: string): { a: string; b: string } | undefined {
+  const layer = Number(/^model\.layers\.(\d+)\./.exec(name)?.[1] ?? Number.NaN);
+  if (!(layer < config.layers)) return undefined;
+  const projection = loraTargets.find((target) => name === `${moduleName(layer, target)}.weight`);
+  if (projection === undefined || !adapter!.block.has(loraA(layer, projection))) return undefined;
+  return { a: loraA(layer, projection), b: loraB(layer, projection) };
+}

@@ -1,0 +1,24 @@
+import type { DecoderConfig } from "../models/decoder-config.ts";
+import { ropeTables } from "../models/rope-tables.ts";
+import type { Feed } from "./session.ts";
+
+/** Rotary tables of one model, made as long as they are needed. */
+export class PositionTables {
+  readonly #config: DecoderConfig;
+  #rows = 0;
+  #tables: { readonly cos: Float32Array; readonly sin: Float32Array } | undefined;
+
+  constructor(config: DecoderConfig) {
+    this.#config = config;
+  }
+
+  /** `cos` and `sin` with at least `rows` rows: the operator wants as many as there are tokens in a run. */
+  feeds(rows: number): { readonly cos: Feed; readonly sin: Feed } {
+    if (this.#tables === undefined || rows > this.#rows) {
+      this.#rows = Math.max(64, 2 ** Math.ceil(Math.log2(rows)));
+      this.#tables = ropeTables(this.#config, this.#rows);
+    }
+    const shape = [this.#rows, this.#config.headSize / 2];
+    return { cos: { data: this.#tables.cos, shape }, sin: { data: this.#tables.sin, shape } };
+  }
+}

@@ -1,0 +1,64 @@
+import type { Graph } from "../graph/graph.ts";
+import type { BoundParameter } from "../models/graph-parameters.ts";
+import { GraphSession, type SessionSettings } from "./session.ts";
+
+/** A compiled graph and the parameters it is fed. */
+export interface CompiledGraph {
+  readonly session: GraphSession;
+  readonly baseParameters: readonly BoundParameter[];
+  readonly adapterParameters: readonly BoundParameter[];
+}
+
+/** A graph to compile. */
+export interface GraphPlan {
+  readonly graph: Graph;
+  readonly baseParameters: readonly BoundParameter[];
+  readonly adapterParameters: readonly BoundParameter[];
+}
+
+/**
+ * Compiled graphs by key, the most recently used kept. A key names everything that decides a graph's structure and
+ * its constants.
+ */
+export class SessionCache implements AsyncDisposable {
+  readonly settings: SessionSettings;
+  readonly #limit: number;
+  readonly #compiled = new Map<string, CompiledGraph>();
+
+  constructor(settings: SessionSettings, limit = 24) {
+    this.settings = settings;
+    this.#limit = limit;
+  }
+
+  /** The graph under `key`, compiled from what `plan` builds where it is not there yet. */
+  async get(key: string, plan: () => GraphPlan): Promise<CompiledGraph> {
+    let compiled = this.#compiled.get(key);
+    if (compiled === undefined) {
+      const { graph, baseParameters, adapterParameters } = plan();
+      const session = await GraphSession.create(graph, this.settings);
+      compiled = { session, baseParameters, adapterParameters };
+    } else {
+      this.#compiled.delete(key);
+    }
+    this.#compiled.set(key, compiled);
+    for (const [oldKey, old] of this.#compiled) {
+      if (this.#compiled.size <= this.#limit) break;
+      this.#compiled.delete(oldKey);
+      await old.session[Symbol.asyncDispose]();
+    }
+    return compiled;
+  }
+
+  /** Releases every graph whose key begins with `prefix`. */
+  async release(prefix = ""): Promise<void> {
+    for (const [key, { session }] of [...this.#compiled]) {
+      if (!key.startsWith(prefix)) continue;
+      this.#compiled.delete(key);
+      await session[Symbol.asyncDispose]();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+}

@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { DecoderConfig } from "../models/decoder-config.ts";
+import type { BoundParameter } from "../models/graph-parameters.ts";
+import type { ParameterBlock } from "../models/parameter-block.ts";
+import type { Feed } from "./session.ts";
+
+/** The values a model runs with: a base, and an adapter on it where it has one. */
+export interface ModelWeights {
+  readonly config: DecoderConfig;
+  readonly base: ParameterBlock;
+  readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
+}
+
+/** Names the structure of graphs over these weights: equal keys may share compiled graphs. */
+export function structureKey({ config, adapter }: ModelWeights): string {
+  const shapes = adapter?.block.specs.map(({ name, shape }) => `${name}[${shape.join()}]`).join();
+  const content = JSON.stringify([config, shapes ?? null, adapter?.scale ?? null]);
+  return createHash("sha256").update(content).digest("hex").slice(0, 16);
+}
+
+/** The feeds of the parameters that a compiled graph reads. */
+export function parameterFeeds(
+  graph: { readonly baseParameters: readonly BoundParameter[]; readonly adapterParameters: readonly BoundParameter[] },
+  weights: ModelWeights,
+): Record<string, Feed> {
+  const feeds: Record<string, Feed> = {};
+  const add = (parameters: readonly BoundParameter[], block: ParameterBlock | undefined): void => {
+    for (const { name, names, shape } of parameters) feeds[name] = { data: block!.stacked(names).data, shape };
+  };
+  add(graph.baseParameters, weights.base);
+  add(graph.adapterParameters, weights.adapter?.block);
+  return feeds;
+}

@@ -1,0 +1,2 @@
+export { createOnnxBackend, type OnnxBackendOptions } from "./backend.ts";
+export type { Device } from "./engine/session.ts";

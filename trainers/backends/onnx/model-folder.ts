@@ -1,0 +1,152 @@
+import { readdir, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { LyceumError } from "../../../src/errors/lyceum-error.ts";
+import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/hub/hub.ts";
+import type { Json } from "../../../src/json.ts";
+import { readModelText } from "../../../src/tokens/model-file.ts";
+import { writeNewFolder } from "./weights/new-folder.ts";
+import { weightFiles } from "./weights/safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "./weights/safetensors-writer.ts";
+
+/** The files beside weights and config.json that a model needs to be trained, sampled from and exported again. */
+const tokenizerFileNames = [
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "special_tokens_map.json",
+  "chat_template.jinja",
+  "chat_template.json",
+  "generation_config.json",
+] as const;
+
+const weightsIndex = "model.safetensors.index.json";
+const singleWeights = "model.safetensors";
+
+/** How {@link resolveModelFolder} looks for a model on the hub. */
+export interface ModelFolderOptions extends HubOptions {
+  /** Branch, tag or commit of a hub model, `main` by default. */
+  readonly revision?: string;
+}
+
+/**
+ * The folder of a model with its config.json, safetensors weights and tokenizer: `model` itself where it is a folder,
+ * else the hub model of that id (`owner/name`), downloaded into the shared cache unless it is there. Throws
+ * `model.missing` that tells what is there and what is needed.
+ */
+export async function resolveModelFolder(model: string, options: ModelFolderOptions = {}): Promise<string> {
+  const isFolder = await stat(model).then(
+    (found) => found.isDirectory(),
+    () => undefined,
+  );
+  if (isFolder === true) {
+    const present = await readdir(model);
+    assertComplete(model, present);
+    const absent = (await weightFiles(model))
+      .map((file) => path.basename(file))
+      .filter((name) => !present.includes(name));
+    if (absent.length > 0) throw missing({ model, needed: absent, present });
+    return model;
+  }
+  if (isFolder === false || !/^\w[\w.-]*\/[\w.-]+$/.test(model)) {
+    throw new LyceumError({
+      code: "model.missing",
+      message: isFolder === false ? `${model} is a file, not a model folder.` : `There is no folder ${model}.`,
+      hint: "Name the folder that holds config.json and model.safetensors, or a hub model as owner/name.",
+      data: { model },
+    });
+  }
+  return downloadModel(model, options);
+}
+
+/** The tokenizer files of a model folder, as they are, by name: what an export of the model takes along. */
+export async function readTokenizerFiles(folder: string): Promise<Readonly<Record<string, string>>> {
+  const files: Record<string, string> = {};
+  for (const name of tokenizerFileNames) {
+    const text = await readModelText(folder, name);
+    if (text !== undefined) files[name] = text;
+  }
+  return files;
+}
+
+/**
+ * Writes a new folder that `transformers` loads: weights (sharded where large), config.json, and the tokenizer's
+ * files (text as it is, anything else as JSON). Throws `checkpoint.write-failed` where it cannot be written whole.
+ */
+export async function writeHuggingFaceFolder(options: {
+  readonly folder: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly tensors: Iterable<TensorToWrite>;
+  readonly tokenizerFiles: Readonly<Record<string, Json>>;
+  readonly signal?: AbortSignal;
+}): Promise<void> {
+  const { folder, config, tensors, tokenizerFiles, signal } = options;
+  const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+  await writeNewFolder(folder, async (partial) => {
+    await writeSafetensors(path.join(partial, singleWeights), tensors, signal === undefined ? {} : { signal });
+    for (const [name, content] of Object.entries(tokenizerFiles)) {
+      await writeFile(path.join(partial, name), typeof content === "string" ? content : toText(content));
+    }
+    await writeFile(path.join(partial, "config.json"), toText(config));
+  });
+}
+
+async function downloadModel(model: string, options: ModelFolderOptions): Promise<string> {
+  const { revision = "main", ...hub } = options;
+  try {
+    const named = { repository: model, type: "model", revision } as const;
+    // All files of one commit, so that they lie in one folder and belong together.
+    const repository = { ...named, revision: await resolveHubRevision(named, hub) };
+    const present = await listHubFiles(repository, hub);
+    assertComplete(model, present);
+    const small = ["config.json", weightsIndex, ...tokenizerFileNames].filter((name) => present.includes(name));
+    for (const name of small) await downloadHubFile({ ...repository, path: name }, hub);
+    const folder = path.dirname(await downloadHubFile({ ...repository, path: "config.json" }, hub));
+    for (const file of await weightFiles(folder)) {
+      await downloadHubFile({ ...repository, path: path.basename(file) }, hub);
+    }
+    return folder;
+  } catch (error) {
+    if (!LyceumError.isInstance(error) || !error.code.startsWith("data.")) throw error;
+    throw new LyceumError({
+      code: "model.missing",
+      message: `There is no folder ${model}, and it cannot be had from the hub: ${error.message}`,
+      hint: error.hint ?? "Check the name, or give the path of a folder that holds the model.",
+      data: { model, revision },
+      cause: error,
+    });
+  }
+}
+
+/** Throws `model.missing` where config, tokenizer or weights are not among the files. */
+function assertComplete(model: string, present: readonly string[]): void {
+  const needed = ["config.json", "tokenizer.json"].filter((name) => !present.includes(name));
+  const hasWeights = present.includes(singleWeights) || present.includes(weightsIndex);
+  if (!hasWeights) needed.push(`${singleWeights} (or ${weightsIndex})`);
+  if (needed.length > 0) throw missing({ model, needed, present });
+}
+
+function missing(options: {
+  readonly model: string;
+  readonly needed: readonly string[];
+  readonly present: readonly string[];
+}): LyceumError {
+  const { model, needed, present } = options;
+  const shown = present.toSorted().slice(0, 20);
+  const more = present.length - shown.length;
+  const found = shown.length === 0 ? "It is empty" : `It has ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return new LyceumError({
+    code: "model.missing",
+    message: `The model ${model} lacks ${needed.join(", ")}. ${found}.`,
+    hint: hintFor(present),
+    data: { model, needed: [...needed], present: [...present] },
+  });
+}
+
+function hintFor(present: readonly string[]): string {
+  const has = (pattern: RegExp): boolean => present.some((name) => pattern.test(name));
+  if (has(/^adapter_config\.json$/)) return "This is a PEFT adapter: name its base model as the model.";
+  if (has(/\.gguf$/)) return "GGUF files cannot be trained: use the model's release in safetensors.";
+  if (has(/^pytorch_model.*\.bin$/) || has(/^tokenizer\.model$/)) {
+    return "Load it in transformers and save it again with save_pretrained: that writes safetensors and tokenizer.json.";
+  }
+  return "Download the model again with all its files, or export it again.";
+}

@@ -1,0 +1,192 @@
+import { LyceumError } from "../../../src/errors/index.ts";
+import type { Sample, SampleRequest, Sampler } from "../../../src/policy/sampler.ts";
+import type { Renderer } from "../../../src/tokens/renderer.ts";
+import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
+import type { Datum } from "../../backend/datum.ts";
+import type { LossTerm } from "../../backend/loss-term.ts";
+import type {
+  AdamParams,
+  ExportFormat,
+  ForwardOutput,
+  ForwardResult,
+  LossResult,
+  Model,
+  ModelSpec,
+  StepMetrics,
+} from "../../backend/training-backend.ts";
+import { checkData, checkRequests } from "./check-input.ts";
+import type { OpenedModel } from "./engine/engine-calls.ts";
+import type { EngineClient } from "./engine/engine-client.ts";
+
+interface SignalOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** A model on the engine's thread, as trainers see it. */
+export class OnnxModel implements Model {
+  readonly spec: ModelSpec;
+  readonly tokenizer: Tokenizer;
+  readonly renderer: Renderer;
+  readonly parameterCount: number;
+  readonly maxLength: number;
+  /** The engine this model lives in and its number there: for {@link readLogits} and its kin. */
+  readonly client: EngineClient;
+  readonly id: number;
+  readonly #vocabularySize: number;
+  #version = 0;
+  #closed = false;
+
+  constructor(options: {
+    readonly client: EngineClient;
+    readonly spec: ModelSpec;
+    readonly opened: OpenedModel;
+    readonly tokenizer: Tokenizer;
+    readonly renderer: Renderer;
+  }) {
+    const { opened } = options;
+    this.client = options.client;
+    this.spec = options.spec;
+    this.tokenizer = options.tokenizer;
+    this.renderer = options.renderer;
+    this.id = opened.model;
+    this.parameterCount = opened.parameterCount;
+    this.maxLength = opened.maxLength;
+    this.#vocabularySize = opened.vocabularySize;
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  async forward(
+    data: readonly Datum[],
+    options: { readonly outputs: readonly ForwardOutput[] } & SignalOptions,
+  ): Promise<ForwardResult[]> {
+    if (options.outputs.includes("values")) throw noValues();
+    this.#checkData(data);
+    return this.client.call("forward", { model: this.id, data, outputs: options.outputs }, options);
+  }
+
+  async forwardBackward(
+    data: readonly Datum[],
+    terms: readonly LossTerm[],
+    options: SignalOptions = {},
+  ): Promise<LossResult> {
+    this.#checkData(data);
+    return this.client.call("forwardBackward", { model: this.id, data, terms }, options);
+  }
+
+  async optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics> {
+    const metrics = await this.client.call("optimStep", { model: this.id, params, stepId: options.stepId });
+    this.#version = metrics.version;
+    return metrics;
+  }
+
+  async snapshot(): Promise<Sampler> {
+    const { sampler, version } = await this.client.call("snapshot", { model: this.id });
+    return new OnnxSampler({
+      client: this.client,
+      id: sampler,
+      version,
+      maxLength: this.maxLength,
+      vocabularySize: this.#vocabularySize,
+    });
+  }
+
+  save(folder: string): Promise<void> {
+    return this.client.call("save", { model: this.id, folder });
+  }
+
+  async load(folder: string): Promise<void> {
+    const { version } = await this.client.call("load", { model: this.id, folder });
+    this.#version = version;
+  }
+
+  export(folder: string, format: ExportFormat): Promise<void> {
+    return this.client.call("export", { model: this.id, folder, format });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.client.call("closeModel", { model: this.id });
+  }
+
+  #checkData(data: readonly Datum[]): void {
+    checkData(data, { maxLength: this.maxLength, vocabularySize: this.#vocabularySize });
+  }
+}
+
+class OnnxSampler implements Sampler {
+  readonly version: number;
+  readonly #client: EngineClient;
+  readonly #id: number;
+  readonly #limits: { readonly maxLength: number; readonly vocabularySize: number };
+  #closed = false;
+
+  constructor(options: {
+    readonly client: EngineClient;
+    readonly id: number;
+    readonly version: number;
+    readonly maxLength: number;
+    readonly vocabularySize: number;
+  }) {
+    this.version = options.version;
+    this.#client = options.client;
+    this.#id = options.id;
+    this.#limits = options;
+  }
+
+  async *sample(requests: readonly SampleRequest[], options: SignalOptions = {}): AsyncGenerator<Sample> {
+    checkRequests(requests, this.#limits);
+    const arrived: Sample[] = [];
+    let wake: () => void = () => undefined;
+    let ended = false;
+    const stop = new AbortController();
+    const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
+    const call = this.#client
+      .call(
+        "sample",
+        { sampler: this.#id, requests },
+        {
+          signal,
+          onItem: (item) => {
+            arrived.push(item as Sample);
+            wake();
+          },
+        },
+      )
+      .finally(() => {
+        ended = true;
+        wake();
+      });
+    call.catch(() => undefined);
+    try {
+      while (true) {
+        while (arrived.length > 0) yield arrived.shift()!;
+        if (ended) break;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      await call;
+    } finally {
+      // A consumer that stops early stops the engine's work too.
+      if (!ended) stop.abort();
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#client.call("closeSampler", { sampler: this.#id });
+  }
+}
+
+function noValues(): LyceumError {
+  return new LyceumError({
+    code: "backend.unsupported",
+    message: "This model has no value head, so it gives no values.",
+    hint: "Ask for logprobs or entropy.",
+  });
+}

@@ -1,0 +1,43 @@
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import path from "node:path";
+import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
+import { hasCode } from "../../../../src/tokens/model-file.ts";
+import { syncDirectory, syncFolder } from "../../../checkpoint/sync-folder.ts";
+import { writeFailed } from "./write-failed.ts";
+
+/**
+ * Makes a folder whole or not at all: `write` fills a `.partial` one beside it, which is forced to disk and renamed.
+ * Throws `checkpoint.write-failed` where that fails, or where a folder with something in it is in the way.
+ */
+export async function writeNewFolder(folder: string, write: (partial: string) => Promise<void>): Promise<void> {
+  const target = path.resolve(folder);
+  const partial = `${target}.partial`;
+  await assertFree(target);
+  try {
+    await rm(partial, { recursive: true, force: true });
+    await mkdir(partial, { recursive: true });
+    await write(partial);
+    await syncFolder(partial);
+    await rmdir(target).catch(ignoreAbsent);
+    await rename(partial, target);
+    await syncDirectory(path.dirname(target));
+  } catch (error) {
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    throw writeFailed(target, error);
+  }
+}
+
+async function assertFree(folder: string): Promise<void> {
+  const entries = await readdir(folder).catch((error: unknown) => (hasCode(error, "ENOENT") ? [] : undefined));
+  if (entries?.length === 0) return;
+  throw new LyceumError({
+    code: "checkpoint.write-failed",
+    message: `${folder} ${entries === undefined ? "is not a folder" : "is not empty"}, so nothing was written there.`,
+    hint: "Name a folder that does not exist yet, or remove this one.",
+    data: { path: folder },
+  });
+}
+
+function ignoreAbsent(error: unknown): void {
+  if (!hasCode(error, "ENOENT")) throw error;
+}

@@ -1,0 +1,166 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
+import { type JsonObject, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
+import { writeNewFolder } from "./new-folder.ts";
+import { openWeights, type WeightsReader } from "./safetensors.ts";
+import { type TensorToWrite, writeSafetensors } from "./safetensors-writer.ts";
+
+/** What a PEFT LoRA adapter says of itself. */
+export interface PeftAdapterConfig {
+  readonly rank: number;
+  /** The update of a layer is scaled by alpha / rank. */
+  readonly alpha: number;
+  /** The last parts of the names of the adapted layers, such as `q_proj`; sorted. */
+  readonly targets: readonly string[];
+  /** Hub id or path of the model that it adapts, where it says so. */
+  readonly baseModel?: string;
+}
+
+/** A LoRA adapter read into memory. */
+export interface PeftAdapter {
+  readonly config: PeftAdapterConfig;
+  /**
+   * By name within the model: `model.layers.0.self_attn.q_proj.lora_A.weight` of shape (rank, inputs) and the
+   * `lora_B` of shape (outputs, rank).
+   */
+  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[]; readonly data: Float32Array }>;
+}
+
+const configFile = "adapter_config.json";
+const weightsFile = "adapter_model.safetensors";
+const prefix = "base_model.model.";
+
+/**
+ * Reads a PEFT LoRA adapter folder. Rank-stabilised scaling (alpha / sqrt(rank)) is turned into the plain one by its
+ * alpha. Throws `model.missing`, `model.malformed`, or `model.unsupported` for options that change more than the
+ * linear layers' low-rank updates (DoRA, biases, saved modules, ranks that differ by layer).
+ */
+export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
+  const json = await readModelJson(folder, configFile);
+  if (json === undefined) {
+    throw new LyceumError({
+      code: "model.missing",
+      message: `${folder} has no ${configFile}.`,
+      hint: "Name the folder of a PEFT adapter: adapter_config.json and adapter_model.safetensors.",
+    });
+  }
+  const { rank, alpha, baseModel } = parseConfig(path.join(folder, configFile), json);
+  await using weights = await openWeights(path.join(folder, weightsFile));
+  const modules = adaptedModules({ file: path.join(folder, weightsFile), weights, rank });
+  const tensors = new Map<string, { shape: readonly number[]; data: Float32Array }>();
+  for (const name of weights.names) {
+    tensors.set(name.slice(prefix.length), { shape: weights.info(name).shape, data: await weights.read(name) });
+  }
+  const targets = [...new Set(modules.map((module) => module.slice(module.lastIndexOf(".") + 1)))].toSorted();
+  return { config: { rank, alpha, targets, ...(baseModel === undefined ? {} : { baseModel }) }, tensors };
+}
+
+/**
+ * Writes a new folder that `peft` loads. `tensors` are named as in {@link PeftAdapter}. Throws
+ * `checkpoint.write-failed` where it cannot be written whole.
+ */
+export async function writePeftAdapter(options: {
+  readonly folder: string;
+  readonly config: PeftAdapterConfig;
+  readonly tensors: Iterable<TensorToWrite>;
+  readonly signal?: AbortSignal;
+}): Promise<void> {
+  const { folder, config, tensors, signal } = options;
+  const named = [...tensors].map((tensor) => ({ ...tensor, name: prefix + tensor.name }));
+  await writeNewFolder(folder, async (partial) => {
+    await writeSafetensors(path.join(partial, weightsFile), named, {
+      maximumShardBytes: Number.POSITIVE_INFINITY,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    await writeFile(path.join(partial, configFile), `${JSON.stringify(toJson(config), null, 2)}\n`);
+  });
+}
+
+function toJson(config: PeftAdapterConfig): JsonObject {
+  return {
+    peft_type: "LORA",
+    task_type: "CAUSAL_LM",
+    base_model_name_or_path: config.baseModel ?? null,
+    r: config.rank,
+    lora_alpha: config.alpha,
+    lora_dropout: 0,
+    target_modules: config.targets,
+    bias: "none",
+    fan_in_fan_out: false,
+    init_lora_weights: true,
+    inference_mode: true,
+    modules_to_save: null,
+    use_dora: false,
+    use_rslora: false,
+  };
+}
+
+function parseConfig(file: string, json: JsonObject): { rank: number; alpha: number; baseModel: string | undefined } {
+  const unsupported = unsupportedOption(json);
+  if (unsupported !== undefined) {
+    throw new LyceumError({
+      code: "model.unsupported",
+      message: `${file}: an adapter with ${unsupported} cannot be used.`,
+      hint: "Use a plain LoRA adapter, or merge this one into its base model with peft's merge_and_unload.",
+    });
+  }
+  const { r: rank, lora_alpha: alpha, base_model_name_or_path: baseModel } = json;
+  if (typeof rank !== "number" || !Number.isInteger(rank) || rank < 1)
+    throw malformedFile({ file, reason: '"r" is no rank' });
+  if (typeof alpha !== "number" || !Number.isFinite(alpha))
+    throw malformedFile({ file, reason: '"lora_alpha" is no number' });
+  return {
+    rank,
+    alpha: json.use_rslora === true ? alpha * Math.sqrt(rank) : alpha,
+    baseModel: typeof baseModel === "string" && baseModel !== "" ? baseModel : undefined,
+  };
+}
+
+/** The first option that is not plain LoRA, as the config writes it. */
+function unsupportedOption(json: JsonObject): string | undefined {
+  const isSet = (value: unknown): boolean =>
+    value !== undefined &&
+    value !== null &&
+    value !== false &&
+    !(typeof value === "object" && Object.keys(value).length === 0);
+  const show = (key: string): string => `${key} ${JSON.stringify(json[key])}`;
+  if (json.peft_type !== "LORA") return show("peft_type");
+  if (isSet(json.bias) && json.bias !== "none") return show("bias");
+  // PiSSA, OLoRA, LoftQ and their like also change the base weights.
+  const { init_lora_weights: initial } = json;
+  if (isSet(initial) && initial !== true && initial !== "gaussian") return show("init_lora_weights");
+  const refused = [
+    ...["use_dora", "modules_to_save", "rank_pattern", "alpha_pattern", "fan_in_fan_out", "lora_bias"],
+    ...["layer_replication", "trainable_token_indices", "target_parameters", "megatron_config"],
+  ];
+  const found = refused.find((key) => isSet(json[key]));
+  return found === undefined ? undefined : show(found);
+}
+
+/** The names of the adapted layers, after checking that each has both halves, of the config's rank. */
+function adaptedModules(options: {
+  readonly file: string;
+  readonly weights: WeightsReader;
+  readonly rank: number;
+}): readonly string[] {
+  const { file, weights, rank } = options;
+  const modules = new Set<string>();
+  for (const name of weights.names) {
+    const match = /^base_model\.model\.(.+)\.lora_([AB])\.weight$/.exec(name);
+    if (match === null) throw malformedFile({ file, reason: `"${name}" is not the name of a LoRA weight` });
+    const { shape } = weights.info(name);
+    if (shape.length !== 2 || shape[match[2] === "A" ? 0 : 1] !== rank) {
+      throw malformedFile({ file, reason: `"${name}" has shape [${shape.join(", ")}], not of rank ${rank}` });
+    }
+    modules.add(match[1]!);
+  }
+  for (const module of modules) {
+    for (const half of ["A", "B"]) {
+      const name = `${prefix}${module}.lora_${half}.weight`;
+      if (!weights.has(name)) throw malformedFile({ file, reason: `it lacks "${name}"` });
+    }
+  }
+  if (modules.size === 0) throw malformedFile({ file, reason: "it holds no LoRA weights" });
+  return [...modules];
+}
