@@ -2,6 +2,7 @@ import { Template } from "@huggingface/jinja";
 import { LyceumError } from "../errors/lyceum-error.ts";
 import type { Message, ToolSpec } from "../message/message.ts";
 import { inlineText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
+import { correctTemplate, templateFunctions } from "./template-corrections.ts";
 
 /** A compiled Jinja chat template, and what was found out about it by rendering probes. */
 export interface ChatTemplate {
@@ -57,9 +58,11 @@ export function compileChatTemplate(source: string, variables: Readonly<Record<s
 
 function compile(source: string, variables: Readonly<Record<string, unknown>>): Render {
   const template = failing("does not parse", () => new Template(source));
+  correctTemplate(template.parsed);
   return (messages, tools, generationPrompt) =>
     failing("fails", () =>
       template.render({
+        ...templateFunctions,
         ...variables,
         messages,
         ...(tools.length === 0 ? {} : { tools: tools.map((spec) => ({ type: "function", function: spec })) }),

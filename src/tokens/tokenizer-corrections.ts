@@ -42,16 +42,17 @@ function correctSplits(definition: unknown): unknown {
 export interface TokenDecoder {
   readonly config?: { readonly type?: string } | undefined;
   readonly decoders?: readonly TokenDecoder[];
-  decode_chain(tokens: string[]): string[];
+  text_decoder?: unknown;
 }
 
 /**
- * Makes the byte fallback inside a decoder give U+FFFD for each byte of a run that is no valid UTF-8, where it gives
- * one for each maximal invalid part, and keep a leading byte order mark, which it drops.
+ * Makes the byte fallback inside a decoder keep a leading byte order mark, which it drops. One difference is left: of
+ * a run of byte tokens that is no valid UTF-8, Rust makes every byte U+FFFD, also those of whole characters. Here only
+ * the invalid parts become U+FFFD, so that text can be given out while it is being sampled.
  */
 export function correctDecoder(decoder: TokenDecoder | null | undefined): void {
   for (const part of decoder?.decoders ?? []) correctDecoder(part);
-  if (decoder?.config?.type === "ByteFallback") decoder.decode_chain = decodeByteTokens;
+  if (decoder?.config?.type === "ByteFallback") decoder.text_decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 }
 
 function splitBy(regex: string): object {
@@ -76,33 +77,4 @@ function byteCharacters(): string[] {
     const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
     return String.fromCharCode(printable ? byte : next++);
   });
-}
-
-/** Joins each run of byte tokens (`<0xE2>`) into its text; other tokens stay as they are. */
-function decodeByteTokens(tokens: string[]): string[] {
-  const texts: string[] = [];
-  let run: number[] = [];
-  const endRun = (): void => {
-    if (run.length > 0) texts.push(decodeRun(run));
-    run = [];
-  };
-  for (const token of tokens) {
-    const byte = /^<0x([0-9A-Fa-f]{2})>$/.exec(token)?.[1];
-    if (byte !== undefined) {
-      run.push(Number.parseInt(byte, 16));
-      continue;
-    }
-    endRun();
-    texts.push(token);
-  }
-  endRun();
-  return texts;
-}
-
-function decodeRun(bytes: readonly number[]): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(bytes));
-  } catch {
-    return "\ufffd".repeat(bytes.length);
-  }
 }

@@ -107,7 +107,7 @@ INSTRUCTIONS = """\
         {{- raise_exception('Roles must alternate, the user first.') }}
     {%- endif %}
     {%- if loop.index0 is even %}
-        {{- bos_token ~ '[INST] ' ~ (preface if loop.first) ~ message['content'].strip() ~ ' [/INST]' }}
+        {{- bos_token ~ '[INST] ' ~ (preface if loop.first else '') ~ message['content'].strip() ~ ' [/INST]' }}
     {%- else %}
         {{- ' ' ~ message['content'] | trim ~ eos_token }}
     {%- endif %}
