@@ -1,0 +1,215 @@
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { textMessage } from "../../src/message/message.ts";
+import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
+import { byteTokenizerFiles } from "../../src/tokens/byte-tokenizer.ts";
+import { loadRenderer } from "../../src/tokens/load-renderer.ts";
+import {
+  readTokenizerFiles,
+  resolveModelFolder,
+  writeHuggingFaceFolder,
+} from "../../trainers/backends/onnx/model-folder.ts";
+import { openWeights } from "../../trainers/backends/onnx/weights/safetensors.ts";
+import { writeSafetensors } from "../../trainers/backends/onnx/weights/safetensors-writer.ts";
+import { startFakeHub } from "../hub/fake-hub.ts";
+import { temporaryFolder } from "./weights-folder.ts";
+
+const tensors = ["a", "b"].map((name, i) => ({ name, shape: [1], data: Float32Array.of(i) }));
+const config = { model_type: "llama", vocab_size: 263 };
+
+async function writeModel(folder: string): Promise<void> {
+  await writeHuggingFaceFolder({ folder, config, tensors, tokenizerFiles: byteTokenizerFiles() });
+}
+
+/** The files of a folder by name. */
+async function filesOf(folder: string): Promise<Record<string, Uint8Array>> {
+  const names = await readdir(folder);
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(path.join(folder, name))])),
+  );
+}
+
+describe("an exported folder", () => {
+  it("holds config, weights and a tokenizer that can be loaded", async () => {
+    await using parent = await temporaryFolder();
+    const folder = path.join(parent.path, "model");
+    await mkdir(folder);
+    await writeModel(folder);
+    expect((await readdir(folder)).toSorted()).toEqual([
+      "config.json",
+      "generation_config.json",
+      "model.safetensors",
+      "tokenizer.json",
+      "tokenizer_config.json",
+    ]);
+    expect(JSON.parse(await readFile(path.join(folder, "config.json"), "utf8"))).toEqual(config);
+    expect(await resolveModelFolder(folder)).toBe(folder);
+    await using weights = await openWeights(folder);
+    expect(await weights.read("b")).toEqual(Float32Array.of(1));
+    const messages = [textMessage("user", "12+34=")];
+    expect((await loadRenderer(folder)).start({ messages })).toEqual(createByteRenderer().start({ messages }));
+  });
+
+  it("gives its tokenizer files on to the next export, byte for byte", async () => {
+    await using parent = await temporaryFolder();
+    const [first, second] = ["first", "second"].map((name) => path.join(parent.path, name)) as [string, string];
+    await writeModel(first);
+    const template = "{{ 'odd  spacing' }}\n\n";
+    await writeFile(path.join(first, "chat_template.jinja"), template);
+    await writeFile(path.join(first, "notes.txt"), "not the tokenizer's");
+    const tokenizerFiles = await readTokenizerFiles(first);
+    await writeHuggingFaceFolder({ folder: second, config, tensors, tokenizerFiles });
+    const { "notes.txt": _, ...expected } = await filesOf(first);
+    expect(await filesOf(second)).toEqual(expected);
+    expect(tokenizerFiles["chat_template.jinja"]).toBe(template);
+  });
+
+  it("is not written over anything, nor left half-written", async () => {
+    await using parent = await temporaryFolder();
+    await writeModel(path.join(parent.path, "model"));
+    await expect(writeModel(path.join(parent.path, "model"))).rejects.toMatchObject({
+      code: "checkpoint.write-failed",
+      message: expect.stringContaining("not empty"),
+    });
+    const failing = [{ name: "a", shape: [2], data: Float32Array.of(1) }];
+    const folder = path.join(parent.path, "other");
+    await expect(writeHuggingFaceFolder({ folder, config, tensors: failing, tokenizerFiles: {} })).rejects.toThrow(
+      RangeError,
+    );
+    const signal = AbortSignal.abort();
+    await expect(writeHuggingFaceFolder({ folder, config, tensors, tokenizerFiles: {}, signal })).rejects.toThrow(
+      /abort/,
+    );
+    expect(await readdir(parent.path)).toEqual(["model"]);
+  });
+});
+
+describe("a local folder", () => {
+  it.each([
+    ["config.json", ["config.json"], /again with all its files/],
+    ["tokenizer.json", ["tokenizer.json"], /again with all its files/],
+    ["model.safetensors", ["model.safetensors (or model.safetensors.index.json)"], /again with all its files/],
+  ])("without %s is refused, with what is there and what is needed", async (absent, needed, hint) => {
+    await using parent = await temporaryFolder();
+    const folder = path.join(parent.path, "model");
+    await writeModel(folder);
+    await rm(path.join(folder, absent));
+    const present = await readdir(folder);
+    await expect(resolveModelFolder(folder)).rejects.toMatchObject({
+      code: "model.missing",
+      message: expect.stringContaining(present.toSorted().join(", ")),
+      hint: expect.stringMatching(hint),
+      data: { needed, present },
+    });
+  });
+
+  it.each([
+    ["adapter_config.json", /base model/],
+    ["model-q4.gguf", /GGUF/],
+    ["pytorch_model.bin", /save_pretrained/],
+    ["tokenizer.model", /save_pretrained/],
+  ])("of another kind is told from a broken one by its %s", async (name, hint) => {
+    await using folder = await temporaryFolder();
+    await writeFile(path.join(folder.path, name), "");
+    await expect(resolveModelFolder(folder.path)).rejects.toMatchObject({
+      code: "model.missing",
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  it("that is empty says so", async () => {
+    await using folder = await temporaryFolder();
+    await expect(resolveModelFolder(folder.path)).rejects.toThrow(/It is empty/);
+  });
+
+  it("lacks a shard that its index names", async () => {
+    await using parent = await temporaryFolder();
+    const folder = path.join(parent.path, "model");
+    await writeModel(folder);
+    await rm(path.join(folder, "model.safetensors"));
+    await writeSafetensors(path.join(folder, "model.safetensors"), tensors, { maximumShardBytes: 4 });
+    expect(await resolveModelFolder(folder)).toBe(folder);
+    await rm(path.join(folder, "model-00002-of-00002.safetensors"));
+    await expect(resolveModelFolder(folder)).rejects.toMatchObject({
+      code: "model.missing",
+      data: { needed: ["model-00002-of-00002.safetensors"] },
+    });
+  });
+
+  it("that does not exist, or is a file, is refused without asking the hub", async () => {
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, "model.safetensors");
+    await writeFile(file, "");
+    const fetch = () => Promise.reject(new Error("the hub was asked"));
+    for (const model of [`${folder.path}/absent`, "./absent/model", "../absent/model", file, "absent", ""]) {
+      await expect(resolveModelFolder(model, { fetch })).rejects.toMatchObject({
+        code: "model.missing",
+        message: expect.not.stringContaining("the hub was asked"),
+      });
+    }
+  });
+});
+
+describe("a hub model", () => {
+  const commit = "1".repeat(40);
+
+  it("is downloaded, no more than is needed, into one folder", async () => {
+    await using scratch = await temporaryFolder();
+    const source = path.join(scratch.path, "source");
+    await writeModel(source);
+    await rm(path.join(source, "model.safetensors"));
+    await writeSafetensors(path.join(source, "model.safetensors"), tensors, { maximumShardBytes: 4 });
+    const files = { ...(await filesOf(source)), "pytorch_model.bin": "x", "README.md": "x", "onnx/model.onnx": "x" };
+    await using hub = await startFakeHub([
+      { type: "model", name: "owner/tiny", branches: { main: commit, v2: commit }, commits: { [commit]: files } },
+    ]);
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
+    const folder = await resolveModelFolder("owner/tiny", { ...options, revision: "v2" });
+    expect(await filesOf(folder)).toEqual(await filesOf(source));
+    expect(await resolveModelFolder(folder)).toBe(folder);
+    await using weights = await openWeights(folder);
+    expect(weights.names).toEqual(["a", "b"]);
+    const requests = hub.requests.length;
+    expect(await resolveModelFolder("owner/tiny", { ...options, revision: commit })).toBe(folder);
+    expect(hub.requests.length).toBe(requests);
+  });
+
+  it("without weights is refused before anything is downloaded", async () => {
+    await using scratch = await temporaryFolder();
+    await using hub = await startFakeHub([
+      {
+        type: "model",
+        name: "owner/tiny",
+        branches: { main: commit },
+        commits: { [commit]: { "config.json": "{}", "tokenizer.json": "{}", "model.gguf": "x" } },
+      },
+    ]);
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
+    await expect(resolveModelFolder("owner/tiny", options)).rejects.toMatchObject({
+      code: "model.missing",
+      message: expect.stringContaining("model.gguf"),
+      hint: expect.stringContaining("GGUF"),
+    });
+    expect(hub.requests.filter((request) => request.includes("resolve"))).toEqual([]);
+  });
+
+  it("that does not exist is no folder either, and says so", async () => {
+    await using scratch = await temporaryFolder();
+    await using hub = await startFakeHub([]);
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
+    await expect(resolveModelFolder("owner/absent", options)).rejects.toMatchObject({
+      code: "model.missing",
+      message: expect.stringMatching(/no folder owner\/absent.*hub/),
+    });
+  });
+
+  it("is not looked for once the caller aborts", async () => {
+    await using scratch = await temporaryFolder();
+    await using hub = await startFakeHub([]);
+    const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache"), signal: AbortSignal.abort() };
+    const error: unknown = await resolveModelFolder("owner/absent", options).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    expect((error as { code?: unknown }).code).not.toBe("model.missing");
+  });
+});
