@@ -52,12 +52,17 @@ export function createRegistry(entries: readonly EnvironmentEntry[]): Environmen
     entry,
     create: (id, options = {}) => {
       const found = entry(id);
-      return found.create(parseOptions(id, found.options.strict(), options));
+      return found.create(parseEnvironmentOptions(id, found.options.strict(), options));
     },
   };
 }
 
-function parseOptions(id: string, schema: z.ZodObject, options: unknown): Record<string, unknown> {
+/** The options of an environment, checked and filled in. Throws `config.invalid` naming each option at fault. */
+export function parseEnvironmentOptions<Options extends z.ZodObject>(
+  id: string,
+  schema: Options,
+  options: unknown,
+): z.output<Options> {
   const result = schema.safeParse(options);
   if (result.success) return result.data;
   const problems = schemaProblems(schema, options, result.error.issues);

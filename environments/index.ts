@@ -1,0 +1,10 @@
+import type { EnvironmentEntry } from "../src/environment/registry.ts";
+import { mathEntry } from "./math/math.ts";
+
+export { mathEntry, mathEnvironment } from "./math/math.ts";
+export type { MathOptions } from "./math/math-options.ts";
+export type { MathTask } from "./math/math-problem.ts";
+export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
+
+/** Every environment that comes with Lyceum, for a registry. */
+export const environments: readonly EnvironmentEntry[] = [mathEntry];

@@ -1,0 +1,57 @@
+import type { StepOutcome } from "../../src/environment/define-environment.ts";
+import { answerLine } from "./math-problem.ts";
+import { type AnswerVerifier, type Verdict, verifyAnswer } from "./verify-answer.ts";
+
+/** What the episodes of every math environment have in common. */
+export interface MathEpisodeOptions {
+  /** The prompt is the question alone and the reply the answer alone. */
+  readonly answerOnly: boolean;
+  readonly maxTurns: number;
+  /** Added to the reward of an answer, right or wrong, that is stated as the prompt asks; 0 by default. */
+  readonly formatReward: number;
+  readonly verify?: AnswerVerifier;
+}
+
+/** What the model is told beside the question. */
+export const mathInstruction: string = `Think step by step. End with a line that holds only the answer, written as: ${answerLine("answer")}`;
+
+/** The two halves of a math episode, as `defineEnvironment` takes them. */
+export interface MathEpisode {
+  readonly rewardRange: readonly [number, number];
+  prompt(task: { readonly question: string }): string;
+  /** Judges a reply; wrong ones get another turn while there are any, with feedback that never tells the answer. */
+  judge(reply: {
+    readonly task: { readonly answer: string };
+    readonly text: string;
+    readonly turn: number;
+  }): StepOutcome<undefined>;
+}
+
+/** A question, then replies until one is right or the turns are over. Only the last reply earns a reward. */
+export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
+  const { answerOnly, maxTurns, formatReward } = options;
+  const verify = options.verify ?? verifyAnswer;
+  return {
+    rewardRange: [0, 1 + formatReward],
+    prompt: ({ question }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
+    judge: ({ task, text, turn }) => {
+      const verdict = verify(text, task.answer);
+      const info = { extracted: verdict.extracted ?? null, correct: verdict.correct };
+      if (!verdict.correct && turn + 1 < maxTurns) return { reply: feedback(verdict), info };
+      const correct = verdict.correct ? 1 : 0;
+      if (formatReward === 0) return { components: { correct }, info };
+      return { components: { correct, format: isAsAsked(text, verdict, answerOnly) ? formatReward : 0 }, info };
+    },
+  };
+}
+
+function isAsAsked(text: string, verdict: Verdict, answerOnly: boolean): boolean {
+  if (verdict.extracted === undefined) return false;
+  return answerOnly ? text.trim() === verdict.extracted : verdict.mark === "hashes";
+}
+
+function feedback(verdict: Verdict): string {
+  return verdict.extracted === undefined
+    ? `No answer was found. ${verdict.reason ?? ""} State it on the last line, written as: ${answerLine("answer")}`
+    : "That is not the right answer. Check each step and answer again.";
+}

@@ -1,0 +1,66 @@
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { EnvironmentEntry } from "../../src/environment/registry.ts";
+import type { Random } from "../../src/random/random.ts";
+import { arithmeticGenerator } from "./arithmetic.ts";
+import { equationGenerator } from "./equations.ts";
+import { mathEpisode } from "./math-episode.ts";
+import { type MathOptions, mathOptionsSchema, parseMathOptions, rangeOf } from "./math-options.ts";
+import type { MathProblem, MathTask, ProblemGenerator } from "./math-problem.ts";
+import { mathTaskset } from "./math-taskset.ts";
+import { multiStepGenerator } from "./multi-step.ts";
+import { wordProblemGenerator } from "./word-problems.ts";
+
+const description = "Generated math problems with one exact answer: arithmetic, equations, word problems, multi-step.";
+
+/**
+ * The math environment. One agent is asked a generated question and earns 1 for the right answer; `train` and `test`
+ * never share a problem. Throws `config.invalid` where the options are not what the schema asks for.
+ */
+export function mathEnvironment(options: Partial<MathOptions> = {}): EnvironmentDefinition<MathTask> {
+  const { answerOnly, maxTurns, formatReward, seed, limit, ...rest } = parseMathOptions(options);
+  const generate = problemGenerator(rest);
+  const episode = mathEpisode({ answerOnly, maxTurns, formatReward });
+  return defineEnvironment<MathTask>({
+    id: "math",
+    description,
+    splits: ["train", "test"],
+    tasks: (split) =>
+      mathTaskset({
+        split: split === "test" ? "test" : "train",
+        seed,
+        generate,
+        answerOnly,
+        ...(limit === undefined ? {} : { limit }),
+      }),
+    maxTurns,
+    rewardRange: episode.rewardRange,
+    reset: ({ task }) => episode.prompt(task),
+    step: episode.judge,
+    demonstrate: ({ solution }) => solution,
+  });
+}
+
+/** The registry's entry of the math environment. */
+export const mathEntry: EnvironmentEntry = {
+  id: "math",
+  description,
+  options: mathOptionsSchema,
+  create: mathEnvironment,
+};
+
+function problemGenerator(
+  options: Pick<MathOptions, "tasks" | "difficulty" | "operations" | "digits">,
+): (random: Random) => MathProblem {
+  const { operations, digits } = options;
+  const arithmetic = arithmeticGenerator({ operations, ...(digits === undefined ? {} : { digits: rangeOf(digits) }) });
+  const generators: Readonly<Record<Exclude<MathOptions["tasks"], "mixed">, ProblemGenerator>> = {
+    arithmetic,
+    equations: equationGenerator,
+    "word-problems": wordProblemGenerator,
+    "multi-step": multiStepGenerator,
+  };
+  const wanted = options.tasks === "mixed" ? Object.values(generators) : [generators[options.tasks]];
+  const [easiest, hardest] = rangeOf(options.difficulty);
+  return (random) => random.pick(wanted)(random, random.integer(easiest, hardest));
+}

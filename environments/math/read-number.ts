@@ -1,0 +1,157 @@
+import { addRationals, multiplyRationals, negateRational, type Rational, rational } from "./rational.ts";
+
+/** A number found in a text. */
+export interface NumberReading {
+  readonly value: Rational;
+  /** A percent sign or word followed; `value` is the number before it. */
+  readonly percent: boolean;
+  /** It is an operand of something longer (`2+3`, `2x`, `x^2`, `10:30`), so it states no value by itself. */
+  readonly operand: boolean;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Numbers with more digits, or greater exponents, are read as nothing: no answer has them. */
+const maximumDigits = 400;
+
+const decimal = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+`;
+const decimalAt = new RegExp(decimal, "y");
+const fractionAt = /\\frac\{(-?\d+)\}\{(\d+)\}/y;
+const slashAt = new RegExp(String.raw`[ \t]*/[ \t]*(${decimal})(?!\.?\d)`, "y");
+const properPartAt = /[ \t]+(\d+)[ \t]*\/[ \t]*(\d+)(?![\d./])|[ \t]*\\frac\{(\d+)\}\{(\d+)\}/y;
+const exponentAt =
+  /e([+-]?\d{1,9})(?![\w.])|[ \t]*[×x*·][ \t]*10[ \t]*\^[ \t]*(?:\{\s*([+-]?\d{1,9})\s*\}|([+-]?\d{1,9}))/iy;
+const scaleAt = /[ \t]*(hundred|thousand|million|billion|trillion)\b/iy;
+const percentAt = /[ \t]*(?:%|per ?cent\b)/iy;
+
+/** What stands to the left of an operand: an operator with its first operand, a power, a root, a letter. */
+const beforeOperand = [
+  /[\d)\]}][ \t]*[-+*/×÷·:][ \t]*$/,
+  /[a-z][-+*/×÷·]$/i,
+  /[×÷·^_√][ \t]*\{?[ \t]*$/,
+  /\\sqrt[ \t]*\{?[ \t]*$/,
+  /[\w]$/,
+];
+/** What stands to its right: an operator with its second operand, a variable, a root, a second part as in 10:30. */
+const afterOperand = [
+  /[ \t]*[×÷·^]/y,
+  /[ \t]*[-+*/][ \t]*[\d(\\]/y,
+  /\*[a-z]|[ \t]*\+[ \t]*[a-z]/iy,
+  /[ \t]*x[ \t]*\d|[xyz](?![a-z])/iy,
+  /[:.]\d|\(\d/y,
+  /[ \t]*(?:\\(?:sqrt|pi|frac)|[π√])/y,
+];
+
+const scales: Readonly<Record<string, number>> = { hundred: 2, thousand: 3, million: 6, billion: 9, trillion: 12 };
+
+/**
+ * Every number in a text that {@link plainMath} has made plain, from left to right: integers, thousands separators,
+ * decimals, scientific notation, fractions, mixed numbers, percentages, and `1.5 million`. Exact, without `eval`.
+ */
+export function readNumbers(text: string): NumberReading[] {
+  const readings: NumberReading[] = [];
+  const begin = /\\frac|\.?\d/g;
+  for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
+    const found = numberAt(text, match.index);
+    if (found === undefined) {
+      begin.lastIndex = match.index + match[0].length;
+      continue;
+    }
+    begin.lastIndex = found.end;
+    if (found.value === undefined) continue;
+    const sign = signBefore(text, match.index);
+    const percent = matchAt(percentAt, text, found.end);
+    const end = found.end + (percent?.[0].length ?? 0);
+    readings.push({
+      value: sign.negative ? negateRational(found.value) : found.value,
+      percent: percent !== null,
+      operand: isOperand(text, sign.start, end),
+      start: sign.start,
+      end,
+    });
+  }
+  return readings;
+}
+
+/** The unsigned number that begins at `start`; without a value where it is beyond all bounds. */
+function numberAt(text: string, start: number): { readonly value?: Rational; readonly end: number } | undefined {
+  const fraction = matchAt(fractionAt, text, start);
+  if (fraction !== null) {
+    const value = quotient(fraction[1]!, fraction[2]!);
+    return { ...(value && { value }), end: start + fraction[0].length };
+  }
+  const whole = matchAt(decimalAt, text, start);
+  if (whole === null) return undefined;
+  let end = start + whole[0].length;
+  let value = decimalValue(whole[0]);
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    const match = matchAt(pattern, text, end);
+    if (match !== null) end += match[0].length;
+    return match;
+  };
+  if (/^\d+$/.test(whole[0])) {
+    const proper = matchAt(properPartAt, text, end);
+    const part = proper && quotient(proper[1] ?? proper[3]!, proper[2] ?? proper[4]!);
+    if (value && part && part.numerator > 0n && part.numerator < part.denominator) {
+      return { value: addRationals(value, part), end: end + proper[0].length };
+    }
+  }
+  const exponent = take(exponentAt);
+  if (exponent !== null) {
+    value = value && scaled(value, Number(exponent[1] ?? exponent[2] ?? exponent[3]));
+  } else {
+    const slash = take(slashAt);
+    if (slash !== null) {
+      const denominator = decimalValue(slash[1]!);
+      value = value && denominator && divided(value, denominator);
+    }
+  }
+  const scale = take(scaleAt);
+  if (scale !== null) value = value && scaled(value, scales[scale[1]!.toLowerCase()]!);
+  return { ...(value && { value }), end };
+}
+
+/** A minus before a number is its sign unless something stands to its left that it subtracts from. */
+function signBefore(text: string, start: number): { readonly negative: boolean; readonly start: number } {
+  const before = /[-+][ \t]*$/.exec(text.slice(Math.max(0, start - 4), start));
+  if (before === null) return { negative: false, start };
+  const position = start - before[0].length;
+  const touches = before[0].length === 1;
+  const left = text.slice(Math.max(0, position - 4), position);
+  const subtracts = touches ? /[\w)\]}]$|[\d)\]}][ \t]*$/.test(left) : /[\w)\]}][ \t]*$/.test(left);
+  return subtracts ? { negative: false, start } : { negative: before[0].startsWith("-"), start: position };
+}
+
+function decimalValue(text: string): Rational | undefined {
+  const [whole, fraction = ""] = text.replaceAll(",", "").split(".");
+  if (whole!.length + fraction.length > maximumDigits) return undefined;
+  return rational(BigInt(whole! + fraction), 10n ** BigInt(fraction.length));
+}
+
+function scaled(value: Rational, exponent: number): Rational | undefined {
+  if (Math.abs(exponent) > maximumDigits) return undefined;
+  const power = 10n ** BigInt(Math.abs(exponent));
+  return multiplyRationals(value, exponent < 0 ? rational(1n, power) : rational(power));
+}
+
+function quotient(numerator: string, denominator: string): Rational | undefined {
+  if (numerator.length + denominator.length > maximumDigits) return undefined;
+  return divided(rational(BigInt(numerator)), rational(BigInt(denominator)));
+}
+
+function divided(a: Rational, b: Rational): Rational | undefined {
+  return b.numerator === 0n ? undefined : rational(a.numerator * b.denominator, a.denominator * b.numerator);
+}
+
+function isOperand(text: string, start: number, end: number): boolean {
+  const left = text.slice(Math.max(0, start - 16), start);
+  return (
+    beforeOperand.some((pattern) => pattern.test(left)) ||
+    afterOperand.some((pattern) => matchAt(pattern, text, end) !== null)
+  );
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArray | null {
+  pattern.lastIndex = position;
+  return pattern.exec(text);
+}

@@ -1,0 +1,101 @@
+import { plainMath } from "./plain-math.ts";
+import { equalRationals, formatRational, multiplyRationals, type Rational, rational } from "./rational.ts";
+import { equalInequalities, readInequality } from "./read-inequality.ts";
+import { type NumberReading, readNumbers } from "./read-number.ts";
+import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
+
+/** What a verifier says of a text. */
+export interface Verdict {
+  readonly correct: boolean;
+  /** The answer that was read from the text, in one notation; absent when none was found. */
+  readonly extracted?: string;
+  /** Why no answer was found. It never tells the right one. */
+  readonly reason?: string;
+  /** How the text marked its answer. */
+  readonly mark: StatedAnswer["mark"];
+}
+
+/** Judges whether a text gives the answer `gold`. A verifier of more notations can take its place. */
+export type AnswerVerifier = (text: string, gold: string) => Verdict;
+
+/** Longer texts are judged by their end. */
+const maximumLength = 20_000;
+
+/**
+ * Compares the answer that a text states last with the right one, exactly: numbers as fractions (so 0.5 is 1/2 and
+ * 0.33 is not 1/3), inequalities by variable, relation and bound, anything else as text. A number may carry
+ * separators, a currency, a unit or a percent sign; an unevaluated expression or a choice ("5 or 6") is no answer.
+ */
+export const verifyAnswer: AnswerVerifier = (text, gold) => {
+  const stated = statedAnswer(text.slice(-maximumLength));
+  const { mark } = stated;
+  const plain = plainMath(stated.text);
+  const wantedInequality = readInequality(plainMath(gold));
+  if (wantedInequality !== undefined) {
+    const found = readInequality(plain);
+    if (found === undefined) return { correct: false, reason: "It states no single inequality.", mark };
+    const extracted = `${found.variable} ${found.relation} ${formatRational(found.bound)}`;
+    return { correct: equalInequalities(found, wantedInequality), extracted, mark };
+  }
+  const wanted = goldNumber(gold);
+  if (wanted === undefined) return compareText(stated, gold);
+  const found = mark === "none" ? lastNumber(plain) : statedNumber(plain);
+  if (typeof found === "string") return { correct: false, reason: found, mark };
+  const extracted = `${formatRational(found.value)}${found.percent ? "%" : ""}`;
+  return { correct: sameNumber(found, wanted), extracted, mark };
+};
+
+/** The number that a gold answer such as `1,234`, `3/4`, `x = 3` or `50%` is; undefined when it is something else. */
+function goldNumber(gold: string): NumberReading | undefined {
+  const text = plainMath(gold).replace(/^\s*[A-Za-z]\s*=/, "");
+  const [reading, ...others] = readNumbers(text);
+  if (reading === undefined || reading.operand || others.length > 0) return undefined;
+  const rest = text.slice(0, reading.start) + text.slice(reading.end);
+  return /^[\s.]*$/.test(rest) ? reading : undefined;
+}
+
+/** In a marked answer the first number counts (after the last "=", if any), unless another is offered beside it. */
+function statedNumber(text: string): NumberReading | string {
+  const answer = text.slice(text.lastIndexOf("=") + 1);
+  const [first, second] = readNumbers(answer);
+  if (first === undefined) return "It states no number.";
+  if (first.operand) return "It states an expression, not a number.";
+  if (second !== undefined && !sameNumber(first, second)) {
+    const between = answer.slice(first.end, second.start);
+    if (/\b(?:or|and)\b|^[\s]*[,;/|]\s*$/i.test(between)) return "It states more than one answer.";
+  }
+  return first;
+}
+
+/** In an unmarked text the last number counts. */
+function lastNumber(text: string): NumberReading | string {
+  const last = readNumbers(text).at(-1);
+  if (last === undefined) return "It states no number.";
+  return last.operand ? "It ends in an expression, not in a number." : last;
+}
+
+/** Equal, where a percent sign on one side only may be a unit or a hundredth. */
+function sameNumber(a: NumberReading, b: NumberReading): boolean {
+  if (equalRationals(a.value, b.value)) return true;
+  if (a.percent === b.percent) return false;
+  return a.percent ? equalRationals(hundredth(a.value), b.value) : equalRationals(a.value, hundredth(b.value));
+}
+
+function hundredth(value: Rational): Rational {
+  return multiplyRationals(value, rational(1n, 100n));
+}
+
+function compareText(stated: StatedAnswer, gold: string): Verdict {
+  const { mark } = stated;
+  const answer = mark === "none" ? (stated.text.trimEnd().split("\n").at(-1) ?? "") : stated.text;
+  const extracted = normalText(answer);
+  if (extracted === "") return { correct: false, reason: "It states no answer.", mark };
+  return { correct: extracted === normalText(gold), extracted, mark };
+}
+
+function normalText(text: string): string {
+  return plainMath(text)
+    .toLowerCase()
+    .replace(/[\s.]+$/, "")
+    .replace(/\s+/g, "");
+}

@@ -1,0 +1,73 @@
+/** Who the stories are about. */
+export const names: readonly string[] = [
+  "Ada",
+  "Amir",
+  "Bea",
+  "Carlos",
+  "Chen",
+  "Dina",
+  "Elif",
+  "Emeka",
+  "Farah",
+  "Goran",
+  "Hana",
+  "Igor",
+  "Ines",
+  "Jonas",
+  "Kofi",
+  "Leila",
+  "Luca",
+  "Maya",
+  "Mei",
+  "Nadia",
+  "Noor",
+  "Oskar",
+  "Priya",
+  "Rosa",
+  "Sami",
+  "Tara",
+  "Uma",
+  "Viktor",
+  "Yara",
+  "Zoe",
+];
+
+/** What they have, buy and share: plurals that can be counted. */
+export const things: readonly string[] = [
+  "apples",
+  "badges",
+  "balloons",
+  "beads",
+  "books",
+  "buttons",
+  "cards",
+  "coins",
+  "cups",
+  "envelopes",
+  "erasers",
+  "flags",
+  "lemons",
+  "magnets",
+  "marbles",
+  "mugs",
+  "notebooks",
+  "oranges",
+  "pears",
+  "pencils",
+  "plates",
+  "postcards",
+  "ribbons",
+  "seeds",
+  "shells",
+  "stamps",
+  "stickers",
+  "stones",
+  "tickets",
+  "toy cars",
+];
+
+/** Where they buy. */
+export const shops: readonly string[] = ["a market", "a shop", "a fair", "a flea market", "the corner shop"];
+
+/** How they travel. */
+export const vehicles: readonly string[] = ["bus", "car", "train", "bicycle", "boat", "tram"];
