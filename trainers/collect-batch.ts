@@ -40,7 +40,7 @@ function playBatch(
   run: TrainingRun,
   options: { policy: Policy; step: number; round: number; tasks: readonly TaskEntry[] },
 ): Promise<Group[]> {
-  const { config, algorithm, pool, signal } = run;
+  const { config, algorithm, pool, trace, signal } = run;
   const sampling = samplingSettings(config.sampling);
   return collectGroups(
     rollout({
@@ -53,6 +53,7 @@ function playBatch(
       // Demonstrations were not sampled at any temperature: they are learnt at 1.
       sampling: algorithm.rollout.actor === "policy" ? sampling : { ...sampling, temperature: 1 },
       seed: deriveSeed(config.seed, "rollout", options.step, options.round),
+      ...(trace === undefined ? {} : { trace }),
       ...(signal === undefined ? {} : { signal }),
     }),
   );

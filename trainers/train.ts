@@ -9,7 +9,7 @@ import type {
   TrainingEvent,
 } from "../src/report/training-event.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
-import { configHash, toJson } from "./checkpoint/run-identity.ts";
+import { configHash } from "./checkpoint/run-identity.ts";
 import { writeCheckpoint } from "./checkpoint/write-checkpoint.ts";
 import { collectBatch } from "./collect-batch.ts";
 import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
@@ -17,8 +17,8 @@ import { trainingSamples } from "./data/training-sample.ts";
 import { evaluatePolicy } from "./evaluate-policy.ts";
 import { exportFormat, exportModel } from "./export-model.ts";
 import { learningRateAt } from "./learning-rate-schedule.ts";
+import { openActor, openModelPolicy } from "./open-policy.ts";
 import { rolloutMetrics, unscoredWarning } from "./rollout-metrics.ts";
-import { openActor, openModelPolicy } from "./run-policies.ts";
 import { sampleEvent } from "./sample-event.ts";
 import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
 import { updatePolicy } from "./update-policy.ts";
@@ -159,8 +159,8 @@ async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent
       step,
       taskCursor,
       environment: environment.spec.id,
-      configHash: configHash(config),
-      config: toJson(config),
+      configHash: configHash(run.identity),
+      config: run.identity,
       metrics,
     },
   });

@@ -1,16 +1,19 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { EnvironmentDefinition } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
+import type { Json } from "../src/json.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
 import { checkDisjoint } from "../src/taskset/disjoint.ts";
 import { memoryTaskset } from "../src/taskset/memory-taskset.ts";
 import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
+import { createTraceWriter, type TraceWriter } from "../src/trace/trace-writer.ts";
 import { type Algorithm, type AlgorithmDefinition, algorithmDefinition, algorithms } from "./algorithms/index.ts";
 import type { Model, TrainingBackend } from "./backend/training-backend.ts";
 import { modelFolder } from "./checkpoint/checkpoint-manifest.ts";
 import { type Checkpoint, newestCheckpoint, removePartialCheckpoints } from "./checkpoint/find-checkpoints.ts";
-import { checkSameRun } from "./checkpoint/run-identity.ts";
+import { checkSameRun, runIdentity } from "./checkpoint/run-identity.ts";
 import { policySpec, referenceSpec } from "./config/model-config.ts";
 import { parseTrainingConfig, type TrainingConfig, type TrainingConfigInput } from "./config/training-config.ts";
 import { needsReference } from "./losses/loss.ts";
@@ -21,9 +24,11 @@ import { createTaskOrder, type TaskOrder } from "./task-order.ts";
 export interface TrainOptions {
   readonly config: TrainingConfigInput;
   readonly environment: EnvironmentDefinition;
+  /** What the environment was made with. Recorded in checkpoints: a resumed run must have the same. */
+  readonly environmentOptions?: Readonly<Record<string, unknown>>;
   /** Left open. */
   readonly backend: TrainingBackend;
-  /** The run's folder: `checkpoints/` and, in the end, `model/`. */
+  /** The run's folder: `checkpoints/`, `trace.jsonl` where it is asked for and, in the end, `model/`. */
   readonly output: string;
   /** Go on from the newest checkpoint in `output`. */
   readonly resume?: boolean;
@@ -36,9 +41,13 @@ export interface TrainOptions {
 /** A run that is set up: everything its steps need, and how far it is. Closing it closes its models. */
 export interface TrainingRun extends AsyncDisposable {
   readonly config: TrainingConfig;
+  /** Config and environment as JSON: what checkpoints are compared by. */
+  readonly identity: Json;
   readonly algorithm: Algorithm;
   readonly environment: EnvironmentDefinition;
   readonly pool: EnvironmentPool;
+  /** Gets the episodes that are trained on. */
+  readonly trace: TraceWriter | undefined;
   readonly model: Model;
   readonly reference: Model | undefined;
   readonly tasks: TaskOrder;
@@ -78,7 +87,12 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
 
   const checkpoints = join(output, "checkpoints");
   const checkpoint = await findCheckpoint(checkpoints, options.resume === true);
-  if (checkpoint !== undefined) checkSameRun(checkpoint, { config, environment: environment.spec.id });
+  const identity = runIdentity({
+    config,
+    environment: environment.spec.id,
+    environmentOptions: options.environmentOptions ?? {},
+  });
+  if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
   const { tasks, heldOut } = await openTasks({ config, environment, signal });
   const order = createTaskOrder(tasks, {
     seed: deriveSeed(config.seed, "tasks"),
@@ -95,13 +109,16 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const reference = needsReference(algorithm.loss) ? await open(referenceSpec(config.model, config.seed)) : undefined;
   if (checkpoint !== undefined) await model.load(join(checkpoint.path, modelFolder));
   const pool = resources.use(new EnvironmentPool(environment));
+  const trace = config.rollout.trace ? resources.use(await openTrace(options)) : undefined;
   const owned = resources.move();
 
   return {
     config,
+    identity,
     algorithm,
     environment,
     pool,
+    trace,
     model,
     reference,
     tasks: order,
@@ -141,6 +158,12 @@ async function findCheckpoint(folder: string, resume: boolean): Promise<Checkpoi
     });
   }
   return newest;
+}
+
+/** A resumed run goes on with its trace, which then holds the steps after the checkpoint twice. */
+async function openTrace({ output, resume = false }: TrainOptions): Promise<TraceWriter> {
+  await mkdir(output, { recursive: true });
+  return createTraceWriter({ path: join(output, "trace.jsonl"), append: resume });
 }
 
 async function openTasks(options: {

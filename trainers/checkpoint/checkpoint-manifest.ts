@@ -11,9 +11,11 @@ export interface CheckpointManifest {
   readonly step: number;
   /** Position in the task order. Together with the step and the config's seed it is all the random state there is. */
   readonly taskCursor: number;
+  /** The environment's id. */
   readonly environment: string;
   /** Content hash of the parts of `config` that the weights depend on. */
   readonly configHash: string;
+  /** The run's config, with the environment and its options. */
   readonly config: Json;
   /** The metrics of the last step, and of the last evaluation under `evaluation/`. */
   readonly metrics: Readonly<Record<string, number>>;

@@ -13,34 +13,37 @@ const changeable: readonly string[] = [
   "checkpoint",
   "evaluation",
   "export",
-  "rollout",
+  "rollout.concurrency",
+  "rollout.trace",
   "model.device",
   "model.threads",
   "training.steps",
   "training.sampleEvery",
 ];
 
-/** The content hash of the parts of a config that the weights depend on. */
-export function configHash(config: TrainingConfig): string {
-  return contentHash(Object.fromEntries(flatten(toJson(config))));
+/** What a run is, as JSON: its config, with the environment's id and options under `environment`. */
+export function runIdentity(options: {
+  readonly config: TrainingConfig;
+  readonly environment: string;
+  readonly environmentOptions: Readonly<Record<string, unknown>>;
+}): Json {
+  const environment = { id: options.environment, ...options.environmentOptions };
+  return JSON.parse(JSON.stringify({ environment, ...options.config })) as Json;
 }
 
-/** A config as JSON: keys without a value are left out. */
-export function toJson(config: TrainingConfig): Json {
-  return JSON.parse(JSON.stringify(config)) as Json;
+/** The content hash of the parts of a run's identity that the weights depend on. */
+export function configHash(identity: Json): string {
+  return contentHash(Object.fromEntries(flatten(identity)));
 }
 
 /** Throws `checkpoint.unusable`, naming every key that differs, where a checkpoint comes from another run. */
-export function checkSameRun(checkpoint: Checkpoint, run: { config: TrainingConfig; environment: string }): void {
+export function checkSameRun(checkpoint: Checkpoint, identity: Json): void {
   const { path, manifest } = checkpoint;
   const theirs = flatten(manifest.config);
-  const ours = flatten(toJson(run.config));
+  const ours = flatten(identity);
   const differences = [...new Set([...theirs.keys(), ...ours.keys()])]
     .filter((key) => theirs.get(key) !== ours.get(key))
     .map((key) => ({ key, checkpoint: theirs.get(key) ?? "absent", config: ours.get(key) ?? "absent" }));
-  if (manifest.environment !== run.environment) {
-    differences.unshift({ key: "environment", checkpoint: manifest.environment, config: run.environment });
-  }
   if (differences.length === 0) return;
   const list = differences.map(({ key, checkpoint: was, config }) => `${key} (was ${was}, is ${config})`).join(", ");
   throw new LyceumError({

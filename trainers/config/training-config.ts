@@ -38,6 +38,7 @@ export interface SamplingConfig {
 /** How episodes are played. */
 export interface RolloutConfig {
   readonly concurrency: number;
+  readonly trace: boolean;
   readonly limits: {
     readonly turns?: number | undefined;
     readonly tokens?: number | undefined;
@@ -86,7 +87,11 @@ export interface TrainingConfigInput {
   readonly model: ModelConfigInput;
   readonly tasks?: Partial<TrainingConfig["tasks"]>;
   readonly sampling?: Partial<SamplingConfig>;
-  readonly rollout?: { readonly concurrency?: number; readonly limits?: Partial<RolloutConfig["limits"]> };
+  readonly rollout?: {
+    readonly concurrency?: number;
+    readonly trace?: boolean;
+    readonly limits?: Partial<RolloutConfig["limits"]>;
+  };
   readonly training?: Partial<OptimizationConfig>;
   readonly evaluation?: Partial<EvaluationConfig>;
   readonly checkpoint?: Partial<CheckpointConfig>;
@@ -106,6 +111,7 @@ const sampling = z.strictObject({
 
 const rollout = z.strictObject({
   concurrency: count().default(256).describe("Episodes that are played at once."),
+  trace: z.boolean().default(false).describe("Write every training episode, with its tokens, to trace.jsonl."),
   limits: z
     .strictObject({
       turns: count().optional().describe("Truncate an episode after so many turns, if its environment allows more."),

@@ -1,0 +1,187 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Reward, scored, unscored } from "../../../src/environment/reward.ts";
+import { textMessage } from "../../../src/message/message.ts";
+import type { Episode, EpisodeStatus, Group } from "../../../src/rollout/episode.ts";
+import { groupMean, none } from "../../../trainers/advantages/index.ts";
+import { microBatches } from "../../../trainers/data/micro-batches.ts";
+import { sampleData, scaleDatum, trainedTokens } from "../../../trainers/data/sample-data.ts";
+import { hasSignal, trainingSamples } from "../../../trainers/data/training-sample.ts";
+
+/** An episode of two turns: prompt 1 2, sampled 3 4, reply 5, sampled 6; then, where it is broken, a new sequence. */
+function episode(options: {
+  readonly member: number;
+  readonly rewards: Readonly<Record<string, Reward>>;
+  readonly status?: EpisodeStatus;
+  readonly broken?: boolean;
+}): Episode {
+  const { member, rewards, status = "completed", broken = false } = options;
+  const node = (id: number, turn: number, ids: number[], sampled: boolean, startsSequence = false) => ({
+    id,
+    parent: id === 0 ? null : id - 1,
+    turn,
+    message: textMessage(sampled ? "assistant" : "user", "text"),
+    tokens: sampled
+      ? {
+          ids,
+          mask: 1 as const,
+          logprobs: ids.map((value) => -value),
+          weightsVersion: 7,
+          temperature: 0.5,
+          startsSequence,
+        }
+      : { ids, mask: 0 as const, startsSequence },
+  });
+  const nodes = [
+    node(0, 0, [1, 2], false, true),
+    node(1, 0, [3, 4], true),
+    node(2, 1, broken ? [1, 2, 3, 4, 5] : [5], false, broken),
+    node(3, 1, [6], true),
+  ];
+  const turns = [
+    { turn: 0, node: 1, finish: "stop" as const },
+    { turn: 1, node: 3, finish: "stop" as const },
+  ];
+  return {
+    id: `episode-${member}`,
+    environment: "test",
+    task: { index: 0, id: "0", hash: "0" },
+    seed: 0,
+    member,
+    status,
+    agents: Object.fromEntries(
+      Object.entries(rewards).map(([agent, reward]) => [
+        agent,
+        { nodes, turns, reward, terminated: true, truncated: false },
+      ]),
+    ),
+    turns: 2,
+    durationMs: 1,
+  };
+}
+
+function group(rewards: readonly Reward[]): Group {
+  return {
+    task: { index: 0, id: "0", hash: "0" },
+    episodes: rewards.map((reward, member) => episode({ member, rewards: { agent: reward } })),
+  };
+}
+
+describe("trainingSamples", () => {
+  it("leaves unscored episodes out before the baseline", () => {
+    const samples = trainingSamples([group([scored(1), unscored("judge"), scored(0)])], groupMean);
+    expect(samples.map(({ advantage }) => advantage)).toEqual([0.5, -0.5]);
+  });
+
+  it("an unscored reward is never a 0", () => {
+    fc.assert(
+      fc.property(fc.array(fc.option(fc.integer({ min: -5, max: 5 })), { maxLength: 8 }), (values) => {
+        const rewards = values.map((value) => (value === null ? unscored("judge") : scored(value)));
+        const without = rewards.filter(({ status }) => status === "scored");
+        const advantages = (all: readonly Reward[]) => trainingSamples([group(all)], groupMean).map((s) => s.advantage);
+        expect(advantages(rewards)).toEqual(advantages(without));
+      }),
+    );
+  });
+
+  it("compares each agent with itself, and each group with itself", () => {
+    const two = [0, 1].map((member) => episode({ member, rewards: { a: scored(member), b: scored(10 * member) } }));
+    const groups = [{ ...group([]), episodes: two }, group([scored(100), scored(102)])];
+    expect(trainingSamples(groups, groupMean).map(({ agent, advantage }) => [agent, advantage])).toEqual([
+      ["a", -0.5],
+      ["a", 0.5],
+      ["b", -5],
+      ["b", 5],
+      ["agent", -1],
+      ["agent", 1],
+    ]);
+  });
+
+  it("imitates whatever did not fail, unscored or not, without advantages", () => {
+    const statuses: EpisodeStatus[] = ["completed", "truncated", "failed", "aborted"];
+    const episodes = statuses.map((status, member) =>
+      episode({ member, status, rewards: { agent: unscored("judge") } }),
+    );
+    const samples = trainingSamples([{ ...group([]), episodes }]);
+    expect(samples).toHaveLength(2);
+    for (const sample of samples) expect(sample.advantage).toBeUndefined();
+  });
+
+  it("knows which groups say something", () => {
+    expect(hasSignal(group([scored(1), scored(0)]))).toBe(true);
+    expect(hasSignal(group([scored(1), scored(1)]))).toBe(false);
+    expect(hasSignal(group([scored(1), unscored("judge")]))).toBe(false);
+    expect(hasSignal(group([scored(1)]))).toBe(false);
+    expect(hasSignal(group([]))).toBe(false);
+    const episodes = [0, 1].map((member) => episode({ member, rewards: { a: scored(1), b: scored(member) } }));
+    expect(hasSignal({ ...group([]), episodes })).toBe(true);
+  });
+});
+
+describe("sampleData", () => {
+  const sampleOf = (broken: boolean) =>
+    trainingSamples(
+      [{ ...group([]), episodes: [episode({ member: 0, rewards: { agent: scored(3) }, broken })] }],
+      none,
+    )[0]!;
+
+  it("trains every sampled token, at the place that predicts it", () => {
+    const [datum, ...others] = sampleData(sampleOf(false));
+    expect(others).toEqual([]);
+    expect([...datum!.tokens]).toEqual([1, 2, 3, 4, 5]);
+    expect([...datum!.targets]).toEqual([2, 3, 4, 5, 6]);
+    expect([...datum!.lossMask]).toEqual([0, 1, 1, 0, 1]);
+    expect([...datum!.advantages!]).toEqual([0, 3, 3, 0, 3]);
+    expect([...datum!.behaviourLogprobs!]).toEqual([0, -3, -4, 0, -6]);
+    expect(datum).toMatchObject({ temperature: 0.5, weightsVersion: 7 });
+    expect(trainedTokens(datum!)).toBe(3);
+  });
+
+  it("gives one datum per sequence where the conversation began anew", () => {
+    const data = sampleData(sampleOf(true));
+    expect(data.map(({ targets }) => [...targets])).toEqual([
+      [2, 3, 4],
+      [2, 3, 4, 5, 6],
+    ]);
+    expect(data.map(({ lossMask }) => [...lossMask])).toEqual([
+      [0, 1, 1],
+      [0, 0, 0, 0, 1],
+    ]);
+  });
+
+  it("scales mask and advantages alike, and nothing else", () => {
+    const [datum] = sampleData(sampleOf(false));
+    const scaled = scaleDatum(datum!, 0.25);
+    expect([...scaled.lossMask]).toEqual([0, 0.25, 0.25, 0, 0.25]);
+    expect([...scaled.advantages!]).toEqual([0, 0.75, 0.75, 0, 0.75]);
+    expect(scaled.behaviourLogprobs).toBe(datum!.behaviourLogprobs);
+    expect(trainedTokens(scaled)).toBe(3);
+  });
+});
+
+describe("microBatches", () => {
+  it("holds every sequence once, none beyond the limit unless alone", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 100 }), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 300 }),
+        (lengths, limit) => {
+          const batches = microBatches(lengths, limit);
+          expect(batches.flat().toSorted((a, b) => a - b)).toEqual([...lengths.keys()]);
+          for (const batch of batches) {
+            const longest = Math.max(...batch.map((index) => lengths[index]!));
+            if (batch.length > 1) expect(longest * batch.length).toBeLessThanOrEqual(limit);
+          }
+        },
+      ),
+    );
+  });
+
+  it("puts sequences of like length together", () => {
+    expect(microBatches([1, 9, 1, 9, 1], 18)).toEqual([
+      [1, 3],
+      [0, 2, 4],
+    ]);
+    expect(microBatches([], 5)).toEqual([]);
+  });
+});
