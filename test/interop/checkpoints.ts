@@ -141,4 +141,37 @@ export const tinyCheckpoints: readonly TinyCheckpoint[] = [
     maxShardSize: "150KB",
     configForm: "legacy",
   },
+  {
+    name: "llama-biases",
+    tokenizer: "metaspace",
+    config: {
+      ...shape,
+      model_type: "llama",
+      attention_bias: true,
+      mlp_bias: true,
+      rope_parameters: plainRope(10_000),
+      tie_word_embeddings: false,
+    },
+    dtype: "float32",
+    configForm: "current",
+  },
+  {
+    name: "smollm3-no-rope-layers",
+    tokenizer: "llama3",
+    config: {
+      ...shape,
+      model_type: "smollm3",
+      num_hidden_layers: 4,
+      no_rope_layer_interval: 2,
+      rope_parameters: plainRope(2_000_000),
+      tie_word_embeddings: true,
+      use_sliding_window: false,
+      // Its defaults lie beyond a tiny vocabulary.
+      bos_token_id: 1,
+      eos_token_id: 2,
+      pad_token_id: null,
+    },
+    dtype: "bfloat16",
+    configForm: "current",
+  },
 ];

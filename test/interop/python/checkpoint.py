@@ -15,9 +15,9 @@ def load_model(folder: str, adapter: str | None = None, *, trainable: bool = Fal
 
 
 def checkpoint_gradients(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Gradients by the name that the tensor has in a checkpoint, or in an adapter file where there is an adapter."""
+    """Gradients by checkpoint tensor name; of an adapter, by `<module>.lora_A.weight` and `<module>.lora_B.weight`."""
     return {
-        name.replace(".default.", "."): parameter.grad.contiguous()
+        name.removeprefix("base_model.model.").replace(".default.", "."): parameter.grad.contiguous()
         for name, parameter in model.named_parameters()
         if parameter.grad is not None
     }

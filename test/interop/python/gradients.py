@@ -1,7 +1,7 @@
 """Gradients by PyTorch autograd in float32: of all parameters, or of the adapter's where one is named.
 
 Request: {"jobs": [{"checkpoint", "adapter"?, "data": [datum], "terms": [term], "gradientsFile"}]}.
-Writes each job's gradients as safetensors, by checkpoint tensor name (adapter tensor name for an adapter).
+Writes each job's gradients as safetensors, by the names of checkpoint.py.
 Response: {"jobs": [{"terms": [number]}]}: the sum of each term.
 """
 

@@ -90,20 +90,16 @@ def llama3(corpus, vocabulary_size):
 
 def qwen(corpus, vocabulary_size):
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    # Qwen3's thinking and tool-call marks are added tokens that are not special.
+    marks = ["<think>", "</think>", "<tool_call>", "</tool_call>"]
     tokenizer = byte_level(
         corpus,
-        vocabulary_size,
+        vocabulary_size - len(marks),
         pre_tokenizer=split_then_bytes(QWEN_PATTERN),
         normalizer=normalizers.NFC(),
         special=special,
     )
-    # Qwen3's thinking and tool-call marks are added tokens that are not special.
-    tokenizer.add_tokens(
-        [
-            AddedToken(token, special=False, normalized=False)
-            for token in ["<think>", "</think>", "<tool_call>", "</tool_call>"]
-        ]
-    )
+    tokenizer.add_tokens([AddedToken(token, special=False, normalized=False) for token in marks])
     return tokenizer, {"eos_token": special[2], "pad_token": special[0]}, TEMPLATES["thinking"]
 
 

@@ -1,0 +1,84 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { readLogits } from "../../trainers/backends/onnx/inspect.ts";
+import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
+import { largestDifference, logitTolerance } from "./compare.ts";
+import { forwardReference, type ModelFolders, temporaryFolder } from "./reference.ts";
+import { makeData, randomIds, toDatum } from "./sequences.ts";
+
+const { checkpoints } = inject("interop");
+
+const ids = randomIds({ lengths: [3, 70], vocabularySize: tinyVocabularySize, seed: 14 });
+const data = makeData({ sequences: ids, seed: 15 }).map(toDatum);
+const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 };
+const lora: TrainableSpec = { type: "lora", lora: { rank: 3, alpha: 7, seed: 1 } };
+
+/** Each checkpoint trained for two steps, fully and by LoRA, and exported. */
+const cases = tinyCheckpoints.flatMap(({ name }) => [
+  { name, format: "huggingface" as const, trainable: { type: "full" } as TrainableSpec },
+  { name, format: "peft" as const, trainable: lora },
+]);
+
+let exports: Awaited<ReturnType<typeof temporaryFolder>>;
+let backend: TrainingBackend;
+const own: Float32Array[][] = [];
+let theirs: readonly (readonly Float32Array[])[];
+
+function folderOf(index: number): string {
+  return join(exports.path, String(index));
+}
+
+beforeAll(async () => {
+  exports = await temporaryFolder();
+  backend = await createOnnxBackend({ device: "cpu" });
+  const folders: ModelFolders[] = [];
+  for (const [index, { name, format, trainable }] of cases.entries()) {
+    const checkpoint = join(checkpoints, name);
+    const model = await backend.openModel({ source: { type: "pretrained", path: checkpoint }, trainable });
+    await train(model);
+    await model.export(folderOf(index), format);
+    own.push(await Promise.all(ids.map((sequence) => readLogits(model, sequence))));
+    await model.close();
+    const folder = folderOf(index);
+    folders.push(format === "peft" ? { checkpoint, adapter: folder } : { checkpoint: folder });
+  }
+  theirs = (await forwardReference(folders.map((folder) => ({ ...folder, ids })))).map(({ logits }) => logits);
+});
+
+afterAll(async () => {
+  await backend?.close();
+  await exports?.[Symbol.asyncDispose]();
+});
+
+async function train(model: Model): Promise<void> {
+  for (const stepId of [0, 1]) {
+    await model.forwardBackward(data, [{ type: "crossEntropy", weight: 0.01 }]);
+    await model.optimStep(adam, { stepId });
+  }
+}
+
+describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name as $format", ({ name, format, index }) => {
+  test("loads with the same logits, which training has changed", async () => {
+    for (const [sequence, logits] of own[index]!.entries()) {
+      expect(largestDifference(logits, theirs[index]![sequence]!)).toBeLessThanOrEqual(logitTolerance);
+    }
+    const model = await backend.openModel({
+      source: { type: "pretrained", path: join(checkpoints, name) },
+      trainable: { type: "frozen" },
+    });
+    expect(largestDifference(await readLogits(model, ids[1]!), own[index]![1]!)).toBeGreaterThan(0.01);
+    await model.close();
+  });
+
+  test.runIf(format === "huggingface")("keeps the tokenizer and its template", async () => {
+    for (const file of ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja"]) {
+      const [original, exported] = await Promise.all(
+        [join(checkpoints, name), folderOf(index)].map((folder) => readFile(join(folder, file), "utf8")),
+      );
+      expect(exported).toBe(original);
+    }
+  });
+});

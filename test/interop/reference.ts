@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import type { LossTerm } from "../../trainers/backend/loss-term.ts";
+import { runPython } from "./python.ts";
+import type { PlainDatum } from "./sequences.ts";
+import { readTensorFile, type Tensor } from "./tensor-file.ts";
+
+/** A checkpoint folder, and a PEFT adapter folder on it. */
+export interface ModelFolders {
+  readonly checkpoint: string;
+  readonly adapter?: string;
+}
+
+/** What transformers makes of one model. */
+export interface ForwardReference {
+  /** One for each sequence, (tokens, vocabulary) row by row. */
+  readonly logits: readonly Float32Array[];
+  /** For each datum, over all of its targets. */
+  readonly logprobs: readonly number[][];
+  readonly entropy: readonly number[][];
+}
+
+/** Logits of sequences, and log-probabilities and entropies of data, by transformers in float32. One per job. */
+export async function forwardReference(
+  jobs: readonly (ModelFolders & { readonly ids?: readonly number[][]; readonly data?: readonly PlainDatum[] })[],
+): Promise<ForwardReference[]> {
+  await using folder = await temporaryFolder();
+  const request = jobs.map((job, index) => ({
+    ids: [],
+    data: [],
+    ...job,
+    logitsFile: join(folder.path, `${index}.safetensors`),
+  }));
+  const response = await call<{ jobs: { logprobs: number[][]; entropy: number[][] }[] }>("forward", { jobs: request });
+  return await Promise.all(
+    response.jobs.map(async (scores, index) => {
+      const logits = await readTensorFile(request[index]!.logitsFile);
+      const sequences = request[index]!.ids.map((_, sequence) => logits.get(String(sequence))!.data);
+      return { ...scores, logits: sequences };
+    }),
+  );
+}
+
+/** Gradients of all parameters, or of the adapter's, by PyTorch autograd; and the sum of each loss term. */
+export async function gradientReference(
+  jobs: readonly (ModelFolders & { readonly data: readonly PlainDatum[]; readonly terms: readonly LossTerm[] })[],
+): Promise<{ readonly terms: readonly number[]; readonly gradients: Map<string, Tensor> }[]> {
+  await using folder = await temporaryFolder();
+  const request = jobs.map((job, index) => ({ ...job, gradientsFile: join(folder.path, `${index}.safetensors`) }));
+  const response = await call<{ jobs: { terms: number[] }[] }>("gradients", { jobs: request });
+  return await Promise.all(
+    response.jobs.map(async ({ terms }, index) => ({
+      terms,
+      gradients: await readTensorFile(request[index]!.gradientsFile),
+    })),
+  );
+}
+
+/** A greedy continuation, and what the top two logits differed by at each of its steps. */
+export interface GreedyReference {
+  readonly ids: readonly number[];
+  readonly gaps: readonly number[];
+}
+
+/** Greedy continuations of each prompt of each job, by transformers. */
+export async function greedyReference(
+  jobs: readonly (ModelFolders & { readonly prompts: readonly number[][]; readonly tokens: number })[],
+): Promise<GreedyReference[][]> {
+  const { jobs: continuations } = await call<{ jobs: GreedyReference[][] }>("greedy", { jobs });
+  return continuations;
+}
+
+/** A LoRA adapter to be written by peft, with both halves random and not zero. */
+export interface AdapterToMake {
+  readonly checkpoint: string;
+  readonly folder: string;
+  readonly rank: number;
+  readonly alpha: number;
+  readonly targets: readonly string[];
+  readonly seed: number;
+}
+
+/** Writes adapters by peft's save_pretrained. */
+export async function makeAdapters(adapters: readonly AdapterToMake[]): Promise<void> {
+  await call("make_adapters", { adapters });
+}
+
+/** A new folder, removed with what is in it when disposed. */
+export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "lyceum-interop-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+function call<Response>(script: string, request: object): Promise<Response> {
+  // Interfaces are not assignable to Json, which has an index signature; everything here is plain data.
+  return runPython<Response>({ environment: inject("interop").environment, script, request: request as never });
+}

@@ -1,0 +1,67 @@
+import { createRandom } from "../../src/random/random.ts";
+import type { Datum } from "../../trainers/backend/datum.ts";
+
+/** A datum in plain arrays, as it crosses to Python. Its numbers are float32, so that both sides see the same. */
+export interface PlainDatum {
+  readonly tokens: number[];
+  readonly targets: number[];
+  readonly lossMask: number[];
+  readonly advantages: number[];
+  readonly behaviourLogprobs?: number[];
+  readonly referenceLogprobs?: number[];
+  readonly temperature?: number;
+}
+
+/** Sequences of random ids of these lengths. */
+export function randomIds(options: {
+  readonly lengths: readonly number[];
+  readonly vocabularySize: number;
+  readonly seed: number;
+}): number[][] {
+  const random = createRandom(options.seed);
+  return options.lengths.map((length) => Array.from({ length }, () => random.integer(0, options.vocabularySize - 1)));
+}
+
+/** Data over ids: masks with zeros, ones and weights between, and normal advantages. */
+export function makeData(options: {
+  readonly sequences: readonly (readonly number[])[];
+  readonly seed: number;
+  readonly temperature?: number;
+}): PlainDatum[] {
+  const { sequences, seed, temperature } = options;
+  const random = createRandom(seed);
+  return sequences.map((ids) => ({
+    tokens: ids.slice(0, -1),
+    targets: ids.slice(1),
+    lossMask: ids.slice(1).map(() => random.pick([0, 1, 1, 0.5])),
+    advantages: ids.slice(1).map(() => Math.fround(random.normal())),
+    ...(temperature === undefined ? {} : { temperature }),
+  }));
+}
+
+/**
+ * The data with behaviour and reference log-probabilities near the current ones. The ratios are well inside or well
+ * outside a clip range of 0.2, where rounding cannot decide.
+ */
+export function withOldLogprobs(data: readonly PlainDatum[], current: readonly number[][], seed: number): PlainDatum[] {
+  const random = createRandom(seed);
+  return data.map((datum, index) => ({
+    ...datum,
+    behaviourLogprobs: current[index]!.map((logprob) => Math.fround(logprob + random.pick([-0.4, -0.05, 0.05, 0.4]))),
+    referenceLogprobs: current[index]!.map((logprob) => Math.fround(logprob + 0.3 * random.normal())),
+  }));
+}
+
+/** The same datum as a backend takes it. */
+export function toDatum(plain: PlainDatum): Datum {
+  const { tokens, targets, lossMask, advantages, behaviourLogprobs, referenceLogprobs, temperature } = plain;
+  return {
+    tokens: Int32Array.from(tokens),
+    targets: Int32Array.from(targets),
+    lossMask: Float32Array.from(lossMask),
+    advantages: Float32Array.from(advantages),
+    ...(behaviourLogprobs === undefined ? {} : { behaviourLogprobs: Float32Array.from(behaviourLogprobs) }),
+    ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: Float32Array.from(referenceLogprobs) }),
+    ...(temperature === undefined ? {} : { temperature }),
+  };
+}
