@@ -1,4 +1,4 @@
-import type { EnvironmentEntry } from "../src/environment/registry.ts";
+import { createRegistry, type EnvironmentRegistry } from "../src/environment/registry.ts";
 import { mathEntry } from "./math/math.ts";
 
 export { mathEntry, mathEnvironment } from "./math/math.ts";
@@ -6,5 +6,5 @@ export type { MathOptions } from "./math/math-options.ts";
 export type { MathTask } from "./math/math-problem.ts";
 export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
 
-/** Every environment that comes with Lyceum, for a registry. */
-export const environments: readonly EnvironmentEntry[] = [mathEntry];
+/** Every environment that comes with Lyceum, by name. */
+export const environments: EnvironmentRegistry = createRegistry([mathEntry]);
