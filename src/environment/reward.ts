@@ -31,6 +31,13 @@ export function unscored(reason: string, error?: ErrorData): UnscoredReward {
   return { status: "unscored", reason, ...(error === undefined ? {} : { error }) };
 }
 
+/** True for what the contract calls a reward: unscored, or scored with numbers that are finite. */
+export function isReward(value: Reward): boolean {
+  if (value?.status === "unscored") return true;
+  if (value?.status !== "scored") return false;
+  return Number.isFinite(value.value) && Object.values(value.components).every(Number.isFinite);
+}
+
 /**
  * The sum of two rewards of one agent: values and components add up, and one unscored part makes the whole
  * unscored.

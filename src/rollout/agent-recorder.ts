@@ -1,6 +1,6 @@
 import type { Action, AgentId, Observation } from "../environment/environment.ts";
 import { contractError } from "../environment/environment-error.ts";
-import { addRewards, type Reward, scored, type UnscoredReward } from "../environment/reward.ts";
+import { addRewards, isReward, type Reward, scored, type UnscoredReward } from "../environment/reward.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { Message, ToolSpec } from "../message/message.ts";
 import type { ActResult, ActTokens, Policy, PreviousTokens } from "../policy/policy.ts";
@@ -37,7 +37,7 @@ export class AgentRecorder {
     if (this.terminated || this.truncated) {
       throw this.#broken(`observed agent "${this.agent}" after its end`, "Observe only agents that still play.");
     }
-    if (messages.length === 0) {
+    if (!Array.isArray(messages) || messages.length === 0) {
       throw this.#broken(`gave agent "${this.agent}" an empty observation`, "An observation has a message or more.");
     }
     for (const message of messages) this.#checkParts(message);
@@ -52,6 +52,7 @@ export class AgentRecorder {
 
   /** Adds an action, with its tokens, to the conversation. Throws `policy.failed` for tokens that cannot be true. */
   act(result: ActResult, options: { readonly turn: number; readonly temperature: number }): void {
+    if (!Array.isArray(result?.action?.message?.content)) throw this.#unlikely("something that is no action");
     const { action, tokens, usage } = result;
     const { turn } = options;
     if (tokens !== undefined) this.#addPromptTokens(tokens);
@@ -71,8 +72,11 @@ export class AgentRecorder {
 
   /** Adds a reward to the last action. One from before the first action counts in the sum only. */
   reward(reward: Reward): void {
-    if (reward.status === "scored" && !hasFiniteValues(reward)) {
-      throw this.#broken(`gave agent "${this.agent}" a reward of ${reward.value}`, "Rewards are finite numbers.");
+    if (!isReward(reward)) {
+      throw this.#broken(
+        `gave agent "${this.agent}" the reward ${JSON.stringify(reward)}`,
+        "A reward is scored (finite numbers) or unscored: use scored(value) or unscored(reason).",
+      );
     }
     const last = this.#turns.length - 1;
     const turn = this.#turns[last];
@@ -159,10 +163,6 @@ export function actionError(action: Action, recorder: AgentRecorder): LyceumErro
 
 function sum(first: Reward | undefined, second: Reward): Reward {
   return first === undefined ? second : addRewards(first, second);
-}
-
-function hasFiniteValues(reward: Reward & { readonly status: "scored" }): boolean {
-  return Number.isFinite(reward.value) && Object.values(reward.components).every(Number.isFinite);
 }
 
 function startsWith(ids: readonly number[], beginning: readonly number[]): boolean {

@@ -254,6 +254,9 @@ export class EpisodeRun<Task> {
   }
 
   #apply(result: StepResult, acting: readonly AgentRecorder[]): void {
+    if (typeof result?.agents !== "object") {
+      throw this.#broken("gave a step result without agents", "A step gives { observations, agents }.");
+    }
     const { agents, info } = result;
     if (info !== undefined) this.#info.push(info);
     let known = 0;

@@ -3,7 +3,7 @@
  * something that makes events, so that a slow consumer slows them down.
  */
 export class EventQueue<Event> implements AsyncIterable<Event> {
-  readonly #capacity: number;
+  #capacity: number;
   #events: Event[] = [];
   #end: { readonly error?: unknown } | undefined;
   #consumer: (() => void) | undefined;
@@ -30,9 +30,9 @@ export class EventQueue<Event> implements AsyncIterable<Event> {
     return new Promise((resolve) => this.#producers.push(resolve));
   }
 
-  /** Lets all producers go on: there is no consumer any more. */
+  /** There is no consumer any more: lets all producers go on. */
   abandon(): void {
-    this.#events = [];
+    this.#capacity = Infinity;
     this.#wakeProducers();
   }
 

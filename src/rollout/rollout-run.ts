@@ -92,7 +92,7 @@ export class RolloutRun<Task> {
         await slice.pause();
         if (this.#scoring.size >= this.#options.concurrency) await Promise.race(this.#scoring);
         const place = await this.#next();
-        if (place === undefined) return;
+        if (place === undefined || this.#stopped.signal.aborted) return;
         await this.#play(place);
       }
     } catch (error) {
@@ -107,7 +107,7 @@ export class RolloutRun<Task> {
     if (signal.aborted) return undefined;
     try {
       const next = await boundedWait(this.#places.next(), { signal });
-      return next.done || signal.aborted ? undefined : next.value;
+      return next.done ? undefined : next.value;
     } catch (error) {
       if (signal.aborted) return undefined;
       throw error;

@@ -1,6 +1,6 @@
 import type { AgentId, EnvironmentFactory } from "../environment/environment.ts";
 import { contractError, environmentFailure } from "../environment/environment-error.ts";
-import { addRewards, type Reward, unscored } from "../environment/reward.ts";
+import { addRewards, isReward, type Reward, unscored } from "../environment/reward.ts";
 import type { LyceumError } from "../errors/index.ts";
 import { boundedWait } from "./bounded-wait.ts";
 import type { AgentEpisode, Episode } from "./episode.ts";
@@ -42,14 +42,13 @@ function checkRewards(
   episodes: readonly Episode[],
   rewards: Readonly<Record<string, Readonly<Record<AgentId, Reward>>>>,
 ): void {
+  if (typeof rewards !== "object" || rewards === null) throw broken(environment, `scored a group with ${rewards}`);
   for (const [id, agents] of Object.entries(rewards)) {
     const episode = episodes.find((candidate) => candidate.id === id);
     if (episode === undefined) throw broken(environment, `scored the unknown episode "${id}"`);
     for (const [agent, reward] of Object.entries(agents)) {
       if (!Object.hasOwn(episode.agents, agent)) throw broken(environment, `scored the unknown agent "${agent}"`);
-      if (reward.status === "scored" && !Number.isFinite(reward.value)) {
-        throw broken(environment, `scored a group with ${reward.value}`);
-      }
+      if (!isReward(reward)) throw broken(environment, `scored a group with ${JSON.stringify(reward)}`);
     }
   }
 }
