@@ -92,6 +92,11 @@ describe("stop tokens", () => {
     ).toEqual(expected);
   });
 
+  it("are never ordinary text, whatever the template writes after an assistant", () => {
+    const template = chatMl.replace("<|im_end|>", "###");
+    expect(renderer(template).stopTokenIds).toEqual([id("<|endoftext|>")]);
+  });
+
   it("include those of the caller", () => {
     const stops = createChatTemplateRenderer({ tokenizer, template: chatMl, stopTokenIds: [id("<|eot_id|>")] });
     expect(stops.stopTokenIds).toContain(id("<|eot_id|>"));
@@ -134,6 +139,11 @@ describe.each([
     const ids = [...subject.start({ messages: messages.slice(0, 1) }), ...sampled];
     const added = subject.extend({ ids, messages, messageCount: 2 }) as number[];
     expect(tokenizer.decode([...ids, ...added])).toBe(tokenizer.decode(subject.start({ messages })));
+  });
+
+  it("completes a text that speaks of the stop token itself", () => {
+    const ids = renderer(template).complete(textMessage("assistant", "a<|im_end|><|eot_id|>b"));
+    expect(tokenizer.decode(ids)).toMatch(/^a<\|im_end\|><\|eot_id\|>b<\|(im_end|eot_id)\|>$/);
   });
 
   it("parses what it completes", () => {
@@ -207,6 +217,15 @@ describe("extend", () => {
     const answer = subject.parse({ ids: tokenizer.encode("hm</think>2<|im_end|>"), finish: "stop" }).message;
     expect(subject.extend({ ids, messages: [ask, answer, ask], messageCount: 2 })).toBe("broken");
     expect(() => subject.complete(textMessage("assistant", "2"))).toThrow(templateError);
+  });
+
+  it("is broken where answers stand under another heading than the one that was prompted", () => {
+    const template = `${chatMl.split("{% if add")[0]}{% if add_generation_prompt %}<|im_start|>assistanT\n{% endif %}`;
+    expect(extension(chatMl, [ask, textMessage("assistant", "2"), ask]).added).not.toBe("broken");
+    const subject = renderer(template);
+    const ids = [...subject.start({ messages: [ask] }), ...tokenizer.encode("2<|im_end|>")];
+    const messages = [ask, textMessage("assistant", "2"), ask];
+    expect(subject.extend({ ids, messages, messageCount: 2 })).toBe("broken");
   });
 
   it("inserts a missing end of turn once, and takes any stop token for one", () => {

@@ -64,6 +64,19 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
     expect(text).toBe("ab cab");
   });
 
+  it("decodes a short window at a time, however long a run of broken characters is", () => {
+    const tokenizer = tokenizers[name]!;
+    let longest = 0;
+    const decode = (ids: readonly number[]): string => {
+      longest = Math.max(longest, ids.length);
+      return tokenizer.decode(ids);
+    };
+    const decoder = createIncrementalDecoder({ ...tokenizer, decode });
+    const broken = name === "sentencePiece" ? 0x80 + 3 : 0x80;
+    for (let i = 0; i < 100; i++) decoder.push(broken);
+    expect(longest).toBeLessThan(12);
+  });
+
   it("begins anew after a flush", () => {
     const tokenizer = tokenizers[name]!;
     const decoder = createIncrementalDecoder(tokenizer);

@@ -140,8 +140,9 @@ describe("a PEFT adapter", () => {
     const file = path.join(folder.path, "precious");
     await writeFile(file, "kept");
     const failed = { code: "checkpoint.write-failed" };
-    await expect(writePeftAdapter({ folder: folder.path, config, tensors: [a, b] })).rejects.toMatchObject(failed);
-    await expect(writePeftAdapter({ folder: file, config, tensors: [a, b] })).rejects.toMatchObject(failed);
+    const early = { ...a, data: () => Promise.reject(new Error("made for nothing")) };
+    await expect(writePeftAdapter({ folder: folder.path, config, tensors: [early] })).rejects.toMatchObject(failed);
+    await expect(writePeftAdapter({ folder: file, config, tensors: [early] })).rejects.toMatchObject(failed);
     const broken = { ...a, data: () => Promise.reject(new Error("no data")) };
     const target = path.join(folder.path, "adapter");
     await expect(writePeftAdapter({ folder: target, config, tensors: [broken] })).rejects.toThrow("no data");

@@ -61,7 +61,7 @@ describe("a malformed file", () => {
     ["two values", safetensorsBytes("{}{}"), /not JSON/],
     [
       "text that is not UTF-8",
-      Buffer.concat([Buffer.from([4, 0, 0, 0, 0, 0, 0, 0]), Buffer.from([0x7b, 0xff, 0xff, 0x7d])]),
+      safetensorsBytes({ "?": entry("U8", [0], [0, 0]) }).map((byte) => (byte === 0x3f ? 0xff : byte)),
       /not JSON/,
     ],
     ["a list of tensors", safetensorsBytes("[]"), /begin with/],
