@@ -114,13 +114,15 @@ function typeText(schema: z.core.$ZodType): string {
 
 function numberText(schema: z.ZodNumber): string {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = z.toJSONSchema(schema, { io: "input" });
-  const bounds: string[] = [];
-  if (exclusiveMinimum !== undefined) bounds.push(`> ${exclusiveMinimum}`);
-  else if (minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER) bounds.push(`>= ${minimum}`);
-  if (exclusiveMaximum !== undefined) bounds.push(`< ${exclusiveMaximum}`);
-  else if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER) bounds.push(`<= ${maximum}`);
   const kind = schema.format === "safeint" ? "whole number" : "number";
-  return [kind, bounds.join(", ")].filter((part) => part !== "").join(" ");
+  const low = minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined;
+  const high = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? maximum : undefined;
+  if (low !== undefined && high !== undefined) return `${kind} from ${low} to ${high}`;
+  const bounds = [
+    exclusiveMinimum === undefined ? low !== undefined && `>= ${low}` : `> ${exclusiveMinimum}`,
+    exclusiveMaximum === undefined ? high !== undefined && `<= ${high}` : `< ${exclusiveMaximum}`,
+  ].filter((bound) => bound !== false);
+  return bounds.length === 0 ? kind : `${kind} ${bounds.join(", ")}`;
 }
 
 function join(path: string, key: string): string {

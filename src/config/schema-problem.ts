@@ -34,7 +34,7 @@ function problemsOf(schema: z.core.$ZodType, value: unknown, issue: Issue): Sche
     case "invalid_type":
     case "invalid_value": {
       if (actual === undefined) return [{ path, message: `${name} is missing; ${expectation(issue)}` }];
-      const known = issue.code === "invalid_value" ? issue.values.map(String) : [];
+      const known = issue.code === "invalid_value" && issue.values.length > 1 ? issue.values.map(String) : [];
       return [choiceProblem(path, `${name}: ${expectation(issue)}, got ${describeValue(actual)}`, actual, known)];
     }
     case "invalid_union": {
@@ -70,7 +70,7 @@ function choiceProblem(
   actual: unknown,
   known: readonly string[],
 ): SchemaProblem {
-  if (known.length < 2 || typeof actual !== "string") return { path, message };
+  if (known.length === 0 || typeof actual !== "string") return { path, message };
   return { path, message, hint: unknownNameError({ kind: "value", name: actual, known }).hint! };
 }
 

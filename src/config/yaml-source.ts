@@ -62,6 +62,11 @@ export function parseYamlSource(text: string, name: string): YamlResult {
       const position = positionOf(node.range?.[0] ?? 0);
       problems.push(problemAt(name, position, `the alias "*${node.source}" is not allowed`, "Write the value out."));
     },
+    Pair: (_, { key }) => {
+      // Copying such a key loses it without a word.
+      if (!isScalar(key) || key.value !== "__proto__") return;
+      problems.push(problemAt(name, positionOf(key.range?.[0] ?? 0), 'the key "__proto__" is not allowed'));
+    },
     Collection: (_, __, ancestors) => {
       deepest = Math.max(deepest, ancestors.length);
     },

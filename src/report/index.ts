@@ -6,7 +6,7 @@ export {
   openMetricsWriter,
   readMetrics,
 } from "./metrics-file.ts";
-export { recordRun, writeReport } from "./record-run.ts";
+export { recordRun, reportFileName, writeReport } from "./record-run.ts";
 export { type RunRecord, runRecord } from "./run-record.ts";
 export { showTraining, type TerminalViewOptions } from "./terminal-view.ts";
 export type {

@@ -1,0 +1,57 @@
+import { Command } from "commander";
+import { exitCodeHelp } from "./exit-code.ts";
+
+/** What `lyceum train` was told. */
+export interface TrainArguments {
+  readonly config: string;
+  /** `key=value`, in order. */
+  readonly set: readonly string[];
+  readonly resume: boolean;
+  readonly output?: string;
+}
+
+/** What `lyceum info` was told. */
+export interface InfoArguments {
+  readonly json: boolean;
+  /** Show every key of a config too; JSON always has them. */
+  readonly keys: boolean;
+}
+
+/** What the commands do. A test gives its own, and so tests the parsing alone. */
+export interface Commands {
+  train(args: TrainArguments): Promise<void>;
+  info(args: InfoArguments): Promise<void>;
+}
+
+/** The command line of `lyceum`. It throws commander's errors instead of ending the process. */
+export function createProgram(commands: Commands, options: { readonly version: string }): Command {
+  const program = new Command("lyceum")
+    .description("A gymnasium for language models: write environments, train and evaluate models in them.")
+    .version(options.version, "-v, --version", "print the version")
+    .option("--debug", "show stacks of errors (so does LYCEUM_DEBUG=1)")
+    .helpOption("-h, --help", "show this help")
+    .addHelpText("after", exitCodeHelp)
+    .exitOverride();
+
+  program
+    .command("train")
+    .description("train a model in an environment, as a config says")
+    .requiredOption("-c, --config <file>", "the run, in YAML")
+    .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
+    .option("-r, --resume", "go on from the newest checkpoint in the output folder", false)
+    .option("-o, --output <folder>", "where the run is kept (default: runs/ and the config's name)")
+    .action((args: TrainArguments) => commands.train(args));
+
+  program
+    .command("info")
+    .description("show versions, devices, algorithms and environments")
+    .option("--keys", "and every other key of a config", false)
+    .option("--json", "as JSON", false)
+    .action((args: InfoArguments) => commands.info(args));
+
+  return program;
+}
+
+function append(value: string, values: string[]): string[] {
+  return [...values, value];
+}

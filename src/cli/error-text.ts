@@ -1,0 +1,29 @@
+import { LyceumError, toErrorData } from "../errors/index.ts";
+import { visibleText } from "../report/visible-text.ts";
+
+/**
+ * An error as a person reads it: what happened, then what to do. The stack, with its causes, only where `debug`.
+ * Positions within a config are part of the message.
+ */
+export function errorText(error: unknown, options: { readonly debug: boolean }): string {
+  const message = error instanceof Error ? error.message : String(error);
+  // That a person stopped the command is no fault of anything.
+  const lines = [toErrorData(error).code === "aborted" ? message : `error: ${message}`];
+  if (LyceumError.isInstance(error)) {
+    if (error.hint !== undefined) lines.push(`  ${error.hint}`);
+  } else if (!options.debug) {
+    lines.push("  Run it again with --debug to see where this comes from.");
+  }
+  if (options.debug) lines.push(...stacks(error));
+  return visibleText(lines.join("\n"));
+}
+
+function stacks(error: unknown): string[] {
+  const lines: string[] = [];
+  const seen = new Set<unknown>();
+  for (let current = error; current instanceof Error && !seen.has(current); current = current.cause) {
+    seen.add(current);
+    lines.push(`${current === error ? "" : "caused by: "}${current.stack ?? current.message}`);
+  }
+  return lines;
+}

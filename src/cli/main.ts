@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+import { nodeVersionProblem } from "./node-version.ts";
+
+// Everything else is imported only under a Node that can run it.
+const problem = nodeVersionProblem(process.versions.node);
+if (problem !== undefined) {
+  process.stderr.write(`${problem}\n`);
+  process.exitCode = 1;
+} else {
+  const { runCli } = await import("./run-cli.ts");
+  process.exitCode = await runCli(process.argv.slice(2));
+}

@@ -1,0 +1,27 @@
+import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
+import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import type { EnvironmentRegistry } from "../environment/registry.ts";
+import type { RunConfig } from "./run-config.ts";
+
+/** What a config can name, and what runs it. */
+export interface Rooms {
+  readonly environments: EnvironmentRegistry;
+  readonly algorithms: readonly AlgorithmDefinition[];
+  createBackend(config: Pick<RunConfig, "model" | "training">): Promise<TrainingBackend>;
+}
+
+/** Everything that comes with Lyceum. The engine is loaded when a backend is created. */
+export async function openRooms(): Promise<Rooms> {
+  const { environments } = await import("../../environments/index.ts");
+  const { algorithms } = await import("../../trainers/algorithms/index.ts");
+  return {
+    environments,
+    algorithms,
+    createBackend: async ({ model, training }) => {
+      const { createOnnxBackend } = await import("../../trainers/backends/onnx/index.ts");
+      const { device, threads } = model;
+      const { maxTokensPerMicroBatch } = training;
+      return createOnnxBackend({ device, maxTokensPerMicroBatch, ...(threads === undefined ? {} : { threads }) });
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { CommanderError } from "commander";
+import { createProgram, type InfoArguments, type TrainArguments } from "./create-program.ts";
+import { errorText } from "./error-text.ts";
+import { exitCodeOf, exitCodes } from "./exit-code.ts";
+import { listenForInterrupt } from "./interrupt.ts";
+import { packageVersion } from "./package-version.ts";
+import { resumeCommand } from "./resume-command.ts";
+
+/** Runs one command line of `lyceum` in this process, and returns what the process should exit with. */
+export async function runCli(argv: readonly string[]): Promise<number> {
+  const { stdout, stderr } = process;
+  const color = stdout.isTTY === true && stdout.hasColors();
+  ignoreBrokenPipes();
+  const program = createProgram({ train, info }, { version: packageVersion() });
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return exitCodes.ok;
+  } catch (error) {
+    // Commander has printed its own errors already.
+    if (!(error instanceof CommanderError)) {
+      const debug = program.opts<{ debug?: boolean }>().debug === true || isOn(process.env.LYCEUM_DEBUG);
+      stderr.write(`${errorText(error, { debug })}\n`);
+    }
+    return exitCodeOf(error);
+  }
+
+  async function train(args: TrainArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    // What a command needs is imported when it runs, so that help and version are quick.
+    const { openRooms } = await import("./rooms.ts");
+    const { trainCommand } = await import("./train-command.ts");
+    const script = process.argv[1] ?? "lyceum";
+    await trainCommand(args, {
+      rooms: await openRooms(),
+      view: { stream: stdout, color, signal: interruption.signal },
+      signal: interruption.signal,
+      resumeCommand: (output) => resumeCommand({ args, output, script, environment: process.env }),
+    });
+  }
+
+  async function info({ json, keys }: InfoArguments): Promise<void> {
+    const { openRooms } = await import("./rooms.ts");
+    const { collectInfo } = await import("./info.ts");
+    const { infoText } = await import("./info-text.ts");
+    const found = await collectInfo(await openRooms());
+    const width = Math.min(stdout.columns ?? 100, 120);
+    stdout.write(json ? `${JSON.stringify(found, undefined, 2)}\n` : infoText(found, { width, color, keys }));
+  }
+}
+
+/** `lyceum ... | head` closes our output: the run goes on, unseen. */
+function ignoreBrokenPipes(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+}
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && value !== "" && value !== "0" && value !== "false";
+}

@@ -1,0 +1,148 @@
+import { execFileSync } from "node:child_process";
+import { EventEmitter } from "node:events";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { errorText } from "../../src/cli/error-text.ts";
+import { exitCodeOf } from "../../src/cli/exit-code.ts";
+import { listenForInterrupt } from "../../src/cli/interrupt.ts";
+import { nodeVersionProblem } from "../../src/cli/node-version.ts";
+import { resumeCommand } from "../../src/cli/resume-command.ts";
+import { LyceumError } from "../../src/errors/index.ts";
+
+describe("errorText", () => {
+  const cause = new Error("the cause");
+  const known = new LyceumError({ code: "data.not-found", message: "No file.", hint: "Make one.", cause });
+
+  it("is the message and the hint, without a stack", () => {
+    expect(errorText(known, { debug: false })).toBe("error: No file.\n  Make one.");
+    expect(errorText(new TypeError("x is not a function"), { debug: false })).toBe(
+      "error: x is not a function\n  Run it again with --debug to see where this comes from.",
+    );
+    expect(errorText("text", { debug: false })).toContain("error: text");
+  });
+
+  it("does not call an interruption an error", () => {
+    const aborted = new LyceumError({ code: "aborted", message: "Interrupted at step 3.", hint: "Go on with: x" });
+    expect(errorText(aborted, { debug: false })).toBe("Interrupted at step 3.\n  Go on with: x");
+  });
+
+  it("shows the stacks of the error and its causes when asked, even of a circle", () => {
+    const text = errorText(known, { debug: true });
+    expect(text).toMatch(/error: No file\.\n {2}Make one\.\nLyceumError: No file\.\n {4}at /);
+    expect(text).toMatch(/caused by: Error: the cause\n {4}at /);
+    const circle = new Error("around");
+    circle.cause = circle;
+    expect(errorText(circle, { debug: true }).match(/around/g)).toHaveLength(2);
+  });
+
+  it("lets no message drive the terminal", () => {
+    expect(errorText(new Error("\u001B[2J\u0007"), { debug: false })).toContain("\\x1b[2J\\x07");
+  });
+});
+
+describe("exitCodeOf", () => {
+  it.each([
+    [new LyceumError({ code: "config.invalid", message: "" }), 2],
+    [new LyceumError({ code: "config.unknown-name", message: "" }), 2],
+    [new LyceumError({ code: "data.not-found", message: "" }), 2],
+    [new LyceumError({ code: "aborted", message: "" }), 130],
+    [new DOMException("stop", "AbortError"), 130],
+    [new LyceumError({ code: "backend.failed", message: "" }), 1],
+    [new Error("bug"), 1],
+    ["text", 1],
+  ])("%s gives %i", (error, code) => {
+    expect(exitCodeOf(error)).toBe(code);
+  });
+});
+
+describe("nodeVersionProblem", () => {
+  it("tells what to do under an old Node, and nothing under a new one", () => {
+    for (const version of ["24.0.0", "24.21.0", "25.1.0-nightly", "100.0.0"])
+      expect(nodeVersionProblem(version)).toBeUndefined();
+    for (const version of ["20.19.0", "22.1.0", "23.11.1", "4.0.0"]) {
+      expect(nodeVersionProblem(version)).toContain(`needs Node 24 or newer, and this is Node ${version}`);
+      expect(nodeVersionProblem(version)).toContain("npx --package=node@24");
+    }
+  });
+});
+
+describe("resumeCommand", () => {
+  const args = { config: "a b.yaml", set: ["model.path=it's", "sampling.stop=[x]"], resume: false };
+
+  it("names the program as it was started", () => {
+    const start = (script: string, lifecycle?: string) =>
+      resumeCommand({
+        args: { ...args, set: [] },
+        output: "runs/a",
+        script,
+        environment: { npm_lifecycle_event: lifecycle },
+      });
+    const rest = "train --config 'a b.yaml' --output runs/a --resume";
+    expect(start("/usr/bin/lyceum")).toBe(`lyceum ${rest}`);
+    expect(start("/x/node_modules/.bin/lyceum", "npx")).toBe(`npx lyceum ${rest}`);
+    expect(start("src/cli/main.ts", "lyceum")).toBe(`npm run lyceum -- ${rest}`);
+    expect(start(`${process.cwd()}/src/cli/main.ts`)).toBe(`node src/cli/main.ts ${rest}`);
+  });
+
+  it("means the same words to a shell, whatever they hold", () => {
+    const word = fc.string({
+      unit: fc.constantFrom(..."ab '\"$`\\*;&|<>()[]{}#!~\n\té="),
+      minLength: 1,
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(word, fc.array(word, { maxLength: 2 }), word, (config, set, output) => {
+        const command = resumeCommand({
+          args: { config, set, resume: true },
+          output,
+          script: "lyceum",
+          environment: {},
+        });
+        const shown = execFileSync("sh", ["-c", `lyceum() { printf '%s\\0' "$@"; }; ${command}`], { encoding: "utf8" });
+        expect(shown.split("\0").slice(0, -1)).toEqual([
+          "train",
+          "--config",
+          config,
+          ...set.flatMap((override) => ["--set", override]),
+          "--output",
+          output,
+          "--resume",
+        ]);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("listenForInterrupt", () => {
+  const host = () =>
+    Object.assign(new EventEmitter(), {
+      exits: [] as number[],
+      exit(code: number) {
+        this.exits.push(code);
+      },
+    });
+
+  it("aborts at the first signal and exits at the second", () => {
+    for (const [first, second] of [
+      ["SIGINT", "SIGINT"],
+      ["SIGTERM", "SIGINT"],
+    ] as const) {
+      const process = host();
+      using interruption = listenForInterrupt(process);
+      expect(interruption.signal.aborted).toBe(false);
+      process.emit(first);
+      expect(interruption.signal.aborted).toBe(true);
+      expect(LyceumError.isInstance(interruption.signal.reason) && interruption.signal.reason.code).toBe("aborted");
+      expect(process.exits).toEqual([]);
+      process.emit(second);
+      expect(process.exits).toEqual([130]);
+    }
+  });
+
+  it("stops listening when disposed", () => {
+    const process = host();
+    listenForInterrupt(process)[Symbol.dispose]();
+    expect(process.eventNames()).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+import { CommanderError } from "commander";
+import { describe, expect, it } from "vitest";
+import { createProgram, type InfoArguments, type TrainArguments } from "../../src/cli/create-program.ts";
+import { exitCodeOf } from "../../src/cli/exit-code.ts";
+
+/** Parses a command line and says what it asked for, or how it failed. */
+async function parse(...argv: string[]) {
+  const calls: ({ train: TrainArguments } | { info: InfoArguments })[] = [];
+  let output = "";
+  const program = createProgram(
+    {
+      train: async (train) => void calls.push({ train }),
+      info: async (info) => void calls.push({ info }),
+    },
+    { version: "1.2.3" },
+  );
+  const write = (text: string): void => {
+    output += text;
+  };
+  for (const command of [program, ...program.commands]) command.configureOutput({ writeOut: write, writeErr: write });
+  const error = await program.parseAsync(argv, { from: "user" }).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  return { calls, output, error, program };
+}
+
+describe("lyceum train", () => {
+  it("takes a config, overrides in order, an output folder and --resume", async () => {
+    const { calls } = await parse(
+      "train",
+      "--config",
+      "a.yaml",
+      "--set",
+      "a.b=c",
+      "-s",
+      "d=[1, 2]",
+      "--resume",
+      "-o",
+      "out",
+    );
+    expect(calls).toEqual([{ train: { config: "a.yaml", set: ["a.b=c", "d=[1, 2]"], resume: true, output: "out" } }]);
+  });
+
+  it("has no overrides, no resumption and no output by default, in each parse anew", async () => {
+    await parse("train", "-c", "x", "-s", "a=1");
+    const { calls } = await parse("train", "-c", "a.yaml");
+    expect(calls).toEqual([{ train: { config: "a.yaml", set: [], resume: false } }]);
+  });
+
+  it("takes overrides that begin with a dash or hold spaces and equals signs", async () => {
+    const { calls } = await parse("train", "-c", "a", "--set=-x=1", "--set", 'sampling.stop=["a = b"]');
+    expect(calls).toMatchObject([{ train: { set: ["-x=1", 'sampling.stop=["a = b"]'] } }]);
+  });
+});
+
+describe("lyceum info", () => {
+  it("takes --json and --keys", async () => {
+    expect((await parse("info")).calls).toEqual([{ info: { json: false, keys: false } }]);
+    expect((await parse("info", "--json")).calls).toEqual([{ info: { json: true, keys: false } }]);
+    expect((await parse("info", "--keys")).calls).toEqual([{ info: { json: false, keys: true } }]);
+  });
+});
+
+describe("lyceum", () => {
+  it("prints its version and its help, which documents the exit codes", async () => {
+    const version = await parse("--version");
+    expect(version.output).toBe("1.2.3\n");
+    expect(exitCodeOf(version.error)).toBe(0);
+    const help = await parse("--help");
+    expect(help.output).toMatch(/Exit codes:\n {2}0 .*\n {2}1 .*\n {2}2 .*\n {2}130 /);
+    expect(exitCodeOf(help.error)).toBe(0);
+  });
+
+  it("takes --debug before or after the command", async () => {
+    for (const argv of [
+      ["--debug", "info"],
+      ["info", "--debug"],
+    ]) {
+      const { program, calls } = await parse(...argv);
+      expect(calls, argv.join(" ")).toHaveLength(1);
+      expect(program.opts().debug, argv.join(" ")).toBe(true);
+    }
+  });
+
+  it.each([
+    [[], "Usage: lyceum"],
+    [["trian"], "Did you mean train?"],
+    [["train"], "required option '-c, --config <file>'"],
+    [["train", "--config"], "argument missing"],
+    [["train", "-c", "a", "--resum"], "Did you mean --resume?"],
+    [["train", "-c", "a", "extra"], "too many arguments"],
+    [["train", "-c", "a", "--set"], "argument missing"],
+  ])("refuses %j with exit code 2 and says why", async (argv, words) => {
+    const { error, output, calls } = await parse(...argv);
+    expect(error).toBeInstanceOf(CommanderError);
+    expect(exitCodeOf(error)).toBe(2);
+    expect(output).toContain(words);
+    expect(calls).toEqual([]);
+  });
+});
