@@ -1,4 +1,5 @@
 import type { Json } from "../json.ts";
+import { byteLevelCharacters } from "./byte-level.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
@@ -121,15 +122,3 @@ const byteChatTemplate: string = [
   "{%- endfor -%}",
   "{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}",
 ].join("");
-
-/**
- * The printable character that stands for each byte in byte-level vocabularies: a printable Latin-1 byte stands for
- * itself, the other 68 take the code points from U+0100 in byte order (Radford et al. 2019, GPT-2).
- */
-function byteLevelCharacters(): string[] {
-  let next = byteCount;
-  return Array.from({ length: byteCount }, (_, byte) => {
-    const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-    return String.fromCodePoint(printable ? byte : next++);
-  });
-}

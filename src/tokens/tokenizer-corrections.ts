@@ -1,3 +1,4 @@
+import { byteLevelCharacters } from "./byte-level.ts";
 import { isJsonObject, type JsonObject } from "./model-file.ts";
 
 /**
@@ -64,17 +65,8 @@ function missingBytes(model: unknown, preTokenizer: unknown): string {
   if (!isJsonObject(model) || !isJsonObject(model.vocab) || model.unk_token != null) return "";
   if (!JSON.stringify(preTokenizer ?? null).includes('"ByteLevel"')) return "";
   const vocabulary = model.vocab;
-  return byteCharacters()
+  return byteLevelCharacters()
     .filter((character) => !Object.hasOwn(vocabulary, character))
     .map((character) => (/[\\\]^-]/.test(character) ? `\\${character}` : character))
     .join("");
-}
-
-/** The character that stands for each byte in byte-level BPE: itself where it is printable, else U+0100 and on. */
-function byteCharacters(): string[] {
-  let next = 0x100;
-  return Array.from({ length: 0x100 }, (_, byte) => {
-    const printable = (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
-    return String.fromCharCode(printable ? byte : next++);
-  });
 }

@@ -12,7 +12,7 @@ import {
 } from "./safetensors-header.ts";
 
 /** A tensor in a weights file: enough to reference it in place, as ONNX external data does. */
-export interface TensorInfo extends TensorLocation {
+interface TensorInfo extends TensorLocation {
   readonly file: string;
 }
 
