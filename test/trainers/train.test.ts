@@ -5,7 +5,7 @@ import { createRandom } from "../../src/random/random.ts";
 import type { AdvantageEstimator } from "../../trainers/advantages/index.ts";
 import { type Algorithm, type AlgorithmDefinition, grpo, sft } from "../../trainers/algorithms/index.ts";
 import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { createBigramBackend } from "./bigram-backend.ts";
+import { changedBackend } from "./changed-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
 
@@ -497,26 +497,6 @@ function withoutTimes(event: object): object {
     /Ms$|-ms$|per-second$|^path$|^exported$/.test(key) ? undefined : value,
   );
   return JSON.parse(text);
-}
-
-/** The bigram backend, whose models have some methods replaced. */
-function changedBackend(change: (model: Model) => Partial<Model>): TrainingBackend {
-  const backend = createBigramBackend();
-  return {
-    ...backend,
-    openModel: async (spec, options) => {
-      const model = await backend.openModel(spec, options);
-      const changes = change(model);
-      return new Proxy(model, {
-        get: (target, key) => {
-          const replaced = (changes as Record<PropertyKey, unknown>)[key];
-          if (replaced !== undefined) return replaced;
-          const value: unknown = Reflect.get(target, key, target);
-          return typeof value === "function" ? value.bind(target) : value;
-        },
-      });
-    },
-  };
 }
 
 /** The bigram backend, with a look at each call of one method before it is made. Counts from 1. */

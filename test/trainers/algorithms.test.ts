@@ -1,0 +1,67 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { none } from "../../trainers/advantages/index.ts";
+import { algorithmDefinition, algorithms, defineAlgorithm, grpo, sft } from "../../trainers/algorithms/index.ts";
+import { needsReference } from "../../trainers/losses/loss.ts";
+import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
+
+describe("algorithms", () => {
+  it("are found by id, and an unknown id names the nearest", () => {
+    for (const definition of algorithms) expect(algorithmDefinition(definition.id)).toBe(definition);
+    expect(() => algorithmDefinition("grop")).toThrow(
+      expect.objectContaining({ code: "config.unknown-name", hint: expect.stringContaining('Did you mean "grpo"') }),
+    );
+  });
+
+  it("name their parts", () => {
+    expect(sft.create()).toEqual({
+      rollout: { actor: "demonstration", groupSize: 1, dropGroupsWithoutSignal: false, resampleRounds: 0 },
+      loss: { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" },
+      updates: { epochs: 1, minibatches: 1 },
+    });
+    expect(grpo.create({ klWeight: 0.04, klEstimator: "k1", clipHigh: 0.28, minibatches: 2 })).toMatchObject({
+      rollout: { actor: "policy", groupSize: 8 },
+      advantage: { id: "group-z-score" },
+      loss: {
+        terms: [
+          { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
+          { type: "kl", estimator: "k1", weight: 0.04 },
+        ],
+      },
+      updates: { epochs: 1, minibatches: 2 },
+    });
+  });
+
+  it("open a reference only for a KL term", () => {
+    expect(needsReference(grpo.create().loss)).toBe(false);
+    expect(needsReference(grpo.create({ klWeight: 1e-9 }).loss)).toBe(true);
+    expect(needsReference(sft.create().loss)).toBe(false);
+  });
+
+  it("refuse settings that are not theirs", () => {
+    expect(() => grpo.create({ groupSize: 1 })).toThrow(expect.objectContaining({ code: "config.invalid" }));
+    expect(() => sft.create({ clipLow: 1 } as never)).toThrow(expect.objectContaining({ code: "config.invalid" }));
+    expect(() => grpo.create({ advantage: "zscore" })).toThrow(/advantage/);
+  });
+
+  it("of a user's own train as those that come with Lyceum", async () => {
+    const reinforce = defineAlgorithm({
+      id: "my-reinforce",
+      description: "Rewards as they are.",
+      settings: z.strictObject({ weight: z.number().default(1).describe("Scales the loss.") }),
+      create: ({ weight }) => ({
+        rollout: { actor: "policy", groupSize: 1, dropGroupsWithoutSignal: false, resampleRounds: 0 },
+        advantage: none,
+        loss: { terms: [{ type: "policyGradient", weight }], aggregation: "sequence-mean" },
+        updates: { epochs: 1, minibatches: 1 },
+      }),
+    });
+    const record = await runTraining({
+      output: await temporaryFolder(),
+      algorithms: [reinforce],
+      config: letterConfig({ algorithm: { id: "my-reinforce", weight: 0.5 } }),
+    });
+    expect(record.error).toBeUndefined();
+    expect(runEnd(record).reason).toBe("completed");
+  });
+});

@@ -1,0 +1,257 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { configReference, loadConfig } from "../../../src/config/index.ts";
+import type { Json } from "../../../src/json.ts";
+import type { Sampler } from "../../../src/policy/sampler.ts";
+import { policySpec, referenceSpec } from "../../../trainers/config/model-config.ts";
+import {
+  parseTrainingConfig,
+  rolloutLimits,
+  type TrainingConfigInput,
+  trainingConfigSchema,
+} from "../../../trainers/config/training-config.ts";
+import { exportFormat } from "../../../trainers/export-model.ts";
+import { createBigramBackend } from "../bigram-backend.ts";
+import { changedBackend } from "../changed-backend.ts";
+import { checkpointState, letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
+
+type Changes = readonly (readonly [key: string, value: Json])[];
+
+/** A run in which every part has something to do. */
+const base = {
+  ...letterConfig({
+    algorithm: { id: "grpo", groupSize: 4, klWeight: 0.1, epochs: 2, minibatches: 2, clipLow: 0.01, clipHigh: 0.01 },
+    evaluation: { split: "test[:8]", temperature: 1, episodesPerTask: 2 },
+  }),
+  sampling: { maxTokens: 2 },
+  checkpoint: { every: 1, keep: 2 },
+  training: { steps: 4, batchSize: 6, learningRate: 0.6, epsilon: 1e-3, warmupSteps: 2, schedule: "linear" },
+};
+
+/** The base config with some keys set by their dotted paths. */
+function configWith(changes: Changes): TrainingConfigInput {
+  const config = structuredClone(base) as unknown as { [key: string]: Json };
+  for (const [path, value] of changes) {
+    const keys = path.split(".");
+    let section = config;
+    for (const key of keys.slice(0, -1)) {
+      section[key] ??= {};
+      section = section[key] as { [key: string]: Json };
+    }
+    section[keys.at(-1)!] = structuredClone(value);
+  }
+  return config as unknown as TrainingConfigInput;
+}
+
+/** Everything that a run lets be seen: its events, files and weights, and what its backend was asked. */
+async function traces(changes: Changes): Promise<unknown> {
+  const output = await temporaryFolder();
+  const calls: unknown[] = [];
+  const backend = changedBackend((model) => ({
+    forwardBackward: (data, ...rest) => {
+      calls.push(data.length);
+      return model.forwardBackward(data, ...rest);
+    },
+    snapshot: async (): Promise<Sampler> => {
+      const sampler = await model.snapshot();
+      return {
+        version: sampler.version,
+        sample: (requests, options) => {
+          calls.push(requests);
+          return sampler.sample(requests, options);
+        },
+        close: () => sampler.close(),
+      };
+    },
+  }));
+  const trainableSampling = ["temperature", "topK", "topP", "minP"] as const;
+  const { events, error } = await runTraining({
+    output,
+    config: configWith(changes),
+    backend: { ...backend, capabilities: { ...backend.capabilities, trainableSampling } },
+  });
+  const files = await readdir(output);
+  const last = events.findLast((event) => event.type === "step")?.step ?? 0;
+  const seen = {
+    events,
+    error: String(error),
+    files,
+    calls,
+    checkpoints: files.includes("checkpoints") ? await readdir(join(output, "checkpoints")) : [],
+    state: await checkpointState(output, last).catch(() => ""),
+  };
+  const noise = /Ms$|-ms$|per-second$|^path$|^exported$|^checkpoint$/;
+  return JSON.parse(JSON.stringify(seen), (key, value) => (noise.test(key) ? "" : value));
+}
+
+/** The run of the base config, which most keys are compared with. */
+let baseTraces: Promise<unknown> | undefined;
+const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => {
+  if (look !== traces || changes.length > 0) return look(changes);
+  baseTraces ??= traces([]);
+  return baseTraces;
+};
+
+/** What a value changes in a pure part of the trainer, for keys that a run of letters cannot show. */
+const specOf = (changes: Changes): unknown => {
+  const { model, seed } = parseTrainingConfig(configWith(changes));
+  return [policySpec(model, seed), referenceSpec(model, seed)];
+};
+const limitsOf = (changes: Changes): unknown => rolloutLimits(parseTrainingConfig(configWith(changes)).rollout);
+
+const pretrained: Changes = [["model", { path: "folder" }]];
+const lora: Changes = [["model", { scratch: {}, adapter: { type: "lora" } }]];
+
+/** For every key a value that must change what is seen: `[value, what to look at, what to set besides]`. */
+const proofs: Readonly<
+  Record<string, readonly [value: Json, look?: (changes: Changes) => unknown, besides?: Changes]>
+> = {
+  seed: [5],
+  "algorithm.id": ["sft", traces, [["algorithm", { id: "grpo" }]]],
+  "algorithm.groupSize": [5],
+  "algorithm.advantage": ["group-mean"],
+  "algorithm.clipLow": [0.9],
+  "algorithm.clipHigh": [3],
+  "algorithm.klWeight": [0.5],
+  "algorithm.klEstimator": ["k2"],
+  "algorithm.epochs": [3],
+  "algorithm.minibatches": [3],
+  "algorithm.dropGroupsWithoutSignal": [false],
+  "algorithm.resampleRounds": [2],
+  "algorithm.lossAggregation": [{ fixedLength: 5 }],
+  "model.path": ["other", specOf, pretrained],
+  "model.revision": ["main", specOf, pretrained],
+  "model.scratch.family": ["qwen3", specOf],
+  "model.scratch.hiddenSize": [64, specOf],
+  "model.scratch.layers": [2, specOf],
+  "model.scratch.heads": [2, specOf],
+  "model.scratch.keyValueHeads": [2, specOf],
+  "model.scratch.intermediateSize": [99, specOf],
+  "model.scratch.maxLength": [99, specOf],
+  "model.scratch.tieEmbeddings": [false, specOf],
+  "model.scratch.ropeTheta": [5000, specOf],
+  "model.scratch.normEpsilon": [1e-5, specOf],
+  "model.scratch.initializerRange": [0.1, specOf],
+  "model.adapter.type": ["lora", specOf],
+  "model.adapter.rank": [4, specOf, lora],
+  "model.adapter.alpha": [4, specOf, lora],
+  "model.adapter.targets": [["q_proj"], specOf, lora],
+  "model.device": ["cpu"],
+  "tasks.split": ["train[:9]"],
+  "sampling.temperature": [0.5],
+  "sampling.maxTokens": [3],
+  "sampling.topK": [5],
+  "sampling.topP": [0.5],
+  "sampling.minP": [0.5],
+  "sampling.stop": [["x"]],
+  "rollout.concurrency": [3],
+  "rollout.trace": [true],
+  "rollout.limits.turns": [1, limitsOf],
+  "rollout.limits.tokens": [1, limitsOf],
+  "rollout.limits.episodeSeconds": [9, limitsOf],
+  "rollout.limits.environmentSeconds": [9, limitsOf],
+  "rollout.limits.actSeconds": [9, limitsOf],
+  "training.steps": [5],
+  "training.batchSize": [7],
+  "training.learningRate": [0.1],
+  "training.schedule": ["constant"],
+  "training.warmupSteps": [3],
+  "training.finalLearningRateFraction": [0.5],
+  "training.clipNorm": [0.01],
+  "training.weightDecay": [0.1],
+  "training.beta1": [0.5],
+  "training.beta2": [0.9],
+  "training.epsilon": [1e-2],
+  "training.maxTokensPerMicroBatch": [8],
+  "training.sampleEvery": [1],
+  "evaluation.split": ["test[:9]"],
+  "evaluation.every": [1],
+  "evaluation.limit": [3],
+  "evaluation.temperature": [0],
+  "evaluation.episodesPerTask": [3],
+  "checkpoint.every": [2],
+  "checkpoint.keep": [1],
+  "export.format": ["none"],
+};
+
+/** What the composition root hands to the backend before there is a run; `lyceum train` is tested for it. */
+const usedByTheCommandLine = ["model.threads"];
+
+describe("the training config", () => {
+  it("has a proof of use for every key, and no proof for another", () => {
+    const keys = new Set(configReference(trainingConfigSchema()).map(({ key }) => key));
+    expect([...Object.keys(proofs), ...usedByTheCommandLine].toSorted()).toEqual([...keys].toSorted());
+  });
+
+  it("describes every key", () => {
+    for (const { key, description } of configReference(trainingConfigSchema())) {
+      expect(description, key).toMatch(/^\w.*\.$/);
+    }
+  });
+
+  it.each(
+    Object.entries(proofs).map(([key, [value, look = traces, besides = []]]) => ({ key, value, look, besides })),
+  )("uses $key", async ({ key, value, look, besides }) => {
+    expect(await see(look, [...besides, [key, value]])).not.toEqual(await see(look, besides));
+  });
+
+  it("gives the same run for the same config, so that a difference means something", async () => {
+    expect(await traces([])).toEqual(await traces([]));
+  });
+
+  it("fills in every default, and parses what it gave to the same", () => {
+    const config = parseTrainingConfig({ algorithm: { id: "grpo" }, model: { path: "owner/name" } });
+    expect(parseTrainingConfig(config as unknown as TrainingConfigInput)).toEqual(config);
+    expect(config).toMatchObject({
+      seed: 0,
+      tasks: { split: "train" },
+      algorithm: { groupSize: 8, advantage: "group-z-score" },
+      model: { adapter: { type: "full" }, device: "auto" },
+      training: { steps: 100, beta2: 0.999 },
+    });
+  });
+
+  it.each<[string, Partial<TrainingConfigInput>, RegExp]>([
+    ["neither path nor scratch", { model: {} }, /either path .* or scratch/],
+    ["both path and scratch", { model: { path: "a", scratch: {} } }, /either path .* or scratch/],
+    ["a revision of nothing", { model: { scratch: {}, revision: "main" } }, /revision/],
+    ["heads that do not divide", { model: { scratch: { hiddenSize: 100, heads: 3 } } }, /hiddenSize/],
+    ["key heads that do not divide", { model: { scratch: { keyValueHeads: 3 } } }, /keyValueHeads/],
+    ["a temperature of 0", { sampling: { temperature: 0 } }, /temperature/],
+    ["a group of one", { algorithm: { id: "grpo", groupSize: 1 } }, /groupSize/],
+    ["NaN", { training: { learningRate: Number.NaN } }, /learningRate/],
+    ["a setting of another algorithm", { algorithm: { id: "sft", groupSize: 4 } }, /groupSize/],
+    ["an aggregation there is not", { algorithm: { id: "sft", lossAggregation: "mean" } }, /lossAggregation/],
+  ])("refuses %s", (_, changes, message) => {
+    expect(() => parseTrainingConfig({ algorithm: { id: "grpo" }, model: { scratch: {} }, ...changes })).toThrow(
+      expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("reads from YAML, and names line and nearest key for a mistyped one", async () => {
+    const text = "algorithm:\n  id: grpo\nmodel:\n  path: a/b\ntraining:\n  learningrate: 1e-4\n";
+    await expect(loadConfig({ text, schema: trainingConfigSchema() })).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringMatching(/:6:\d+.*learningrate/),
+      hint: expect.stringContaining('"learningRate"'),
+    });
+  });
+});
+
+describe("exportFormat", () => {
+  const { capabilities } = createBigramBackend();
+  const formatOf = (format: "auto" | "none" | "peft", type: "lora" | "full", formats: ("huggingface" | "peft")[]) =>
+    exportFormat(
+      parseTrainingConfig({ algorithm: { id: "sft" }, model: { path: "a", adapter: { type } }, export: { format } }),
+      { ...capabilities, exportFormats: formats },
+    );
+
+  it("is an adapter for LoRA and a whole model else, where the backend can", () => {
+    expect(formatOf("auto", "lora", ["huggingface", "peft"])).toBe("peft");
+    expect(formatOf("auto", "full", ["huggingface", "peft"])).toBe("huggingface");
+    expect(formatOf("auto", "full", [])).toBeUndefined();
+    expect(formatOf("none", "full", ["huggingface"])).toBeUndefined();
+    expect(formatOf("peft", "lora", ["peft"])).toBe("peft");
+  });
+});
