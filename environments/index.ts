@@ -1,10 +1,12 @@
 import { createRegistry, type EnvironmentRegistry } from "../src/environment/registry.ts";
+import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { mathEntry } from "./math/math.ts";
 
+export { type Gsm8kOptions, gsm8kEntry, gsm8kEnvironment } from "./gsm8k/gsm8k.ts";
 export { mathEntry, mathEnvironment } from "./math/math.ts";
 export type { MathOptions } from "./math/math-options.ts";
 export type { MathTask } from "./math/math-problem.ts";
 export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
 
 /** Every environment that comes with Lyceum, by name. */
-export const environments: EnvironmentRegistry = createRegistry([mathEntry]);
+export const environments: EnvironmentRegistry = createRegistry([mathEntry, gsm8kEntry]);

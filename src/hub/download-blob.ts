@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type HubFileInfo, patientFetch } from "./hub-client.ts";
-import { hubError, unavailable } from "./hub-error.ts";
+import { unavailable } from "./hub-error.ts";
 import type { HubFile, HubSettings } from "./hub-options.ts";
 
 /** How often a transfer that brings nothing new is begun again. */
@@ -33,7 +33,7 @@ export async function downloadBlob(
     await rename(own, path);
   } catch (error) {
     await rename(own, shared).catch(() => undefined);
-    throw hubError(error, file, settings.signal);
+    throw error;
   }
 }
 

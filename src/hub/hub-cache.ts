@@ -34,7 +34,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The commit that a branch or tag was last seen at; undefined when none of its files was ever downloaded. */
+/** The commit that a branch or tag was last seen at; undefined when it never was. */
 export async function readReference(folder: string, revision: string): Promise<string | undefined> {
   const text = await readFile(join(folder, "refs", revision), "utf8").catch(() => undefined);
   return text?.trim() || undefined;

@@ -13,7 +13,7 @@ export function hubError(
   if (signal?.aborted === true) return signal.reason;
   if (LyceumError.isInstance(error)) return error;
   const what = describeHubTarget(target);
-  const { statusCode } = error as { readonly statusCode?: number };
+  const { statusCode } = (error ?? {}) as { readonly statusCode?: number };
   if (statusCode === 404) {
     return new LyceumError({
       code: "data.not-found",
@@ -30,8 +30,19 @@ export function hubError(
       cause: error,
     });
   }
+  const { syscall, code } = (error ?? {}) as { readonly syscall?: string; readonly code?: string };
+  if (syscall !== undefined && code !== undefined && localFaults.includes(code)) {
+    return new LyceumError({
+      code: "data.unavailable",
+      message: `Cannot store ${what} in the cache: ${reasonOf(error)}.`,
+      hint: "Free some space, or set HF_HOME to a folder that can be written.",
+      cause: error,
+    });
+  }
   return unavailable(target, reasonOf(error), error);
 }
+
+const localFaults: readonly string[] = ["ENOSPC", "EDQUOT", "EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"];
 
 /** A `data.unavailable` error: nothing in the cache, and no answer from the hub. */
 export function unavailable(

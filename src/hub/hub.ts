@@ -37,7 +37,6 @@ export async function downloadHubFile(file: HubFile, options?: HubOptions): Prom
   const commit = await resolveCommit(file, folder, settings);
   const path = snapshotPath(folder, commit, file.path);
   if (!(await exists(path))) await fill(file, commit, folder, settings);
-  await rememberReference(file, commit, folder);
   return path;
 }
 
@@ -55,7 +54,7 @@ export async function listHubFiles(repository: HubRepository, options?: HubOptio
   return orElse(
     async () => {
       const paths = await fetchListing(repository, commit, online(repository, settings));
-      await writeListing(folder, commit, paths);
+      await writeListing(folder, commit, paths).catch(ignoreReadOnlyCache);
       return paths;
     },
     () => listSnapshot(folder, commit),
@@ -76,17 +75,17 @@ async function resolveCommit(target: HubRepository, folder: string, settings: Hu
   const revision = target.revision ?? "main";
   if (/^[0-9a-f]{40}$/.test(revision)) return revision;
   return orElse(
-    () => fetchCommit(target, online(target, settings)),
+    async () => {
+      const commit = await fetchCommit(target, online(target, settings));
+      await writeReference(folder, revision, commit).catch(ignoreReadOnlyCache);
+      return commit;
+    },
     () => readReference(folder, revision),
   );
 }
 
-/** A branch keeps pointing at a commit that has files here, so that it can be served without the hub. */
-async function rememberReference(target: HubRepository, commit: string, folder: string): Promise<void> {
-  const revision = target.revision ?? "main";
-  if (revision === commit || (await readReference(folder, revision)) === commit) return;
-  await writeReference(folder, revision, commit);
-}
+/** What helps later, without the hub, is not worth failing for now. */
+function ignoreReadOnlyCache(): void {}
 
 async function fill(file: HubFile, commit: string, folder: string, settings: HubSettings): Promise<void> {
   const info = await fetchFileInfo(file, commit, online(file, settings));
@@ -94,8 +93,12 @@ async function fill(file: HubFile, commit: string, folder: string, settings: Hub
     throw hubError(Object.assign(new Error("no such path"), { statusCode: 404 }), file);
   }
   const blob = blobPath(folder, info.etag);
-  if (!(await exists(blob))) await downloadBlob(file, info, blob, settings);
-  await linkSnapshot(folder, commit, file, info.etag);
+  try {
+    if (!(await exists(blob))) await downloadBlob(file, info, blob, settings);
+    await linkSnapshot(folder, commit, file, info.etag);
+  } catch (error) {
+    throw hubError(error, file, settings.signal);
+  }
 }
 
 function online(target: HubRepository, settings: HubSettings): HubSettings {

@@ -20,34 +20,49 @@ export interface JsonlTasksetOptions<Row> {
 }
 
 /**
- * The rows of a JSONL file: one JSON value a line, blank lines left out. The file is read once to index where its
+ * The rows of a JSONL file, or of several in order: one JSON value a line, blank lines left out. A file is read once to index where its
  * lines begin (12 bytes of memory a row); rows are then read when asked for. A `.jsonl.gz` cannot be read from the
  * middle and is held decompressed. Errors name `file:line`: `data.not-found`, or `data.malformed` for a row that is
  * no JSON, no UTF-8, or refused by the schema.
  */
 export async function jsonlTaskset<Row = unknown>(
-  path: string,
+  paths: string | readonly string[],
   options: JsonlTasksetOptions<Row> = {},
 ): Promise<Taskset<Row>> {
-  const { index, read } = await openLines(path, options.signal);
-  const range = { name: options.name ?? basename(path), length: index.length };
+  const files = await Promise.all(
+    (typeof paths === "string" ? [paths] : paths).map((path) => openLines(path, options.signal)),
+  );
+  const length = files.reduce((sum, { index }) => sum + index.length, 0);
+  const range = { name: options.name ?? basename(files[0]?.path ?? "empty"), length };
   return {
     ...range,
     get: async (position, getOptions) => {
       getOptions?.signal?.throwIfAborted();
       checkTaskIndex(range, position);
-      const { start, end, line } = index.row(position);
-      const place = `${path}:${line}`;
-      const row = parseRow(await read(start, end), place);
-      const task = options.schema === undefined ? (row as Row) : await validateRow(options.schema, row, place);
+      const { file, row } = locate(files, position);
+      const { start, end, line } = file.index.row(row);
+      const place = `${file.path}:${line}`;
+      const value = parseRow(await file.read(start, end), place);
+      const task = options.schema === undefined ? (value as Row) : await validateRow(options.schema, value, place);
       return taskEntry(task, position);
     },
   };
 }
 
+/** The file that holds row `position` of all, and the row's number within it. */
+function locate(files: readonly Lines[], position: number): { readonly file: Lines; readonly row: number } {
+  let row = position;
+  for (const file of files) {
+    if (row < file.index.length) return { file, row };
+    row -= file.index.length;
+  }
+  throw new RangeError(`No file holds row ${position}.`);
+}
+
 const readAhead = 1 << 18;
 
 interface Lines {
+  readonly path: string;
   readonly index: LineIndex;
   readonly read: (start: number, end: number) => Promise<Uint8Array>;
 }
@@ -58,12 +73,12 @@ async function openLines(path: string, signal: AbortSignal | undefined): Promise
     if (path.endsWith(".gz")) {
       const bytes = await promisify(gunzip)(await readFile(path, { signal }));
       indexer.add(bytes);
-      return { index: indexer.finish(), read: async (start, end) => bytes.subarray(start, end) };
+      return { path, index: indexer.finish(), read: async (start, end) => bytes.subarray(start, end) };
     }
     for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20, ...(signal && { signal }) })) {
       indexer.add(chunk as Uint8Array);
     }
-    return { index: indexer.finish(), read: rangeReader(path) };
+    return { path, index: indexer.finish(), read: rangeReader(path) };
   } catch (error) {
     signal?.throwIfAborted();
     throw dataFileError(path, error);
