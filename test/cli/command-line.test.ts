@@ -61,7 +61,7 @@ describe("nodeVersionProblem", () => {
       expect(nodeVersionProblem(version)).toBeUndefined();
     for (const version of ["20.19.0", "22.1.0", "23.11.1", "4.0.0"]) {
       expect(nodeVersionProblem(version)).toContain(`needs Node 24 or newer, and this is Node ${version}`);
-      expect(nodeVersionProblem(version)).toContain("npx --package=node@24");
+      expect(nodeVersionProblem(version)).toContain("npm install --save-dev node@24");
     }
   });
 });
