@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { textMessage, textOf } from "../../src/message/message.ts";
 import type { ActRequest } from "../../src/policy/policy.ts";
@@ -139,6 +140,14 @@ describe("an abort", () => {
     controllers[2]!.abort();
     await expect(third).rejects.toMatchObject({ name: "AbortError" });
     expect(signals[0]!.aborted).toBe(true);
+  });
+
+  test("is listened for only while a request is open", async () => {
+    const policy = samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer });
+    const { signal } = new AbortController();
+    for (let turn = 0; turn < 5; turn++) await policy.act(request("x", { signal }));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
   test("before the request refuses it", async () => {

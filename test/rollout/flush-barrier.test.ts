@@ -26,7 +26,7 @@ function batchingPolicy(options: { readonly onFlush?: (held: readonly Held[]) =>
     batches,
     act: (request) => new Promise((answer) => held.push({ request, answer })),
     flush: () => {
-      const batch = held;
+      const batch = held.filter(({ request }) => !request.signal!.aborted);
       held = [];
       batches.push(batch.map(({ request }) => `${request.order}@${request.episode!.turn}`).sort());
       if (options.onFlush !== undefined) return options.onFlush(batch);
@@ -72,8 +72,9 @@ function jitteryWorld(): ReturnType<typeof world<number>> {
 
 async function batchesOf(options: { readonly concurrency: number; readonly direct: boolean }): Promise<string[][]> {
   const batching = batchingPolicy();
-  const direct = scriptedPolicy(async () => {
+  const direct = scriptedPolicy(async ({ episode, seed }) => {
     await randomDelay(4);
+    if (seed % 5 === 0 && episode!.turn > 0) throw new Error("This action fails.");
     return "yes";
   });
   const groups = await collectGroups(
@@ -131,6 +132,24 @@ describe("batches", () => {
     expect(groups.flatMap(({ episodes }) => episodes).filter(({ error }) => error?.code === "policy.failed")).toEqual(
       [],
     );
+  });
+
+  test("wait for the answers of other policies, which may end an episode", async () => {
+    const environment = world<number>({
+      agents: ["left", "right"],
+      reset: () => observe("go", "left", "right"),
+      step: () => ({ observations: {}, agents: { left: worth(1, true), right: worth(1, true) } }),
+    });
+    const left = batchingPolicy();
+    const right = scriptedPolicy(async ({ episode }) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (episode!.task.task === 1) throw new Error("no");
+      return "yes";
+    });
+    await collectGroups(
+      rollout({ environment, tasks: numbers(3), policies: { left, right }, concurrency: 2, seed: 0 }),
+    );
+    expect(left.batches).toEqual([["0,0,0@0", "2,0,0@0"]]);
   });
 
   test("are complete though a slow consumer holds up the start of episodes", async () => {
