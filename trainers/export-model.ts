@@ -1,5 +1,7 @@
 import { rename, rm } from "node:fs/promises";
+import { LyceumError } from "../src/errors/index.ts";
 import type { Capabilities, ExportFormat, Model } from "./backend/training-backend.ts";
+import { writeFailureReason } from "./checkpoint/write-failure.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 
 /** The form that a run's model is exported in, or undefined for none. */
@@ -10,7 +12,10 @@ export function exportFormat(config: TrainingConfig, capabilities: Capabilities)
   return capabilities.exportFormats.includes(wanted) ? wanted : undefined;
 }
 
-/** Exports a model to a folder, whole or not at all; one that is there is replaced. */
+/**
+ * Exports a model to a folder, whole or not at all; one that is there is replaced. Throws `checkpoint.write-failed`
+ * for a full disk and the like.
+ */
 export async function exportModel(options: {
   readonly model: Model;
   readonly folder: string;
@@ -18,12 +23,20 @@ export async function exportModel(options: {
 }): Promise<void> {
   const { model, folder, format } = options;
   const partial = `${folder}.partial`;
-  await rm(partial, { recursive: true, force: true });
   try {
+    await rm(partial, { recursive: true, force: true });
     await model.export(partial, format);
     await rm(folder, { recursive: true, force: true });
     await rename(partial, folder);
-  } finally {
-    await rm(partial, { recursive: true, force: true });
+  } catch (cause) {
+    await rm(partial, { recursive: true, force: true }).catch(() => undefined);
+    if (LyceumError.isInstance(cause)) throw cause;
+    throw new LyceumError({
+      code: "checkpoint.write-failed",
+      message: `The trained model could not be exported to ${folder}: ${writeFailureReason(cause)}.`,
+      hint: "Free some space or make the folder writable, then resume the run: its last checkpoint is complete.",
+      data: { folder },
+      cause,
+    });
   }
 }

@@ -374,6 +374,21 @@ describe("bad input", () => {
     });
   });
 
+  it("held-out tasks are refused when a taskset without end comes upon one", async () => {
+    const letters = letterEnvironment();
+    const [train, test] = [await letters.tasks("train"), await letters.tasks("test")];
+    // Beyond the tasks that are looked at before the run begins.
+    const endless: typeof train = {
+      name: "endless",
+      length: "unbounded",
+      get: (index) => (index === 10_000 ? test.get(0) : train.get(index % 64)),
+    };
+    const environment = { ...letters, tasks: async (split: string) => (split === "test" ? test : endless) };
+    const config = letterConfig({ evaluation: { split: "test", limit: 1 }, training: { batchSize: 10_001 } });
+    const { error } = await runTraining({ output: await temporaryFolder(), environment, config });
+    expect(error).toMatchObject({ code: "data.malformed", message: expect.stringMatching(/of train is also in test/) });
+  });
+
   it("SFT without demonstrations is refused", async () => {
     const { demonstrate: _, ...environment } = letterEnvironment();
     expect(await failure({ environment, config: letterConfig({ algorithm: { id: "sft" } }) })).toMatchObject({
@@ -427,6 +442,24 @@ describe("bad input", () => {
       message: expect.stringMatching(/Step 1: .*Infinity/),
       hint: expect.stringContaining("No checkpoint"),
     });
+  });
+
+  it("a full disk at the export leaves the checkpoint to resume from, and nothing half-written", async () => {
+    const output = await temporaryFolder();
+    const backend = changedBackend((model) => ({
+      export: async (folder, format) => {
+        await model.export(folder, format);
+        throw Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+      },
+    }));
+    const record = await runTraining({ output, backend, config: letterConfig() });
+    expect(record.error).toMatchObject({
+      code: "checkpoint.write-failed",
+      message: expect.stringContaining("the disk is full"),
+    });
+    expect(await readdir(output)).toEqual(["checkpoints"]);
+    const resumed = await runTraining({ output, config: letterConfig(), resume: true });
+    expect(runEnd(resumed)).toMatchObject({ reason: "completed", exported: join(output, "model") });
   });
 
   it("a full disk ends the run and leaves the previous checkpoint whole", async () => {

@@ -11,6 +11,7 @@ import {
   removeCheckpoint,
 } from "./find-checkpoints.ts";
 import { syncDirectory, syncFolder } from "./sync-folder.ts";
+import { isDiskFull, writeFailureReason } from "./write-failure.ts";
 
 /**
  * Writes a checkpoint whole or not at all: into a `.partial` folder that is forced to disk and then renamed. Then
@@ -53,18 +54,12 @@ async function writeFailed(options: {
 }): Promise<LyceumError> {
   const { folder, path, cause } = options;
   const previous = await newestCheckpoint(folder).catch(() => undefined);
-  const full = isSystemError(cause) && (cause.code === "ENOSPC" || cause.code === "EDQUOT");
-  const reason = full ? "the disk is full" : cause instanceof Error ? cause.message : String(cause);
   const intact = previous === undefined ? "There is no earlier checkpoint." : `${previous.path} is intact.`;
   return new LyceumError({
     code: "checkpoint.write-failed",
-    message: `The checkpoint ${path} could not be written: ${reason}.`,
-    hint: `${intact} ${full ? "Free some space (or lower checkpoint.keep)" : "Make the folder writable"}, then resume the run.`,
+    message: `The checkpoint ${path} could not be written: ${writeFailureReason(cause)}.`,
+    hint: `${intact} ${isDiskFull(cause) ? "Free some space (or lower checkpoint.keep)" : "Make the folder writable"}, then resume the run.`,
     data: { path, ...(previous === undefined ? {} : { previous: previous.path }) },
     cause,
   });
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "code" in error;
 }
