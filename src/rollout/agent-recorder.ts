@@ -31,6 +31,10 @@ export class AgentRecorder {
     this.#environment = options.environment;
   }
 
+  get hasActed(): boolean {
+    return this.#turns.length > 0;
+  }
+
   /** Adds an observation to the conversation. Throws where the environment or the policy cannot mean it. */
   observe(observation: Observation, turn: number): void {
     const { messages, context } = observation;

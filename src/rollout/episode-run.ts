@@ -177,18 +177,21 @@ export class EpisodeRun<Task> {
         ? undefined
         : new TurnRequests({
             barrier,
+            onHeld: () => this.#stopClock(),
             onFlush: startClock,
             onError: (error, policy) =>
               this.#interrupt({ status: "failed", error: policyFailure(policy, "flush", error).toData() }),
           });
     try {
       const answers = acting.map((recorder) => this.#ask(recorder, requests));
+      startClock();
       requests?.start();
-      if (acting.some(({ policy }) => policy.flush === undefined)) startClock();
       const results = answers.length === 1 ? [await this.#wait(answers[0]!)] : await this.#wait(Promise.all(answers));
       return this.#record(acting, results);
     } catch (error) {
-      const grown = acting.some(({ sampledTokens }) => sampledTokens > 0);
+      // The other agents' actions have nobody to wait for them any more.
+      this.#controller.abort();
+      const grown = acting.some(({ hasActed }) => hasActed);
       if (grown && LyceumError.isInstance(error) && error.code === "policy.prompt-too-long") return "context-full";
       throw error;
     } finally {

@@ -7,6 +7,7 @@ import type { FlushBarrier, HeldRequest } from "./flush-barrier.ts";
  */
 export class TurnRequests {
   readonly #barrier: FlushBarrier;
+  readonly #onHeld: () => void;
   readonly #onFlush: () => void;
   readonly #onError: (error: unknown, policy: Policy) => void;
   readonly #held = new Set<HeldRequest>();
@@ -17,10 +18,14 @@ export class TurnRequests {
 
   constructor(options: {
     readonly barrier: FlushBarrier;
+    /** All that is unanswered is held: the wait for its batch begins. */
+    readonly onHeld: () => void;
     readonly onFlush: () => void;
+    /** A policy threw at being flushed. */
     readonly onError: (error: unknown, policy: Policy) => void;
   }) {
     this.#barrier = options.barrier;
+    this.#onHeld = options.onHeld;
     this.#onFlush = options.onFlush;
     this.#onError = options.onError;
   }
@@ -67,7 +72,11 @@ export class TurnRequests {
     const blocked = this.#started && this.#direct === 0 && this.#held.size > 0;
     if (blocked === this.#blocked) return;
     this.#blocked = blocked;
-    if (blocked) this.#barrier.leave();
-    else this.#barrier.enter();
+    if (blocked) {
+      this.#onHeld();
+      this.#barrier.leave();
+    } else {
+      this.#barrier.enter();
+    }
   }
 }

@@ -229,16 +229,19 @@ describe("a batching policy", () => {
     expect(inner.batches.map((batch) => batch.length)).toEqual([4, 4]);
   });
 
-  test("is not timed while its requests are held", async () => {
+  test.each(["left", "both"])("is not timed while its requests are held: %s", async (batched) => {
     const environment = world<number>({
+      agents: ["left", "right"],
       reset: async ({ task }) => {
         await new Promise((resolve) => setTimeout(resolve, task * 300));
-        return observe("hello");
+        return observe("hello", "left", "right");
       },
-      step: () => ({ observations: {}, agents: { agent: worth(1, true) } }),
+      step: () => ({ observations: {}, agents: { left: worth(1, true), right: worth(1, true) } }),
     });
+    const right = batched === "both" ? batchingPolicy() : scriptedPolicy(() => "yes");
+    const policies = { left: batchingPolicy(), right };
     const groups = await collectGroups(
-      rollout({ environment, tasks: numbers(2), policies: batchingPolicy(), seed: 0, limits: { actMs: 200 } }),
+      rollout({ environment, tasks: numbers(2), policies, seed: 0, limits: { actMs: 200 } }),
     );
     expect(groups.map(({ episodes }) => episodes[0]!.status)).toEqual(["completed", "completed"]);
   });
