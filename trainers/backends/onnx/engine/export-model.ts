@@ -1,29 +1,62 @@
-import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { LyceumError } from "../../../../src/errors/index.ts";
 import { byteTokenizerFiles } from "../../../../src/tokens/byte-tokenizer.ts";
 import type { ExportFormat, TrainableSpec } from "../../../backend/training-backend.ts";
-import { writeSafetensors } from "../weights/safetensors-writer.ts";
+import { readTokenizerFiles, writeHuggingFaceFolder } from "../model-folder.ts";
+import { loraTargets } from "../models/lora.ts";
+import { writePeftAdapter } from "../weights/peft-adapter.ts";
 import type { LocalSource } from "./base-store.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import type { ModelWeights } from "./weights.ts";
 
-/** Writes a Hugging Face folder (an adapter merged into its base) or a PEFT adapter folder. */
-export async function exportModel(options: {
+/** What is exported, and where to. */
+export interface ExportOptions {
   readonly weights: ModelWeights;
   readonly source: LocalSource;
   readonly trainable: TrainableSpec;
   readonly folder: string;
   readonly format: ExportFormat;
-}): Promise<void> {
-  const { weights, source, folder } = options;
-  await mkdir(folder, { recursive: true });
-  void copyFile;
-  void readdir;
-  void byteTokenizerFiles;
-  void source;
-  await writeFile(join(folder, "config.json"), JSON.stringify(weights.config.source));
-  await writeSafetensors(
-    join(folder, "model.safetensors"),
-    weights.base.specs.map(({ name, shape }) => ({ name, shape, data: () => mergedParameter(weights, name) })),
-  );
 }
+
+/** Writes a Hugging Face folder (an adapter is merged into its base) or a PEFT adapter folder; the folder is new. */
+export async function exportModel(options: ExportOptions): Promise<void> {
+  await (options.format === "peft" ? exportAdapter(options) : exportFolder(options));
+}
+
+async function exportFolder({ weights, source, folder }: ExportOptions): Promise<void> {
+  const { config, base } = weights;
+  await writeHuggingFaceFolder({
+    folder,
+    config: { architectures: [architectures[config.family]], ...config.source, dtype: "float32" },
+    tensors: base.specs.map(({ name, shape }) => ({ name, shape, data: () => mergedParameter(weights, name) })),
+    tokenizerFiles: source.type === "folder" ? await readTokenizerFiles(source.folder) : byteTokenizerFiles(),
+  });
+}
+
+async function exportAdapter({ weights, source, trainable, folder }: ExportOptions): Promise<void> {
+  if (trainable.type !== "lora" || weights.adapter === undefined) {
+    throw new LyceumError({
+      code: "backend.unsupported",
+      message: "Only a model with an adapter can be exported as a PEFT adapter.",
+      hint: 'Export this one in the format "huggingface".',
+    });
+  }
+  const { rank, alpha, targets } = trainable.lora;
+  const { block } = weights.adapter;
+  await writePeftAdapter({
+    folder,
+    config: {
+      rank,
+      alpha,
+      targets: targets ?? loraTargets,
+      ...(source.type === "folder" ? { baseModel: source.folder } : {}),
+    },
+    tensors: block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name) })),
+  });
+}
+
+const architectures = {
+  llama: "LlamaForCausalLM",
+  qwen2: "Qwen2ForCausalLM",
+  qwen3: "Qwen3ForCausalLM",
+  smollm3: "SmolLM3ForCausalLM",
+} as const;

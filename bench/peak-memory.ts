@@ -1,0 +1,21 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+const report = "process.on('exit', () => console.log(`peak-rss ${process.resourceUsage().maxRSS}`))";
+
+/** The greatest resident memory, in bytes, of a process that runs one module to its end. */
+export async function peakMemory(module: URL): Promise<number> {
+  const preload = `data:text/javascript,${encodeURIComponent(report)}`;
+  const child = spawn(process.execPath, ["--import", preload, module.pathname], {
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: 600_000,
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  const [code] = await once(child, "close");
+  const kilobytes = Number(/peak-rss (\d+)/.exec(output)?.[1]);
+  if (code !== 0 || !(kilobytes > 0)) throw new Error(`${module.pathname} ended with ${code} and said: ${output}`);
+  return kilobytes * 1024;
+}
