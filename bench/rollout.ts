@@ -28,7 +28,7 @@ async function run(): Promise<BenchmarkResult[]> {
     }
     const delay = monitorEventLoopDelay({ resolution: 1 });
     delay.enable();
-    await play({ episodes, concurrency: 1_000, trace: join(folder, "delay.jsonl") });
+    await play({ episodes: 3 * episodes, concurrency: 1_000, trace: join(folder, "delay.jsonl") });
     delay.disable();
     return [
       { name: "rollout/overhead-us", value: (1_000 * Math.min(...rounds)) / (episodes * turns), unit: "us" },

@@ -126,6 +126,7 @@ export class RolloutRun<Task> {
     this.#running.add(run);
     const episode = await run.play();
     this.#running.delete(run);
+    await this.#settings.slice.pause();
     this.#counts[episode.status] += 1;
     this.#turns += episode.turns;
     this.#queue.push({ type: "episode-end", group, episode });

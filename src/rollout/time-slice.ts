@@ -1,5 +1,5 @@
 /** How long episodes may run in one go before timers, input and output get their turn. */
-const sliceMs = 8;
+const sliceMs = 4;
 
 /**
  * Lets the event loop breathe: episodes whose environment and policy never really wait would otherwise follow each

@@ -21,7 +21,7 @@ test("episodes that never wait leave the event loop its turns", async () => {
     }),
   );
   clearImmediate(counting);
-  const slices = (performance.now() - started) / 8;
+  const slices = (performance.now() - started) / 4;
   // Slices end late when the machine is busy: a quarter of what there could be is proof enough, none is the failure.
   expect(turns).toBeGreaterThan(Math.min(slices / 4, 5));
 });
