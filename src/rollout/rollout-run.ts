@@ -143,7 +143,7 @@ export class RolloutRun<Task> {
     }
     group.episodes[episode.member] = episode;
     group.left -= 1;
-    if (group.left > 0 || this.#stopped.signal.aborted) return;
+    if (group.left > 0) return;
     this.#open.delete(index);
     if (this.#settings.pool.factory.scoreGroup === undefined) {
       this.#endGroup(index, group.episodes);
@@ -155,31 +155,28 @@ export class RolloutRun<Task> {
     this.#scoring.add(scoring);
   }
 
-  async #score(index: number, unscored: readonly Episode[]): Promise<void> {
+  async #score(index: number, played: readonly Episode[]): Promise<void> {
     const episodes = await scoreGroup({
       factory: this.#settings.pool.factory,
-      episodes: unscored,
+      episodes: played,
       limitMs: this.#settings.limits.environmentMs,
       signal: this.#stopped.signal,
     });
     for (const episode of episodes) await this.#options.trace?.write(episode);
-    this.#endGroup(index, episodes);
+    if (!this.#stopped.signal.aborted) this.#endGroup(index, episodes);
   }
 
-  /** What a stop kept from being scored still belongs into the trace. */
+  /** What a stop kept from being scored still belongs into the trace: unscored. */
   async #traceOpenGroups(): Promise<void> {
     if (this.#settings.pool.factory.scoreGroup === undefined) return;
-    try {
-      for (const { episodes } of this.#open.values()) {
-        for (const episode of episodes.filter((played) => played !== undefined))
-          await this.#options.trace?.write(episode);
-      }
-    } catch (error) {
-      this.#fail(error);
+    for (const [index, { episodes }] of this.#open) {
+      const played = episodes.filter((episode) => episode !== undefined);
+      await this.#score(index, played).catch((error) => this.#fail(error));
     }
   }
 
   #endGroup(index: number, episodes: readonly Episode[]): void {
+    if (episodes.some(({ status }) => status === "aborted")) return;
     this.#groups += 1;
     this.#queue.push({ type: "group-end", group: index, result: { task: episodes[0]!.task, episodes } });
   }

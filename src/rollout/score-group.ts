@@ -2,7 +2,7 @@ import type { AgentId, EnvironmentFactory } from "../environment/environment.ts"
 import { contractError, environmentFailure } from "../environment/environment-error.ts";
 import { addRewards, isReward, type Reward, unscored } from "../environment/reward.ts";
 import type { LyceumError } from "../errors/index.ts";
-import { boundedWait } from "./bounded-wait.ts";
+import { abortedError, boundedWait } from "./bounded-wait.ts";
 import type { AgentEpisode, Episode } from "./episode.ts";
 import { callTimeout } from "./rollout-error.ts";
 
@@ -22,6 +22,7 @@ export async function scoreGroup(options: {
   const timeout = new AbortController();
   const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, options.signal]);
   try {
+    if (signal.aborted) throw abortedError();
     const rewards = await boundedWait(factory.scoreGroup(episodes, { signal }), {
       ms: limitMs,
       timeout: () => callTimeout(environment, "scoreGroup", limitMs),
