@@ -5,13 +5,14 @@
 export function plainMath(text: string): string {
   return text
     .replace(/[\u2212\u2012\u2013\uFE63\uFF0D]/g, "-")
-    .replace(/[\u00A0\u2007\u2009\u202F]/g, " ")
+    .replace(/[ \t\u00A0\u2007\u2009\u202F]+/g, " ")
     .replace(/\{,\}/g, ",")
     .replace(/(?<=\d)\\[,!;:](?=\d)/g, "")
     .replace(/\\[,!;: ]|\\q?quad\b|~/g, " ")
     .replace(/\\(?:text|textbf|textit|mathrm|mathbf|operatorname|mbox)\s*\{([^{}]*)\}/g, " $1 ")
     .replace(/\\[dt]?frac\s*(?:\{([^{}]*)\}|(\d))\s*(?:\{([^{}]*)\}|(\d))/g, fraction)
     .replace(/\\(?:left|right|displaystyle)\b|\\[()[\]]/g, " ")
+    .replace(/(?<=\b(?:mm|cm|m|km|in|inch|inches|ft|feet|yd|mi|miles|meters|metres|units?) ?)\^ ?\{?[23]\}?/g, " ")
     .replace(/\\times\b/g, "×")
     .replace(/\\(?:cdot|ast)\b/g, "·")
     .replace(/\\div\b/g, "÷")

@@ -21,8 +21,8 @@ export function readInequality(text: string): InequalityReading | undefined {
   if (parts.length < 3) return undefined;
   const [middle, relation, right] = parts.slice(-3) as [string, Relation, string];
   if (parts.length > 3 && isJoint(middle)) return undefined;
-  const left = /[^\n,;:]*$/.exec(middle)![0];
-  const variable = /(?<![A-Za-z\\\d^_)*/][ \t]*)([A-Za-z])\s*$/.exec(left)?.[1];
+  const left = middle.split(/[\n,;:]/).at(-1)!;
+  const variable = /(?<![A-Za-z\\])(?<![\d)^_*/+-][ \t]*)([A-Za-z])\s*$/.exec(left)?.[1];
   if (variable !== undefined) {
     const bound = readNumbers(right)[0];
     if (bound === undefined || bound.operand || right.slice(0, bound.start).trim() !== "") return undefined;

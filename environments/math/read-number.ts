@@ -5,13 +5,16 @@ export interface NumberReading {
   readonly value: Rational;
   /** A percent sign or word followed; `value` is the number before it. */
   readonly percent: boolean;
-  /** It is an operand of something longer (`2+3`, `2x`, `x^2`, `10:30`), so it states no value by itself. */
+  /**
+   * It states no value by itself: it is part of something longer (`2+3`, `2x`, `x^2`, `10:30`), a division that is
+   * still to be done (`84/7`), or beyond all bounds.
+   */
   readonly operand: boolean;
   readonly start: number;
   readonly end: number;
 }
 
-/** Numbers with more digits, or greater exponents, are read as nothing: no answer has them. */
+/** Numbers with more digits, or greater exponents, are beyond all bounds: no answer has them. */
 const maximumDigits = 400;
 
 const decimal = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+`;
@@ -30,7 +33,7 @@ const beforeOperand = [
   /[a-z][-+*/×÷·]$/i,
   /[×÷·^_√][ \t]*\{?[ \t]*$/,
   /\\sqrt[ \t]*\{?[ \t]*$/,
-  /[\w]$/,
+  /\w$|\d,$|\)[ \t]*\([ \t]*$/,
 ];
 /** What stands to its right: an operator with its second operand, a variable, a root, a second part as in 10:30. */
 const afterOperand = [
@@ -38,10 +41,11 @@ const afterOperand = [
   /[ \t]*[-+*/][ \t]*[\d(\\]/y,
   /\*[a-z]|[ \t]*\+[ \t]*[a-z]/iy,
   /[ \t]*x[ \t]*\d|[xyz](?![a-z])/iy,
-  /[:.]\d|\(\d/y,
+  /[:.,]\d|[ \t]*\)?\([ \t]*\d/y,
   /[ \t]*(?:\\(?:sqrt|pi|frac)|[π√])/y,
 ];
 
+const zero = rational(0);
 const scales: Readonly<Record<string, number>> = { hundred: 2, thousand: 3, million: 6, billion: 9, trillion: 12 };
 
 /**
@@ -58,14 +62,13 @@ export function readNumbers(text: string): NumberReading[] {
       continue;
     }
     begin.lastIndex = found.end;
-    if (found.value === undefined) continue;
     const sign = signBefore(text, match.index);
     const percent = matchAt(percentAt, text, found.end);
     const end = found.end + (percent?.[0].length ?? 0);
     readings.push({
-      value: sign.negative ? negateRational(found.value) : found.value,
+      value: sign.negative ? negateRational(found.value ?? zero) : (found.value ?? zero),
       percent: percent !== null,
-      operand: isOperand(text, sign.start, end),
+      operand: found.value === undefined || found.unevaluated === true || isOperand(text, sign.start, end),
       start: sign.start,
       end,
     });
@@ -73,12 +76,20 @@ export function readNumbers(text: string): NumberReading[] {
   return readings;
 }
 
-/** The unsigned number that begins at `start`; without a value where it is beyond all bounds. */
-function numberAt(text: string, start: number): { readonly value?: Rational; readonly end: number } | undefined {
+interface UnsignedNumber {
+  /** Absent where it is beyond all bounds, or divided by 0. */
+  readonly value?: Rational;
+  /** Written as a fraction, and a whole number: repeating a question such as `84 / 7` is no answer to it. */
+  readonly unevaluated?: boolean;
+  readonly end: number;
+}
+
+/** The number that begins at `start`. */
+function numberAt(text: string, start: number): UnsignedNumber | undefined {
   const fraction = matchAt(fractionAt, text, start);
   if (fraction !== null) {
     const value = quotient(fraction[1]!, fraction[2]!);
-    return { ...(value && { value }), end: start + fraction[0].length };
+    return { ...(value && { value, unevaluated: value.denominator === 1n }), end: start + fraction[0].length };
   }
   const whole = matchAt(decimalAt, text, start);
   if (whole === null) return undefined;
@@ -96,6 +107,7 @@ function numberAt(text: string, start: number): { readonly value?: Rational; rea
       return { value: addRationals(value, part), end: end + proper[0].length };
     }
   }
+  let unevaluated = false;
   const exponent = take(exponentAt);
   if (exponent !== null) {
     value = value && scaled(value, Number(exponent[1] ?? exponent[2] ?? exponent[3]));
@@ -104,11 +116,12 @@ function numberAt(text: string, start: number): { readonly value?: Rational; rea
     if (slash !== null) {
       const denominator = decimalValue(slash[1]!);
       value = value && denominator && divided(value, denominator);
+      unevaluated = value?.denominator === 1n;
     }
   }
   const scale = take(scaleAt);
   if (scale !== null) value = value && scaled(value, scales[scale[1]!.toLowerCase()]!);
-  return { ...(value && { value }), end };
+  return { ...(value && { value }), unevaluated, end };
 }
 
 /** A minus before a number is its sign unless something stands to its left that it subtracts from. */

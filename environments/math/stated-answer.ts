@@ -12,6 +12,9 @@ interface Mark {
   readonly read: (rest: string) => string | undefined;
 }
 
+/** A stated answer is cut here; a mark that is closed later is not closed. */
+const maximumLength = 1000;
+
 const toLineEnd = (rest: string): string => /^[^\n]*/.exec(rest)![0];
 const toSentenceEnd = (rest: string): string => /^(?:[^\n.]|\.(?=\S))*/.exec(rest)![0];
 
@@ -34,13 +37,14 @@ export function statedAnswer(text: string): StatedAnswer {
   let last: StatedAnswer = { text, mark: "none" };
   let lastPosition = -1;
   for (const { mark, pattern, read } of marks) {
-    for (const match of text.matchAll(pattern)) {
-      const position = match.index + match[0].length;
-      if (position <= lastPosition) continue;
-      const stated = read(text.slice(position));
+    const positions = Array.from(text.matchAll(pattern), (match) => match.index + match[0].length);
+    for (const position of positions.reverse()) {
+      if (position <= lastPosition) break;
+      const stated = read(text.slice(position, position + maximumLength));
       if (stated === undefined) continue;
       last = { text: stated, mark };
       lastPosition = position;
+      break;
     }
   }
   return last;

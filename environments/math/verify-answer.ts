@@ -94,8 +94,6 @@ function compareText(stated: StatedAnswer, gold: string): Verdict {
 }
 
 function normalText(text: string): string {
-  return plainMath(text)
-    .toLowerCase()
-    .replace(/[\s.]+$/, "")
-    .replace(/\s+/g, "");
+  const joined = plainMath(text).toLowerCase().replace(/\s+/g, "");
+  return joined.endsWith(".") ? joined.slice(0, -1) : joined;
 }

@@ -44,7 +44,7 @@ const belongings: StoryTemplate = (random, difficulty) => {
       );
       steps.push(`${before} + ${change} = ${count}`);
     } else if (event === "loss") {
-      const lost = random.integer(1, before - 1);
+      const lost = random.integer(2, before - 1);
       count -= lost;
       sentences.push(
         random.pick([
@@ -162,7 +162,7 @@ const savings: StoryTemplate = (random, difficulty) => {
   for (let i = 1; i < difficulty; i++) {
     const before = total;
     if (random.next() < 0.5 && total > 2) {
-      const spent = random.integer(1, total - 1);
+      const spent = random.integer(2, total - 1);
       total -= spent;
       sentences.push(`${name} then spends $${spent} on ${random.pick(things)}.`);
       steps.push(`${before} - ${spent} = ${total}`);
