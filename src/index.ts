@@ -1,1 +1,104 @@
+export {
+  defineEnvironment,
+  type ResetContext,
+  type ResetOutcome,
+  type SingleAgentDefinition,
+  type StepContext,
+  type StepOutcome,
+} from "./environment/define-environment.ts";
+export type {
+  Action,
+  AgentId,
+  AgentStep,
+  Demonstration,
+  Environment,
+  EnvironmentDefinition,
+  EnvironmentFactory,
+  EnvironmentSpec,
+  Observation,
+  Observations,
+  ParseError,
+  StepResult,
+} from "./environment/environment.ts";
+export type { Prompt } from "./environment/prompt.ts";
+export {
+  createRegistry,
+  type EnvironmentEntry,
+  type EnvironmentRegistry,
+  environmentEntry,
+} from "./environment/registry.ts";
+export {
+  addRewards,
+  type Reward,
+  type ScoredReward,
+  scored,
+  type UnscoredReward,
+  unscored,
+} from "./environment/reward.ts";
+export { type ErrorCode, type ErrorData, LyceumError, type LyceumErrorOptions } from "./errors/index.ts";
 export type { Json } from "./json.ts";
+export {
+  type Message,
+  type Part,
+  type PartType,
+  type Role,
+  type ToolCall,
+  type ToolSpec,
+  textMessage,
+  textOf,
+} from "./message/message.ts";
+export { demonstrationPolicy } from "./policy/demonstration-policy.ts";
+export type { ActRequest, ActResult, ActTokens, EpisodeContext, Policy, PreviousTokens } from "./policy/policy.ts";
+export {
+  defaultSampling,
+  type Sample,
+  type SampleRequest,
+  type Sampler,
+  type SamplingSettings,
+} from "./policy/sampler.ts";
+export { samplerPolicy } from "./policy/sampler-policy.ts";
+export { type ScriptedAnswer, scriptedPolicy } from "./policy/scripted-policy.ts";
+export { createRandom, deriveSeed, type Random } from "./random/random.ts";
+export {
+  type MetricsFile,
+  readMetrics,
+  recordRun,
+  showTraining,
+  type TrainingEvent,
+  writeReport,
+} from "./report/index.ts";
+export { collectGroups } from "./rollout/collect-groups.ts";
+export { EnvironmentPool } from "./rollout/environment-pool.ts";
+export type {
+  AgentEpisode,
+  AgentTurn,
+  Episode,
+  EpisodeStatus,
+  Group,
+  MessageNode,
+  NodeTokens,
+  TokenSequence,
+} from "./rollout/episode.ts";
+export { rollout } from "./rollout/rollout.ts";
+export { rolloutEpisode } from "./rollout/rollout-episode.ts";
+export type { RolloutEvent } from "./rollout/rollout-event.ts";
+export { rolloutGroup } from "./rollout/rollout-group.ts";
+export { defaultLimits, type RolloutLimits } from "./rollout/rollout-limits.ts";
+export type { PlayOptions, RolloutOptions } from "./rollout/rollout-options.ts";
+export { tokenSequences } from "./rollout/token-sequences.ts";
+export { contentHash } from "./taskset/content-hash.ts";
+export { checkDisjoint } from "./taskset/disjoint.ts";
+export { type GeneratedTasksetOptions, generatedTaskset } from "./taskset/generated-taskset.ts";
+export { loadTaskset, type TasksetSpec } from "./taskset/load-taskset.ts";
+export { mapTaskset } from "./taskset/map-taskset.ts";
+export { memoryTaskset } from "./taskset/memory-taskset.ts";
+export type { TaskEntry, Taskset } from "./taskset/taskset.ts";
+export { createByteRenderer } from "./tokens/byte-renderer.ts";
+export { createByteTokenizer } from "./tokens/byte-tokenizer.ts";
+export { createChatTemplateRenderer } from "./tokens/chat-template-renderer.ts";
+export { loadTokenizer } from "./tokens/huggingface-tokenizer.ts";
+export { loadRenderer } from "./tokens/load-renderer.ts";
+export type { Renderer } from "./tokens/renderer.ts";
+export type { Tokenizer } from "./tokens/tokenizer.ts";
+export { readTrace } from "./trace/read-trace.ts";
+export { createTraceWriter, type TraceWriter } from "./trace/trace-writer.ts";
