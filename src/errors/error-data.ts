@@ -12,7 +12,16 @@ export function toErrorData(error: unknown, fallbackCode: ErrorCode = "internal"
       message: error.message,
     };
   }
-  return { name: "Error", code: fallbackCode, message: String(error) };
+  return { name: "Error", code: fallbackCode, message: textOfThrown(error) };
+}
+
+/** Anything can be thrown, even what `String` refuses; an error path must not throw itself. */
+function textOfThrown(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return Object.prototype.toString.call(thrown);
+  }
 }
 
 /** The error that {@link toErrorData} came from, as near as data allows. */

@@ -12,18 +12,25 @@ export interface Random {
   normal(): number;
 }
 
-/** The streams of two different seeds are unrelated; equal seeds give equal streams (xoshiro128**, 32-bit). */
+/**
+ * A stream from any finite seed: equal seeds give equal streams, different seeds unrelated ones (xoshiro128** of
+ * Blackman and Vigna 2018, https://arxiv.org/abs/1805.01407, its state filled from all 64 bits of the seed).
+ */
 export function createRandom(seed: number): Random {
-  const state = new Uint32Array(4);
-  const mixer = splitMix32(foldSeed(seed));
-  for (let i = 0; i < 4; i++) state[i] = mixer();
+  const state = initialState(seed);
   const nextUint32 = (): number => xoshiro128(state);
   const next = (): number => {
     const high = nextUint32() >>> 5;
     const low = nextUint32() >>> 6;
     return (high * 67_108_864 + low) / 9_007_199_254_740_992;
   };
-  const integer = (minimum: number, maximum: number): number => minimum + Math.floor(next() * (maximum - minimum + 1));
+  const integer = (minimum: number, maximum: number): number => {
+    const count = maximum - minimum + 1;
+    if (!(Number.isSafeInteger(minimum) && Number.isSafeInteger(maximum) && count >= 1 && count <= 2 ** 53)) {
+      throw new RangeError(`There is no integer range from ${minimum} to ${maximum}.`);
+    }
+    return minimum + Math.floor(next() * count);
+  };
   return {
     next,
     integer,
@@ -48,50 +55,74 @@ export function createRandom(seed: number): Random {
  * `deriveSeed(seed, taskHash, member, agent, turn)`. The result is an integer in [0, 2^53).
  */
 export function deriveSeed(seed: number, ...key: readonly (string | number)[]): number {
-  let low = foldSeed(seed) ^ 0x9e3779b9;
-  let high = foldSeed(seed) ^ 0x85ebca6b;
+  let low = 0;
+  let high = 0;
+  // Invertible for each word, so that two states never become one.
   const mix = (word: number): void => {
-    low = Math.imul(low ^ word, 0x2c1b3c6d);
-    low = Math.imul(low ^ (low >>> 15), 0x297a2d39);
-    high = Math.imul(high ^ word ^ (low >>> 13), 0x9e3779b1);
-    high ^= high >>> 16;
+    low = mix32(low ^ word);
+    high = mix32((high ^ low) + 0x9e3779b9);
   };
+  const mixNumber = (value: number): void => {
+    const words = seedWords(value);
+    mix(words.kind);
+    mix(words.low);
+    mix(words.high);
+  };
+  mixNumber(seed);
   for (const part of key) {
     if (typeof part === "number") {
-      mix(1);
-      mix(foldSeed(part));
+      mixNumber(part);
     } else {
-      mix(2);
-      for (let i = 0; i < part.length; i++) mix(part.charCodeAt(i) + 3);
+      mix(wordKinds.string);
+      mix(part.length);
+      for (let i = 0; i < part.length; i += 2) mix(part.charCodeAt(i) | (part.charCodeAt(i + 1) << 16));
     }
   }
+  mix(wordKinds.end);
   mix(key.length);
-  const mixer = splitMix32(low ^ Math.imul(high, 0x85ebca6b));
-  return (mixer() >>> 11) * 4_294_967_296 + ((mixer() ^ high) >>> 0);
+  return (low >>> 11) * 4_294_967_296 + (high >>> 0);
 }
 
-/** A number (any finite one) folded to 32 bits, distinct for nearby integers and fractions. */
-function foldSeed(seed: number): number {
+const wordKinds = { integer: 1, fraction: 2, string: 3, end: 4 } as const;
+
+interface SeedWords {
+  readonly kind: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** All of a finite number: an integer as 64 bits, anything else as its floating-point bits; 0 and -0 are one seed. */
+function seedWords(seed: number): SeedWords {
+  if (Number.isSafeInteger(seed)) {
+    return { kind: wordKinds.integer, low: seed | 0, high: Math.floor(seed / 4_294_967_296) };
+  }
   if (!Number.isFinite(seed)) throw new RangeError(`A seed must be a finite number, got ${seed}.`);
-  if (Number.isInteger(seed) && Math.abs(seed) < 4_294_967_296) return (seed | 0) ^ (seed < 0 ? 0x5bd1e995 : 0);
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, seed);
-  return Math.imul(view.getUint32(0), 0x9e3779b1) ^ view.getUint32(4);
+  return { kind: wordKinds.fraction, low: view.getInt32(4), high: view.getInt32(0) };
 }
 
-/** Seeds a larger generator: the finalizer of SplitMix over a Weyl sequence. */
-function splitMix32(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x9e3779b9) | 0;
-    let mixed = state ^ (state >>> 16);
-    mixed = Math.imul(mixed, 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return (mixed ^ (mixed >>> 15)) >>> 0;
-  };
+/** Different seeds give different states: each round is invertible, and the third word holds the kind of seed. */
+function initialState(seed: number): Uint32Array {
+  let { kind, low, high } = seedWords(seed);
+  for (let round = 0; round < 3; round++) {
+    low = mix32((low ^ high) + 0x9e3779b9);
+    high = mix32((high ^ low) + 0x85ebca6b);
+  }
+  const third = mix32(low + kind);
+  // A state of zeros would stay so for ever.
+  return Uint32Array.of(low, high, third, mix32(high ^ third) | 1);
 }
 
-/** One step of xoshiro128** (Blackman and Vigna, 2018). */
+/** A bijection of 32-bit words that spreads every bit over all (murmur-style, constants of Wellons' hash prospector). */
+function mix32(word: number): number {
+  let mixed = word ^ (word >>> 16);
+  mixed = Math.imul(mixed, 0x21f0aaad);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+  return mixed ^ (mixed >>> 15);
+}
+
+/** One step of xoshiro128**. */
 function xoshiro128(state: Uint32Array): number {
   const [a, b, c, d] = state as unknown as [number, number, number, number];
   const product = Math.imul(b, 5);

