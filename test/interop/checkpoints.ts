@@ -40,8 +40,22 @@ const llama3Rope = {
 
 const plainRope = (theta: number): Json => ({ rope_type: "default", rope_theta: theta });
 
+/** One checkpoint of each family: between them every storage type, tied and not, sharded and not. */
+const quickNames = [
+  "llama-llama3-rope",
+  "smollm2-bf16",
+  "qwen2-tied-f16",
+  "qwen2-padded-sharded",
+  "qwen3-narrow-heads-sharded-f16",
+];
+
+/** The checkpoints of the whole suite, or of its quick part. */
+export function tinyCheckpoints(quick: boolean): readonly TinyCheckpoint[] {
+  return quick ? allCheckpoints.filter(({ name }) => quickNames.includes(name)) : allCheckpoints;
+}
+
 /** Every family, storage type and config form at least once. */
-export const tinyCheckpoints: readonly TinyCheckpoint[] = [
+const allCheckpoints: readonly TinyCheckpoint[] = [
   {
     name: "llama-llama3-rope",
     tokenizer: "llama3",

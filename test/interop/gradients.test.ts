@@ -9,7 +9,8 @@ import { expectGradients, gradientTolerance } from "./compare.ts";
 import { forwardReference, gradientReference } from "./reference.ts";
 import { makeData, type PlainDatum, randomIds, toDatum, withOldLogprobs } from "./sequences.ts";
 
-const { checkpoints } = inject("interop");
+const { checkpoints, quick } = inject("interop");
+const tiny = tinyCheckpoints(quick);
 
 /** Each loss term at least once; the terms of one entry are summed in one step. */
 const losses: readonly { readonly name: string; readonly terms: readonly LossTerm[] }[] = [
@@ -32,7 +33,7 @@ const losses: readonly { readonly name: string; readonly terms: readonly LossTer
   },
 ];
 
-const cases = tinyCheckpoints.flatMap(({ name }) =>
+const cases = tiny.flatMap(({ name }) =>
   losses.map((loss) => ({ checkpoint: name, folder: join(checkpoints, name), ...loss })),
 );
 const ids = randomIds({ lengths: [2, 9, 33, 120], vocabularySize: tinyVocabularySize, seed: 8 });
@@ -46,7 +47,7 @@ let references: Awaited<ReturnType<typeof gradientReference>>;
 let backend: TrainingBackend;
 
 beforeAll(async () => {
-  const folders = tinyCheckpoints.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
+  const folders = tiny.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
   const current = await forwardReference(folders.map(({ checkpoint }) => ({ checkpoint, data: plainData })));
   data = new Map(
     folders.map(({ name }, index) => [name, withOldLogprobs(plainData, current[index]!.logprobs, 100 + index)]),
@@ -58,7 +59,7 @@ beforeAll(async () => {
   return () => backend.close();
 });
 
-describe.each(tinyCheckpoints.map(({ name }) => name))("%s", (checkpoint) => {
+describe.each(tiny.map(({ name }) => name))("%s", (checkpoint) => {
   test.each(losses)("has PyTorch's gradients of $name, over two accumulated batches", async ({ name, terms }) => {
     const index = cases.findIndex((entry) => entry.checkpoint === checkpoint && entry.name === name);
     const reference = references[index]!;

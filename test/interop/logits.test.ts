@@ -8,8 +8,9 @@ import { largestDifference, logitTolerance, logprobTolerance } from "./compare.t
 import { type ForwardReference, forwardReference } from "./reference.ts";
 import { makeData, randomIds, toDatum } from "./sequences.ts";
 
-const { checkpoints } = inject("interop");
-const folders = tinyCheckpoints.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
+const { checkpoints, quick } = inject("interop");
+const tiny = tinyCheckpoints(quick);
+const folders = tiny.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
 /** Lengths of one token and of any, beyond what the Llama 3 checkpoints were scaled from. */
 const ids = randomIds({ lengths: [1, 2, 17, 200], vocabularySize: tinyVocabularySize, seed: 5 });
 const data = [

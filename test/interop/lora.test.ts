@@ -16,7 +16,8 @@ import {
 } from "./reference.ts";
 import { makeData, randomIds, toDatum } from "./sequences.ts";
 
-const { checkpoints } = inject("interop");
+const { checkpoints, quick } = inject("interop");
+const tiny = tinyCheckpoints(quick);
 
 const everyLayer = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
 const shapes: readonly { readonly rank: number; readonly alpha: number; readonly targets: readonly LoraTarget[] }[] = [
@@ -24,7 +25,7 @@ const shapes: readonly { readonly rank: number; readonly alpha: number; readonly
   { rank: 6, alpha: 3, targets: ["q_proj", "v_proj"] },
 ];
 /** Two adapters over every checkpoint. */
-const cases = tinyCheckpoints.flatMap((checkpoint) =>
+const cases = tiny.flatMap((checkpoint) =>
   shapes.map((shape) => ({
     ...shape,
     name: `${checkpoint.name}-rank-${shape.rank}`,

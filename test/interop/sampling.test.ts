@@ -9,9 +9,10 @@ import { expectGreedy } from "./greedy.ts";
 import { forwardReference, type GreedyReference, greedyReference } from "./reference.ts";
 import { makeData, randomIds } from "./sequences.ts";
 
-const { checkpoints } = inject("interop");
+const { checkpoints, quick } = inject("interop");
+const tiny = tinyCheckpoints(quick);
 
-const folders = tinyCheckpoints.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
+const folders = tiny.map(({ name }) => ({ name, checkpoint: join(checkpoints, name) }));
 const tokens = 64;
 /** Prompts of unequal length, decoded in one batch; with their continuations they cross several cache sizes. */
 const prompts = randomIds({ lengths: [1, 5, 40, 150], vocabularySize: tinyVocabularySize, seed: 16 });

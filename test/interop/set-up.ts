@@ -30,6 +30,7 @@ declare module "vitest" {
 
 /** Vitest's global set-up of the interop project: makes what every file needs, once, before any test runs. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const quick = process.env.LYCEUM_INTEROP === "quick";
   const environment = await providePythonEnvironment();
   const smollm2 = await provideSmolLM2(environment);
   const folder = await mkdtemp(join(tmpdir(), "lyceum-interop-"));
@@ -45,12 +46,11 @@ export default async function setUp(project: TestProject): Promise<() => Promise
       },
     });
     const checkpoints = join(folder, "checkpoints");
-    const wanted = tinyCheckpoints.map((checkpoint, index): Json => {
+    const wanted = tinyCheckpoints(quick).map((checkpoint, index): Json => {
       const { name, tokenizer, ...rest } = checkpoint;
       return { ...rest, folder: join(checkpoints, name), tokenizer: tokenizers[tokenizer]!, seed: index + 1 };
     });
     await runPython({ environment, script: "make_checkpoints", request: { checkpoints: wanted } });
-    const quick = process.env.LYCEUM_INTEROP === "quick";
     project.provide("interop", { environment, tokenizers, checkpoints, smollm2, quick });
     return tearDown;
   } catch (error) {

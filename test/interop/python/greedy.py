@@ -12,6 +12,7 @@ from contract import answer
 @torch.no_grad()
 def run_job(job: dict) -> list[dict]:
     model = load_model(job["checkpoint"], job.get("adapter"))
+    model.generation_config.eos_token_id = None
     continuations = []
     for prompt in job["prompts"]:
         output = model.generate(
@@ -19,7 +20,7 @@ def run_job(job: dict) -> list[dict]:
             attention_mask=torch.ones(1, len(prompt), dtype=torch.long),
             max_new_tokens=job["tokens"],
             do_sample=False,
-            eos_token_id=[],
+            pad_token_id=0,
             return_dict_in_generate=True,
             output_logits=True,
         )

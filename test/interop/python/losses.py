@@ -46,7 +46,7 @@ def term_sum(term: dict, datum: dict, logprobs: torch.Tensor, entropy: torch.Ten
             }
             loss = weight * estimates[term["estimator"]]()
         case "entropy":
-            loss = -entropy[counts]
+            loss = -weight * entropy[counts]
         case other:
             raise ValueError(f"unknown loss term {other}")
     return term.get("weight", 1) * loss.sum()
