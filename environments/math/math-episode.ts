@@ -13,7 +13,7 @@ export interface MathEpisodeOptions {
 }
 
 /** What the model is told beside the question. */
-export const mathInstruction: string = `Think step by step. End with a line that holds only the answer, written as: ${answerLine("answer")}`;
+const mathInstruction: string = `Think step by step. End with a line that holds only the answer, written as: ${answerLine("answer")}`;
 
 /** The two halves of a math episode, as `defineEnvironment` takes them. */
 export interface MathEpisode {

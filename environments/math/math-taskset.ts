@@ -50,7 +50,7 @@ export function mathTaskset(options: MathTasksetOptions): Taskset<MathTask> {
 }
 
 /** True for the one problem in five that no training split holds. */
-export function isHeldOut(problem: Pick<MathProblem, "terse">): boolean {
+function isHeldOut(problem: Pick<MathProblem, "terse">): boolean {
   return Number.parseInt(contentHash(problem.terse).slice(0, 8), 16) % 5 === 0;
 }
 
