@@ -1,3 +1,4 @@
+import { expandDimension, reshape } from "./shape.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Rows of a matrix by index: (rows, width) by indices of any shape gives indices' shape plus width. */
@@ -12,34 +13,36 @@ export function gatherRows(matrix: Tensor, indices: Tensor): Tensor {
   })[0]!;
 }
 
-/** Zeros in the shape of `like`, with the rows of `updates` added at `indices`; equal indices add up. */
+/**
+ * Zeros in the shape of the matrix `like`, with the rows of `updates` added at `indices`; equal indices add up, in their order.
+ * Not by ScatterND: the CPU's adds from several threads at once, and loses what two of them add to the same row.
+ */
 export function scatterAddRows(like: Tensor, indices: Tensor, updates: Tensor): Tensor {
   const { graph } = like;
-  const shape = graph.node({
-    operator: "Shape",
-    inputs: [like],
-    outputs: [{ type: "int64", shape: [like.shape.length] }],
-  })[0]!;
   const zeros = graph.node({
     operator: "Expand",
-    inputs: [graph.scalar(0), shape],
+    inputs: [graph.scalar(0), shapeOf(like)],
     outputs: [{ shape: like.shape }],
   })[0]!;
+  const added = reshape(updates, ["added", ...like.shape.slice(1)]);
+  const rows = expandDimension(reshape(indices, ["added"]), 1);
   const places = graph.node({
-    operator: "Cast",
-    inputs: [indices],
-    outputs: [{ type: "int64", shape: indices.shape }],
-    attributes: { to: 7 },
-  })[0]!;
-  const nested = graph.node({
-    operator: "Unsqueeze",
-    inputs: [places, graph.integers([-1])],
-    outputs: [{ type: "int64", shape: [...indices.shape, 1] }],
+    operator: "Expand",
+    inputs: [rows, shapeOf(added)],
+    outputs: [{ type: indices.type, shape: added.shape }],
   })[0]!;
   return graph.node({
-    operator: "ScatterND",
-    inputs: [zeros, nested, updates],
+    operator: "ScatterElements",
+    inputs: [zeros, places, added],
     outputs: [{ shape: like.shape }],
-    attributes: { reduction: "add" },
+    attributes: { axis: 0, reduction: "add" },
+  })[0]!;
+}
+
+function shapeOf(x: Tensor): Tensor {
+  return x.graph.node({
+    operator: "Shape",
+    inputs: [x],
+    outputs: [{ type: "int64", shape: [x.shape.length] }],
   })[0]!;
 }
