@@ -9,8 +9,8 @@ import type { Feed } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
-/** The most logits that live at a time: 32 MB of them. */
-const logitsPerChunk = 8_388_608;
+/** The most logits that live at a time: 64 MB of them. */
+const logitsPerChunk = 16_777_216;
 
 /** What one micro-batch gave. */
 export interface RunResult {

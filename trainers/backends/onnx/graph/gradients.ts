@@ -1,5 +1,5 @@
 import { add } from "./elementwise.ts";
-import type { GraphNode } from "./graph.ts";
+import type { InputGradient, TapeEntry } from "./graph.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
@@ -13,34 +13,35 @@ export function gradients(options: {
 }): (Tensor | undefined)[] {
   const { outputs, by } = options;
   const graph = outputs[0]!.tensor.graph;
-  const nodes = [...graph.nodes];
-  const dependent = dependsOn(nodes, by);
-  const accumulated = new Map<Tensor, Tensor>();
-  const accumulate = (tensor: Tensor, gradient: Tensor): void => {
-    const known = accumulated.get(tensor);
-    accumulated.set(tensor, known === undefined ? gradient : add(known, gradient));
+  const tape = [...graph.tape];
+  const dependent = dependsOn(tape, by);
+  const sums = new Map<Tensor, Tensor>();
+  const accumulate = (tensor: Tensor, gradient: InputGradient): void => {
+    const sum = sums.get(tensor);
+    if (sum === undefined) sums.set(tensor, gradient());
+    else sums.set(tensor, gradient.addTo?.(sum) ?? add(sum, gradient()));
   };
-  for (const { tensor, gradient } of outputs) if (dependent.has(tensor)) accumulate(tensor, gradient);
-  for (const node of nodes.toReversed()) {
-    if (!node.outputs.some((output) => accumulated.has(output) && dependent.has(output))) continue;
-    if (node.gradient === undefined) throw new Error(`Operator ${node.operator} has no gradient rule.`);
-    const inputGradients = node.gradient(node.outputs.map((output) => accumulated.get(output)));
-    node.inputs.forEach((input, i) => {
+  for (const { tensor, gradient } of outputs) if (dependent.has(tensor)) accumulate(tensor, () => gradient);
+  for (const entry of tape.toReversed()) {
+    if (!entry.outputs.some((output) => sums.has(output) && dependent.has(output))) continue;
+    if (entry.gradient === undefined) throw new Error(`${entry.name} has no gradient rule.`);
+    const inputGradients = entry.gradient(entry.outputs.map((output) => sums.get(output)));
+    entry.inputs.forEach((input, i) => {
       if (input === undefined || !dependent.has(input)) return;
       const gradient = inputGradients[i];
-      if (gradient === undefined) throw new Error(`Operator ${node.operator} has no gradient by input ${i}.`);
-      accumulate(input, gradient());
+      if (gradient === undefined) throw new Error(`${entry.name} has no gradient by input ${i}.`);
+      accumulate(input, gradient);
     });
   }
-  return by.map((tensor) => accumulated.get(tensor));
+  return by.map((tensor) => sums.get(tensor));
 }
 
 /** Every tensor that a change of one of `sources` could change. */
-function dependsOn(nodes: readonly GraphNode[], sources: readonly Tensor[]): Set<Tensor> {
+function dependsOn(tape: readonly TapeEntry[], sources: readonly Tensor[]): Set<Tensor> {
   const dependent = new Set<Tensor>(sources);
-  for (const node of nodes) {
-    if (!node.inputs.some((input) => input !== undefined && dependent.has(input))) continue;
-    for (const output of node.outputs) dependent.add(output);
+  for (const entry of tape) {
+    if (!entry.inputs.some((input) => input !== undefined && dependent.has(input))) continue;
+    for (const output of entry.outputs) dependent.add(output);
   }
   return dependent;
 }

@@ -2,10 +2,25 @@ import { type AttributeValue, encodeModel } from "./onnx-model.ts";
 import type { DataType, Dimension, Tensor } from "./tensor.ts";
 
 /**
- * Given the gradient of a loss by each output of a node (undefined: none flows), how to append the gradient by each
- * input. Only the inputs that something asks for are asked.
+ * Given the gradient of a loss by each output (undefined: none flows), how to append the gradient by each input. Only
+ * the inputs that something asks for are asked.
  */
-export type GradientRule = (outputGradients: readonly (Tensor | undefined)[]) => readonly (() => Tensor)[];
+export type GradientRule = (outputGradients: readonly (Tensor | undefined)[]) => readonly InputGradient[];
+
+/** Appends the gradient by one input. */
+export interface InputGradient {
+  (): Tensor;
+  /** The same plus what other uses of the input gave, where one operator can do both. */
+  addTo?: (sum: Tensor) => Tensor;
+}
+
+/** What differentiation sees of the graph: one operator, or several as one with a rule of their own. */
+export interface TapeEntry {
+  readonly name: string;
+  readonly inputs: readonly (Tensor | undefined)[];
+  readonly outputs: readonly Tensor[];
+  readonly gradient: GradientRule | undefined;
+}
 
 /** One operator application. */
 export interface GraphNode {
@@ -14,7 +29,6 @@ export interface GraphNode {
   readonly inputs: readonly (Tensor | undefined)[];
   readonly outputs: readonly Tensor[];
   readonly attributes: Readonly<Record<string, AttributeValue>>;
-  readonly gradient: GradientRule | undefined;
 }
 
 /** A value that is part of the model file. */
@@ -34,8 +48,8 @@ export class Graph {
   readonly inputs: Tensor[] = [];
   readonly outputs: Tensor[] = [];
   readonly constants: Constant[] = [];
-  /** The node that made a tensor; inputs and constants have none. */
-  readonly producers: Map<Tensor, GraphNode> = new Map();
+  /** How values came about, in order, for {@link gradients}. */
+  readonly tape: TapeEntry[] = [];
   #scalars = new Map<string, Tensor>();
   #names = 0;
 
@@ -93,11 +107,28 @@ export class Graph {
       inputs: options.inputs,
       outputs,
       attributes: options.attributes ?? {},
-      gradient: options.gradient,
     };
     this.nodes.push(node);
-    for (const output of outputs) this.producers.set(output, node);
+    const { operator, inputs, gradient } = options;
+    this.tape.push({ name: operator, inputs, outputs, gradient });
     return outputs;
+  }
+
+  /**
+   * What `build` appends, differentiated as one operator from `inputs` to the returned tensor by a rule of its own:
+   * for gradients with a better formula than that of the parts.
+   */
+  composite(options: {
+    readonly name: string;
+    readonly inputs: readonly Tensor[];
+    readonly build: () => { readonly output: Tensor; readonly gradient: GradientRule };
+  }): Tensor {
+    const { name, inputs, build } = options;
+    const before = this.tape.length;
+    const { output, gradient } = build();
+    this.tape.length = before;
+    this.tape.push({ name, inputs, outputs: [output], gradient });
+    return output;
   }
 
   /** Names a tensor as a result of each run. The returned tensor carries the name. */
@@ -109,10 +140,8 @@ export class Graph {
       inputs: [tensor],
       outputs: [output],
       attributes: {},
-      gradient: undefined,
     };
     this.nodes.push(node);
-    this.producers.set(output, node);
     this.outputs.push(output);
     return output;
   }

@@ -11,7 +11,7 @@ interface LinearOptions {
   /** Multiplies the product. */
   readonly scale?: number;
   /** Added to the product: (rows, columns) or, as a bias, (columns). */
-  readonly addend?: Tensor;
+  readonly addend?: Tensor | undefined;
 }
 
 /** scale a b + addend, for matrices. */
@@ -29,15 +29,19 @@ export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {})
       alpha: float(scale),
     },
     gradient: ([dy]) => {
-      const byA = (): Tensor =>
+      const byA = (sum?: Tensor): Tensor =>
         transposeA
-          ? matrixProduct(b, dy!, { transposeA: transposeB, transposeB: true, scale })
-          : matrixProduct(dy!, b, { transposeB: !transposeB, scale });
-      const byB = (): Tensor =>
+          ? matrixProduct(b, dy!, { transposeA: transposeB, transposeB: true, scale, addend: sum })
+          : matrixProduct(dy!, b, { transposeB: !transposeB, scale, addend: sum });
+      const byB = (sum?: Tensor): Tensor =>
         transposeB
-          ? matrixProduct(dy!, a, { transposeA: true, transposeB: transposeA, scale })
-          : matrixProduct(a, dy!, { transposeA: !transposeA, scale });
-      return [byA, byB, () => (addend!.shape.length === 1 ? reduceSum(dy!, [0]) : dy!)];
+          ? matrixProduct(dy!, a, { transposeA: true, transposeB: transposeA, scale, addend: sum })
+          : matrixProduct(a, dy!, { transposeA: !transposeA, scale, addend: sum });
+      return [
+        Object.assign(() => byA(), { addTo: byA }),
+        Object.assign(() => byB(), { addTo: byB }),
+        () => (addend!.shape.length === 1 ? reduceSum(dy!, [0]) : dy!),
+      ];
     },
   })[0]!;
 }

@@ -81,7 +81,7 @@ function linear(parts: DecoderParts, layer: number, projections: readonly string
 
 /** Adds scale (x A^T) B^T to the outputs that have an adapter. */
 function adapt(
-  { adapter, fuseInputs }: DecoderParts,
+  { adapter }: DecoderParts,
   layer: number,
   projections: readonly string[],
   { x, outputs }: { readonly x: Tensor; readonly outputs: readonly Tensor[] },
@@ -89,19 +89,13 @@ function adapt(
   if (adapter === undefined) return [...outputs];
   const adapted = projections.filter((projection) => adapter.parameters.has(loraA(layer, projection)));
   const names = adapted.map((projection) => loraA(layer, projection));
-  const reduce = (a: Tensor): Tensor => matrixProduct(x, a, { transposeB: true });
-  let reduced: Tensor[];
-  if (fuseInputs && adapted.length > 1) {
-    const stacked = adapter.parameters.tensor(...names);
-    const rank = knownDimension(stacked, 0) / adapted.length;
-    reduced = split(
-      reduce(stacked),
-      1,
-      adapted.map(() => rank),
-    );
-  } else {
-    reduced = names.map((name) => reduce(adapter.parameters.tensor(name)));
-  }
+  if (adapted.length === 0) return [...outputs];
+  // The halves that read x are narrow: stacked, they make one product of a better shape.
+  const stacked = adapter.parameters.tensor(...names);
+  const rank = knownDimension(stacked, 0) / adapted.length;
+  const product = matrixProduct(x, stacked, { transposeB: true });
+  const sizes = adapted.map(() => rank);
+  const reduced = adapted.length === 1 ? [product] : split(product, 1, sizes);
   return outputs.map((output, i) => {
     const place = adapted.indexOf(projections[i]!);
     if (place === -1) return output;

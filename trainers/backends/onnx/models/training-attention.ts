@@ -1,5 +1,5 @@
-import { add } from "../graph/elementwise.ts";
-import { batchedProduct } from "../graph/linear.ts";
+import { add, multiply, subtract } from "../graph/elementwise.ts";
+import { batchedProduct, rowDot } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { packRows, type RaggedLayout, unpackRows } from "../graph/ragged.ts";
 import { reshape, transpose } from "../graph/shape.ts";
@@ -28,9 +28,47 @@ export function trainingAttention(
   return ({ queries, keys, values }) => {
     const grouped = reshape(packRows(queries, layout), [batch, length, keyValueHeads, group, headSize]);
     const stacked = reshape(transpose(grouped, [0, 2, 3, 1, 4]), [batch, keyValueHeads, "queries", headSize]);
-    const scores = batchedProduct(stacked, byHead(keys), { transposeB: true, scale: 1 / Math.sqrt(headSize) });
-    const mixed = batchedProduct(softmax(add(scores, mask)), byHead(values));
+    const mixed = attend({ queries: stacked, keys: byHead(keys), values: byHead(values), mask });
     const unstacked = reshape(mixed, [batch, keyValueHeads, group, length, headSize]);
     return unpackRows(reshape(transpose(unstacked, [0, 3, 1, 2, 4]), [batch, length, heads * headSize]), layout);
   };
+}
+
+/**
+ * softmax(q k^T / sqrt(headSize) + mask) v with the gradient of Dao et al. 2022 (https://arxiv.org/abs/2205.14135,
+ * appendix B.2): the row sums that the softmax's gradient needs are those of dy times y, which are far smaller than
+ * the scores.
+ */
+function attend(inputs: {
+  /** (batch, heads, queries, headSize) */
+  readonly queries: Tensor;
+  /** (batch, heads, length, headSize), as `values`. */
+  readonly keys: Tensor;
+  readonly values: Tensor;
+  readonly mask: Tensor;
+}): Tensor {
+  const { queries, keys, values, mask } = inputs;
+  const scale = 1 / Math.sqrt(Number(queries.shape.at(-1)));
+  return queries.graph.composite({
+    name: "attention",
+    inputs: [queries, keys, values],
+    build: () => {
+      const weights = softmax(add(batchedProduct(queries, keys, { transposeB: true, scale }), mask));
+      const output = batchedProduct(weights, values);
+      return {
+        output,
+        gradient: ([dy]) => {
+          const byScores = multiply(
+            weights,
+            subtract(batchedProduct(dy!, values, { transposeB: true }), rowDot(dy!, output)),
+          );
+          return [
+            () => batchedProduct(byScores, keys, { scale }),
+            () => batchedProduct(byScores, queries, { transposeA: true, scale }),
+            () => batchedProduct(weights, dy!, { transposeA: true }),
+          ];
+        },
+      };
+    },
+  });
 }
