@@ -1,6 +1,6 @@
 import { divide, multiply } from "./elementwise.ts";
 import type { GradientRule } from "./graph.ts";
-import { reshape } from "./shape.ts";
+import { expandDimension } from "./shape.ts";
 import type { Dimension, Tensor } from "./tensor.ts";
 
 interface ReductionOptions {
@@ -33,12 +33,15 @@ function reduce(
 ): Tensor {
   const rank = x.shape.length;
   const reduced = new Set((axes ?? x.shape.map((_, i) => i)).map((axis) => (axis < 0 ? axis + rank : axis)));
-  const kept: Dimension[] = x.shape.map((size, axis) => (reduced.has(axis) ? 1 : size));
-  const shape = keepAxes ? kept : x.shape.filter((_, axis) => !reduced.has(axis));
-  const sumRule: GradientRule = ([dy]) => [() => multiply(keepAxes ? dy! : reshape(dy!, kept), onesLike(x))];
+  const shape: Dimension[] = keepAxes
+    ? x.shape.map((size, axis) => (reduced.has(axis) ? 1 : size))
+    : x.shape.filter((_, axis) => !reduced.has(axis));
+  const places = [...reduced].sort((a, b) => a - b);
+  const spread = (dy: Tensor): Tensor => (keepAxes ? dy : places.reduce(expandDimension, dy));
+  const sumRule: GradientRule = ([dy]) => [() => multiply(spread(dy!), onesLike(x))];
   return x.graph.node({
     operator,
-    inputs: axes === undefined ? [x] : [x, x.graph.integers([...reduced].sort((a, b) => a - b))],
+    inputs: axes === undefined ? [x] : [x, x.graph.integers(places)],
     outputs: [{ shape }],
     attributes: { keepdims: keepAxes ? 1 : 0 },
     ...(operator === "ReduceSum" ? { gradient: sumRule } : {}),

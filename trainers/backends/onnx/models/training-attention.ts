@@ -12,7 +12,7 @@ import type { DecoderConfig } from "./decoder-config.ts";
  * stacked along the length, so that keys and values are never repeated.
  */
 export function trainingAttention(
-  config: DecoderConfig,
+  config: Pick<DecoderConfig, "heads" | "keyValueHeads" | "headSize">,
   inputs: {
     readonly layout: RaggedLayout;
     /** (group x length, length): 0 where a query may look, minus infinity where it may not. */

@@ -1,0 +1,141 @@
+import { describe, expect, it } from "vitest";
+import { GraphSession } from "../../../../trainers/backends/onnx/engine/session.ts";
+import { compare, exp, multiply, negate } from "../../../../trainers/backends/onnx/graph/elementwise.ts";
+import { gatherRows, scatterAddRows } from "../../../../trainers/backends/onnx/graph/gather.ts";
+import { gradients } from "../../../../trainers/backends/onnx/graph/gradients.ts";
+import { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
+import { batchedProduct } from "../../../../trainers/backends/onnx/graph/linear.ts";
+import { pickColumns } from "../../../../trainers/backends/onnx/graph/pick.ts";
+import { packRows, unpackRows } from "../../../../trainers/backends/onnx/graph/ragged.ts";
+import { reduceMax, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
+import { reshape, splitEvenly, splitFirst } from "../../../../trainers/backends/onnx/graph/shape.ts";
+import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
+
+/** Runs a graph of the input x, (values), and returns the output y. */
+async function compute(values: readonly number[], build: (x: Tensor, graph: Graph) => Tensor): Promise<number[]> {
+  const graph = new Graph();
+  graph.output("y", build(graph.input("x", "float32", ["n"]), graph));
+  await using session = await GraphSession.create(graph, { device: "cpu", threads: 2 });
+  const { y } = await session.run({ x: { data: Float32Array.from(values), shape: [values.length] } });
+  return [...y!];
+}
+
+function gradientBy(by: Tensor, tensor: Tensor, gradient = tensor.graph.scalar(1)): Tensor | undefined {
+  return gradients({ outputs: [{ tensor, gradient }], by: [by] })[0];
+}
+
+describe("gradients", () => {
+  it("adds what flows over several paths and from several outputs", async () => {
+    // 3 d/dx x e^x + d/dx e^x
+    const slopes = await compute([0.5, -1], (x, graph) => {
+      const y = exp(x);
+      const product = multiply(x, y);
+      const [found] = gradients({
+        outputs: [
+          { tensor: reduceSum(product), gradient: graph.scalar(3) },
+          { tensor: reduceSum(y), gradient: graph.scalar(1) },
+        ],
+        by: [x],
+      });
+      return found!;
+    });
+    for (const [i, x] of [0.5, -1].entries()) {
+      expect(slopes[i]).toBeCloseTo(3 * (Math.exp(x) + x * Math.exp(x)) + Math.exp(x), 5);
+    }
+  });
+
+  it("by a tensor in the middle takes it for independent", async () => {
+    const slopes = await compute([0.5, 2], (x) => {
+      const middle = exp(x);
+      return gradientBy(middle, reduceSum(multiply(middle, x)))!;
+    });
+    expect(slopes).toEqual([0.5, 2]);
+  });
+
+  it("is undefined where no output depends on a tensor, and asks for nothing else", () => {
+    const graph = new Graph();
+    const x = graph.input("x", "float32", ["n"]);
+    const other = graph.input("other", "float32", ["n"]);
+    const y = reduceSum(exp(x));
+    const before = graph.nodes.length;
+    expect(gradientBy(other, y)).toBeUndefined();
+    expect(graph.nodes).toHaveLength(before);
+    // compare has no gradient, and stands beside the path that is differentiated.
+    compare("Less", x, other);
+    expect(gradientBy(x, y)).toBeDefined();
+  });
+
+  it("of an output by itself is the gradient given", async () => {
+    expect(await compute([1, 2], (x) => gradientBy(x, x, negate(x))!)).toEqual([-1, -2]);
+  });
+
+  const without: Record<string, (x: Tensor, graph: Graph) => Tensor> = {
+    reduceMax: (x) => reduceMax(x, [1]),
+    pickColumns: (x, graph) => pickColumns(x, graph.constant(Int32Array.of(0, 1), [2])),
+    splitEvenly: (x) => splitEvenly(x, { axis: 0, count: 2, name: "part" })[0]!,
+    splitFirst: (x) => splitFirst(x, 0, 1)[0],
+    "batchedProduct of unlike batches": (x) => batchedProduct(reshape(x, [1, 2, 2]), reshape(x, [2, 2])),
+    "batchedProduct of a transposed": (x) => batchedProduct(x, x, { transposeA: true }),
+    "reshape that cannot be undone": (x) => reshape(reshape(x, ["a", "b"]), ["c"]),
+  };
+  it.each(Object.entries(without))("refuses %s while the graph is built", (_, apply) => {
+    const graph = new Graph();
+    const x = graph.input("x", "float32", [2, 2]);
+    expect(() => gradientBy(x, reduceSum(apply(x, graph)))).toThrow();
+  });
+});
+
+describe("gathering", () => {
+  it("adds the gradients of a row that is gathered thousands of times, the same in every run", async () => {
+    const [rows, width, count] = [8, 64, 4096];
+    const graph = new Graph();
+    const matrix = graph.input("matrix", "float32", [rows, width]);
+    const indices = graph.input("indices", "int32", ["n"]);
+    const updates = graph.input("updates", "float32", ["n", width]);
+    graph.output("y", gradientBy(matrix, gatherRows(matrix, indices), updates)!);
+    await using session = await GraphSession.create(graph, { device: "cpu", threads: 4 });
+    const picked = Int32Array.from({ length: count }, (_, i) => (i * i * 31) % rows);
+    const values = Float32Array.from({ length: count * width }, (_, i) => Math.sin(i));
+    const expected = new Float32Array(rows * width);
+    for (let i = 0; i < values.length; i++)
+      expected[picked[Math.floor(i / width)]! * width + (i % width)]! += values[i]!;
+    for (let run = 0; run < 100; run++) {
+      const { y } = await session.run({
+        matrix: { data: new Float32Array(rows * width), shape: [rows, width] },
+        indices: { data: picked, shape: [count] },
+        updates: { data: values, shape: [count, width] },
+      });
+      expect(y).toEqual(expected);
+    }
+  });
+
+  it("leaves rows that are not named at 0, also where nothing is added", async () => {
+    const scatter = (indices: number[]): Promise<number[]> =>
+      compute([1, 2, 3, 4, 5, 6], (x, graph) => {
+        const like = reshape(x, [3, 2]);
+        const updates = reshape(x, [3, 2]);
+        return reshape(scatterAddRows(like, graph.constant(Int32Array.from(indices), [3]), updates), [6]);
+      });
+    expect(await scatter([2, 2, 2])).toEqual([0, 0, 0, 0, 9, 12]);
+    expect(await scatter([2, 0, 2])).toEqual([3, 4, 0, 0, 6, 8]);
+  });
+});
+
+describe("packing", () => {
+  it("puts tokens at their places, passes no gradient from padding, and is undone by unpacking", async () => {
+    const layout = (graph: Graph) => ({
+      tokenAt: graph.constant(Int32Array.of(0, 0, 1, 2), [2, 2]),
+      placeOf: graph.constant(Int32Array.of(0, 2, 3), [3]),
+      present: graph.constant(Float32Array.of(1, 0, 1, 1), [2, 2, 1]),
+    });
+    const flat = (x: Tensor): Tensor => reshape(x, ["values"]);
+    const pack = (x: Tensor, graph: Graph): Tensor => packRows(reshape(x, [3, 1]), layout(graph));
+    expect(await compute([5, 6, 7], (x, graph) => flat(pack(x, graph)))).toEqual([5, 5, 6, 7]);
+    expect(await compute([5, 6, 7], (x, graph) => flat(unpackRows(pack(x, graph), layout(graph))))).toEqual([5, 6, 7]);
+    const slopes = await compute([5, 6, 7], (x, graph) => {
+      const weights = graph.constant(Float32Array.of(1, 100, 10, 20), [2, 2, 1]);
+      return gradientBy(x, pack(x, graph), weights)!;
+    });
+    expect(slopes).toEqual([1, 10, 20]);
+  });
+});

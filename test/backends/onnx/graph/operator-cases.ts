@@ -1,0 +1,442 @@
+import fc from "fast-check";
+import { createRandom, type Random } from "../../../../src/random/random.ts";
+import { type Batch, causalMask, layOutSequences } from "../../../../trainers/backends/onnx/engine/batch.ts";
+import {
+  add,
+  clip,
+  divide,
+  exp,
+  log,
+  minimum,
+  multiply,
+  negate,
+  sigmoid,
+  subtract,
+} from "../../../../trainers/backends/onnx/graph/elementwise.ts";
+import { gatherRows } from "../../../../trainers/backends/onnx/graph/gather.ts";
+import type { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
+import { batchedProduct, matrixProduct, rowDot, sum } from "../../../../trainers/backends/onnx/graph/linear.ts";
+import { rmsNorm, rotate, silu, softmax } from "../../../../trainers/backends/onnx/graph/neural.ts";
+import { total } from "../../../../trainers/backends/onnx/graph/pick.ts";
+import { packRows, type RaggedLayout, unpackRows } from "../../../../trainers/backends/onnx/graph/ragged.ts";
+import { reduceMean, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
+import {
+  concatenate,
+  expandDimension,
+  reshape,
+  split,
+  squeeze,
+  transpose,
+} from "../../../../trainers/backends/onnx/graph/shape.ts";
+import type { Dimension, Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
+import { trainingAttention } from "../../../../trainers/backends/onnx/models/training-attention.ts";
+
+/** Values to differentiate by. */
+export interface Operand {
+  readonly shape: readonly Dimension[];
+  readonly values: Float32Array;
+}
+
+/** Values that are only read. */
+export interface FixedInput {
+  readonly type: "float32" | "int32";
+  readonly shape: readonly Dimension[];
+  readonly values: Float32Array | Int32Array;
+}
+
+/** One application of an operator, and where to differentiate it. */
+export interface OperatorCase {
+  readonly operands: readonly Operand[];
+  /** Sizes of the dimensions that have names. */
+  readonly sizes: Readonly<Record<string, number>>;
+  /** What else is fed, by name. */
+  readonly fixed?: Readonly<Record<string, FixedInput>>;
+  readonly apply: (
+    operands: readonly Tensor[],
+    graph: Graph,
+    fixed: Readonly<Record<string, Tensor>>,
+  ) => Tensor | readonly Tensor[];
+  /** Places of the only output whose gradient is left out. */
+  readonly ignored?: (place: number) => boolean;
+}
+
+/** Draws one number: away from kinks and poles, a multiple of 1/1024 so that finite differences step exactly. */
+type Domain = (random: Random) => number;
+
+const onGrid = (value: number): number => Math.round(value * 1024) / 1024;
+const between =
+  (low: number, high: number): Domain =>
+  (random) =>
+    onGrid(low + (high - low) * random.next());
+const anywhere = between(-2, 2);
+const awayFromZero: Domain = (random) => (random.next() < 0.5 ? -1 : 1) * between(0.7, 2)(random);
+/** Never within 0.3 of a value of the other. */
+const nearIntegers: Domain = (random) => random.integer(-2, 2) + between(-0.1, 0.1)(random);
+const nearHalves: Domain = (random) => random.integer(-2, 1) + 0.5 + between(-0.1, 0.1)(random);
+
+interface Dimensions {
+  readonly named: readonly Dimension[];
+  readonly sizes: Readonly<Record<string, number>>;
+}
+
+const size = fc.integer({ min: 1, max: 4 });
+const seed = fc.nat(1e6);
+
+/** Distinct dimensions of 1 to 4, some of a size known while building, some of a name. */
+function dimensions(count: number): fc.Arbitrary<Dimensions> {
+  return fc.array(fc.record({ size, known: fc.boolean() }), { minLength: count, maxLength: count }).map((drawn) => ({
+    named: drawn.map(({ size, known }, i) => (known ? size : `d${i}`)),
+    sizes: Object.fromEntries(drawn.map(({ size }, i) => [`d${i}`, size])),
+  }));
+}
+
+/** A shape as numbers. */
+export function sizesOf(shape: readonly Dimension[], sizes: Readonly<Record<string, number>>): number[] {
+  return shape.map((dimension) => (typeof dimension === "number" ? dimension : sizes[dimension]!));
+}
+
+function operand(options: {
+  readonly shape: readonly Dimension[];
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly random: Random;
+  readonly domain?: Domain;
+}): Operand {
+  const { shape, sizes, random, domain = anywhere } = options;
+  const length = sizesOf(shape, sizes).reduce((product, size) => product * size, 1);
+  return { shape, values: Float32Array.from({ length }, () => domain(random)) };
+}
+
+/** A function of one tensor of rank `rank` (0 to 3 by default). */
+function ofOne(
+  apply: (x: Tensor, graph: Graph) => Tensor | readonly Tensor[],
+  options: { readonly rank?: number; readonly domain?: Domain } = {},
+): fc.Arbitrary<OperatorCase> {
+  const rank = options.rank === undefined ? fc.integer({ min: 0, max: 3 }) : fc.constant(options.rank);
+  return fc.tuple(rank.chain(dimensions), seed).map(([{ named, sizes }, seed]) => ({
+    operands: [operand({ ...options, shape: named, sizes, random: createRandom(seed) })],
+    sizes,
+    apply: ([x], graph) => apply(x!, graph),
+  }));
+}
+
+/** A function of two tensors that broadcast: axes of size 1, axes left out at the front, on either side. */
+function ofBroadcast(
+  apply: (a: Tensor, b: Tensor) => Tensor,
+  domains: readonly [Domain, Domain] = [anywhere, anywhere],
+): fc.Arbitrary<OperatorCase> {
+  const side = fc.record({
+    dropped: fc.integer({ min: 0, max: 3 }),
+    ones: fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
+  });
+  return fc.tuple(dimensions(3), side, side, seed).map(([{ named, sizes }, first, second, seed]) => {
+    const random = createRandom(seed);
+    const operands = [first, second].map(({ dropped, ones }, i) => {
+      const shape = named.map((dimension, axis) => (ones[axis] ? 1 : dimension)).slice(dropped);
+      return operand({ shape, sizes, random, domain: domains[i]! });
+    });
+    return { operands, sizes, apply: ([a, b]) => apply(a!, b!) };
+  });
+}
+
+const axisSets = [undefined, [0], [1], [2], [-1], [0, 2], [1, 2], [0, 1, 2], [-1, -3]] as const;
+
+const reductions = fc.tuple(dimensions(3), fc.constantFrom(...axisSets), fc.boolean(), seed).map(
+  ([{ named, sizes }, axes, keepAxes, seed]): OperatorCase => ({
+    operands: [operand({ shape: named, sizes, random: createRandom(seed) })],
+    sizes,
+    apply: ([x]) => reduceSum(x!, axes, { keepAxes }),
+  }),
+);
+
+const means = fc
+  .tuple(size, size, fc.constantFrom([1], [-1], [1, 2], [-2]), fc.boolean(), seed)
+  .map(([rows, columns, axes, keepAxes, seed]): OperatorCase => {
+    const sizes = { rows: 2 };
+    return {
+      operands: [operand({ shape: ["rows", rows, columns], sizes, random: createRandom(seed) })],
+      sizes,
+      apply: ([x]) => reduceMean(x!, axes, { keepAxes }),
+    };
+  });
+
+/** Shapes that attention goes through, and others: [from, to] with the sizes of their names. */
+const reshapes: readonly (readonly [readonly Dimension[], readonly Dimension[], Readonly<Record<string, number>>])[] = [
+  [["b", "l", 12], ["b", "l", 3, 4], { b: 2, l: 3 }],
+  [["b", "l", 3, 4], ["b", "l", 12], { b: 2, l: 3 }],
+  [["b", 2, 3, "l", 4], ["b", 2, "q", 4], { b: 2, l: 3, q: 9 }],
+  [["b", 2, "q", 4], ["b", 2, 3, "l", 4], { b: 2, l: 3, q: 9 }],
+  [["t", 6], ["t", 3, 2], { t: 4 }],
+  [[2, 3, 4], [4, 6], {}],
+  [["n"], ["n", 1], { n: 3 }],
+  [[1, 1], [], {}],
+  [[], [1], {}],
+];
+
+const reshapings = fc.tuple(fc.constantFrom(...reshapes), seed).map(
+  ([[from, to, sizes], seed]): OperatorCase => ({
+    operands: [operand({ shape: from, sizes, random: createRandom(seed) })],
+    sizes,
+    apply: ([x]) => reshape(x!, to),
+  }),
+);
+
+const transpositions = fc.tuple(dimensions(4), fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 }), seed).map(
+  ([{ named, sizes }, order, seed]): OperatorCase => ({
+    operands: [operand({ shape: named, sizes, random: createRandom(seed) })],
+    sizes,
+    apply: ([x]) => transpose(x!, order),
+  }),
+);
+
+const sizeLists = fc.array(size, { minLength: 1, maxLength: 3 });
+const outerAxes = fc.tuple(dimensions(2), fc.integer({ min: 0, max: 2 }));
+
+const concatenations = fc
+  .tuple(outerAxes, sizeLists, seed)
+  .map(([[{ named, sizes }, axis], parts, seed]): OperatorCase => {
+    const random = createRandom(seed);
+    const total = parts.reduce((sum, part) => sum + part, 0);
+    return {
+      operands: parts.map((part) => operand({ shape: named.toSpliced(axis, 0, part), sizes, random })),
+      sizes,
+      apply: (operands) => concatenate(operands, axis, total),
+    };
+  });
+
+/** Splits of which some parts are used, some twice, some not at all. */
+const splits = fc
+  .tuple(outerAxes, sizeLists, fc.array(fc.nat(2), { minLength: 1, maxLength: 3 }), seed)
+  .map(([[{ named, sizes }, axis], parts, used, seed]): OperatorCase => {
+    const total = parts.reduce((sum, part) => sum + part, 0);
+    const shape = named.toSpliced(axis, 0, total);
+    return {
+      operands: [operand({ shape, sizes, random: createRandom(seed) })],
+      sizes,
+      apply: ([x]) => {
+        const pieces = split(x!, axis, parts);
+        return used.map((place) => pieces[place % pieces.length]!);
+      },
+    };
+  });
+
+const matrixProducts = fc
+  .record({
+    dims: dimensions(3),
+    transposeA: fc.boolean(),
+    transposeB: fc.boolean(),
+    scale: fc.constantFrom(1, 0.5, -3),
+    addend: fc.constantFrom("none", "bias", "matrix"),
+    seed,
+  })
+  .map(({ dims: { named, sizes }, transposeA, transposeB, scale, addend, seed }): OperatorCase => {
+    const random = createRandom(seed);
+    const [rows, inner, columns] = named as [Dimension, Dimension, Dimension];
+    const shapes = [
+      transposeA ? [inner, rows] : [rows, inner],
+      transposeB ? [columns, inner] : [inner, columns],
+      ...(addend === "none" ? [] : [addend === "bias" ? [columns] : [rows, columns]]),
+    ];
+    return {
+      operands: shapes.map((shape) => operand({ shape, sizes, random })),
+      sizes,
+      apply: ([a, b, c]) =>
+        matrixProduct(a!, b!, { transposeA, transposeB, scale, ...(c === undefined ? {} : { addend: c }) }),
+    };
+  });
+
+/** Gradients of products that add to one another, in all orders with other uses. */
+const severalProducts = fc.tuple(size, fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 2 }), seed).map(
+  ([side, uses, seed]): OperatorCase => ({
+    operands: [operand({ shape: [side, side], sizes: {}, random: createRandom(seed) })],
+    sizes: {},
+    apply: ([x]) => {
+      const known = [
+        (): Tensor => matrixProduct(x!, x!, { transposeA: true, scale: 0.5 }),
+        (): Tensor => matrixProduct(x!, negate(x!), { transposeB: true }),
+        (): Tensor => matrixProduct(multiply(x!, x!), x!),
+        (): Tensor => matrixProduct(x!, x!, { transposeA: true, transposeB: true, addend: x! }),
+        (): Tensor => sigmoid(x!),
+      ];
+      return uses.map((use) => known[use]!());
+    },
+  }),
+);
+
+const batchedProducts = fc
+  .record({ dims: dimensions(5), transposeB: fc.boolean(), scale: fc.constantFrom(1, 0.5, -3), seed })
+  .map(({ dims: { named, sizes }, transposeB, scale, seed }): OperatorCase => {
+    const random = createRandom(seed);
+    const [rows, inner, columns, ...batch] = named as [Dimension, Dimension, Dimension, ...Dimension[]];
+    const a = [...batch, rows, inner];
+    const b = [...batch, ...(transposeB ? [columns, inner] : [inner, columns])];
+    return {
+      operands: [a, b].map((shape) => operand({ shape, sizes, random })),
+      sizes,
+      apply: ([a, b]) => batchedProduct(a!, b!, { transposeB, scale }),
+    };
+  });
+
+/** Few rows, so that most are gathered more than once, and indices of one or two axes. */
+const gathers = fc
+  .record({ rows: size, width: size, shape: fc.array(size, { minLength: 1, maxLength: 2 }), seed })
+  .map(({ rows, width, shape, seed }): OperatorCase => {
+    const random = createRandom(seed);
+    const length = shape.reduce((product, size) => product * size, 1);
+    const indices = Int32Array.from({ length }, () => random.integer(0, rows - 1));
+    return {
+      operands: [operand({ shape: [rows, width], sizes: {}, random })],
+      sizes: {},
+      apply: ([matrix], graph) => gatherRows(matrix!, graph.constant(indices, shape)),
+    };
+  });
+
+const lengthLists = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 4 });
+const layOut = (lengths: readonly number[]): Batch =>
+  layOutSequences(lengths.map((length) => new Array(length).fill(0)));
+
+function ragged(graph: Graph, lengths: readonly number[]): RaggedLayout {
+  const { tokens, length, sequences, tokenAt, placeOf, present } = layOut(lengths);
+  return {
+    tokenAt: graph.constant(tokenAt, [sequences, length]),
+    placeOf: graph.constant(placeOf, [tokens]),
+    present: graph.constant(present, [sequences, length, 1]),
+  };
+}
+
+const packings = fc.tuple(lengthLists, size, seed).map(([lengths, width, seed]): OperatorCase => {
+  const { tokens, present } = layOut(lengths);
+  return {
+    operands: [operand({ shape: [tokens, width], sizes: {}, random: createRandom(seed) })],
+    sizes: {},
+    apply: ([x], graph) => packRows(x!, ragged(graph, lengths)),
+    ignored: (place) => present[Math.floor(place / width)] === 0,
+  };
+});
+
+const unpackings = fc.tuple(lengthLists, size, seed).map(([lengths, width, seed]): OperatorCase => {
+  const shape = [lengths.length, Math.max(...lengths), width];
+  return {
+    operands: [operand({ shape, sizes: {}, random: createRandom(seed) })],
+    sizes: {},
+    apply: ([x], graph) => unpackRows(x!, ragged(graph, lengths)),
+  };
+});
+
+/** Causal attention of ragged sequences as training does it, heads sharing keys. */
+const attentions = fc
+  .record({ lengths: lengthLists, keyValueHeads: fc.constantFrom(1, 2), group: fc.constantFrom(1, 3), seed })
+  .map(({ lengths, keyValueHeads, group, seed }): OperatorCase => {
+    const random = createRandom(seed);
+    const headSize = 2;
+    const heads = keyValueHeads * group;
+    const { tokens, length, sequences, tokenAt, placeOf, present } = layOut(lengths);
+    const sizes = { tokens, batch: sequences, length, queries: group * length };
+    const widths = [heads * headSize, keyValueHeads * headSize, keyValueHeads * headSize];
+    return {
+      operands: widths.map((width) => operand({ shape: ["tokens", width], sizes, random })),
+      sizes,
+      fixed: {
+        tokenAt: { type: "int32", shape: ["batch", "length"], values: tokenAt },
+        placeOf: { type: "int32", shape: ["tokens"], values: placeOf },
+        present: { type: "float32", shape: ["batch", "length", 1], values: present },
+        mask: { type: "float32", shape: ["queries", "length"], values: causalMask(length, group) },
+      },
+      apply: ([queries, keys, values], _, { tokenAt, placeOf, present, mask }) => {
+        const layout = { tokenAt: tokenAt!, placeOf: placeOf!, present: present! };
+        const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, mask: mask! });
+        return attend({ layer: 0, queries: queries!, keys: keys!, values: values! });
+      },
+    };
+  });
+
+/** As in attention: some logits of each row are masked by minus infinity, never all. */
+const maskedSoftmaxes = fc.tuple(dimensions(2), size, seed).map(([{ named, sizes }, width, seed]): OperatorCase => {
+  const random = createRandom(seed);
+  const open = random.integer(0, width - 1);
+  const hidden = Array.from({ length: width }, (_, i) => i !== open && random.next() < 0.4);
+  const mask = Float32Array.from(hidden, (isHidden) => (isHidden ? Number.NEGATIVE_INFINITY : 0));
+  return {
+    operands: [operand({ shape: [...named, width], sizes, random })],
+    sizes,
+    apply: ([x], graph) => softmax(add(x!, graph.constant(mask, [width]))),
+  };
+});
+
+const rmsNorms = fc
+  .tuple(fc.integer({ min: 1, max: 2 }).chain(dimensions), size, fc.constantFrom(1e-6, 0.3), seed)
+  .map(([{ named, sizes }, width, epsilon, seed]): OperatorCase => {
+    const random = createRandom(seed);
+    return {
+      operands: [
+        operand({ shape: [...named, width], sizes, random, domain: awayFromZero }),
+        operand({ shape: [width], sizes, random }),
+      ],
+      sizes,
+      apply: ([x, weight]) => rmsNorm(x!, weight!, epsilon),
+    };
+  });
+
+const rotations = fc
+  .record({ tokens: size, heads: fc.integer({ min: 1, max: 3 }), half: size, seed })
+  .map(({ tokens, heads, half, seed }): OperatorCase => {
+    const random = createRandom(seed);
+    const rows = 8;
+    const angles = Float32Array.from({ length: rows * half }, () => 6 * random.next());
+    const positions = BigInt64Array.from({ length: tokens }, () => BigInt(random.integer(0, rows - 1)));
+    const sizes = { tokens };
+    return {
+      operands: [operand({ shape: ["tokens", heads * 2 * half], sizes, random })],
+      sizes,
+      apply: ([x], graph) =>
+        rotate(x!, heads, {
+          cos: graph.constant(angles.map(Math.cos), [rows, half]),
+          sin: graph.constant(angles.map(Math.sin), [rows, half]),
+          positions: graph.constant(positions, [1, tokens]),
+        }),
+    };
+  });
+
+const rowDots = fc.tuple(dimensions(2), seed).map(([{ named, sizes }, seed]): OperatorCase => {
+  const random = createRandom(seed);
+  return {
+    operands: [1, 2].map(() => operand({ shape: named, sizes, random })),
+    sizes,
+    apply: ([a, b]) => rowDot(a!, b!),
+  };
+});
+
+/** Every operator that has a gradient. A new operator is a new row. */
+export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
+  add: ofBroadcast(add),
+  subtract: ofBroadcast(subtract),
+  multiply: ofBroadcast(multiply),
+  divide: ofBroadcast(divide, [anywhere, awayFromZero]),
+  minimum: ofBroadcast(minimum, [nearIntegers, nearHalves]),
+  clip: ofOne((x, graph) => clip(x, graph.scalar(-0.5), graph.scalar(1.5)), { domain: nearIntegers }),
+  negate: ofOne(negate),
+  exp: ofOne(exp),
+  log: ofOne(log, { domain: between(0.5, 4) }),
+  sigmoid: ofOne(sigmoid),
+  reduceSum: reductions,
+  reduceMean: means,
+  total: ofOne(total),
+  reshape: reshapings,
+  transpose: transpositions,
+  concatenate: concatenations,
+  split: splits,
+  expandDimension: ofOne((x) => expandDimension(x, 1), { rank: 2 }),
+  squeeze: ofOne((x) => squeeze(expandDimension(x, 0), 0), { rank: 2 }),
+  matrixProduct: matrixProducts,
+  batchedProduct: batchedProducts,
+  rowDot: rowDots,
+  "several products of one tensor": severalProducts,
+  sum: ofOne((x) => sum([x, negate(x), multiply(x, x)])),
+  gatherRows: gathers,
+  packRows: packings,
+  unpackRows: unpackings,
+  silu: ofOne(silu),
+  softmax: maskedSoftmaxes,
+  rmsNorm: rmsNorms,
+  rotate: rotations,
+  trainingAttention: attentions,
+};
