@@ -65,11 +65,20 @@ describe.skipIf(quick)("SmolLM2-135M-Instruct (left out of the quick run)", () =
     });
   }
 
+  /**
+   * Expects the logits of transformers, to 1e-4. Through 30 layers float32 itself is not always that exact: where
+   * transformers' own logits are further than half of that from its logits in float64, twice their distance is
+   * allowed, since Lyceum's rounding is another of the same size.
+   */
   async function expectLogits(model: Model, sequences: number[][], folders: ModelFolders): Promise<void> {
-    const [reference] = await forwardReference([{ ...folders, ids: sequences }]);
+    const [reference] = await forwardReference([{ ...folders, ids: sequences, measureRounding: true }]);
     for (const [index, sequence] of sequences.entries()) {
       const difference = largestDifference(await readLogits(model, sequence), reference!.logits[index]!);
-      expect(difference, `prompt ${index}`).toBeLessThanOrEqual(logitTolerance);
+      const rounding = reference!.rounding[index]!;
+      console.log(
+        `sequence ${index}: ${difference.toExponential(1)} (transformers' rounding ${rounding.toExponential(1)})`,
+      );
+      expect(difference, `sequence ${index}`).toBeLessThanOrEqual(Math.max(logitTolerance, 2 * rounding));
     }
   }
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
+import type { AdamParams } from "../../trainers/backend/training-backend.ts";
 import { runPython } from "./python.ts";
 import type { PlainDatum } from "./sequences.ts";
 import { readTensorFile, type Tensor } from "./tensor-file.ts";
@@ -20,11 +21,17 @@ export interface ForwardReference {
   /** For each datum, over all of its targets. */
   readonly logprobs: readonly number[][];
   readonly entropy: readonly number[][];
+  /** For each sequence, where asked for: how far rounding has taken these float32 logits from the exact ones. */
+  readonly rounding: readonly number[];
 }
 
 /** Logits of sequences, and log-probabilities and entropies of data, by transformers in float32. One per job. */
 export async function forwardReference(
-  jobs: readonly (ModelFolders & { readonly ids?: readonly number[][]; readonly data?: readonly PlainDatum[] })[],
+  jobs: readonly (ModelFolders & {
+    readonly ids?: readonly number[][];
+    readonly data?: readonly PlainDatum[];
+    readonly measureRounding?: boolean;
+  })[],
 ): Promise<ForwardReference[]> {
   await using folder = await temporaryFolder();
   const request = jobs.map((job, index) => ({
@@ -33,7 +40,7 @@ export async function forwardReference(
     ...job,
     logitsFile: join(folder.path, `${index}.safetensors`),
   }));
-  const response = await call<{ jobs: { logprobs: number[][]; entropy: number[][] }[] }>("forward", { jobs: request });
+  const response = await call<{ jobs: Omit<ForwardReference, "logits">[] }>("forward", { jobs: request });
   return await Promise.all(
     response.jobs.map(async (scores, index) => {
       const logits = await readTensorFile(request[index]!.logitsFile);
@@ -55,6 +62,37 @@ export async function gradientReference(
       terms,
       gradients: await readTensorFile(request[index]!.gradientsFile),
     })),
+  );
+}
+
+/** What PyTorch's AdamW makes of one model. */
+export interface TrainingReference {
+  /** Before each step. */
+  readonly losses: readonly number[];
+  /** Before clipping. */
+  readonly gradientNorms: readonly number[];
+  /** After the last step, one for each sequence. */
+  readonly logits: readonly Float32Array[];
+}
+
+/** The same steps of PyTorch's AdamW, on the same data each time. */
+export async function trainingReference(
+  jobs: readonly (ModelFolders & {
+    readonly data: readonly PlainDatum[];
+    readonly terms: readonly LossTerm[];
+    readonly steps: number;
+    readonly adam: AdamParams;
+    readonly ids: readonly number[][];
+  })[],
+): Promise<TrainingReference[]> {
+  await using folder = await temporaryFolder();
+  const request = jobs.map((job, index) => ({ ...job, logitsFile: join(folder.path, `${index}.safetensors`) }));
+  const response = await call<{ jobs: Omit<TrainingReference, "logits">[] }>("train", { jobs: request });
+  return await Promise.all(
+    response.jobs.map(async (metrics, index) => {
+      const logits = await readTensorFile(request[index]!.logitsFile);
+      return { ...metrics, logits: request[index]!.ids.map((_, sequence) => logits.get(String(sequence))!.data) };
+    }),
   );
 }
 

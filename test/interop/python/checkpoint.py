@@ -4,9 +4,13 @@ import torch
 from transformers import AutoModelForCausalLM
 
 
-def load_model(folder: str, adapter: str | None = None, *, trainable: bool = False) -> torch.nn.Module:
-    """The model in a folder as float32, with a PEFT adapter on it where one is named."""
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+def load_model(
+    folder: str, adapter: str | None = None, *, trainable: bool = False, dtype: torch.dtype = torch.float32
+) -> torch.nn.Module:
+    """The model in a folder, with a PEFT adapter on it where one is named."""
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager")
+    # transformers cuts the gradient of the padding token's embedding, also where that token ends each turn (SmolLM2).
+    model.get_input_embeddings().padding_idx = None
     if adapter is not None:
         from peft import PeftModel
 

@@ -1,8 +1,10 @@
 """Logits, and per-token log-probabilities and entropies, by transformers in float32.
 
-Request: {"jobs": [{"checkpoint", "adapter"?, "ids": [[id]], "data": [datum], "logitsFile"}]}.
+Request: {"jobs": [{"checkpoint", "adapter"?, "ids": [[id]], "data": [datum], "logitsFile", "measureRounding"?}]}.
 Writes each job's logits as safetensors: tensor "0" for the first list of ids, (tokens, vocabulary), and so on.
-Response: {"jobs": [{"logprobs": [[number]], "entropy": [[number]]}]}: for each datum, over all of its targets.
+Response: {"jobs": [{"logprobs": [[number]], "entropy": [[number]], "rounding": [number]}]}: the first two for each
+datum, over all of its targets; `rounding` for each list of ids where it is to be measured, the largest difference of
+these float32 logits from the same in float64.
 """
 
 import torch
@@ -12,18 +14,23 @@ from losses import token_scores
 from safetensors.torch import save_file
 
 
+def all_logits(model: torch.nn.Module, sequences: list[list[int]]) -> list[torch.Tensor]:
+    return [model(torch.tensor([ids]), use_cache=False).logits[0].contiguous() for ids in sequences]
+
+
 @torch.no_grad()
 def run_job(job: dict) -> dict:
     model = load_model(job["checkpoint"], job.get("adapter"))
-    logits = {
-        str(index): model(torch.tensor([ids]), use_cache=False).logits[0].contiguous()
-        for index, ids in enumerate(job["ids"])
-    }
-    save_file(logits, job["logitsFile"])
+    logits = all_logits(model, job["ids"])
+    save_file({str(index): tensor for index, tensor in enumerate(logits)}, job["logitsFile"])
     scores = [token_scores(model, datum) for datum in job["data"]]
+    exact = []
+    if job.get("measureRounding"):
+        exact = all_logits(load_model(job["checkpoint"], job.get("adapter"), dtype=torch.float64), job["ids"])
     return {
         "logprobs": [logprobs.tolist() for logprobs, _ in scores],
         "entropy": [entropy.tolist() for _, entropy in scores],
+        "rounding": [float((single - double).abs().max()) for single, double in zip(logits, exact)],
     }
 
 
