@@ -10,9 +10,13 @@ const config: ViteUserConfig = {
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/interop/**", "test/soak/**"],
+          exclude: ["test/interop/**", "test/package/**", "test/soak/**"],
           testTimeout: 60_000,
         },
+      },
+      {
+        extends: true,
+        test: { name: "package", include: ["test/package/**/*.test.ts"], testTimeout: 300_000, hookTimeout: 600_000 },
       },
       {
         extends: true,

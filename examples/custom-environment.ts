@@ -1,0 +1,39 @@
+/*
+ * An environment of your own: spell a word backwards. It is played by a script and by its own expert, and checked
+ * against the laws of environments.
+ *
+ *   npm run example examples/custom-environment.ts
+ */
+import { collectGroups, defineEnvironment, demonstrationPolicy, type Policy, rollout, scriptedPolicy } from "lyceum";
+import { checkEnvironmentLaws } from "lyceum/testing";
+
+const words = ["apple", "river", "stone", "cloud", "tiger", "piano", "lemon", "grass"];
+const backwards = (word: string): string => [...word].reverse().join("");
+
+const environment = defineEnvironment({
+  id: "backwards",
+  tasks: words,
+  reset: ({ task }) => `Spell "${task}" backwards.`,
+  step: ({ task, text }) => {
+    const answer = text.trim().toLowerCase();
+    const right = [...backwards(task)].filter((letter, i) => answer[i] === letter).length;
+    return { components: { exact: answer === backwards(task) ? 0.5 : 0, letters: (0.5 * right) / task.length } };
+  },
+  demonstrate: backwards,
+});
+
+await checkEnvironmentLaws({ environment });
+
+const policies: Policy[] = [
+  scriptedPolicy(["level"], { name: "always says level" }),
+  demonstrationPolicy({ environment }),
+];
+for (const policy of policies) {
+  const tasks = await environment.tasks("train");
+  const groups = await collectGroups(rollout({ environment, tasks, policies: policy, seed: 1 }));
+  console.log(`\n${policy.name}`);
+  for (const { task, episodes } of groups) {
+    const { reward } = episodes[0]!.agents.agent!;
+    console.log(`  ${words[task.index]}`, reward.status === "scored" ? reward.value.toFixed(2) : reward.reason);
+  }
+}

@@ -1,0 +1,95 @@
+import { readFile } from "node:fs/promises";
+import { openRooms } from "../src/cli/rooms.ts";
+import { runConfigSchema } from "../src/cli/run-config.ts";
+import { type ConfigKey, configReference } from "../src/config/index.ts";
+
+/** The documents that are written from the sources: Markdown by path from the repository's root. */
+export async function referencePages(): Promise<Readonly<Record<string, string>>> {
+  return { "docs/configuration.md": await configurationPage(), "docs/errors.md": await errorsPage() };
+}
+
+const generated = "<!-- Written by `npm run docs`: change the sources, not this file. -->";
+
+async function configurationPage(): Promise<string> {
+  const { environments, algorithms } = await openRooms();
+  const keys = configReference(runConfigSchema({ environments: environments.entries, algorithms }));
+  const sections = [...new Set(keys.map(({ key }) => sectionOf(key)))];
+  return lines([
+    "# Configuration",
+    "",
+    generated,
+    "",
+    "Every key of a config for `lyceum train`. A key that does not exist is an error that names the nearest one.",
+    "`--set key=value` changes any key from the command line, with the value in YAML:",
+    "`--set training.steps=50 --set 'sampling.stop=[\"###\"]'`. `lyceum info --keys` shows the same reference.",
+    ...sections.flatMap((section) => sectionText(section, keys)),
+  ]);
+}
+
+/** Keys without a dot belong to no section. */
+function sectionOf(key: string): string {
+  return key.includes(".") ? key.slice(0, key.indexOf(".")) : "";
+}
+
+function sectionText(section: string, keys: readonly ConfigKey[]): string[] {
+  const own = keys.filter(({ key }) => sectionOf(key) === section);
+  const always = own.filter(({ when }) => when === undefined);
+  const cases = [...new Set(own.flatMap(({ when }) => (when === undefined ? [] : [`${when.key}: ${when.value}`])))];
+  return [
+    "",
+    `## ${section === "" ? "The run" : section}`,
+    "",
+    ...table(always),
+    ...cases.flatMap((name) => [
+      "",
+      `### \`${name}\``,
+      "",
+      ...table(own.filter(({ when }) => when !== undefined && `${when.key}: ${when.value}` === name)),
+    ]),
+  ];
+}
+
+function table(keys: readonly ConfigKey[]): string[] {
+  const rows = keys.map((key) => {
+    const fallback = key.required ? "required" : key.default === undefined ? "" : `\`${valueText(key)}\``;
+    return `| \`${key.key}\` | ${cell(key.type)} | ${cell(fallback)} | ${cell(key.description ?? "")} |`;
+  });
+  return ["| key | value | default | |", "|---|---|---|---|", ...rows];
+}
+
+function valueText({ default: value }: ConfigKey): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** A text that stays within its cell. */
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
+
+async function errorsPage(): Promise<string> {
+  const source = await readFile(new URL("../src/errors/lyceum-error.ts", import.meta.url), "utf8");
+  const rows = [...source.matchAll(/\/\*\* (.+) \*\/\n {2}\| "([\w.-]+)"/g)].map(
+    ([, description, code]) => `| \`${code}\` | ${cell(description!)} |`,
+  );
+  return lines([
+    "# Errors",
+    "",
+    generated,
+    "",
+    "What Lyceum throws on purpose is a `LyceumError`: a `code` from this table, a message that says what happened to",
+    "what, a `hint` that says what to do next, and facts for programs in `data`. Tell errors apart by their code;",
+    "`LyceumError.isInstance(error)` holds across two copies of the package too. What goes wrong within an episode is",
+    "not thrown: it is in the episode, as `episode.error` or an unscored reward.",
+    "",
+    "`lyceum` exits with 2 for what is wrong with the command line or the config (`config.*` and `data.not-found`), 130",
+    "when interrupted (`aborted`), 1 for every other error.",
+    "",
+    "| code | |",
+    "|---|---|",
+    ...rows,
+  ]);
+}
+
+function lines(parts: readonly string[]): string {
+  return `${parts.join("\n")}\n`;
+}

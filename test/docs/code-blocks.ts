@@ -1,0 +1,41 @@
+import { globSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { repository } from "../examples/run-program.ts";
+
+/** A fenced block of a document. */
+export interface CodeBlock {
+  /** The document, relative to the repository. */
+  readonly document: string;
+  /** The line of the opening fence, from 1. */
+  readonly line: number;
+  readonly language: string;
+  readonly code: string;
+  /** The file that it says it is: `// name.ts` or `# name.yaml` in its first line. */
+  readonly file: string | undefined;
+}
+
+/** The documents whose blocks are run. Environments' READMEs have tests of their own. */
+export const documents: readonly string[] = [
+  "README.md",
+  "CONTRIBUTING.md",
+  ...globSync(join(repository, "docs/*.md"))
+    .map((path) => relative(repository, path))
+    .toSorted(),
+];
+
+/** The blocks of a document, in order. A fence without a language is an error. */
+export async function codeBlocks(document: string): Promise<CodeBlock[]> {
+  const text = await readFile(join(repository, document), "utf8");
+  return [...text.matchAll(/^```(\S*)[^\n]*\n([\s\S]*?)^```$/gm)].map(({ index, 1: language = "", 2: code = "" }) => {
+    const line = text.slice(0, index).split("\n").length;
+    if (language === "") throw new Error(`${document}:${line}: a code block without a language`);
+    return { document, line, language, code, file: /^(?:\/\/|#) (\S+\.(?:ts|yaml))\n/.exec(code)?.[1] };
+  });
+}
+
+/** The blocks of one language in all documents. */
+export async function blocksOf(language: string): Promise<CodeBlock[]> {
+  const blocks = await Promise.all(documents.map(codeBlocks));
+  return blocks.flat().filter((block) => block.language === language);
+}

@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { repository, runProgram } from "../examples/run-program.ts";
+import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
+import { blocksOf, type CodeBlock } from "./code-blocks.ts";
+
+const blocks = await blocksOf("ts");
+let project: string;
+let hub: TinyHub;
+
+/** Blocks of one document share a folder, so that one may import another. */
+function pathOf({ document, file, line }: CodeBlock): string {
+  return join(project, document.replace(/\W/g, "-"), file ?? `line-${line}.ts`);
+}
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "lyceum-docs-"));
+  hub = await createTinyHub();
+  await symlink(join(repository, "node_modules"), join(project, "node_modules"), "junction");
+  await writeFile(join(project, "package.json"), '{ "type": "module" }');
+  const tsconfig = {
+    extends: join(repository, "tsconfig.json"),
+    // What is not exported from a package needs no types written out.
+    compilerOptions: { isolatedDeclarations: false, declaration: false },
+    include: ["."],
+  };
+  await writeFile(join(project, "tsconfig.json"), JSON.stringify(tsconfig));
+  for (const block of blocks) {
+    await mkdir(dirname(pathOf(block)), { recursive: true });
+    await writeFile(pathOf(block), block.code);
+  }
+});
+
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await rm(project, { recursive: true, force: true });
+});
+
+describe("the TypeScript of the documents", { timeout: 180_000 }, () => {
+  it("is there", () => {
+    expect(blocks.length).toBeGreaterThan(10);
+    const inReadme = blocks.filter(({ document }) => document === "README.md");
+    expect(inReadme.map(({ file }) => file)).toEqual(["backwards.ts", "train.ts"]);
+  });
+
+  it("has no type errors under the repository's own rules", async () => {
+    const compiler = join(repository, "node_modules/typescript/bin/tsc");
+    const { stdout } = await promisify(execFile)(process.execPath, [compiler, "-p", project]).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(stdout).toBe("");
+  });
+
+  it.each(blocks.map((block) => [`${block.document}:${block.line}`, block] as const))("%s runs", async (_, block) => {
+    const path = pathOf(block);
+    const { code, stderr } = await runProgram(path, { folder: dirname(path), environment: hub.environment });
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+  });
+});

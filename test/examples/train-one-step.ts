@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { vi } from "vitest";
+import { stringify } from "yaml";
+import { openRooms } from "../../src/cli/rooms.ts";
+import { trainCommand } from "../../src/cli/train-command.ts";
+import type { TinyHub } from "./tiny-hub.ts";
+
+/** What a run left behind, until it is disposed of. */
+export interface OneStepRun extends AsyncDisposable {
+  readonly folder: string;
+  /** What was shown. */
+  readonly output: string;
+}
+
+/** Trains one small step of a config, as `lyceum train` does: a file's path, or a config as data. */
+export async function trainOneStep(options: {
+  readonly config: string | object;
+  readonly hub: TinyHub;
+  readonly set?: readonly string[];
+}): Promise<OneStepRun> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-one-step-"));
+  const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  try {
+    for (const [name, value] of Object.entries(options.hub.environment)) vi.stubEnv(name, value);
+    let path = join(folder, "config.yaml");
+    if (typeof options.config === "string") path = options.config;
+    else await writeFile(path, stringify(options.config));
+    let output = "";
+    const write = (text: string): boolean => {
+      output += text;
+      return true;
+    };
+    const set = [
+      ...["training.steps=1", "training.warmupSteps=0", "training.batchSize=2", "sampling.maxTokens=8"],
+      ...["evaluation.limit=2", "model.device=cpu", "model.threads=1", "checkpoint.every=0"],
+      ...(options.set ?? []),
+    ];
+    await trainCommand(
+      { config: path, set, resume: false, output: folder },
+      {
+        rooms: await openRooms(),
+        view: { stream: { write }, color: false },
+        signal: new AbortController().signal,
+        resumeCommand: () => "",
+      },
+    );
+    return { folder, output, [Symbol.asyncDispose]: dispose };
+  } catch (error) {
+    await dispose();
+    throw error;
+  } finally {
+    vi.unstubAllEnvs();
+  }
+}
