@@ -3,7 +3,6 @@ export {
   type MetricsFile,
   type MetricsHeader,
   type MetricsWriter,
-  openMetricsWriter,
   readMetrics,
 } from "./metrics-file.ts";
 export { recordRun, reportFileName, writeReport } from "./record-run.ts";

@@ -1,5 +1,5 @@
 /** The schema of a trace: its first line, then one line of JSON for each episode. */
-export const traceVersion = 1;
+const traceVersion = 1;
 
 /** The first line of a trace. */
 export interface TraceHeader {

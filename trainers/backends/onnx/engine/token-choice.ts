@@ -55,7 +55,7 @@ function drawFiltered(probabilities: Float32Array, settings: SamplingSettings, u
 }
 
 /** The ids that top-k, top-p and min-p all keep, likeliest first, never none. Ties go to the lower id. */
-export function keptTokens(
+function keptTokens(
   probabilities: Float32Array,
   { topK, topP, minP }: Pick<SamplingSettings, "topK" | "topP" | "minP">,
 ): Uint32Array {

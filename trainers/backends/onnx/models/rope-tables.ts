@@ -22,7 +22,7 @@ export function ropeTables(
 }
 
 /** The angle per position of each pair of dimensions, theta^(-2i / headSize), scaled as the config asks. */
-export function ropeFrequencies(config: Pick<DecoderConfig, "headSize" | "ropeTheta" | "ropeScaling">): Float32Array {
+function ropeFrequencies(config: Pick<DecoderConfig, "headSize" | "ropeTheta" | "ropeScaling">): Float32Array {
   const { headSize, ropeTheta, ropeScaling } = config;
   return Float32Array.from({ length: headSize / 2 }, (_, i) => {
     const frequency = Math.fround(1 / ropeTheta ** ((2 * i) / headSize));
