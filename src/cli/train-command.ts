@@ -36,6 +36,7 @@ export async function trainCommand(
   const events = train({
     config: trainingConfig as TrainingConfigInput,
     environment,
+    environmentOptions,
     backend,
     output,
     resume: args.resume,

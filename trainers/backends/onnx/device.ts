@@ -25,7 +25,9 @@ export async function chooseDevice(wanted: Device | "auto"): Promise<Device> {
 
 /** Why a device does not work, or undefined where it does. */
 export async function deviceFailure(device: Device): Promise<string | undefined> {
-  const { listSupportedBackends } = await import("onnxruntime-node");
+  const { env, listSupportedBackends } = await import("onnxruntime-node");
+  // What a trial runs into is thrown; the runtime's own log would show it as an error of the process.
+  env.logLevel = "fatal";
   const bundled = listSupportedBackends().map(({ name }) => name);
   if (!bundled.includes(device)) return `onnxruntime-node has no ${device} provider on this platform.`;
   try {

@@ -1,0 +1,211 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { repository } from "../examples/run-program.ts";
+
+const execute = promisify(execFile);
+const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+/** As on a machine that has never seen npm run this repository. */
+const environment = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("npm_"))),
+  ONNXRUNTIME_NODE_INSTALL: "skip",
+};
+
+interface PackedFile {
+  readonly path: string;
+  readonly mode: number;
+}
+interface Manifest {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+  readonly bin: Readonly<Record<string, string>>;
+}
+
+let folder: string;
+/** Where the package is installed. */
+let project: string;
+let packed: readonly PackedFile[];
+let manifest: Manifest;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-package-"));
+  project = join(folder, "project");
+  await mkdir(project);
+  manifest = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as Manifest;
+  // Packing builds first, as publishing does.
+  const pack = await execute(npm, ["pack", "--json", "--silent", "--pack-destination", folder], {
+    cwd: repository,
+    env: environment,
+    maxBuffer: 1 << 26,
+  });
+  const [result] = JSON.parse(pack.stdout.slice(pack.stdout.indexOf("["))) as [
+    { filename: string; files: PackedFile[] },
+  ];
+  packed = result.files;
+  await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
+  const tarball = join(folder, result.filename);
+  await execute(npm, ["install", "--no-audit", "--no-fund", tarball], { cwd: project, env: environment });
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a program of the project. */
+async function run(name: string, code: string): Promise<string> {
+  await writeFile(join(project, name), code);
+  const { stdout } = await execute(process.execPath, [name], { cwd: project, env: environment });
+  return stdout;
+}
+
+const everyImport = `
+import { defineEnvironment } from "lyceum";
+import { environments, mathEnvironment } from "lyceum/environments";
+import { createOnnxBackend } from "lyceum/onnx";
+import { checkEnvironmentLaws } from "lyceum/testing";
+import { algorithms, train } from "lyceum/trainers";
+`;
+
+describe("what is packed", () => {
+  it("is what was built, with licence and README", () => {
+    const tops = new Set(packed.map(({ path }) => path.split("/")[0]));
+    expect([...tops].toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+    const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
+    expect([...rooms].toSorted()).toEqual(["environments", "src", "trainers"]);
+    expect(packed.filter(({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$/.test(path))).toEqual([]);
+  });
+
+  it("has whatever the manifest points to, and the files that are found at run time", () => {
+    const paths = packed.map(({ path }) => `./${path}`);
+    const targets = Object.values(manifest.exports).flatMap((target) =>
+      typeof target === "string" ? [target] : [target.types, target.default],
+    );
+    expect(paths).toEqual(expect.arrayContaining([...targets, ...Object.values(manifest.bin)]));
+    expect(paths).toContain("./dist/trainers/backends/onnx/engine/worker.js");
+    expect(paths).toContain("./dist/src/cli/probe-device.js");
+  });
+
+  it("starts by its first line", () => {
+    const main = packed.find(({ path }) => path === manifest.bin.lyceum!.replace("./", ""));
+    expect(main!.mode & 0o111).toBe(0o111);
+  });
+});
+
+describe("the installed package", () => {
+  it("brings one copy of the runtime, and no development dependency", async () => {
+    const { stdout } = await execute(npm, ["ls", "--all", "--parseable"], { cwd: project, env: environment });
+    const names = stdout.split("\n").map((path) => path.replace(/^.*node_modules\//, ""));
+    expect(names.filter((name) => name === "onnxruntime-node")).toHaveLength(1);
+    for (const name of ["vitest", "typescript", "node", "fast-check"]) expect(names).not.toContain(name);
+  });
+
+  it("is imported by every subpath without loading the runtime", async () => {
+    const shown = await run(
+      "imports.mjs",
+      `${everyImport}
+      const { sharedObjects } = process.report.getReport();
+      console.log(JSON.stringify({
+        functions: [defineEnvironment, mathEnvironment, createOnnxBackend, checkEnvironmentLaws, train].map((f) => typeof f),
+        names: [...environments.entries, ...algorithms].map(({ id }) => id),
+        native: sharedObjects.filter((path) => path.includes("onnxruntime")),
+      }));`,
+    );
+    expect(JSON.parse(shown)).toEqual({
+      functions: Array(5).fill("function"),
+      names: ["math", "gsm8k", "sft", "grpo"],
+      native: [],
+    });
+  });
+
+  it("does not let its inside be imported", async () => {
+    const importing = run("inside.mjs", 'await import("lyceum/dist/src/index.js");');
+    await expect(importing).rejects.toThrow("ERR_PACKAGE_PATH_NOT_EXPORTED");
+  });
+
+  it("trains from a program", async () => {
+    const shown = await run(
+      "train.mjs",
+      `${everyImport}
+      const environment = defineEnvironment({
+        id: "copy",
+        tasks: ["a", "b", "c"],
+        reset: ({ task }) => task,
+        step: ({ task, text }) => ({ reward: text === task ? 1 : 0 }),
+        demonstrate: (task) => task,
+      });
+      await checkEnvironmentLaws({ environment });
+      await using backend = await createOnnxBackend();
+      const config = {
+        algorithm: { id: "sft" },
+        model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 32 } },
+        training: { steps: 2, batchSize: 2 },
+      };
+      for await (const event of train({ config, environment, backend, output: "run" })) console.log(event.type);`,
+    );
+    expect(shown.trim().split("\n")).toEqual(["run-start", "step", "sample", "step", "checkpoint", "run-end"]);
+    expect(await readdir(join(project, "run/model"))).toContain("model.safetensors");
+  });
+
+  it("has types that a strict program compiles against", async () => {
+    await writeFile(
+      join(project, "typed.ts"),
+      `${everyImport.replace("environments, ", "").replace("algorithms, ", "")}
+      const environment = defineEnvironment({
+        id: "typed",
+        tasks: [{ question: "1+1", answer: 2 }],
+        reset: ({ task }) => task.question,
+        step: ({ task, text }) => ({ reward: Number(text) === task.answer ? 1 : 0 }),
+      });
+      export const tasks: readonly string[] = [mathEnvironment().spec.id, environment.spec.id];
+      export const parts = { createOnnxBackend, checkEnvironmentLaws, train };
+      // @ts-expect-error a task is not any
+      defineEnvironment({ id: "wrong", tasks: [1], reset: ({ task }) => task.question, step: () => ({ reward: 1 }) });`,
+    );
+    const options = [
+      "--strict",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2024",
+      "--noEmit",
+      "--skipLibCheck",
+      "--types",
+      "",
+    ];
+    const libraries = ["--lib", "es2024,esnext.disposable,esnext.float16"];
+    const compiler = join(repository, "node_modules/typescript/bin/tsc");
+    const compiled = await execute(process.execPath, [compiler, ...options, ...libraries, "typed.ts"], {
+      cwd: project,
+    }).catch((error: { stdout: string }) => error);
+    expect(compiled.stdout).toBe("");
+  });
+});
+
+describe("npx lyceum", () => {
+  const lyceum = (...args: string[]) => execute("npx", ["lyceum", ...args], { cwd: project, env: environment });
+
+  it("says what there is", async () => {
+    const { stdout } = await lyceum("info", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      lyceum: manifest.version,
+      onnxruntime: { version: "1.30.0" },
+      devices: expect.arrayContaining([{ name: "cpu", works: true }]),
+    });
+    expect((await lyceum("info")).stdout).toContain("Environments");
+  });
+
+  it("trains by a config", async () => {
+    const config = {
+      environment: { id: "math", tasks: "arithmetic", digits: 1, answerOnly: true },
+      algorithm: { id: "sft" },
+      model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 32 } },
+      training: { steps: 1, batchSize: 2 },
+    };
+    // JSON is YAML.
+    await writeFile(join(project, "tiny.yaml"), JSON.stringify(config));
+    const { stdout } = await lyceum("train", "--config", "tiny.yaml");
+    expect(stdout).toMatch(/\nstep 1\/1 /);
+    expect(await readdir(join(project, "runs/tiny"))).toEqual(expect.arrayContaining(["model", "report.html"]));
+  });
+});
