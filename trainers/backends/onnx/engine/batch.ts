@@ -95,7 +95,7 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
 }
 
 /** How many targets of the data carry loss. */
-function countLossPositions(data: readonly Datum[]): number {
+export function countLossPositions(data: readonly Datum[]): number {
   let count = 0;
   for (const { lossMask } of data) for (const weight of lossMask) if (weight !== 0) count++;
   return count;

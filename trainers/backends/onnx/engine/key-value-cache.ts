@@ -34,36 +34,40 @@ export class KeyValueCache {
   }
 
   /**
-   * Appends rows to a slot. `keys` and `values` are (layers, rows, keyValueHeads x headSize) over all rows of a run;
+   * Appends rows to a slot. `keys` and `values` are (rows, layers x keyValueHeads x headSize) over all rows of a run;
    * `first` and `count` say which rows are the slot's.
    */
   append(options: {
     readonly slot: number;
     readonly keys: Float32Array;
     readonly values: Float32Array;
-    readonly rows: number;
     readonly first: number;
     readonly count: number;
   }): void {
-    const { slot, rows, first, count } = options;
-    const { layers, keyValueHeads, headSize } = this.#config;
-    const width = keyValueHeads * headSize;
+    const { slot, keys, values, first, count } = options;
     const start = this.lengths[slot]!;
-    for (let layer = 0; layer < layers; layer++) {
-      for (const [source, target] of [
-        [options.keys, this.#keys[layer]!],
-        [options.values, this.#values[layer]!],
-      ] as const) {
-        for (let row = 0; row < count; row++) {
-          const from = (layer * rows + first + row) * width;
-          for (let head = 0; head < keyValueHeads; head++) {
-            const to = ((slot * keyValueHeads + head) * this.#capacity + start + row) * headSize;
-            for (let i = 0; i < headSize; i++) target[to + i] = source[from + head * headSize + i]!;
-          }
-        }
-      }
+    for (let row = 0; row < count; row++) {
+      this.#write(this.#keys, keys, { slot, row: first + row, place: start + row });
+      this.#write(this.#values, values, { slot, row: first + row, place: start + row });
     }
     this.lengths[slot] = start + count;
+  }
+
+  #write(
+    targets: readonly Float32Array[],
+    source: Float32Array,
+    { slot, row, place }: { readonly slot: number; readonly row: number; readonly place: number },
+  ): void {
+    const { layers, keyValueHeads, headSize } = this.#config;
+    let from = row * layers * keyValueHeads * headSize;
+    for (let layer = 0; layer < layers; layer++) {
+      const target = targets[layer]!;
+      for (let head = 0; head < keyValueHeads; head++) {
+        const to = ((slot * keyValueHeads + head) * this.#capacity + place) * headSize;
+        for (let i = 0; i < headSize; i++) target[to + i] = source[from + i]!;
+        from += headSize;
+      }
+    }
   }
 
   /** Makes `to` hold what `from` holds. */

@@ -30,7 +30,7 @@ export async function runLogits(options: {
             parameters: new GraphParameters({ graph, block: weights.adapter.block, placement: "input" }),
             scale: weights.adapter.scale,
           };
-    const parts = { config, parameters: base, fuseInputs: false, ...(adapter === undefined ? {} : { adapter }) };
+    const parts = { config, parameters: base, ...(adapter === undefined ? {} : { adapter }) };
     const { ids: input, rotary, layout, mask } = sequenceInputs(graph, config);
     const hidden = decoderBody(parts, {
       ids: input,

@@ -3,6 +3,7 @@ import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
+import { fuseAdapter } from "../models/fused-adapter.ts";
 import { GraphParameters } from "../models/graph-parameters.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import { layOutSequences } from "./batch.ts";
@@ -10,8 +11,8 @@ import { Completion } from "./completion.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { PositionTables } from "./position-tables.ts";
 import { sequenceFeeds } from "./sequence-runner.ts";
-import type { Feed } from "./session.ts";
-import type { CompiledGraph, GraphPlan, SessionCache } from "./session-cache.ts";
+import type { Feed, GraphSession } from "./session.ts";
+import type { GraphPlan, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
 /** How the sampler uses memory. */
@@ -31,6 +32,10 @@ export class BatchSampler {
   /** Under this key the decoding graph holds the base weights as constants, laid out for speed. */
   readonly #frozenBase: string | undefined;
   readonly #loadTokenizer: () => Promise<Tokenizer>;
+  /** The weights as the decoding graph reads them. */
+  readonly #decoding: ModelWeights;
+  readonly #keys: { prefill?: string; decode?: string } = {};
+  readonly #feeds: { prefill?: Record<string, Feed>; decode?: Record<string, Feed> } = {};
 
   constructor(options: {
     readonly weights: ModelWeights;
@@ -47,6 +52,11 @@ export class BatchSampler {
     this.#settings = options.settings;
     this.#frozenBase = options.frozenBase;
     this.#loadTokenizer = options.tokenizer;
+    const { config, base, adapter } = options.weights;
+    this.#decoding =
+      adapter === undefined
+        ? options.weights
+        : { config, base, adapter: { block: fuseAdapter(config, adapter.block), scale: adapter.scale } };
   }
 
   /** Samples in the order they finish. The signal is looked at between two runs of the runtime. */
@@ -85,7 +95,6 @@ export class BatchSampler {
       groups = groups.slice(count);
       const prompts = batch.map((group) => group[0]!.request.promptIds);
       const results = await this.#prefill(batch.map((group) => group[0]!));
-      const tokens = prompts.reduce((sum, prompt) => sum + prompt.length, 0);
       const vocabulary = this.#weights.config.vocabularySize;
       let first = 0;
       for (const [i, group] of batch.entries()) {
@@ -103,7 +112,7 @@ export class BatchSampler {
           if (source === undefined) {
             cache.reserve(Math.max(length, ...cache.lengths.subarray(0, active.length)) + 1);
             const { keys, values } = results as { keys: Float32Array; values: Float32Array };
-            cache.append({ slot, keys, values, rows: tokens, first, count: length });
+            cache.append({ slot, keys, values, first, count: length });
             source = slot;
           } else {
             cache.copySlot(source, slot);
@@ -119,26 +128,27 @@ export class BatchSampler {
     const rows = active.length;
     const { config } = this.#weights;
     cache.reserve(Math.max(...cache.lengths.subarray(0, rows)) + 1);
-    const compiled = await this.#compile("decode", buildDecodeGraph);
-    const results = await compiled.session.run({
-      ...parameterFeeds(compiled, this.#weights),
+    const { session, feeds } = await this.#plan("decode");
+    const results = await session.run({
+      ...feeds,
       ...this.#tables.feeds(Math.max(...cache.lengths.subarray(0, rows)) + rows + 1),
       ...cache.feeds(rows),
       ids: { data: Int32Array.from(active, (completion) => completion.lastId), shape: [rows] },
-      positions: { data: BigInt64Array.from(cache.lengths.subarray(0, rows), BigInt), shape: [1, rows] },
+      positions: { data: BigInt64Array.from(cache.lengths.subarray(0, rows), BigInt), shape: [rows, 1] },
+      parts: { data: BigInt64Array.of(1n, BigInt(cache.capacity)), shape: [2] },
       inverseTemperature: inverseTemperatures(active),
     });
     const { keys, values, probabilities } = results as Record<"keys" | "values" | "probabilities", Float32Array>;
     const finished = active.map((completion, row) => {
       const vocabulary = config.vocabularySize;
-      cache.append({ slot: row, keys, values, rows, first: row, count: 1 });
+      cache.append({ slot: row, keys, values, first: row, count: 1 });
       return completion.advance(probabilities.subarray(row * vocabulary, (row + 1) * vocabulary));
     });
     for (const sample of finished) if (sample !== undefined) yield sample;
     return closeGaps(active, finished, cache);
   }
 
-  #prefill(completions: readonly Completion[]): Promise<Record<string, Float32Array>> {
+  async #prefill(completions: readonly Completion[]): Promise<Record<string, Float32Array>> {
     const { config } = this.#weights;
     const batch = layOutSequences(completions.map(({ request }) => request.promptIds));
     let last = -1;
@@ -146,22 +156,34 @@ export class BatchSampler {
       last += request.promptIds.length;
       return last;
     });
-    return this.#compile("prefill", buildPrefillGraph).then((compiled) =>
-      compiled.session.run({
-        ...parameterFeeds(compiled, this.#weights),
-        ...sequenceFeeds(batch, config.heads / config.keyValueHeads),
-        ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
-        rows: { data: rows, shape: [rows.length] },
-        inverseTemperature: inverseTemperatures(completions),
-      }),
-    );
+    const { session, feeds } = await this.#plan("prefill");
+    return session.run({
+      ...feeds,
+      ...sequenceFeeds(batch, config.heads / config.keyValueHeads),
+      ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
+      rows: { data: rows, shape: [rows.length] },
+      inverseTemperature: inverseTemperatures(completions),
+    });
   }
 
-  #compile(kind: "prefill" | "decode", build: (graph: Graph, parts: DecoderParts) => void): Promise<CompiledGraph> {
-    const frozen = kind === "decode" ? this.#frozenBase : undefined;
-    const key = `${kind}|${frozen ?? ""}|${structureKey(this.#weights)}`;
-    return this.#sessions.get(key, () => planGraph(this.#weights, frozen === undefined ? "input" : "constant", build));
+  /** The compiled graph, made anew where it has been dropped, and the feeds of its weights, which never change. */
+  async #plan(kind: "prefill" | "decode"): Promise<PlannedRun> {
+    const decodes = kind === "decode";
+    const weights = decodes ? this.#decoding : this.#weights;
+    const frozenBase = decodes ? this.#frozenBase : undefined;
+    this.#keys[kind] ??= `${kind}|${frozenBase ?? ""}|${structureKey(weights)}`;
+    const placement = frozenBase === undefined ? "input" : "constant";
+    const build = decodes ? buildDecodeGraph : buildPrefillGraph;
+    const compiled = await this.#sessions.get(this.#keys[kind], () => planGraph(weights, placement, build));
+    this.#feeds[kind] ??= parameterFeeds(compiled, weights);
+    return { session: compiled.session, feeds: this.#feeds[kind] };
   }
+}
+
+/** A compiled graph and the feeds of its weights. */
+interface PlannedRun {
+  readonly session: GraphSession;
+  readonly feeds: Readonly<Record<string, Feed>>;
 }
 
 function planGraph(
@@ -178,12 +200,7 @@ function planGraph(
           parameters: new GraphParameters({ graph, block: weights.adapter.block, placement: "input" }),
           scale: weights.adapter.scale,
         };
-  build(graph, {
-    config: weights.config,
-    parameters,
-    fuseInputs: true,
-    ...(adapter === undefined ? {} : { adapter }),
-  });
+  build(graph, { config: weights.config, parameters, ...(adapter === undefined ? {} : { adapter }) });
   return { graph, baseParameters: parameters.bound, adapterParameters: adapter?.parameters.bound ?? [] };
 }
 

@@ -3,14 +3,14 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import { microBatches } from "../../../data/micro-batches.ts";
 import { termCoefficients, termStructure } from "../losses/token-loss.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
-import { type Batch, causalMask, type LossPositions, layOutLoss, layOutSequences } from "./batch.ts";
+import { type Batch, causalMask, countLossPositions, type LossPositions, layOutLoss, layOutSequences } from "./batch.ts";
 import type { PositionTables } from "./position-tables.ts";
 import type { Feed } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
-/** The most logits that live at a time: 64 MB of them. */
-const logitsPerChunk = 16_777_216;
+/** The most logits that live at a time by default: 64 MB of them. */
+const defaultLogitsPerChunk = 16_777_216;
 
 /** What one micro-batch gave. */
 export interface RunResult {
@@ -30,11 +30,18 @@ export class SequenceRunner {
   readonly #sessions: SessionCache;
   readonly #tables: PositionTables;
   readonly #maxTokens: number;
+  readonly #logitsPerChunk: number;
 
-  constructor(options: { sessions: SessionCache; tables: PositionTables; maxTokensPerMicroBatch: number }) {
+  constructor(options: {
+    readonly sessions: SessionCache;
+    readonly tables: PositionTables;
+    readonly maxTokensPerMicroBatch: number;
+    readonly logitsPerChunk?: number;
+  }) {
     this.#sessions = options.sessions;
     this.#tables = options.tables;
     this.#maxTokens = options.maxTokensPerMicroBatch;
+    this.#logitsPerChunk = options.logitsPerChunk ?? defaultLogitsPerChunk;
   }
 
   /** Yields after each micro-batch, so that the caller can stop between two. */
@@ -65,7 +72,7 @@ export class SequenceRunner {
     const { weights, terms, trains, wantEntropy } = options;
     const { config } = weights;
     const batch = layOutSequences(part.map((datum) => datum.tokens));
-    const chunks = chunkCount(part, config.vocabularySize);
+    const chunks = chunkCount(countLossPositions(part) * config.vocabularySize, this.#logitsPerChunk);
     const loss = layOutLoss(part, batch.tokens, chunks);
     const compiled = await this.#compile({ weights, terms, trains, chunks, wantEntropy });
     const group = config.heads / config.keyValueHeads;
@@ -100,16 +107,22 @@ export class SequenceRunner {
     const structure = terms.map(termStructure).join("+");
     const key = `sequences|${structureKey(weights)}|${trains}|${structure}|${chunks}|${wantEntropy}`;
     return this.#sessions.get(key, () =>
-      buildTrainingGraph({ ...weights, trains, terms, chunks, wantEntropy, placement: "input" }),
+      buildTrainingGraph({
+        ...weights,
+        trains,
+        terms,
+        chunks,
+        wantEntropy,
+        placement: "input",
+        device: this.#sessions.settings.device,
+      }),
     );
   }
 }
 
 /** A power of two, so that few graphs serve all batches. */
-function chunkCount(data: readonly Datum[], vocabularySize: number): number {
-  let positions = 0;
-  for (const { lossMask } of data) for (const weight of lossMask) if (weight !== 0) positions++;
-  return 2 ** Math.max(0, Math.ceil(Math.log2((positions * vocabularySize) / logitsPerChunk)));
+function chunkCount(logits: number, logitsPerChunk: number): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(logits / logitsPerChunk)));
 }
 
 /** Feeds of the sequence inputs that every graph over whole sequences declares. */

@@ -28,6 +28,7 @@ export class GraphSession implements AsyncDisposable {
   readonly #session: InferenceSession;
   readonly #inputs: readonly { readonly name: string; readonly type: DataType }[];
   readonly #tensor: typeof RuntimeTensor;
+  readonly #tensors = new WeakMap<Feed, RuntimeTensor>();
 
   private constructor(session: InferenceSession, graph: Graph, tensor: typeof RuntimeTensor) {
     this.#session = session;
@@ -69,7 +70,7 @@ export class GraphSession implements AsyncDisposable {
     for (const { name, type } of this.#inputs) {
       const feed = feeds[name];
       if (feed === undefined) throw new RangeError(`The graph's input "${name}" is not fed.`);
-      tensors[name] = new this.#tensor(type as "float32", feed.data as Float32Array, feed.shape);
+      tensors[name] = this.#tensorOf(feed, type);
     }
     try {
       const results = await (outputs === undefined
@@ -79,6 +80,15 @@ export class GraphSession implements AsyncDisposable {
     } catch (cause) {
       throw runtimeError("run a graph", "the device", cause);
     }
+  }
+
+  /** Feeds that live on, such as those of weights, keep their tensor. */
+  #tensorOf(feed: Feed, type: DataType): RuntimeTensor {
+    const known = this.#tensors.get(feed);
+    if (known !== undefined) return known;
+    const tensor = new this.#tensor(type as "float32", feed.data as Float32Array, feed.shape);
+    this.#tensors.set(feed, tensor);
+    return tensor;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

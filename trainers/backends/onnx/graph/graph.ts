@@ -50,8 +50,14 @@ export class Graph {
   readonly constants: Constant[] = [];
   /** How values came about, in order, for {@link gradients}. */
   readonly tape: TapeEntry[] = [];
+  /** The device that it will run on: where kernels differ, operators take the form that is right there. */
+  readonly target: string;
   #scalars = new Map<string, Tensor>();
   #names = 0;
+
+  constructor(options: { readonly target?: string } = {}) {
+    this.target = options.target ?? "cpu";
+  }
 
   /** A value fed at each run. */
   input(name: string, type: DataType, shape: readonly Dimension[]): Tensor {

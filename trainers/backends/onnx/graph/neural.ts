@@ -54,7 +54,7 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
     attributes: { axis: -1, epsilon: float(epsilon), stash_type: 1 },
     gradient: ([dy]) => {
       // With r = 1 / sqrt(...) and g = dy weight: dx = r g - x r^3 mean(g x).
-      const r = inverse!;
+      const r = x.graph.target === "webgpu" ? inverseRootMeanSquare(x, epsilon) : inverse!;
       const byX = (): Tensor => {
         const g = multiply(dy!, weight);
         const mean = divide(rowDot(g, x), x.graph.scalar(width));
@@ -66,6 +66,18 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
     },
   });
   return y!;
+}
+
+/** For webgpu, whose kernel of the norm gives the mean of x as its second output (ONNX Runtime 1.30). */
+function inverseRootMeanSquare(x: Tensor, epsilon: number): Tensor {
+  const { graph } = x;
+  const mean = divide(rowDot(x, x), graph.scalar(knownDimension(x, -1)));
+  const root = graph.node({
+    operator: "Sqrt",
+    inputs: [add(mean, graph.scalar(epsilon))],
+    outputs: [{ shape: mean.shape }],
+  })[0]!;
+  return divide(graph.scalar(1), root);
 }
 
 /** Rotary position tables: (positions, headSize / 2) each, and the position of every token: (1, tokens), int64. */
@@ -92,4 +104,14 @@ export function rotate(x: Tensor, heads: number, tables: RotaryTables): Tensor {
     ],
   })[0]!;
   return squeeze(rotated, 0);
+}
+
+/** {@link rotate} on (tokens, heads, 1, headSize), each token by itself; `positions` is (tokens, 1). No gradient. */
+export function rotateHeads(x: Tensor, tables: RotaryTables): Tensor {
+  return x.graph.node({
+    operator: "RotaryEmbedding",
+    domain: "com.microsoft",
+    inputs: [x, tables.positions, tables.cos, tables.sin],
+    outputs: [{ shape: x.shape }],
+  })[0]!;
 }

@@ -84,16 +84,18 @@ export function splitEvenly(x: Tensor, options: { axis: number; count: number; n
   });
 }
 
-/** The first element along an axis, and the rest, whose size is `rest`. No gradient. */
-export function splitFirst(x: Tensor, axis: number, rest: Dimension): [first: Tensor, rest: Tensor] {
-  const { graph } = x;
-  const slice = (start: number, end: number, size: Dimension): Tensor =>
-    graph.node({
-      operator: "Slice",
-      inputs: [x, graph.integers([start]), graph.integers([end]), graph.integers([axis])],
-      outputs: [{ type: x.type, shape: x.shape.with(axis, size) }],
-    })[0]!;
-  return [slice(0, 1, 1), slice(1, Number.MAX_SAFE_INTEGER, rest)];
+/** Parts of x along an axis, of sizes that are read at run time and named in the shapes. No gradient. */
+export function splitBy(
+  x: Tensor,
+  axis: number,
+  { sizes, names }: { readonly sizes: Tensor; readonly names: readonly Dimension[] },
+): Tensor[] {
+  return x.graph.node({
+    operator: "Split",
+    inputs: [x, sizes],
+    outputs: names.map((size) => ({ type: x.type, shape: x.shape.with(axis, size) })),
+    attributes: { axis },
+  });
 }
 
 /** A view with a new axis of size 1. */

@@ -14,8 +14,6 @@ export interface DecoderParts {
   readonly config: DecoderConfig;
   readonly parameters: GraphParameters;
   readonly adapter?: { readonly parameters: GraphParameters; readonly scale: number };
-  /** One product for layers that read the same input: faster where few tokens are computed at a time. */
-  readonly fuseInputs: boolean;
 }
 
 /** Queries (tokens, heads x headSize), keys and values (tokens, keyValueHeads x headSize) of one layer. */
@@ -63,20 +61,15 @@ export function decoderBody(
 
 /** Linear layers that read the same input, with their biases and adapters. */
 function linear(parts: DecoderParts, layer: number, projections: readonly string[], x: Tensor): Tensor[] {
-  const weights = projections.map((projection) => `${moduleName(layer, projection)}.weight`);
-  const biases = projections.map((projection) => `${moduleName(layer, projection)}.bias`);
-  const biased = parts.parameters.has(biases[0]!);
-  const product = (rows: readonly number[]): Tensor =>
-    matrixProduct(x, parts.parameters.tensor(...rows.map((i) => weights[i]!)), {
+  const { parameters } = parts;
+  const outputs = projections.map((projection) => {
+    const bias = `${moduleName(layer, projection)}.bias`;
+    return matrixProduct(x, parameters.tensor(`${moduleName(layer, projection)}.weight`), {
       transposeB: true,
-      ...(biased ? { addend: parts.parameters.tensor(...rows.map((i) => biases[i]!)) } : {}),
+      addend: parameters.has(bias) ? parameters.tensor(bias) : undefined,
     });
-  const all = projections.map((_, i) => i);
-  if (!parts.fuseInputs || projections.length === 1) {
-    return adapt(parts, layer, projections, { x, outputs: all.map((i) => product([i])) });
-  }
-  const sizes = weights.map((name) => knownDimension(parts.parameters.tensor(name), 0));
-  return adapt(parts, layer, projections, { x, outputs: split(product(all), 1, sizes) });
+  });
+  return adapt(parts, layer, projections, { x, outputs });
 }
 
 /** Adds scale (x A^T) B^T to the outputs that have an adapter. */

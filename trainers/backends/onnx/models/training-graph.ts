@@ -26,6 +26,7 @@ export interface TrainingGraphOptions {
   readonly chunks: number;
   readonly wantEntropy: boolean;
   readonly placement: "input" | "constant";
+  readonly device: string;
 }
 
 /** A training graph with the names of what it reads and gives. */
@@ -45,7 +46,7 @@ export interface TrainingGraph {
  */
 export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph {
   const { config, terms } = options;
-  const graph = new Graph();
+  const graph = new Graph({ target: options.device });
   const basePlacement = options.trains === "base" ? "input" : options.placement;
   const base = new GraphParameters({ graph, block: options.base, placement: basePlacement });
   const adapter =
@@ -58,7 +59,6 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
   const parts: DecoderParts = {
     config,
     parameters: base,
-    fuseInputs: false,
     ...(adapter === undefined ? {} : { adapter }),
   };
   const { ids, rotary, layout, mask } = sequenceInputs(graph, config);
