@@ -26,7 +26,7 @@ export class Differentiated implements AsyncDisposable {
 
   static async build(operatorCase: OperatorCase, device: Device = "cpu"): Promise<Differentiated> {
     const { operands, sizes, fixed = {}, apply, ignored } = operatorCase;
-    const graph = new Graph();
+    const graph = new Graph({ target: device });
     const feeds: Record<string, Feed> = {};
     const inputs = operands.map(({ shape }, i) => graph.input(`x${i}`, "float32", shape));
     const read: Record<string, Tensor> = {};
@@ -56,6 +56,8 @@ export class Differentiated implements AsyncDisposable {
       graph.output(`y${i}`, tensor);
     });
     found.forEach((tensor, i) => {
+      const [shape, wanted] = [tensor!.shape.join(), operands[i]!.shape.join()];
+      if (shape !== wanted) throw new RangeError(`The gradient of [${wanted}] is [${shape}].`);
       graph.output(`gradient${i}`, tensor!);
     });
     const session = await GraphSession.create(graph, { device, threads: 2 });

@@ -8,7 +8,7 @@ import { batchedProduct } from "../../../../trainers/backends/onnx/graph/linear.
 import { pickColumns } from "../../../../trainers/backends/onnx/graph/pick.ts";
 import { packRows, unpackRows } from "../../../../trainers/backends/onnx/graph/ragged.ts";
 import { reduceMax, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
-import { reshape, splitEvenly, splitFirst } from "../../../../trainers/backends/onnx/graph/shape.ts";
+import { reshape, splitBy, splitEvenly } from "../../../../trainers/backends/onnx/graph/shape.ts";
 import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
 
 /** Runs a graph of the input x, (values), and returns the output y. */
@@ -73,7 +73,7 @@ describe("gradients", () => {
     reduceMax: (x) => reduceMax(x, [1]),
     pickColumns: (x, graph) => pickColumns(x, graph.constant(Int32Array.of(0, 1), [2])),
     splitEvenly: (x) => splitEvenly(x, { axis: 0, count: 2, name: "part" })[0]!,
-    splitFirst: (x) => splitFirst(x, 0, 1)[0],
+    splitBy: (x) => splitBy(x, 0, { sizes: x.graph.integers([1, 1]), names: [1, 1] })[0]!,
     "batchedProduct of unlike batches": (x) => batchedProduct(reshape(x, [1, 2, 2]), reshape(x, [2, 2])),
     "batchedProduct of a transposed": (x) => batchedProduct(x, x, { transposeA: true }),
     "reshape that cannot be undone": (x) => reshape(reshape(x, ["a", "b"]), ["c"]),

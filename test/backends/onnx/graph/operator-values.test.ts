@@ -6,7 +6,7 @@ import { batchedProduct, matrixProduct } from "../../../../trainers/backends/onn
 import { rmsNorm, rotate, silu, softmax } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { pickColumns } from "../../../../trainers/backends/onnx/graph/pick.ts";
 import { reduceMax, reduceMean, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
-import { reshape, splitEvenly, splitFirst, transpose } from "../../../../trainers/backends/onnx/graph/shape.ts";
+import { reshape, splitBy, splitEvenly, transpose } from "../../../../trainers/backends/onnx/graph/shape.ts";
 import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
 
 /** Six numbers, as a matrix of two rows. */
@@ -61,8 +61,11 @@ const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, reado
     [3, -1.5, 0, 0.75],
   ],
   "splitEvenly, the second part": [(x) => splitEvenly(x, { axis: 0, count: 2, name: "row" })[1]!, values.slice(3)],
-  "splitFirst, the first": [(x) => splitFirst(x, 1, 2)[0], [-2, 1]],
-  "splitFirst, the rest": [(x) => splitFirst(x, 1, 2)[1], [-0.5, 3, 0.25, -1]],
+  "splitBy, the first": [(x) => splitBy(x, 1, { sizes: x.graph.integers([1, 2]), names: [1, 2] })[0]!, [-2, 1]],
+  "splitBy, the rest": [
+    (x) => splitBy(x, 1, { sizes: x.graph.integers([1, 2]), names: [1, 2] })[1]!,
+    [-0.5, 3, 0.25, -1],
+  ],
 };
 
 const firstFour = Float32Array.from({ length: 24 }, (_, i) => (Math.floor(i / 4) === i % 4 ? 1 : 0));
