@@ -59,7 +59,10 @@ export interface LossPositions {
   readonly reference: Float32Array;
 }
 
-/** The positions whose loss mask is not 0, padded to a multiple of `multiple` with positions of no weight. */
+/**
+ * The positions whose loss mask is not 0, padded to a multiple of `multiple` by repeating the last one without weight:
+ * what is finite of it stays finite times 0, as an unrelated token's e^(-logprob) might not.
+ */
 export function layOutLoss(data: readonly Datum[], tokens: number, multiple: number): LossPositions {
   const count = countLossPositions(data);
   const padded = Math.ceil(count / multiple) * multiple;
@@ -69,7 +72,7 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
     rows: new Int32Array(padded),
     returns: new Int32Array(tokens).fill(padded),
     targets: new Int32Array(padded),
-    inverseTemperature: new Float32Array(padded).fill(1),
+    inverseTemperature: new Float32Array(padded),
     weights: new Float32Array(padded),
     advantages: new Float32Array(padded),
     behaviour: new Float32Array(padded),
@@ -90,6 +93,10 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
       positions.reference[place] = datum.referenceLogprobs?.[i] ?? 0;
       place++;
     }
+  }
+  const { rows, targets, inverseTemperature, behaviour, reference } = positions;
+  for (const values of [rows, targets, inverseTemperature, behaviour, reference]) {
+    values.fill(values[count - 1]!, count);
   }
   return positions;
 }

@@ -1,0 +1,213 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createRandom } from "../../../src/random/random.ts";
+import type { Datum } from "../../../trainers/backend/datum.ts";
+import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
+import type { LoraSpec } from "../../../trainers/backend/training-backend.ts";
+import { tokenLossOf } from "../../../trainers/losses/token-loss-of.ts";
+import { decoderConfigs } from "./decoder-configs.ts";
+import { ModelUnderTest, randomData, withOtherPolicies } from "./model-under-test.ts";
+
+const termLists: Record<string, readonly LossTerm[]> = {
+  crossEntropy: [{ type: "crossEntropy", weight: 0.5 }],
+  policyGradient: [{ type: "policyGradient" }],
+  importanceSampling: [{ type: "importanceSampling", weight: 2 }],
+  ppo: [{ type: "ppo", clipLow: 0.2, clipHigh: 0.28 }],
+  "kl, k1": [{ type: "kl", estimator: "k1" }],
+  "kl, k2": [{ type: "kl", estimator: "k2" }],
+  "kl, k3": [{ type: "kl", estimator: "k3" }],
+  entropy: [{ type: "entropy", weight: 0.7 }],
+  "ppo, kl and entropy": [
+    { type: "ppo", clipLow: 0.2, clipHigh: 0.2, weight: 1.5 },
+    { type: "kl", estimator: "k3", weight: 0.3 },
+    { type: "entropy", weight: 0.2 },
+  ],
+};
+const everything = termLists["ppo, kl and entropy"]!;
+const tied = decoderConfigs["llama, tied, grouped queries"]!;
+const lora: LoraSpec = { rank: 3, alpha: 6 };
+const lengths = [7, 3, 1, 9];
+
+/** The loss by its formulas in float64, from the model's log-probabilities and entropies. */
+async function loss(model: ModelUnderTest, data: readonly Datum[], terms: readonly LossTerm[]): Promise<number> {
+  const { logprobs, entropy } = await model.pass(data, [], { entropy: true });
+  let sum = 0;
+  for (const [i, datum] of data.entries()) {
+    for (const [t, mask] of datum.lossMask.entries()) {
+      if (mask === 0) continue;
+      for (const term of terms) {
+        if (term.type === "entropy") {
+          sum -= (term.weight ?? 1) * mask * entropy[i]![t]!;
+          continue;
+        }
+        sum += tokenLossOf(term, {
+          logprob: logprobs[i]![t]!,
+          behaviourLogprob: datum.behaviourLogprobs![t]!,
+          referenceLogprob: datum.referenceLogprobs![t]!,
+          advantage: datum.advantages![t]!,
+          mask,
+        }).value;
+      }
+    }
+  }
+  return sum;
+}
+
+/** The slope of the loss along a direction of one parameter, by central differences of fourth order. */
+async function slopeAlong(options: {
+  readonly values: Float32Array;
+  readonly direction: readonly number[];
+  readonly step: number;
+  readonly evaluate: () => Promise<number>;
+}): Promise<number> {
+  const { values, direction, step, evaluate } = options;
+  const kept = values.slice();
+  const at = async (distance: number): Promise<number> => {
+    direction.forEach((component, i) => {
+      values[i] = kept[i]! + distance * component;
+    });
+    const value = await evaluate();
+    values.set(kept);
+    return value;
+  };
+  const near = (await at(step)) - (await at(-step));
+  const far = (await at(2 * step)) - (await at(-2 * step));
+  return (8 * near - far) / (12 * step);
+}
+
+/** Compares every parameter's gradient along itself, along a random direction, and at its largest entry. */
+async function expectExactGradients(options: {
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly terms: readonly LossTerm[];
+  readonly adapter?: LoraSpec;
+  readonly logitsPerChunk?: number;
+}): Promise<void> {
+  const { config, terms, adapter, logitsPerChunk } = options;
+  await using model = new ModelUnderTest(config, adapter);
+  const data = await withOtherPolicies(model, randomData(lengths, { vocabulary: 29, seed: 5 }));
+  const pass = await model.pass(data, terms, logitsPerChunk === undefined ? {} : { logitsPerChunk });
+  const expected = await loss(model, data, terms);
+  const sum = pass.terms.reduce((a, b) => a + b);
+  expect(Math.abs(sum - expected)).toBeLessThan(1e-4 * Math.max(1, Math.abs(expected)));
+  const random = createRandom(11);
+  for (const { name } of model.trained.specs) {
+    const gradient = pass.gradient.view(name);
+    const norm = Math.hypot(...gradient);
+    const noise = Array.from(gradient, () => random.normal());
+    const largest = gradient.reduce((best, value, i) => (Math.abs(value) > Math.abs(gradient[best]!) ? i : best), 0);
+    const directions = {
+      itself: Array.from(gradient, (value) => value / (norm || 1)),
+      noise: noise.map((value) => value / Math.hypot(...noise)),
+      "its largest entry": Array.from(gradient, (_, i) => (i === largest ? 1 : 0)),
+    };
+    for (const [what, direction] of Object.entries(directions)) {
+      const analytic = direction.reduce((total, component, i) => total + component * gradient[i]!, 0);
+      const numeric = await slopeAlong({
+        values: model.trained.view(name),
+        direction,
+        // Short enough that no ratio of PPO reaches an edge of its range.
+        step: 0.02 / Math.max(1, norm),
+        evaluate: () => loss(model, data, terms),
+      });
+      expect(Math.abs(analytic - numeric), `${name} along ${what}: ${analytic}, ${numeric}`).toBeLessThan(
+        2e-3 * Math.max(1, norm),
+      );
+    }
+  }
+}
+
+describe("the gradient of a whole model agrees with finite differences", () => {
+  it.each(Object.entries(termLists))("of %s, full and LoRA", async (_, terms) => {
+    await expectExactGradients({ config: tied, terms });
+    await expectExactGradients({ config: tied, terms, adapter: lora });
+  });
+
+  it.each(Object.entries(decoderConfigs))("of %s, full and LoRA", async (_, config) => {
+    await expectExactGradients({ config, terms: everything });
+    await expectExactGradients({ config, terms: everything, adapter: lora });
+  });
+
+  it("with logits in four chunks, and with adapters on some layers only", async () => {
+    await expectExactGradients({ config: tied, terms: everything, logitsPerChunk: 150 });
+    await expectExactGradients({
+      config: decoderConfigs["qwen2, one key head"]!,
+      terms: everything,
+      adapter: { rank: 2, alpha: 1, targets: ["v_proj", "down_proj"] },
+      logitsPerChunk: 150,
+    });
+  });
+});
+
+/** The largest difference of two arrays, as a fraction of the largest value (at least 1). */
+function distance(a: Float32Array, b: Float32Array): number {
+  let [worst, largest] = [0, 1];
+  for (const [i, value] of a.entries()) {
+    worst = Math.max(worst, Math.abs(value - b[i]!));
+    largest = Math.max(largest, Math.abs(value));
+  }
+  return worst / largest;
+}
+
+describe("a batch", () => {
+  const sequences = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 6 });
+  const kinds = fc.constantFrom(undefined, lora);
+  const layouts = fc.record({
+    maxTokens: fc.integer({ min: 1, max: 80 }),
+    logitsPerChunk: fc.integer({ min: 10, max: 4000 }),
+  });
+
+  it("gives what its sequences give one by one, in whatever micro-batches and chunks", async () => {
+    await fc.assert(
+      fc.asyncProperty(sequences, kinds, layouts, fc.nat(1000), async (lengths, adapter, layout, seed) => {
+        await using model = new ModelUnderTest(tied, adapter);
+        const data = await withOtherPolicies(model, randomData(lengths, { vocabulary: 29, seed }));
+        const together = await model.pass(data, everything, { ...layout, entropy: true });
+        const alone = new Float32Array(model.trained.data.length);
+        const terms = everything.map(() => 0);
+        for (const [i, datum] of data.entries()) {
+          const one = await model.pass([datum], everything, { entropy: true });
+          one.gradient.data.forEach((value, place) => {
+            alone[place]! += value;
+          });
+          one.terms.forEach((value, term) => {
+            terms[term]! += value;
+          });
+          expect(distance(one.logprobs[0]!, together.logprobs[i]!)).toBeLessThan(1e-5);
+          expect(distance(one.entropy[0]!, together.entropy[i]!)).toBeLessThan(1e-5);
+        }
+        expect(distance(alone, together.gradient.data)).toBeLessThan(1e-5);
+        expect(distance(Float32Array.from(terms), Float32Array.from(together.terms))).toBeLessThan(1e-5);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it("is not disturbed by what fills its chunks up, however unlikely that is", async () => {
+    await using model = new ModelUnderTest(decoderConfigs["llama with every bias"]!);
+    const data = await withOtherPolicies(model, randomData([9, 4], { vocabulary: 29, seed: 2 }));
+    // Filling positions predict token 0 from the first token: make that so unlikely that e^(-logprob) is infinite.
+    const head = model.weights.base.view("lm_head.weight").subarray(0, model.weights.config.hiddenSize);
+    const [first] = data;
+    const probe = { ...first!, targets: first!.targets.map(() => 0), lossMask: first!.lossMask.map(() => 1) };
+    const unlikely = async (): Promise<boolean> => (await model.pass([probe], [])).logprobs[0]![0]! < -100;
+    head.forEach((value, i) => {
+      head[i] = 300 * value;
+    });
+    if (!(await unlikely()))
+      head.forEach((value, i) => {
+        head[i] = -value;
+      });
+    expect(await unlikely()).toBe(true);
+    const present = data.map((datum) => ({
+      ...datum,
+      lossMask: datum.lossMask.map((w, t) => (datum.targets[t] === 0 ? 0 : w)),
+    }));
+    const shifted = await withOtherPolicies(model, present);
+    const terms = [{ type: "kl", estimator: "k3" }] as const;
+    const whole = await model.pass(shifted, terms);
+    const chunked = await model.pass(shifted, terms, { logitsPerChunk: 29 });
+    expect(whole.terms[0]).toBeGreaterThan(0);
+    expect(distance(Float32Array.from(whole.terms), Float32Array.from(chunked.terms))).toBeLessThan(1e-4);
+    expect(distance(whole.gradient.data, chunked.gradient.data)).toBeLessThan(1e-3);
+  });
+});

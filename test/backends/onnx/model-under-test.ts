@@ -1,0 +1,124 @@
+import { createRandom } from "../../../src/random/random.ts";
+import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
+import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
+import type { LoraSpec } from "../../../trainers/backend/training-backend.ts";
+import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
+import { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
+import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
+import type { ModelWeights } from "../../../trainers/backends/onnx/engine/weights.ts";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/models/decoder-config.ts";
+import { loraParameters } from "../../../trainers/backends/onnx/models/lora.ts";
+import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { decoderParameters } from "../../../trainers/backends/onnx/models/parameters.ts";
+
+/** What a pass over data gave, put together from its micro-batches. */
+export interface PassResult {
+  readonly terms: readonly number[];
+  readonly logprobs: readonly Float32Array[];
+  readonly entropy: readonly (Float32Array | undefined)[];
+  /** In the layout of the trained block. */
+  readonly gradient: ParameterBlock;
+}
+
+/** A model of random weights, run on this thread, whose weights can be changed at will. */
+export class ModelUnderTest implements AsyncDisposable {
+  readonly weights: ModelWeights;
+  /** The parameters that gradients are taken by: the adapter's where there is one. */
+  readonly trained: ParameterBlock;
+  readonly #sessions: SessionCache = new SessionCache({ device: "cpu", threads: 1 });
+  readonly #tables: PositionTables;
+
+  constructor(source: Readonly<Record<string, unknown>>, lora?: LoraSpec) {
+    const config = readDecoderConfig(source);
+    const base = randomBlock(new ParameterBlock(decoderParameters(config)), config.initializerRange);
+    this.weights = { config, base };
+    if (lora !== undefined) {
+      const block = randomBlock(new ParameterBlock(loraParameters(config, lora)), 0.3);
+      this.weights = { ...this.weights, adapter: { block, scale: lora.alpha / lora.rank } };
+    }
+    this.trained = this.weights.adapter?.block ?? base;
+    this.#tables = new PositionTables(config);
+  }
+
+  /** One pass; without terms it only evaluates. */
+  async pass(
+    data: readonly Datum[],
+    terms: readonly LossTerm[],
+    options: { readonly maxTokens?: number; readonly logitsPerChunk?: number; readonly entropy?: boolean } = {},
+  ): Promise<PassResult> {
+    const { maxTokens = 1000, logitsPerChunk, entropy = false } = options;
+    const runner = new SequenceRunner({
+      sessions: this.#sessions,
+      tables: this.#tables,
+      maxTokensPerMicroBatch: maxTokens,
+      ...(logitsPerChunk === undefined ? {} : { logitsPerChunk }),
+    });
+    const gradient = this.trained.over(new Float32Array(this.trained.data.length));
+    const result = {
+      terms: terms.map(() => 0),
+      logprobs: new Array<Float32Array>(data.length),
+      entropy: new Array<Float32Array | undefined>(data.length),
+      gradient,
+    };
+    const trains = terms.length === 0 ? "nothing" : this.weights.adapter === undefined ? "base" : "adapter";
+    for await (const run of runner.run({ weights: this.weights, data, terms, trains, wantEntropy: entropy })) {
+      run.indices.forEach((index, i) => {
+        result.logprobs[index] = run.logprobs[i]!;
+        result.entropy[index] = run.entropy?.[i];
+      });
+      run.terms.forEach((value, i) => {
+        result.terms[i]! += value;
+      });
+      for (const [name, values] of run.gradients) {
+        const { data: sum } = gradient.stacked(name.split("+"));
+        for (let i = 0; i < sum.length; i++) sum[i]! += values[i]!;
+      }
+    }
+    return result;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#sessions[Symbol.asyncDispose]();
+  }
+}
+
+/** Fills a block: norms around 1, everything else around 0. */
+function randomBlock(block: ParameterBlock, deviation: number): ParameterBlock {
+  const random = createRandom(7);
+  for (const { name, initial } of block.specs) {
+    const values = block.view(name);
+    const center = initial === "ones" ? 1 : 0;
+    for (let i = 0; i < values.length; i++) values[i] = center + deviation * random.normal();
+  }
+  return block;
+}
+
+/** Sequences of these lengths with masks of 0, 1 and fractions, several temperatures, and advantages of both signs. */
+export function randomData(lengths: readonly number[], options: { vocabulary: number; seed: number }): Datum[] {
+  const random = createRandom(options.seed);
+  return lengths.map((length, i) => {
+    const ids = Array.from({ length: length + 1 }, () => random.integer(0, options.vocabulary - 1));
+    const datum = datumFromIds({
+      ids,
+      mask: ids.map(() => random.pick([0, 1, 1, 0.5])),
+      temperature: [1, 0.7, 1.3][i % 3]!,
+    });
+    return { ...datum, advantages: Float32Array.from(datum.lossMask, (weight) => weight * random.normal()) };
+  });
+}
+
+/**
+ * The data with log-probabilities of a behaviour and a reference policy at known distances from the current ones, so
+ * that no ratio is near an edge of a clipping range of about 0.2.
+ */
+export async function withOtherPolicies(model: ModelUnderTest, data: readonly Datum[]): Promise<Datum[]> {
+  const { logprobs } = await model.pass(data, []);
+  const random = createRandom(3);
+  const shifted = (datum: number, offsets: readonly number[]): Float32Array =>
+    logprobs[datum]!.map((logprob) => logprob + random.pick(offsets));
+  return data.map((datum, i) => ({
+    ...datum,
+    behaviourLogprobs: shifted(i, [-0.5, -0.05, 0.05, 0.5]),
+    referenceLogprobs: shifted(i, [-1, -0.2, 0.3, 0.8]),
+  }));
+}
