@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-const report = "process.on('exit', () => console.log(`peak-rss ${process.resourceUsage().maxRSS}`))";
+const report = "process.on('exit', () => console.log('peak-rss', process.resourceUsage().maxRSS))";
 
 /** The greatest resident memory, in bytes, of a process that runs one module to its end. */
 export async function peakMemory(module: URL): Promise<number> {

@@ -3,7 +3,14 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import { microBatches } from "../../../data/micro-batches.ts";
 import { termCoefficients, termStructure } from "../losses/token-loss.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
-import { type Batch, causalMask, countLossPositions, type LossPositions, layOutLoss, layOutSequences } from "./batch.ts";
+import {
+  type Batch,
+  causalMask,
+  countLossPositions,
+  type LossPositions,
+  layOutLoss,
+  layOutSequences,
+} from "./batch.ts";
 import type { PositionTables } from "./position-tables.ts";
 import type { Feed } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";

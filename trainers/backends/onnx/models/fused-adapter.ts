@@ -4,7 +4,7 @@ import { ParameterBlock } from "./parameter-block.ts";
 import { attentionInputs, mlpInputs, projectionShape } from "./parameters.ts";
 
 /** The linear layers of a block that read the same input, as decoding computes them: one product per group. */
-export const fusedGroups: readonly (readonly string[])[] = [attentionInputs, ["o_proj"], mlpInputs, ["down_proj"]];
+const fusedGroups: readonly (readonly string[])[] = [attentionInputs, ["o_proj"], mlpInputs, ["down_proj"]];
 
 /** The name of one half of a fused adapter. */
 export function fusedName(layer: number, group: readonly string[], half: "a" | "b"): string {

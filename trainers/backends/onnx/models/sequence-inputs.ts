@@ -30,7 +30,7 @@ export function sequenceInputs(graph: Graph, config: DecoderConfig): SequenceInp
 }
 
 /** Declares `positions` (1, tokens) and the tables `cos`, `sin` (table, headSize / 2). */
-export function rotaryInputs(graph: Graph, config: DecoderConfig, tokens: string): RotaryTables {
+function rotaryInputs(graph: Graph, config: DecoderConfig, tokens: string): RotaryTables {
   const half = config.headSize / 2;
   return {
     positions: graph.input("positions", "int64", [1, tokens]),
