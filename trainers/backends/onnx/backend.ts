@@ -6,6 +6,7 @@ import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
 import type { Renderer } from "../../../src/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
 import type { Capabilities, Model, ModelSource, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
+import { lossTypes } from "./check-input.ts";
 import { chooseDevice } from "./device.ts";
 import type { LocalSource } from "./engine/base-store.ts";
 import { EngineClient } from "./engine/engine-client.ts";
@@ -50,7 +51,7 @@ class OnnxBackend implements TrainingBackend {
     this.capabilities = {
       name: "onnx",
       device,
-      losses: ["crossEntropy", "policyGradient", "importanceSampling", "ppo", "kl", "entropy"],
+      losses: lossTypes,
       trainableSampling: ["temperature"],
       adapters: true,
       fullParameter: true,

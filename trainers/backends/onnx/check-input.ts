@@ -1,6 +1,7 @@
-import { LyceumError } from "../../../src/errors/index.ts";
-import type { SampleRequest } from "../../../src/policy/sampler.ts";
+import { LyceumError, unknownNameError } from "../../../src/errors/index.ts";
+import type { SampleRequest, SamplingSettings } from "../../../src/policy/sampler.ts";
 import type { Datum } from "../../backend/datum.ts";
+import type { LossTerm } from "../../backend/loss-term.ts";
 
 interface Limits {
   readonly maxLength: number;
@@ -34,18 +35,57 @@ export function checkData(data: readonly Datum[], limits: Limits): void {
   }
 }
 
+/** The arrays of a datum that each loss term reads beside targets and loss mask. */
+const readByTerm: Readonly<Record<LossTerm["type"], readonly (typeof perToken)[number][]>> = {
+  crossEntropy: [],
+  policyGradient: ["advantages"],
+  importanceSampling: ["advantages", "behaviourLogprobs"],
+  ppo: ["advantages", "behaviourLogprobs"],
+  kl: ["referenceLogprobs"],
+  entropy: [],
+};
+
+/** The loss terms that the engine computes. */
+export const lossTypes: readonly LossTerm["type"][] = Object.keys(readByTerm) as LossTerm["type"][];
+
+/** Refuses loss terms that the engine does not know, and data without what a term reads. */
+export function checkTerms(data: readonly Datum[], terms: readonly LossTerm[]): void {
+  for (const { type } of terms) {
+    if (!Object.hasOwn(readByTerm, type)) {
+      throw unknownNameError({ kind: "loss term", name: type, known: lossTypes, code: "backend.unsupported" });
+    }
+    for (const name of readByTerm[type]) {
+      const index = data.findIndex((datum) => datum[name] === undefined);
+      if (index !== -1) throw refuse(`Datum ${index} has no ${name}, which the loss term "${type}" reads`);
+    }
+  }
+}
+
 /** Refuses requests that cannot be sampled. */
 export function checkRequests(requests: readonly SampleRequest[], limits: Limits): void {
-  for (const [index, { promptIds, settings }] of requests.entries()) {
-    if (promptIds.length === 0) throw refuse(`Sample request ${index} has an empty prompt`);
+  for (const [index, { promptIds, settings, seed }] of requests.entries()) {
+    const what = `Sample request ${index}`;
+    if (promptIds.length === 0) throw refuse(`${what} has an empty prompt`);
     if (promptIds.length >= limits.maxLength) {
       throw tooLong(`The prompt of sample request ${index} has ${promptIds.length} tokens`, limits);
     }
     checkIds(promptIds, limits, `The prompt of sample request ${index}`);
-    if (!(settings.maxTokens >= 1)) throw refuse(`Sample request ${index} asks for ${settings.maxTokens} tokens`);
-    if (!(settings.temperature >= 0))
-      throw refuse(`Sample request ${index} has the temperature ${settings.temperature}`);
+    if (!Number.isFinite(seed)) throw refuseSetting(`${what} has the seed ${seed}`);
+    checkSettings(settings, what);
   }
+}
+
+function checkSettings({ temperature, maxTokens, topK, topP, minP, stop }: SamplingSettings, what: string): void {
+  const isFraction = (value: number): boolean => value >= 0 && value <= 1;
+  const checks: readonly (readonly [string, boolean])[] = [
+    [`the temperature ${temperature}`, temperature >= 0 && temperature < Infinity],
+    [`maxTokens ${maxTokens}`, maxTokens === Infinity || (Number.isInteger(maxTokens) && maxTokens >= 1)],
+    [`topK ${topK}`, topK === undefined || (Number.isInteger(topK) && topK >= 0)],
+    [`topP ${topP}`, topP === undefined || isFraction(topP)],
+    [`minP ${minP}`, minP === undefined || isFraction(minP)],
+    ["an empty stop string", stop?.includes("") !== true],
+  ];
+  for (const [setting, isRight] of checks) if (!isRight) throw refuseSetting(`${what} has ${setting}`);
 }
 
 function checkIds(ids: ArrayLike<number>, { vocabularySize }: Limits, what: string): void {
@@ -62,6 +102,14 @@ function refuse(what: string): LyceumError {
     code: "policy.unsupported-input",
     message: `${what}.`,
     hint: "Build data with datumFromIds from the ids that were sampled.",
+  });
+}
+
+function refuseSetting(what: string): LyceumError {
+  return new LyceumError({
+    code: "policy.unsupported-input",
+    message: `${what}.`,
+    hint: "See SamplingSettings: temperature from 0, maxTokens from 1, topP and minP from 0 to 1, stop strings not empty.",
   });
 }
 

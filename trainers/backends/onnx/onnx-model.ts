@@ -14,7 +14,7 @@ import type {
   ModelSpec,
   StepMetrics,
 } from "../../backend/training-backend.ts";
-import { checkData, checkRequests } from "./check-input.ts";
+import { checkData, checkRequests, checkTerms } from "./check-input.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 
@@ -73,6 +73,7 @@ export class OnnxModel implements Model {
     options: SignalOptions = {},
   ): Promise<LossResult> {
     this.#checkData(data);
+    checkTerms(data, terms);
     return this.client.call("forwardBackward", { model: this.id, data, terms }, options);
   }
 

@@ -53,8 +53,11 @@ export class Completion {
     const longest = Math.max(...stops.map((stop) => stop.length));
     const fresh = this.#decoder.push(id);
     this.#text = this.#text.slice(-longest) + fresh;
-    this.#stopString = stops.find((stop) => this.#text.includes(stop));
-    return this.#stopString !== undefined;
+    // One token may complete several: the text is cut at the one that begins first.
+    const begins = (stop: string): number => this.#text.indexOf(stop);
+    const reached = stops.filter((stop) => begins(stop) !== -1).sort((a, b) => begins(a) - begins(b));
+    this.#stopString = reached[0];
+    return reached.length > 0;
   }
 
   #finish(finish: Sample["finish"]): Sample {

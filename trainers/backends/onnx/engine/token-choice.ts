@@ -1,3 +1,4 @@
+import { LyceumError } from "../../../../src/errors/index.ts";
 import type { SamplingSettings } from "../../../../src/policy/sampler.ts";
 
 /** A token and the natural logarithm of its probability under the distribution it was drawn from. */
@@ -10,16 +11,24 @@ export interface TokenChoice {
  * Draws a token from probabilities (the softmax of logits over temperature). `uniform` is a random number in [0, 1).
  * Top-k, top-p and min-p each look at the given distribution and keep what all of them keep; what is left is
  * normalised anew. Temperature 0 takes the likeliest token and reports its log-probability at temperature 1, which is
- * what the probabilities must then be.
+ * what the probabilities must then be. Throws `backend.not-finite` where the probabilities are NaN.
  */
 export function chooseToken(probabilities: Float32Array, settings: SamplingSettings, uniform: number): TokenChoice {
-  if (settings.temperature === 0) {
-    const id = likeliest(probabilities);
-    return { id, logprob: Math.log(probabilities[id]!) };
-  }
-  const { topK, topP, minP } = settings;
+  const { temperature, topK, topP, minP } = settings;
   const filters = (topK ?? 0) > 0 || (topP ?? 1) < 1 || (minP ?? 0) > 0;
-  return filters ? drawFiltered(probabilities, settings, uniform) : draw(probabilities, uniform);
+  const choice =
+    temperature === 0
+      ? chooseLikeliest(probabilities)
+      : filters
+        ? drawFiltered(probabilities, settings, uniform)
+        : draw(probabilities, uniform);
+  if (!Number.isFinite(choice.logprob)) throw notFinite(temperature);
+  return choice;
+}
+
+function chooseLikeliest(probabilities: Float32Array): TokenChoice {
+  const id = likeliest(probabilities);
+  return { id, logprob: Math.log(probabilities[id]!) };
 }
 
 /** Inverse of the cumulative distribution, in order of id. The float32 sum may miss 1 by rounding; it is divided out. */
@@ -55,7 +64,7 @@ function drawFiltered(probabilities: Float32Array, settings: SamplingSettings, u
 }
 
 /** The ids that top-k, top-p and min-p all keep, likeliest first, never none. Ties go to the lower id. */
-function keptTokens(
+export function keptTokens(
   probabilities: Float32Array,
   { topK, topP, minP }: Pick<SamplingSettings, "topK" | "topP" | "minP">,
 ): Uint32Array {
@@ -80,4 +89,12 @@ function likeliest(probabilities: Float32Array): number {
   let best = 0;
   for (let i = 1; i < probabilities.length; i++) if (probabilities[i]! > probabilities[best]!) best = i;
   return best;
+}
+
+function notFinite(temperature: number): LyceumError {
+  return new LyceumError({
+    code: "backend.not-finite",
+    message: `The model's probabilities at temperature ${temperature} are not numbers.`,
+    hint: "Weights that have diverged give this (lower training.learningRate), and so does a temperature near 0 (0 itself is greedy).",
+  });
 }
