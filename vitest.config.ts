@@ -11,7 +11,8 @@ const config: ViteUserConfig = {
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/interop/**", "test/package/**", "test/soak/**"],
-          testTimeout: 60_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
         },
       },
       {

@@ -24,7 +24,8 @@ const sampling = { temperature: 1, maxTokens: 4 };
 const imitate: Loss = { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" };
 const reinforce: Loss = { terms: [{ type: "ppo", clipLow: 0.2, clipHigh: 0.2 }], aggregation: "token-mean" };
 
-await using backend = await createOnnxBackend({ device: "cpu" });
+// So small a model gains nothing from more threads.
+await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
 const model = await backend.openModel({
   source: {
     type: "scratch",
@@ -47,8 +48,8 @@ const expert = demonstrationPolicy({ environment, renderer: model.renderer });
 const order = createTaskOrder(await environment.tasks("train"), { seed });
 const optimizer = { learningRate: 2e-3, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
 
-for (let step = 1; step <= 100; step++) {
-  const imitating = step <= 60;
+for (let step = 1; step <= 120; step++) {
+  const imitating = step <= 80;
   await using actor = await openModelPolicy(model);
   const groups = await collectGroups(
     rollout({
@@ -76,6 +77,6 @@ for (let step = 1; step <= 100; step++) {
   const loss = updated["loss/total"]?.toFixed(3);
   const reward = rolloutMetrics(groups)["reward/mean"]?.toFixed(2);
   console.log(
-    `step ${step} ${imitating ? "imitate" : "reinforce"}: loss ${loss}, reward ${reward}, held out ${accuracy}`,
+    `step ${step} ${imitating ? "imitate" : "reinforce"}: loss ${loss}, reward ${reward}, held out ${accuracy?.toFixed(2)}`,
   );
 }

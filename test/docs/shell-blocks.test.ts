@@ -27,16 +27,14 @@ describe("the commands of the documents", () => {
     expect(commands.length).toBeGreaterThan(10);
   });
 
-  it.each(commands.map(({ block, text }) => [`${block.document}:${block.line}`, text, block] as const))(
-    "%s: %s",
-    async (_, text, block) => {
-      const words = wordsOf(text);
-      const program = programOf(words);
-      if (program !== undefined) await checkLyceum(program, block);
-      else checkNpm(words);
-    },
-    120_000,
-  );
+  it.each(
+    commands.map(({ block, text }) => [`${block.document}:${block.line}`, text, block] as const),
+  )("%s: %s", async (_, text, block) => {
+    const words = wordsOf(text);
+    const program = programOf(words);
+    if (program !== undefined) await checkLyceum(program, block);
+    else checkNpm(words);
+  });
 });
 
 /** The arguments of `lyceum`, however it is started; undefined for another program. */

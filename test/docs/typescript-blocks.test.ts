@@ -40,7 +40,7 @@ afterAll(async () => {
   await rm(project, { recursive: true, force: true });
 });
 
-describe("the TypeScript of the documents", { timeout: 180_000 }, () => {
+describe("the TypeScript of the documents", () => {
   it("is there", () => {
     expect(blocks.length).toBeGreaterThan(10);
     const inReadme = blocks.filter(({ document }) => document === "README.md");

@@ -20,7 +20,7 @@ const base = {
   model: { scratch: {} },
 };
 
-describe("the configs of the documents", { timeout: 180_000 }, () => {
+describe("the configs of the documents", () => {
   it("are there, one of them whole", () => {
     const whole = blocks.filter(({ code }) => Object.keys(base).every((key) => key in (parse(code) as object)));
     expect(whole.length).toBeGreaterThan(0);

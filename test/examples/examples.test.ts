@@ -52,7 +52,7 @@ it("every program of the folder is run here", () => {
 });
 
 describe.each(Object.entries(programs))("%s", (file, check) => {
-  it("does what it says", { timeout: 300_000 }, async () => {
+  it("does what it says", { timeout: 600_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     try {
       const { code, stdout, stderr } = await runProgram(join(repository, "examples", file), {
@@ -68,7 +68,7 @@ describe.each(Object.entries(programs))("%s", (file, check) => {
   });
 });
 
-describe("the configs", { timeout: 180_000 }, () => {
+describe("the configs", () => {
   const configs: Readonly<Record<string, readonly string[]>> = {
     "arithmetic-sft.yaml": [],
     "arithmetic-grpo.yaml": ["model.path=HuggingFaceTB/SmolLM2-135M-Instruct", "algorithm.groupSize=2"],
