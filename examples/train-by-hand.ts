@@ -48,8 +48,8 @@ const expert = demonstrationPolicy({ environment, renderer: model.renderer });
 const order = createTaskOrder(await environment.tasks("train"), { seed });
 const optimizer = { learningRate: 2e-3, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
 
-for (let step = 1; step <= 120; step++) {
-  const imitating = step <= 80;
+for (let step = 1; step <= 100; step++) {
+  const imitating = step <= 60;
   await using actor = await openModelPolicy(model);
   const groups = await collectGroups(
     rollout({
