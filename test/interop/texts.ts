@@ -63,6 +63,41 @@ const code = [
 
 const emoji = ["🙂", "👩‍🔬", "👍🏽", "🇬🇷", "🏳️‍🌈", "❤️", "☃", "🧮", "✌🏿", "👨‍👩‍👧‍👦", "1️⃣", "™"];
 
+/**
+ * Ranges of code points whose properties have not changed since Unicode 10, unassigned and private ones among them:
+ * Node and the libraries under `tokenizers` follow different versions, which differ on what was added later.
+ */
+const stableRanges: readonly (readonly [first: number, last: number])[] = [
+  [0x00a0, 0x024f],
+  [0x0300, 0x036f],
+  [0x0370, 0x03ff],
+  [0x0400, 0x052f],
+  [0x05d0, 0x05ea],
+  [0x0600, 0x06ff],
+  [0x0900, 0x097f],
+  [0x0e01, 0x0e5b],
+  [0x10a0, 0x11ff],
+  [0x13a0, 0x13f5],
+  [0x1e00, 0x1fff],
+  [0x2000, 0x206f],
+  [0x2100, 0x218b],
+  [0x2190, 0x23fa],
+  [0x2460, 0x2bb9],
+  [0x3000, 0x30ff],
+  [0x3131, 0x318e],
+  [0x3400, 0x4db5],
+  [0x4e00, 0x9fd0],
+  [0xac00, 0xd7a3],
+  [0xe000, 0xfaff],
+  [0xfe00, 0xfe0f],
+  [0xfe70, 0xffff],
+  [0x10000, 0x100fa],
+  [0x1d400, 0x1d7ff],
+  [0x1f300, 0x1f64f],
+  [0x20000, 0x2a6d6],
+  [0x40000, 0x10ffff],
+];
+
 const makers: readonly ((random: Random) => string)[] = [
   (random) => repeat(random, 12, () => random.pick(words)).join(" "),
   (random) => repeat(random, 6, () => random.pick(words) + random.pick(contractions)).join(random.pick(spaces)),
@@ -78,9 +113,7 @@ const makers: readonly ((random: Random) => string)[] = [
   (random) =>
     repeat(random, 6, () => random.pick([random.pick(specials), random.pick(words), random.pick(spaces)])).join(""),
   (random) => repeat(random, 20, () => String.fromCharCode(random.integer(0, 0x9f))).join(""),
-  (random) => repeat(random, 12, () => scalar(random, 0x2ff, 0x1fff)).join(""),
-  (random) => repeat(random, 12, () => scalar(random, 0x2000, 0xffff)).join(""),
-  (random) => repeat(random, 8, () => scalar(random, 0x10000, 0x10ffff)).join(""),
+  (random) => repeat(random, 12, () => character(random)).join(""),
   // Letters with stacked combining marks in any order, and decomposed Hangul: what NFC reorders and joins.
   (random) =>
     repeat(
@@ -133,8 +166,7 @@ function repeat(random: Random, most: number, make: () => string): string[] {
   return Array.from({ length: random.integer(1, most) }, make);
 }
 
-/** One Unicode scalar value: surrogates, which are no text, are left out. */
-function scalar(random: Random, first: number, last: number): string {
-  const value = random.integer(first, last);
-  return value >= 0xd800 && value <= 0xdfff ? "\ufffd" : String.fromCodePoint(value);
+function character(random: Random): string {
+  const [first, last] = random.pick(stableRanges);
+  return String.fromCodePoint(random.integer(first, last));
 }
