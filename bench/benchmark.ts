@@ -13,4 +13,6 @@ export interface Benchmark {
   /** What the names of its results begin with. */
   readonly prefix: string;
   run(): Promise<BenchmarkResult[]>;
+  /** One object that closes the output of `--json`. */
+  summary?(results: readonly BenchmarkResult[]): Readonly<Record<string, unknown>>;
 }

@@ -1,24 +1,27 @@
-import type { Benchmark } from "./benchmark.ts";
+import { parseArgs } from "node:util";
 import { decode } from "./decode.ts";
+import { demo } from "./demo.ts";
 import { loraStep } from "./lora-step.ts";
+import { benchmarks as rollout } from "./rollout.ts";
 
-/**
- * `npm run bench [-- --json] [-- --only PREFIX]`: every benchmark, one line per figure. With `--json`, one object a
- * line: name, value, unit, and the baseline that the figure is held against where there is one.
+/*
+ * Every benchmark, one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`, one object a line:
+ * name, value, unit, and the baseline that the figure is held against where there is one.
  */
-const benchmarks: readonly Benchmark[] = [loraStep, decode];
+const benchmarks = [...rollout, loraStep, decode, demo];
 
-const json = process.argv.includes("--json");
-const only = process.argv[process.argv.indexOf("--only") + 1];
-const wanted = process.argv.includes("--only") ? (only ?? "") : "";
+const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
+const only = values.only ?? "";
 
 for (const benchmark of benchmarks) {
-  if (!benchmark.prefix.startsWith(wanted) && !wanted.startsWith(benchmark.prefix)) continue;
-  for (const result of await benchmark.run()) {
+  if (!benchmark.prefix.startsWith(only) && !only.startsWith(benchmark.prefix)) continue;
+  const results = await benchmark.run();
+  for (const result of results) {
+    if (!result.name.startsWith(only)) continue;
     const { name, value, unit, baseline } = result;
     const against = baseline === undefined ? "" : `   (asked: ${baseline})`;
-    console.log(
-      json ? JSON.stringify(result) : `${name.padEnd(36)} ${value.toPrecision(4).padStart(10)} ${unit}${against}`,
-    );
+    const line = `${name.padEnd(36)} ${value.toPrecision(4).padStart(10)} ${unit}${against}`;
+    console.log(values.json === true ? JSON.stringify(result) : line);
   }
+  if (values.json === true && benchmark.summary !== undefined) console.log(JSON.stringify(benchmark.summary(results)));
 }

@@ -40,16 +40,17 @@ export function sftConfig(seed: number, steps: number): TrainingConfigInput {
       scratch: {
         hiddenSize: 128,
         layers: 3,
-        heads: 4,
+        heads: 8,
         intermediateSize: 384,
         maxLength: 32,
+        ropeTheta: 50,
         tieEmbeddings: false,
         initializerRange: 0.08,
       },
     },
     training: { steps, batchSize: 128, learningRate: 3e-3, warmupSteps: 20, beta2: 0.99 },
     sampling: { maxTokens: 6 },
-    evaluation: { split: heldOut, limit: problems, temperature: 1 },
+    evaluation: { split: heldOut, limit: problems },
     checkpoint: { every: 0 },
   };
 }
@@ -62,7 +63,7 @@ export function grpoConfig(seed: number, model: string, steps: number): Training
     model: { path: model },
     training: { steps, batchSize: 64, learningRate: 5e-4, schedule: "linear", beta2: 0.99 },
     sampling: { maxTokens: 6, temperature: 1.2 },
-    evaluation: { split: heldOut, limit: problems, temperature: 1 },
+    evaluation: { split: heldOut, limit: problems },
     checkpoint: { every: 0 },
   };
 }
@@ -77,7 +78,7 @@ export async function runDemo(options: {
   readonly rewardedBy?: EnvironmentDefinition;
   readonly events?: (events: AsyncIterable<TrainingEvent>, folder: string) => AsyncIterable<TrainingEvent>;
 }): Promise<DemoResult> {
-  const { seed, output, sftSteps = 280, grpoSteps = 110, events = (stream) => stream } = options;
+  const { seed, output, sftSteps = 195, grpoSteps = 140, events = (stream) => stream } = options;
   const start = performance.now();
   const seconds = (): number => (performance.now() - start) / 1000;
   await using backend = await createOnnxBackend({ device: "cpu", decodeBatchSize: 256, maxTokensPerMicroBatch: 8192 });

@@ -1,0 +1,32 @@
+import {
+  addRewards,
+  createRandom,
+  deriveSeed,
+  type EnvironmentDefinition,
+  type Episode,
+  scored,
+} from "../src/index.ts";
+
+/** An environment whose episodes, once a group is complete, get one another's rewards in random order. */
+export function shuffledRewards(environment: EnvironmentDefinition, seed: number): EnvironmentDefinition {
+  return {
+    ...environment,
+    create: () => environment.create(),
+    tasks: (split, options) => environment.tasks(split, options),
+    scoreGroup: async (group: readonly Episode[]) => {
+      const own = group.map((episode) => rewardOf(episode));
+      const dealt = createRandom(deriveSeed(seed, group[0]!.task.hash)).shuffle(own);
+      return Object.fromEntries(
+        group.map((episode, i) => [
+          episode.id,
+          { agent: scored(dealt[i]! - own[i]!, { shuffled: dealt[i]! - own[i]! }) },
+        ]),
+      );
+    },
+  };
+}
+
+function rewardOf({ agents }: Episode): number {
+  const reward = addRewards(scored(0, {}), agents.agent!.reward);
+  return reward.status === "scored" ? reward.value : 0;
+}
