@@ -7,6 +7,7 @@ import type { Renderer } from "../../../src/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
 import type { Capabilities, Model, ModelSource, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "./check-input.ts";
+import { checkSpec } from "./check-spec.ts";
 import { chooseDevice } from "./device.ts";
 import type { LocalSource } from "./engine/base-store.ts";
 import { EngineClient } from "./engine/engine-client.ts";
@@ -62,13 +63,7 @@ class OnnxBackend implements TrainingBackend {
   }
 
   async openModel(spec: ModelSpec, options: { readonly signal?: AbortSignal } = {}): Promise<Model> {
-    if (spec.valueHead === true) {
-      throw new LyceumError({
-        code: "backend.unsupported",
-        message: "The embedded engine has no value head.",
-        hint: "Use an algorithm without a critic, such as grpo.",
-      });
-    }
+    checkSpec(spec);
     const { source, tokenizer, renderer } = await openSource(spec.source, options.signal);
     const { trainable } = spec;
     const opened = await this.#client.call("open", { source, trainable }, options);

@@ -15,6 +15,7 @@ import type {
   StepMetrics,
 } from "../../backend/training-backend.ts";
 import { checkData, checkRequests, checkTerms } from "./check-input.ts";
+import { checkAdamParams } from "./check-spec.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 
@@ -78,6 +79,7 @@ export class OnnxModel implements Model {
   }
 
   async optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics> {
+    checkAdamParams(params);
     const metrics = await this.client.call("optimStep", { model: this.id, params, stepId: options.stepId });
     this.#version = metrics.version;
     return metrics;
@@ -108,7 +110,7 @@ export class OnnxModel implements Model {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
+    if (this.#closed || this.client.ended) return;
     this.#closed = true;
     await this.client.call("closeModel", { model: this.id });
   }
@@ -178,7 +180,7 @@ class OnnxSampler implements Sampler {
   }
 
   async close(): Promise<void> {
-    if (this.#closed) return;
+    if (this.#closed || this.#client.ended) return;
     this.#closed = true;
     await this.#client.call("closeSampler", { sampler: this.#id });
   }

@@ -15,7 +15,9 @@ export class EngineClient implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
+  /** Why nothing can be asked any more. */
   #ended: LyceumError | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(settings: EngineSettings) {
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
@@ -24,8 +26,8 @@ export class EngineClient implements AsyncDisposable {
       execArgv: [],
     });
     this.#worker.on("message", (reply: EngineReply) => this.#receive(reply));
-    this.#worker.on("error", (cause) => this.#end("stopped by an error", cause));
-    this.#worker.on("exit", () => this.#end("stopped"));
+    this.#worker.on("error", (cause) => this.#end(`The engine's thread has failed: ${cause.message}.`, cause));
+    this.#worker.on("exit", () => this.#end("The engine's thread has stopped."));
     // An idle engine does not keep the process alive; a working one does.
     this.#worker.unref();
   }
@@ -42,6 +44,8 @@ export class EngineClient implements AsyncDisposable {
       if (this.#ended !== undefined) throw this.#ended;
       this.#lastId += 1;
       const id = this.#lastId;
+      // First, because it throws where the argument cannot be cloned.
+      this.#send({ type: "call", id, method, argument });
       const onAbort = (): void => this.#send({ type: "abort", id });
       signal?.addEventListener("abort", onAbort, { once: true });
       const settle = (): void => {
@@ -61,15 +65,30 @@ export class EngineClient implements AsyncDisposable {
         },
       });
       this.#worker.ref();
-      this.#send({ type: "call", id, method, argument });
     });
     return result as ReturnType<EngineCalls[Method]>;
   }
 
-  /** Ends the thread. Calls under way are rejected. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#ended !== undefined) return;
-    await this.call("close", {}).catch(() => undefined);
+  /** True when nothing can be asked any more. */
+  get ended(): boolean {
+    return this.#ended !== undefined;
+  }
+
+  /** Ends the thread. Calls under way are stopped and rejected. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#ended === undefined) {
+      for (const id of this.#pending.keys()) this.#send({ type: "abort", id });
+      const underWay = [...this.#pending.values()];
+      const closed = this.call("close", {});
+      this.#ended = endedError("The engine was closed.");
+      for (const pending of underWay) pending.reject(this.#ended);
+      await closed.catch(() => undefined);
+    }
     await this.#worker.terminate();
   }
 
@@ -85,13 +104,13 @@ export class EngineClient implements AsyncDisposable {
     else pending.reject(fromErrorData(reply.error));
   }
 
-  #end(how: string, cause?: unknown): void {
-    this.#ended ??= new LyceumError({
-      code: "backend.failed",
-      message: `The engine's thread has ${how}.`,
-      hint: "Open a new backend; a checkpoint resumes the run.",
-      cause,
-    });
+  #end(message: string, cause?: unknown): void {
+    this.#ended ??= endedError(message, cause);
     for (const pending of [...this.#pending.values()]) pending.reject(this.#ended);
   }
+}
+
+function endedError(message: string, cause?: unknown): LyceumError {
+  const hint = "Open a new backend; a checkpoint resumes the run.";
+  return new LyceumError({ code: "backend.failed", message, hint, cause });
 }

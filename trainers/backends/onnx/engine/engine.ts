@@ -1,3 +1,4 @@
+import { LyceumError } from "../../../../src/errors/index.ts";
 import { createByteTokenizer } from "../../../../src/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../../src/tokens/huggingface-tokenizer.ts";
 import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
@@ -38,7 +39,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
   let lastId = 0;
   const modelOf = (id: number): OpenModel => {
     const open = models.get(id);
-    if (open === undefined) throw new RangeError(`Model ${id} is closed.`);
+    if (open === undefined) throw closed("model");
     return open;
   };
 
@@ -83,7 +84,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     },
     sample: async ({ sampler: id, requests }, { signal, emit }) => {
       const sampler = samplers.get(id);
-      if (sampler === undefined) throw new RangeError(`Sampler ${id} is closed.`);
+      if (sampler === undefined) throw closed("sampler");
       signal.throwIfAborted();
       for await (const sample of sampler.sample(requests, signal)) emit(sample);
     },
@@ -125,6 +126,14 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       await sessions[Symbol.asyncDispose]();
     },
   };
+}
+
+function closed(what: string): LyceumError {
+  return new LyceumError({
+    code: "backend.failed",
+    message: `This ${what} is closed.`,
+    hint: "Close it after its last use, or open another.",
+  });
 }
 
 function openAdapter(base: BaseWeights, trainable: TrainableSpec) {

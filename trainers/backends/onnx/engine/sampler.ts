@@ -75,7 +75,8 @@ export class BatchSampler {
       const free = slots - active.length;
       if (waiting.length > 0 && (active.length === 0 || free >= Math.min(waiting.length, Math.ceil(slots / 4)))) {
         const admitted = waiting.splice(-free).reverse();
-        yield* this.#admit(admitted, active, cache);
+        yield* this.#admit({ admitted, active, cache, signal });
+        signal.throwIfAborted();
       }
       if (active.length === 0) continue;
       active = yield* this.#decodeStep(active, cache);
@@ -83,13 +84,20 @@ export class BatchSampler {
   }
 
   /** Reads the prompts of new rows, each distinct prompt once, and samples their first tokens. */
-  async *#admit(admitted: readonly Completion[], active: Completion[], cache: KeyValueCache): AsyncGenerator<Sample> {
+  async *#admit(options: {
+    readonly admitted: readonly Completion[];
+    readonly active: Completion[];
+    readonly cache: KeyValueCache;
+    readonly signal: AbortSignal;
+  }): AsyncGenerator<Sample> {
+    const { admitted, active, cache, signal } = options;
     const byPrompt = Map.groupBy(
       admitted,
       ({ request }) => `${request.settings.temperature}:${request.promptIds.join()}`,
     );
     let groups = [...byPrompt.values()];
     while (groups.length > 0) {
+      signal.throwIfAborted();
       const count = prefillCount(groups, this.#settings.maxTokensPerPrefill);
       const batch = groups.slice(0, count);
       groups = groups.slice(count);

@@ -1,3 +1,4 @@
+import { LyceumError } from "../../../../src/errors/index.ts";
 import { createRandom, deriveSeed } from "../../../../src/random/random.ts";
 import type { ParameterSpec } from "./parameters.ts";
 
@@ -27,7 +28,7 @@ export class ParameterBlock {
       this.#places.set(spec.name, { spec, offset, length });
       offset += length;
     }
-    this.data = data ?? new Float32Array(new SharedArrayBuffer(offset * 4));
+    this.data = data ?? allocate(offset);
     if (this.data.length !== offset)
       throw new RangeError(`A block of ${offset} values over an array of ${this.data.length}.`);
   }
@@ -76,6 +77,19 @@ export class ParameterBlock {
     const place = this.#places.get(name);
     if (place === undefined) throw new RangeError(`The block has no parameter "${name}".`);
     return place;
+  }
+}
+
+function allocate(length: number): Float32Array {
+  try {
+    return new Float32Array(new SharedArrayBuffer(length * 4));
+  } catch (cause) {
+    throw new LyceumError({
+      code: "backend.failed",
+      message: `There is no memory for ${length} parameters (${(length / 2.5e8).toFixed(1)} GB).`,
+      hint: "Choose a smaller model, or a machine with more memory.",
+      cause,
+    });
   }
 }
 

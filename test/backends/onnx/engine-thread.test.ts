@@ -1,0 +1,307 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { promisify } from "node:util";
+import { Worker } from "node:worker_threads";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Sample } from "../../../src/policy/sampler.ts";
+import { createRandom } from "../../../src/random/random.ts";
+import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
+import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
+import type { Model, ModelSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { createEngine } from "../../../trainers/backends/onnx/engine/engine.ts";
+import { createOnnxBackend, type OnnxBackendOptions } from "../../../trainers/backends/onnx/index.ts";
+import { readGradients } from "../../../trainers/backends/onnx/inspect.ts";
+import { tinyConfig } from "./tiny-config.ts";
+
+const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
+const full: ModelSpec = { source, trainable: { type: "full" } };
+const lora: ModelSpec = { source, trainable: { type: "lora", lora: { rank: 2, alpha: 4, seed: 2 } } };
+const terms: LossTerm[] = [{ type: "crossEntropy" }];
+const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 };
+
+/** Sequences of 10 tokens; with so small a micro-batch each of them is a run of its own. */
+function exampleData(count: number, seed = 1): Datum[] {
+  const random = createRandom(seed);
+  return Array.from({ length: count }, () => {
+    const ids = Array.from({ length: 11 }, () => random.integer(0, 255));
+    return datumFromIds({ ids, mask: ids.map(() => 1) });
+  });
+}
+
+function openBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
+  return createOnnxBackend({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 2, ...options });
+}
+
+function requests(count: number, maxTokens: number) {
+  return Array.from({ length: count }, (_, seed) => ({
+    promptIds: [65, 66],
+    settings: { temperature: 1, maxTokens },
+    seed,
+    stopTokenIds: [],
+  }));
+}
+
+async function collect(samples: AsyncIterable<Sample>): Promise<Sample[]> {
+  const all: Sample[] = [];
+  for await (const sample of samples) all.push(sample);
+  return all;
+}
+
+/** Every gradient of a model as one array. */
+async function gradientOf(model: Model): Promise<number[]> {
+  return [...(await readGradients(model)).values()].flatMap(({ data }) => [...data]);
+}
+
+/** Aborts when the event loop has turned a few times: while the engine works. */
+function abortSoon(reason?: unknown): AbortSignal {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort(reason), 20);
+  return controller.signal;
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("an aborted call", () => {
+  it("rejects with the signal's reason, adds nothing to the gradient, and leaves the engine usable", async () => {
+    await using backend = await openBackend();
+    const model = await backend.openModel(full);
+    const data = exampleData(3);
+    await model.forwardBackward(data, terms);
+    const before = await gradientOf(model);
+    const reason = new Error("enough");
+    // So much work that only an abort ends it within the test's time.
+    const long = exampleData(100_000, 2);
+    await expect(model.forwardBackward(long, terms, { signal: abortSoon(reason) })).rejects.toBe(reason);
+    await expect(model.forward(long, { outputs: ["logprobs"], signal: abortSoon(reason) })).rejects.toBe(reason);
+    expect(await gradientOf(model)).toEqual(before);
+    await model.forwardBackward(data, terms);
+    expect(await gradientOf(model)).toEqual(before.map((slope) => Math.fround(2 * slope)));
+    expect((await model.optimStep(adam, { stepId: 1 })).version).toBe(1);
+  });
+
+  it("is seen between any two runs", async () => {
+    const engine = createEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 1 });
+    const { model } = await engine.open(full as { source: typeof source; trainable: { type: "full" } });
+    const { sampler } = await engine.snapshot({ model });
+    const { signal } = new AbortController();
+    const looks = vi.spyOn(signal, "throwIfAborted");
+    const context = { signal, emit: () => undefined };
+    await engine.forward({ model, data: exampleData(6), outputs: ["logprobs"] }, context);
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(6);
+    looks.mockClear();
+    await engine.forwardBackward({ model, data: exampleData(6), terms }, context);
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(6);
+    looks.mockClear();
+    // Two prompts one after the other, six tokens each: the first of reading the prompt.
+    await engine.sample({ sampler, requests: requests(2, 6) }, context);
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(12);
+    looks.mockClear();
+    // Four prompts that are read one by one before the first step.
+    const prompts = [1, 2, 3, 4].map((id) => ({ ...requests(1, 1)[0]!, promptIds: Array(10).fill(id) }));
+    const wide = createEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 4 });
+    await wide.open(full as { source: typeof source; trainable: { type: "full" } });
+    await wide.snapshot({ model: 1 });
+    await wide.sample({ sampler: 2, requests: prompts }, context);
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it("of sampling gives what was ready, and the sampler goes on afterwards", async () => {
+    await using backend = await openBackend();
+    const sampler = await (await backend.openModel(lora)).snapshot();
+    const stop = new AbortController();
+    const given: Sample[] = [];
+    const sampling = async (): Promise<void> => {
+      for await (const sample of sampler.sample(requests(20_000, 20), { signal: stop.signal })) {
+        given.push(sample);
+        stop.abort();
+      }
+    };
+    await expect(sampling()).rejects.toMatchObject({ name: "AbortError" });
+    expect(given.length).toBeGreaterThan(0);
+    expect(given.length).toBeLessThan(20_000);
+    expect(await collect(sampler.sample(requests(3, 5)))).toHaveLength(3);
+  });
+
+  it("of sampling is what a consumer's break is", async () => {
+    await using backend = await openBackend();
+    const sampler = await (await backend.openModel(full)).snapshot();
+    for await (const { ids } of sampler.sample(requests(20_000, 20))) {
+      expect(ids).toHaveLength(20);
+      break;
+    }
+    // Answered only once the engine has let go of the 20,000.
+    expect(await collect(sampler.sample(requests(1, 5)))).toHaveLength(1);
+  });
+
+  it("that waits for others never begins", async () => {
+    await using backend = await openBackend();
+    const model = await backend.openModel(full);
+    const stop = new AbortController();
+    const first = model.forward(exampleData(20), { outputs: ["logprobs"] });
+    const second = model.forwardBackward(exampleData(2), terms, { signal: stop.signal });
+    stop.abort();
+    await expect(second).rejects.toMatchObject({ name: "AbortError" });
+    expect(await first).toHaveLength(20);
+    expect(await gradientOf(model)).toEqual([]);
+  });
+});
+
+describe("an error in the engine", () => {
+  it("reaches the caller with its code and hint, and leaves the engine usable", async () => {
+    await using backend = await openBackend();
+    const model = await backend.openModel(full);
+    const data = exampleData(2);
+    const poisoned = data.map((datum) => ({ ...datum, advantages: datum.lossMask.map(() => Number.NaN) }));
+    await expect(model.forwardBackward(poisoned, [{ type: "policyGradient" }])).rejects.toMatchObject({
+      code: "backend.not-finite",
+      hint: expect.stringContaining("learningRate"),
+    });
+    const frozen = await backend.openModel({ source, trainable: { type: "frozen" } });
+    await expect(frozen.forwardBackward(data, terms)).rejects.toMatchObject({
+      code: "backend.unsupported",
+      hint: expect.any(String),
+    });
+    await frozen.close();
+    await expect(frozen.forward(data, { outputs: ["logprobs"] })).rejects.toMatchObject({
+      code: "backend.failed",
+      message: expect.stringContaining("closed"),
+      hint: expect.any(String),
+    });
+    expect((await model.forwardBackward(data, terms)).loss).toBeGreaterThan(0);
+  });
+
+  it("of memory for a model that is too large is one that says so", async () => {
+    await using backend = await openBackend();
+    const config = { ...tinyConfig, hidden_size: 1_000_000, vocab_size: 1_000_000 };
+    await expect(backend.openModel({ ...full, source: { ...source, config } })).rejects.toMatchObject({
+      code: "backend.failed",
+      message: expect.stringContaining("memory"),
+      hint: expect.any(String),
+    });
+    await backend.openModel(full);
+  });
+
+  it("in sending a call leaves nothing waiting for it", async () => {
+    const backend = await openBackend();
+    const model = await backend.openModel(full);
+    const [datum] = exampleData(1);
+    const foreign = { ...datum!, note: () => undefined } as Datum;
+    await expect(model.forward([foreign], { outputs: ["logprobs"] })).rejects.toThrow("could not be cloned");
+    expect(await model.forward([datum!], { outputs: ["logprobs"] })).toHaveLength(1);
+    await backend.close();
+  });
+});
+
+describe("the engine's thread", () => {
+  it("that dies rejects every call under way and every later one, and closing goes well", async () => {
+    let thread: Worker | undefined;
+    const original = Worker.prototype.postMessage;
+    vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...message) {
+      thread = this;
+      return original.apply(this, message);
+    });
+    const backend = await openBackend();
+    const model = await backend.openModel(full);
+    const sampler = await model.snapshot();
+    const data = exampleData(2000);
+    const calls = [
+      model.forwardBackward(data, terms),
+      model.forward(data, { outputs: ["logprobs"] }),
+      collect(sampler.sample(requests(500, 20))),
+      model.save("/nowhere"),
+    ].map((call) => expect(call).rejects.toMatchObject({ code: "backend.failed", hint: expect.any(String) }));
+    await thread!.terminate();
+    await Promise.all(calls);
+    const later = expect(model.optimStep(adam, { stepId: 1 })).rejects;
+    await later.toMatchObject({ code: "backend.failed", message: expect.stringContaining("stopped") });
+    await model.close();
+    await sampler.close();
+    await backend.close();
+  });
+
+  it("leaves the caller's event loop free while it works", async () => {
+    await using backend = await openBackend();
+    const model = await backend.openModel(full);
+    let ticks = 0;
+    let working = true;
+    const ticking = (async () => {
+      while (working) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        ticks++;
+      }
+    })();
+    await model.forwardBackward(exampleData(300), terms);
+    working = false;
+    await ticking;
+    expect(ticks).toBeGreaterThan(10);
+  });
+
+  it("answers two models that are used at once as if each were alone", async () => {
+    const run = async (model: Model): Promise<unknown[]> => {
+      const found: unknown[] = [];
+      for (let step = 1; step <= 3; step++) {
+        found.push((await model.forwardBackward(exampleData(4, step), terms)).loss);
+        found.push(await model.optimStep(adam, { stepId: step }));
+        found.push(await collect((await model.snapshot()).sample(requests(3, 6))));
+      }
+      return found;
+    };
+    const alone: unknown[][] = [];
+    for (const spec of [full, lora, lora]) {
+      await using backend = await openBackend();
+      alone.push(await run(await backend.openModel(spec)));
+    }
+    await using backend = await openBackend();
+    const models = await Promise.all([full, lora, lora].map((spec) => backend.openModel(spec)));
+    expect(await Promise.all(models.map(run))).toEqual(alone);
+  });
+
+  it("that is closed while it works stops, and rejects what was under way", async () => {
+    const backend = await openBackend();
+    const model = await backend.openModel(full);
+    const sampler = await model.snapshot();
+    const closed = { code: "backend.failed", message: expect.stringContaining("closed"), hint: expect.any(String) };
+    const calls = [
+      model.forwardBackward(exampleData(100_000), terms),
+      collect(sampler.sample(requests(20_000, 20))),
+    ].map((call) => expect(call).rejects.toMatchObject(closed));
+    await Promise.all([backend.close(), backend.close(), ...calls]);
+    await expect(model.forward(exampleData(1), { outputs: ["logprobs"] })).rejects.toMatchObject(closed);
+    await expect(backend.openModel(full)).rejects.toMatchObject(closed);
+    await model.close();
+    await sampler.close();
+  });
+});
+
+describe("a process", () => {
+  const engine = path.join(import.meta.dirname, "../../../trainers/backends/onnx/index.ts");
+  const run = (script: string) => {
+    const lines = `
+      const { createOnnxBackend } = await import(${JSON.stringify(engine)});
+      const backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+      const source = ${JSON.stringify(source)};
+      const model = await backend.openModel({ source, trainable: { type: "full" } });
+      const data = [{ tokens: Int32Array.of(1, 2), targets: Int32Array.of(2, 3), lossMask: Float32Array.of(1, 1) }];
+      ${script}`;
+    return promisify(execFile)(process.execPath, ["--input-type=module", "-e", lines], { timeout: 50_000 });
+  };
+
+  it("ends by itself with an idle engine, quietly, whatever was left open", async () => {
+    const { stdout, stderr } = await run(`
+      await model.forwardBackward(data, [{ type: "crossEntropy" }]);
+      const sampler = await model.snapshot();
+      const request = { promptIds: [1], settings: { temperature: 1, maxTokens: 3 }, seed: 0, stopTokenIds: [] };
+      for await (const sample of sampler.sample([request])) console.log(sample.ids.length);
+      await model.forward([{ ...data[0], note: () => 1 }], { outputs: ["logprobs"] }).catch(() => console.log("refused"));`);
+    expect(stdout).toBe("3\nrefused\n");
+    expect(stderr).toBe("");
+  });
+
+  it("lives as long as the engine works for it", async () => {
+    const { stdout } = await run(`
+      model.forwardBackward(data, [{ type: "crossEntropy" }]).then(({ tokens }) => console.log(tokens));`);
+    expect(stdout).toBe("2\n");
+  });
+});

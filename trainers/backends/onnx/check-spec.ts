@@ -1,0 +1,44 @@
+import { LyceumError, unknownNameError } from "../../../src/errors/index.ts";
+import type { AdamParams, LoraSpec, ModelSpec } from "../../backend/training-backend.ts";
+import { loraTargets } from "./models/lora.ts";
+
+/** Refuses what no model can be opened with: `backend.unsupported` or `config.invalid`. */
+export function checkSpec({ source, trainable, valueHead }: ModelSpec): void {
+  if (valueHead === true) {
+    throw new LyceumError({
+      code: "backend.unsupported",
+      message: "The embedded engine has no value head.",
+      hint: "Use an algorithm without a critic, such as grpo.",
+    });
+  }
+  if (source.type === "scratch") check("the seed of a model from scratch", source.seed, Number.isFinite(source.seed));
+  if (trainable.type === "lora") checkLora(trainable.lora);
+}
+
+function checkLora({ rank, alpha, targets = loraTargets, seed = 0 }: LoraSpec): void {
+  check("the rank of an adapter", rank, Number.isInteger(rank) && rank >= 1);
+  check("alpha of an adapter", alpha, Number.isFinite(alpha) && alpha > 0);
+  check("the seed of an adapter", seed, Number.isFinite(seed));
+  check("the number of layers that an adapter sits on", targets.length, targets.length > 0);
+  const unknown = targets.find((target) => !loraTargets.includes(target));
+  if (unknown !== undefined) throw unknownNameError({ kind: "adapter target", name: unknown, known: loraTargets });
+}
+
+/** Refuses parameters that would make weights NaN: `config.invalid`. */
+export function checkAdamParams(params: AdamParams): void {
+  const { learningRate, beta1, beta2, epsilon, weightDecay, clipNorm = Infinity } = params;
+  for (const [name, value] of Object.entries({ learningRate, epsilon, weightDecay })) {
+    check(name, value, value >= 0 && value < Infinity);
+  }
+  for (const [name, value] of Object.entries({ beta1, beta2 })) check(name, value, value >= 0 && value < 1);
+  check("clipNorm", clipNorm, clipNorm > 0);
+}
+
+function check(what: string, value: number, isRight: boolean): void {
+  if (isRight) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `It cannot be that ${what} is ${value}.`,
+    hint: "Ranks and numbers of layers are whole from 1, alpha and clipNorm above 0, betas below 1, everything finite.",
+  });
+}
