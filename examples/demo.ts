@@ -78,7 +78,7 @@ export async function runDemo(options: {
   readonly rewardedBy?: EnvironmentDefinition;
   readonly events?: (events: AsyncIterable<TrainingEvent>, folder: string) => AsyncIterable<TrainingEvent>;
 }): Promise<DemoResult> {
-  const { seed, output, sftSteps = 200, grpoSteps = 150, events = (stream) => stream } = options;
+  const { seed, output, sftSteps = 190, grpoSteps = 160, events = (stream) => stream } = options;
   const start = performance.now();
   const seconds = (): number => (performance.now() - start) / 1000;
   await using backend = await createOnnxBackend({ device: "cpu", decodeBatchSize: 256, maxTokensPerMicroBatch: 8192 });
