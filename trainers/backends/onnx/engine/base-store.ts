@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { LyceumError } from "../../../../src/errors/index.ts";
+import { type JsonObject, readModelJson } from "../../../../src/tokens/model-file.ts";
 import type { ModelSource } from "../../../backend/training-backend.ts";
 import { type DecoderConfig, readDecoderConfig } from "../models/decoder-config.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
@@ -70,19 +69,14 @@ export async function loadBase(source: LocalSource): Promise<BaseWeights> {
   return { key, config, block };
 }
 
-async function readConfigJson(folder: string): Promise<Record<string, unknown>> {
-  const path = join(folder, "config.json");
-  try {
-    return JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    throw new LyceumError({
-      code: missing ? "model.missing" : "model.malformed",
-      message: missing ? `The model folder ${folder} has no config.json.` : `${path} cannot be read as JSON.`,
-      hint: "Point model.path at a Hugging Face model folder: config.json, safetensors weights, tokenizer files.",
-      cause,
-    });
-  }
+async function readConfigJson(folder: string): Promise<JsonObject> {
+  const config = await readModelJson(folder, "config.json");
+  if (config !== undefined) return config;
+  throw new LyceumError({
+    code: "model.missing",
+    message: `The model folder ${folder} has no config.json.`,
+    hint: "Point model.path at a Hugging Face model folder: config.json, safetensors weights, tokenizer files.",
+  });
 }
 
 function missingTensor(folder: string, name: string): LyceumError {

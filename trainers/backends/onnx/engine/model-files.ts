@@ -1,57 +1,91 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError } from "../../../../src/errors/index.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/tokens/model-file.ts";
+import { writeNewFolder } from "../weights/new-folder.ts";
 import { openWeights } from "../weights/safetensors.ts";
 import { writeSafetensors } from "../weights/safetensors-writer.ts";
 import type { EngineModel, TrainingState } from "./engine-model.ts";
-import { structureKey } from "./weights.ts";
+import { type ModelWeights, structureKey } from "./weights.ts";
 
 const schemaVersion = 1;
 const arrays = ["parameters", "firstMoment", "secondMoment"] as const;
 
-/** Writes a model's training state: `state.safetensors` and `state.json`. */
+/**
+ * Writes a model's training state into a new folder, whole or not at all: `state.safetensors` and `state.json`.
+ * Throws `checkpoint.write-failed`.
+ */
 export async function saveTrainingState(model: EngineModel, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
   const { version, lastStepId, adamStep, ...values } = model.state;
-  await writeSafetensors(
-    join(folder, "state.safetensors"),
-    arrays.map((name) => ({ name, shape: [values[name].length], data: values[name] })),
-  );
-  const state = { schemaVersion, structure: structureKey(model.weights), version, lastStepId, adamStep };
-  await writeFile(join(folder, "state.json"), `${JSON.stringify(state, null, 2)}\n`);
+  const state = { schemaVersion, ...identity(model.weights), version, lastStepId, adamStep };
+  await writeNewFolder(folder, async (partial) => {
+    await writeSafetensors(
+      join(partial, "state.safetensors"),
+      arrays.map((name) => ({ name, shape: [values[name].length], data: values[name] })),
+    );
+    await writeFile(join(partial, "state.json"), `${JSON.stringify(state, null, 2)}\n`);
+  });
 }
 
-/** Restores what {@link saveTrainingState} wrote. Throws `checkpoint.unusable` for another model's state. */
+/**
+ * Restores what {@link saveTrainingState} wrote. Throws `checkpoint.unusable` for another model's state and for one
+ * that is incomplete; the model then stays as it was.
+ */
 export async function loadTrainingState(model: EngineModel, folder: string): Promise<void> {
   const state = await readStateJson(folder);
-  const structure = structureKey(model.weights);
-  if (state.schemaVersion !== schemaVersion || state.structure !== structure) {
-    throw unusable(folder, "it belongs to a model of another shape, or was written by another version");
-  }
-  await using reader = await openWeights(join(folder, "state.safetensors"));
+  const { structure, base } = identity(model.weights);
+  if (state.structure !== structure) throw unusable(folder, "it belongs to a model of another shape");
+  if (state.base !== base) throw unusable(folder, "its adapter was trained on other base weights");
   const length = model.trained?.data.length ?? 0;
-  for (const name of arrays) {
-    if (reader.info(name).shape.join() !== String(length)) throw unusable(folder, `its ${name} have the wrong length`);
-  }
-  const [parameters, firstMoment, secondMoment] = [
-    await reader.read("parameters"),
-    await reader.read("firstMoment"),
-    await reader.read("secondMoment"),
-  ];
+  const [parameters, firstMoment, secondMoment] = await readArrays(folder, length);
   const { version, lastStepId, adamStep } = state;
   model.restore({ version, lastStepId, adamStep, parameters, firstMoment, secondMoment });
 }
 
 type StateJson = Pick<TrainingState, "version" | "lastStepId" | "adamStep"> & {
-  readonly schemaVersion: number;
   readonly structure: string;
+  readonly base: string | null;
 };
 
+/** What a state belongs to: a structure, and for an adapter the base weights under it, known by a sample of them. */
+function identity(weights: ModelWeights): { readonly structure: string; readonly base: string | null } {
+  const structure = structureKey(weights);
+  if (weights.adapter === undefined) return { structure, base: null };
+  const { data } = weights.base;
+  const sample = Float32Array.from({ length: Math.ceil(data.length / 997) }, (_, i) => data[997 * i]!);
+  return { structure, base: createHash("sha256").update(sample).digest("hex").slice(0, 16) };
+}
+
 async function readStateJson(folder: string): Promise<StateJson> {
+  let state: unknown;
   try {
-    return JSON.parse(await readFile(join(folder, "state.json"), "utf8")) as StateJson;
+    state = JSON.parse(await readFile(join(folder, "state.json"), "utf8"));
   } catch (cause) {
     throw unusable(folder, "its state.json is missing or malformed", cause);
+  }
+  if (!isJsonObject(state) || !isWhole(state)) throw unusable(folder, "its state.json is malformed");
+  if (state.schemaVersion !== schemaVersion) throw unusable(folder, "it was written by another version of Lyceum");
+  return state as unknown as StateJson;
+}
+
+function isWhole({ version, adamStep, lastStepId }: JsonObject): boolean {
+  const whole = [version, adamStep, lastStepId ?? 0];
+  return whole.every(Number.isInteger);
+}
+
+async function readArrays(folder: string, length: number): Promise<[Float32Array, Float32Array, Float32Array]> {
+  try {
+    await using reader = await openWeights(join(folder, "state.safetensors"));
+    const read = async (name: (typeof arrays)[number]): Promise<Float32Array> => {
+      if (reader.info(name).shape.join() !== String(length))
+        throw unusable(folder, `its ${name} have the wrong length`);
+      return reader.read(name);
+    };
+    return [await read("parameters"), await read("firstMoment"), await read("secondMoment")];
+  } catch (cause) {
+    if (!LyceumError.isInstance(cause) || !cause.code.startsWith("model.")) throw cause;
+    throw unusable(folder, cause.message.replace(/\.$/, ""), cause);
   }
 }
 

@@ -63,7 +63,7 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
     normEpsilon: fields.number("rms_norm_eps", 1e-6),
     ...readRopeSettings(source),
     ropeLayers: readRopeLayers(source, layers),
-    tiedEmbeddings: source.tie_word_embeddings === true,
+    tiedEmbeddings: (source.tie_word_embeddings ?? family === "smollm3") === true,
     queryKeyValueBias: family === "qwen2" || attentionBias,
     outputBias: attentionBias,
     mlpBias: source.mlp_bias === true,
@@ -101,7 +101,7 @@ function refuseUnsupported(source: Readonly<Record<string, unknown>>): void {
   if (Array.isArray(layerTypes) && layerTypes.some((type) => type !== "full_attention")) {
     throw unsupported("layer_types", 'only "full_attention" is built');
   }
-  if (source.quantization_config !== undefined) {
+  if ((source.quantization_config ?? undefined) !== undefined) {
     throw unsupported("quantization_config", "use a checkpoint in float32, float16 or bfloat16");
   }
 }

@@ -17,8 +17,10 @@ export function readRopeSettings(source: Readonly<Record<string, unknown>>): {
   readonly ropeScaling: RopeScaling | undefined;
 } {
   const settings = asRecord(source.rope_parameters) ?? asRecord(source.rope_scaling);
-  const theta = settings?.rope_theta ?? source.rope_theta ?? 10_000;
+  const theta = settings?.rope_theta ?? source.rope_theta ?? (source.model_type === "smollm3" ? 2_000_000 : 10_000);
   if (typeof theta !== "number" || !(theta > 0)) throw refuse("model.malformed", `rope_theta ${String(theta)}`);
+  const rotated = settings?.partial_rotary_factor ?? source.partial_rotary_factor ?? 1;
+  if (rotated !== 1) throw refuse("model.unsupported", `partial_rotary_factor ${String(rotated)}`);
   return { ropeTheta: theta, ropeScaling: settings === undefined ? undefined : readScaling(settings) };
 }
 
@@ -52,6 +54,6 @@ function refuse(code: "model.malformed" | "model.unsupported", what: string): Ly
   return new LyceumError({
     code,
     message: `The model's config.json has ${what}, which the embedded engine cannot apply.`,
-    hint: 'Rope types "default", "linear" and "llama3" are built.',
+    hint: 'Rope types "default", "linear" and "llama3" over whole heads are built: choose another checkpoint.',
   });
 }
