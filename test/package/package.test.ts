@@ -83,7 +83,7 @@ describe("what is packed", () => {
     );
     expect(paths).toEqual(expect.arrayContaining([...targets, ...Object.values(manifest.bin)]));
     expect(paths).toContain("./dist/trainers/backends/onnx/engine/worker.js");
-    expect(paths).toContain("./dist/src/cli/probe-device.js");
+    expect(paths).toContain("./dist/trainers/backends/onnx/device-trial.js");
   });
 
   it("starts by its first line", () => {

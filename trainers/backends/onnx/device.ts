@@ -1,9 +1,11 @@
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { LyceumError } from "../../../src/errors/index.ts";
-import { type Device, GraphSession } from "./engine/session.ts";
-import { Graph } from "./graph/graph.ts";
-import { matrixProduct } from "./graph/linear.ts";
+import type { Device } from "./engine/session.ts";
 
-const size = 256;
+const trialMilliseconds = 60_000;
 
 /**
  * The device to run on. A named device is tried with one small matrix product; `auto` takes cuda where it works, and
@@ -23,21 +25,23 @@ export async function chooseDevice(wanted: Device | "auto"): Promise<Device> {
   });
 }
 
-/** Why a device does not work, or undefined where it does. */
+/** What a trial prints. */
+export interface DeviceTrial {
+  readonly failure?: string | undefined;
+}
+
+/**
+ * Why a device does not work here, or undefined where it does. The trial runs in a process of its own: a driver may
+ * crash, hang, or write to the terminal.
+ */
 export async function deviceFailure(device: Device): Promise<string | undefined> {
-  const { env, listSupportedBackends } = await import("onnxruntime-node");
-  // What a trial runs into is thrown; the runtime's own log would show it as an error of the process.
-  env.logLevel = "fatal";
-  const bundled = listSupportedBackends().map(({ name }) => name);
-  if (!bundled.includes(device)) return `onnxruntime-node has no ${device} provider on this platform.`;
+  const program = fileURLToPath(new URL(`./device-trial${path.extname(import.meta.url)}`, import.meta.url));
   try {
-    const graph = new Graph();
-    const x = graph.input("x", "float32", [size, size]);
-    graph.output("y", matrixProduct(x, x));
-    await using session = await GraphSession.create(graph, { device, threads: 1 });
-    const { y } = await session.run({ x: { data: new Float32Array(size * size).fill(1), shape: [size, size] } });
-    return y![0] === size ? undefined : `It computed ${y![0]} where ${size} is right.`;
+    const { stdout } = await promisify(execFile)(process.execPath, [program, device], { timeout: trialMilliseconds });
+    return (JSON.parse(stdout) as DeviceTrial).failure;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    const { killed, signal, code } = error as { killed?: boolean; signal?: string | null; code?: unknown };
+    if (killed === true) return `A trial of it gave no answer within ${trialMilliseconds / 1000} s.`;
+    return `A trial of it ended by ${signal ?? `code ${String(code)}`}.`;
   }
 }

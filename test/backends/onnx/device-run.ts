@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { datumFromIds } from "../../../trainers/backend/datum.ts";
+import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
+import type { Device } from "../../../trainers/backends/onnx/index.ts";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { Differentiated } from "./graph/differentiate.ts";
+import { operators } from "./graph/operator-cases.ts";
+import { tinyConfig } from "./tiny-config.ts";
+
+/** What a short training run of one model gave. */
+export interface TrainingRun {
+  readonly losses: readonly number[];
+  readonly gradientNorms: readonly number[];
+  /** Log-probabilities of the data after training. */
+  readonly logprobs: readonly number[];
+  /** A greedy completion. */
+  readonly ids: readonly number[];
+  /** How far log-probabilities of a sampled completion are from those that forward gives for it. */
+  readonly sampledApart: number;
+}
+
+const kinds: Record<string, TrainableSpec> = {
+  full: { type: "full" },
+  lora: { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } },
+};
+
+/** A few steps of PPO with KL and entropy on sequences of unlike lengths, then sampling; for each kind of model. */
+export async function trainOn(device: Device): Promise<Record<string, TrainingRun>> {
+  const sentence = [..."a tiny training run, the same on any device"].map((letter) => letter.charCodeAt(0));
+  const data = [sentence.slice(0, 20), sentence.slice(5), sentence.slice(30)].map((ids) => {
+    const datum = datumFromIds({ ids, mask: ids.map((_, i) => (i < 3 ? 0 : 1)), logprobs: ids.map(() => -5) });
+    const advantages = datum.lossMask.map((weight, i) => weight * Math.cos(i));
+    return { ...datum, advantages, referenceLogprobs: datum.lossMask.map((weight) => -5 * weight), temperature: 0.9 };
+  });
+  await using backend = await createOnnxBackend({ device, threads: 2 });
+  const runs: Record<string, TrainingRun> = {};
+  for (const [kind, trainable] of Object.entries(kinds)) {
+    const model = await backend.openModel({ source: { type: "scratch", config: tinyConfig, seed: 1 }, trainable });
+    const losses: number[] = [];
+    const gradientNorms: number[] = [];
+    for (let step = 1; step <= 4; step++) {
+      const { loss } = await model.forwardBackward(data, [
+        { type: "ppo", clipLow: 0.5, clipHigh: 0.5 },
+        { type: "kl", estimator: "k3", weight: 0.1 },
+        { type: "entropy", weight: 0.1 },
+        { type: "crossEntropy", weight: 0.1 },
+      ]);
+      const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-4, weightDecay: 0.01, clipNorm: 10 };
+      losses.push(loss);
+      gradientNorms.push((await model.optimStep(adam, { stepId: step })).gradientNorm);
+    }
+    const results = await model.forward(data, { outputs: ["logprobs"] });
+    const promptIds = sentence.slice(0, 4);
+    const sampler = await model.snapshot();
+    const request = (temperature: number) => ({
+      promptIds,
+      settings: { temperature, maxTokens: 40 },
+      seed: 1,
+      stopTokenIds: [],
+    });
+    const samples = await Array.fromAsync(sampler.sample([request(0), request(1)]));
+    const [greedy, drawn] = samples.toSorted((a, b) => a.request - b.request);
+    const ids = [...promptIds, ...drawn!.ids];
+    const [forward] = await model.forward([datumFromIds({ ids, mask: ids.map(() => 1) })], { outputs: ["logprobs"] });
+    const apart = drawn!.logprobs.map((logprob, i) =>
+      Math.abs(logprob - forward!.logprobs![promptIds.length - 1 + i]!),
+    );
+    runs[kind] = {
+      losses,
+      gradientNorms,
+      logprobs: results.flatMap(({ logprobs }) => [...logprobs!]),
+      ids: greedy!.ids,
+      sampledApart: Math.max(...apart),
+    };
+  }
+  return runs;
+}
+
+/** The largest difference of each operator's values and gradients between a device and the CPU. */
+export async function compareOperators(device: Device): Promise<Record<string, number>> {
+  const worst: Record<string, number> = {};
+  for (const [name, cases] of Object.entries(operators)) {
+    worst[name] = 0;
+    for (const operatorCase of fc.sample(cases, { numRuns: 2, seed: 1 })) {
+      await using expected = await Differentiated.build(operatorCase);
+      await using actual = await Differentiated.build(operatorCase, device);
+      const [here, there] = [await expected.all(), await actual.all()];
+      for (const [output, values] of Object.entries(here)) {
+        for (const [place, value] of values.entries()) {
+          const distance = Math.abs(value - there[output]![place]!);
+          if (!(distance <= worst[name])) worst[name] = distance;
+        }
+      }
+    }
+  }
+  return worst;
+}

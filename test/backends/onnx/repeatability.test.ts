@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const program = path.join(import.meta.dirname, "training-process.ts");
+
+describe("training in a process of its own", () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), "lyceum-repeat-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** Trains from step to step; the digest covers weights, optimizer states and samples, full and LoRA. */
+  async function train(name: string, steps: { first: number; last: number; resumed?: string }): Promise<string> {
+    const target = path.join(folder, name);
+    await mkdir(target);
+    const { first, last, resumed } = steps;
+    const values = ["--first", String(first), "--last", String(last), "--folder", target];
+    if (resumed !== undefined) values.push("--resumed", path.join(folder, resumed));
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...values]);
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    return stdout;
+  }
+
+  it("ends with the same bits each time, also where it was stopped and resumed", async () => {
+    const whole = await train("whole", { first: 1, last: 4 });
+    expect(await train("again", { first: 1, last: 4 })).toBe(whole);
+    const half = await train("half", { first: 1, last: 2 });
+    expect(half).not.toBe(whole);
+    expect(await train("resumed", { first: 3, last: 4, resumed: "half" })).toBe(whole);
+  });
+});
