@@ -57,11 +57,11 @@ export function gsm8kEnvironment(
     id: "gsm8k",
     description,
     splits: isOneFile ? ["train"] : ["train", "test"],
-    tasks: async (split) => {
+    tasks: async (split, { signal }) => {
       const source = path === undefined ? { source: dataset, config: "main" } : { source: resolve(path) };
       const rows = await loadTaskset(
         { ...source, split, schema: rowSchema, ...(revision === undefined ? {} : { revision }) },
-        hub,
+        { ...hub, ...(signal === undefined ? {} : { signal }) },
       );
       return mapTaskset(rows, (row) => gsm8kTask(row, { calculatorAnnotations }), `gsm8k/${split}`);
     },

@@ -52,8 +52,10 @@ export interface StepOutcome<State> {
 export interface SingleAgentDefinition<Task, State = undefined> {
   readonly id: string;
   readonly description?: string;
-  /** A list, a taskset, or a function from the name of a split to either. */
-  readonly tasks: readonly Task[] | Taskset<Task> | ((split: string) => TaskSource<Task> | Promise<TaskSource<Task>>);
+  /** A list, a taskset, or a function from the name of a split to either; pass its signal on to what downloads. */
+  readonly tasks:
+    | TaskSource<Task>
+    | ((split: string, options: { readonly signal?: AbortSignal }) => TaskSource<Task> | Promise<TaskSource<Task>>);
   /** The splits there are. By default `["train"]`, and `["train", "test"]` where `tasks` is a function. */
   readonly splits?: readonly string[];
   /** Steps until an episode that goes on is truncated; 1 by default. */
@@ -99,12 +101,13 @@ export function defineEnvironment<Task, State = undefined>(
     spec,
     splits,
     create: async () => new SingleAgentEnvironment(spec, definition),
-    tasks: async (text) => {
+    tasks: async (text, options = {}) => {
+      options.signal?.throwIfAborted();
       const { name, slice } = parseSplit(text);
       if (!splits.includes(name)) {
         throw unknownNameError({ kind: `split of "${id}"`, name, known: splits, code: "data.out-of-range" });
       }
-      const source = typeof tasks === "function" ? await tasks(name) : tasks;
+      const source = typeof tasks === "function" ? await tasks(name, options) : tasks;
       const taskset = isTaskset(source) ? source : memoryTaskset(`${id}/${name}`, source);
       return slice === undefined ? taskset : sliceTaskset(taskset, slice);
     },

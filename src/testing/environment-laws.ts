@@ -25,16 +25,14 @@ export async function checkEnvironmentLaws<Task>(options: {
   readonly signal?: AbortSignal;
 }): Promise<void> {
   const { environment, seed = 0 } = options;
-  const taskset = await environment.tasks(options.split ?? environment.splits[0] ?? "train");
+  const signal = options.signal === undefined ? {} : { signal: options.signal };
+  const taskset = await environment.tasks(options.split ?? environment.splits[0] ?? "train", signal);
   const available = taskset.length === "unbounded" ? Infinity : taskset.length;
   for (let index = 0; index < Math.min(options.tasks ?? 4, available); index++) {
-    const task = await taskset.get(index);
+    const task = await taskset.get(index, signal);
     const policies = [noisePolicy];
     if (environment.demonstrate?.(task.task) !== undefined) policies.push(demonstrationPolicy({ environment }));
-    for (const policy of policies) {
-      const signal = options.signal === undefined ? {} : { signal: options.signal };
-      await checkTask({ environment, task, policy, seed, ...signal });
-    }
+    for (const policy of policies) await checkTask({ environment, task, policy, seed, ...signal });
   }
 }
 

@@ -226,6 +226,25 @@ describe("tasks", () => {
     expect(defineEnvironment({ ...base, tasks: () => ["x"] }).splits).toEqual(["train", "test"]);
   });
 
+  test("that are loaded get the signal, and none are loaded after an abort", async () => {
+    const seen: (AbortSignal | undefined)[] = [];
+    const environment = defineEnvironment({
+      ...base,
+      tasks: (_, { signal }) => {
+        seen.push(signal);
+        return ["a"];
+      },
+    });
+    const { signal } = new AbortController();
+    await environment.tasks("train", { signal });
+    await environment.tasks("train[:1]");
+    expect(seen).toEqual([signal, undefined]);
+    expect(seen[0]).toBe(signal);
+    const reason = new Error("enough");
+    await expect(environment.tasks("train", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(seen).toHaveLength(2);
+  });
+
   test("are sliced, and unknown splits refused with a suggestion", async () => {
     const environment = defineEnvironment({ ...base, tasks: ["a", "b", "c"] });
     const sliced = await environment.tasks("train[1:]");

@@ -68,6 +68,21 @@ describe("the laws of environments", () => {
     });
   });
 
+  test("are not checked on when the signal aborts, be it while tasks are loaded", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const environment = defineEnvironment({
+      ...lawful,
+      tasks: (_, { signal }) =>
+        new Promise<number[]>((_, reject) => {
+          signal?.addEventListener("abort", () => reject(signal.reason));
+        }),
+    });
+    const checked = checkEnvironmentLaws({ environment, signal: controller.signal });
+    controller.abort(reason);
+    await expect(checked).rejects.toBe(reason);
+  });
+
   test("hold a judged environment to no repetition", () =>
     checkEnvironmentLaws({
       environment: defineEnvironment({

@@ -96,6 +96,25 @@ test("comes from the hub by default", async () => {
   expect([taskset.name, taskset.length, (await taskset.get(0)).task.answer]).toEqual(["gsm8k/train", 2, "5"]);
 });
 
+test("a download ends when the signal aborts", async () => {
+  const commit = "e".repeat(40);
+  await using hub = await startFakeHub([
+    {
+      type: "dataset",
+      name: "openai/gsm8k",
+      branches: { main: commit },
+      commits: { [commit]: { "main/train.jsonl": jsonl } },
+    },
+  ]);
+  hub.faults.silent = true;
+  const environment = gsm8kEnvironment({}, { hubUrl: hub.url, cacheFolder: join(folder, "aborted") });
+  const controller = new AbortController();
+  const loading = environment.tasks("train", { signal: controller.signal });
+  await expect.poll(() => hub.requests.some((request) => request.includes("train.jsonl"))).toBe(true);
+  controller.abort(new Error("enough"));
+  await expect(loading).rejects.toThrow("enough");
+});
+
 test("the registry makes it, and refuses unknown options", () => {
   expect(environments.create("gsm8k", { path: folder }).spec).toMatchObject({
     id: "gsm8k",
