@@ -1,7 +1,7 @@
 import { rename, rm } from "node:fs/promises";
 import { LyceumError } from "../src/errors/index.ts";
 import type { Capabilities, ExportFormat, Model } from "./backend/training-backend.ts";
-import { writeFailureReason } from "./checkpoint/write-failure.ts";
+import { isOtherFailure, writeFailureReason } from "./checkpoint/write-failure.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 
 /** The form that a run's model is exported in, or undefined for none. */
@@ -30,7 +30,7 @@ export async function exportModel(options: {
     await rename(partial, folder);
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    if (LyceumError.isInstance(cause)) throw cause;
+    if (isOtherFailure(cause)) throw cause;
     throw new LyceumError({
       code: "checkpoint.write-failed",
       message: `The trained model could not be exported to ${folder}: ${writeFailureReason(cause)}.`,

@@ -30,6 +30,13 @@ export function rolloutMetrics(groups: readonly Group[]): Record<string, number>
   return Object.fromEntries(Object.entries(entries).filter(([, value]) => Number.isFinite(value)));
 }
 
+/** The metrics of demonstrations: their rewards are the expert's and not the model's, and no token was sampled. */
+export function withoutPolicyMetrics(metrics: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(metrics).filter(([name]) => !name.startsWith("reward/") && name !== "tokens/sampled"),
+  );
+}
+
 /** True where the reward of any agent could not be determined. */
 export function isUnscored(episode: Episode): boolean {
   return Object.values(episode.agents).some(({ reward }) => reward.status === "unscored");

@@ -20,6 +20,11 @@ export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent
   };
 }
 
+/** The sample as an expert's: the reward would say nothing of the model. */
+export function asDemonstration({ reward: _, ...sample }: SampleEvent): SampleEvent {
+  return { ...sample, demonstration: true };
+}
+
 /** The nodes before one in its conversation, oldest first. */
 function ancestors(agent: AgentEpisode, node: MessageNode): MessageNode[] {
   const path: MessageNode[] = [];

@@ -18,8 +18,9 @@ import { evaluatePolicy } from "./evaluate-policy.ts";
 import { exportFormat, exportModel } from "./export-model.ts";
 import { learningRateAt } from "./learning-rate-schedule.ts";
 import { openActor, openModelPolicy } from "./open-policy.ts";
-import { rolloutMetrics, unscoredWarning } from "./rollout-metrics.ts";
-import { sampleEvent } from "./sample-event.ts";
+import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "./rollout-metrics.ts";
+import { asDemonstration, sampleEvent } from "./sample-event.ts";
+import { type StepTimer, startStepTimer } from "./step-timer.ts";
 import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
 import { updatePolicy } from "./update-policy.ts";
 
@@ -37,12 +38,13 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   await using run = await openRun(options);
   const { config, progress } = run;
   yield startEvent(run, options);
-  const firstStep = progress.step;
   try {
-    if (progress.step === 0) yield* evaluateHeldOut(run);
+    // A run that was stopped while it evaluated has that to do still.
+    if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
+    const timer = startStepTimer();
     while (progress.step < config.training.steps) {
       options.signal?.throwIfAborted();
-      yield* trainStep(run, { elapsed, firstStep });
+      yield* trainStep(run, { elapsed, timer });
       const { step } = progress;
       if (isDue(step, config.evaluation.every)) yield* evaluateHeldOut(run);
       if (isDue(step, config.checkpoint.every)) yield* saveCheckpoint(run);
@@ -71,7 +73,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
 /** Plays one batch and learns from it. What was begun and did not end leaves the run's progress untouched. */
 async function* trainStep(
   run: TrainingRun,
-  clock: { readonly elapsed: () => number; readonly firstStep: number },
+  clock: { readonly elapsed: () => number; readonly timer: StepTimer },
 ): AsyncGenerator<TrainingEvent, void, undefined> {
   const { config, algorithm, model, progress, reference, signal } = run;
   const step = progress.step + 1;
@@ -94,7 +96,8 @@ async function* trainStep(
   });
   const updateEnd = performance.now();
 
-  const rollouts = rolloutMetrics(played);
+  const demonstrated = algorithm.rollout.actor === "demonstration";
+  const rollouts = demonstrated ? withoutPolicyMetrics(rolloutMetrics(played)) : rolloutMetrics(played);
   const metrics = {
     ...rollouts,
     ...updated,
@@ -102,16 +105,17 @@ async function* trainStep(
     "optimizer/learning-rate": optimizer.learningRate,
     "time/rollout-ms": updateStart - rolloutStart,
     "time/update-ms": updateEnd - updateStart,
-    "tokens/sampled-per-second": ((rollouts["tokens/sampled"] ?? 0) * 1000) / (updateStart - rolloutStart),
-    "tokens/trained-per-second": ((updated["tokens/trained"] ?? 0) * 1000) / (updateEnd - updateStart),
+    ...perSecond("tokens/sampled", rollouts, updateStart - rolloutStart),
+    ...perSecond("tokens/trained", updated, updateEnd - updateStart),
   };
   progress.step = step;
   progress.taskCursor = run.tasks.cursor;
+  progress.traceLength = (await run.trace?.flush()) ?? progress.traceLength;
   progress.metrics = { ...evaluationMetrics(progress.metrics), ...metrics };
 
-  const elapsedMs = clock.elapsed();
-  const etaMs = (elapsedMs / (step - clock.firstStep)) * (config.training.steps - step);
-  yield { type: "step", step, steps: config.training.steps, metrics, elapsedMs, etaMs };
+  const { steps } = config.training;
+  const etaMs = clock.timer.stepEnded({ left: steps - step });
+  yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs };
   const unscored = unscoredWarning(played);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (samples.length === 0) {
@@ -119,7 +123,7 @@ async function* trainStep(
     yield { type: "warning", step, message };
   }
   const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, played) : undefined;
-  if (sample !== undefined) yield sample;
+  if (sample !== undefined) yield demonstrated ? asDemonstration(sample) : sample;
 }
 
 async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<EvaluationEvent, void, undefined> {
@@ -148,7 +152,7 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<EvaluationEven
 /** Saves a checkpoint of the last finished step, unless there is one. */
 async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent, void, undefined> {
   const { config, progress, model, checkpoints, environment } = run;
-  const { step, taskCursor, metrics } = progress;
+  const { step, taskCursor, metrics, evaluated, traceLength } = progress;
   if (progress.checkpoint?.step === step) return;
   const path = await writeCheckpoint({
     folder: checkpoints,
@@ -162,6 +166,8 @@ async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent
       configHash: configHash(run.identity),
       config: run.identity,
       metrics,
+      evaluated: evaluated === step,
+      ...(traceLength === undefined ? {} : { traceLength }),
     },
   });
   progress.checkpoint = { path, step };
@@ -208,6 +214,16 @@ function adamParams({ config }: TrainingRun, step: number): AdamParams {
     step,
   );
   return { learningRate: rate, beta1, beta2, epsilon, weightDecay, clipNorm };
+}
+
+/** The metric `<tokens>-per-second`, where there is one of the tokens. */
+function perSecond(
+  tokens: string,
+  metrics: Readonly<Record<string, number>>,
+  milliseconds: number,
+): Record<string, number> {
+  const count = metrics[tokens];
+  return count === undefined ? {} : { [`${tokens}-per-second`]: (count * 1000) / milliseconds };
 }
 
 function isDue(step: number, every: number): boolean {

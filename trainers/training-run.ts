@@ -11,9 +11,9 @@ import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
 import { createTraceWriter, type TraceWriter } from "../src/trace/trace-writer.ts";
 import { type Algorithm, type AlgorithmDefinition, algorithmDefinition, algorithms } from "./algorithms/index.ts";
 import type { Model, TrainingBackend } from "./backend/training-backend.ts";
-import { modelFolder } from "./checkpoint/checkpoint-manifest.ts";
+import { type CheckpointManifest, modelFolder } from "./checkpoint/checkpoint-manifest.ts";
 import { type Checkpoint, newestCheckpoint, removePartialCheckpoints } from "./checkpoint/find-checkpoints.ts";
-import { checkSameRun, runIdentity } from "./checkpoint/run-identity.ts";
+import { checkSameRun, runIdentity, sameEvaluation } from "./checkpoint/run-identity.ts";
 import { policySpec, referenceSpec } from "./config/model-config.ts";
 import { parseTrainingConfig, type TrainingConfig, type TrainingConfigInput } from "./config/training-config.ts";
 import { needsReference } from "./losses/loss.ts";
@@ -68,6 +68,8 @@ export interface Progress {
   checkpoint: { readonly path: string; readonly step: number } | undefined;
   /** The last step that was evaluated after. */
   evaluated: number | undefined;
+  /** The length of the trace after this step, in bytes. */
+  traceLength: number | undefined;
 }
 
 /**
@@ -109,7 +111,10 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const reference = needsReference(algorithm.loss) ? await open(referenceSpec(config.model, config.seed)) : undefined;
   if (checkpoint !== undefined) await model.load(join(checkpoint.path, modelFolder));
   const pool = resources.use(new EnvironmentPool(environment));
-  const trace = config.rollout.trace ? resources.use(await openTrace(options)) : undefined;
+  const manifest = checkpoint?.manifest;
+  const trace = config.rollout.trace ? resources.use(await openTrace(output, manifest)) : undefined;
+  const traceLength = (await trace?.flush()) ?? manifest?.traceLength;
+  const evaluated = manifest?.evaluated === true && sameEvaluation(manifest.config, identity);
   const owned = resources.move();
 
   return {
@@ -127,11 +132,12 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     checkpoints,
     signal,
     progress: {
-      step: checkpoint?.manifest.step ?? 0,
+      step: manifest?.step ?? 0,
       taskCursor: order.cursor,
-      metrics: { ...checkpoint?.manifest.metrics },
+      metrics: { ...manifest?.metrics },
       checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
-      evaluated: undefined,
+      evaluated: evaluated ? manifest.step : undefined,
+      traceLength,
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -160,10 +166,14 @@ async function findCheckpoint(folder: string, resume: boolean): Promise<Checkpoi
   return newest;
 }
 
-/** A resumed run goes on with its trace, which then holds the steps after the checkpoint twice. */
-async function openTrace({ output, resume = false }: TrainOptions): Promise<TraceWriter> {
+/**
+ * A resumed run takes its trace back to the checkpoint: the steps after it are played again. One that starts writes
+ * over the trace of a run that left no checkpoint.
+ */
+async function openTrace(output: string, manifest: CheckpointManifest | undefined): Promise<TraceWriter> {
   await mkdir(output, { recursive: true });
-  return createTraceWriter({ path: join(output, "trace.jsonl"), append: resume });
+  const length = manifest === undefined ? 0 : manifest.traceLength;
+  return createTraceWriter({ path: join(output, "trace.jsonl"), append: length === undefined ? true : { length } });
 }
 
 async function openTasks(options: {

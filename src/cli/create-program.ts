@@ -17,9 +17,16 @@ export interface InfoArguments {
   readonly keys: boolean;
 }
 
+/** What `lyceum report` was told. */
+export interface ReportArguments {
+  /** The output folder of a run. */
+  readonly folder: string;
+}
+
 /** What the commands do. A test gives its own, and so tests the parsing alone. */
 export interface Commands {
   train(args: TrainArguments): Promise<void>;
+  report(args: ReportArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
 }
 
@@ -41,6 +48,12 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .option("-r, --resume", "go on from the newest checkpoint in the output folder", false)
     .option("-o, --output <folder>", "where the run is kept (default: runs/ and the config's name)")
     .action((args: TrainArguments) => commands.train(args));
+
+  program
+    .command("report")
+    .description("draw a run's report.html anew from its metrics.jsonl, also while it goes on or after it was killed")
+    .argument("<folder>", "the run's output folder, such as runs/my-run")
+    .action((folder: string) => commands.report({ folder }));
 
   program
     .command("info")

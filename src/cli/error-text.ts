@@ -2,14 +2,16 @@ import { LyceumError, toErrorData } from "../errors/index.ts";
 import { visibleText } from "../report/visible-text.ts";
 
 /**
- * An error as a person reads it: what happened, then what to do. The stack, with its causes, only where `debug`.
+ * An error as a person reads it: its code and what happened, then what to do. The stack, with its causes, only where `debug`.
  * Positions within a config are part of the message.
  */
 export function errorText(error: unknown, options: { readonly debug: boolean }): string {
   const message = error instanceof Error ? error.message : String(error);
+  const known = LyceumError.isInstance(error);
   // That a person stopped the command is no fault of anything.
-  const lines = [toErrorData(error).code === "aborted" ? message : `error: ${message}`];
-  if (LyceumError.isInstance(error)) {
+  const aborted = toErrorData(error).code === "aborted";
+  const lines = [aborted ? message : `error${known ? `[${error.code}]` : ""}: ${message}`];
+  if (known) {
     if (error.hint !== undefined) lines.push(`  ${error.hint}`);
   } else if (!options.debug) {
     lines.push("  Run it again with --debug to see where this comes from.");

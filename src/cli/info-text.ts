@@ -45,7 +45,7 @@ function section(title: string, entries: readonly NamedReference[], width: numbe
     [],
     [span(title, "bold")],
     ...entries.flatMap(({ id, description, keys }) => [
-      ...wrapWords(description, width - 14).map((line, index) => [
+      ...wrapText(description, Math.max(1, width - 14)).map((line, index) => [
         span(index === 0 ? `  ${id}`.padEnd(14) : " ".repeat(14), "cyan"),
         span(line),
       ]),
@@ -69,7 +69,7 @@ function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][
       span(" ".repeat(indent) + key.key.padEnd(nameWidth + 2)),
       span(values[index]!.padEnd(valueWidth + 2), key.required ? "yellow" : "green"),
     ];
-    const lines = wrapWords(about, beside ? width - left : width - indent - 4);
+    const lines = wrapText(about, Math.max(1, beside ? width - left : width - indent - 4));
     if (!beside || displayWidth(values[index]!) > valueWidth) {
       return [head, ...lines.map((line) => [span(" ".repeat(beside ? left : indent + 4)), span(line, "dim")])];
     }
@@ -80,19 +80,4 @@ function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][
 function defaultText(key: ConfigKey): string {
   if (key.required) return "required";
   return key.default === undefined ? "–" : typeof key.default === "string" ? key.default : JSON.stringify(key.default);
-}
-
-/** Text in lines of at most `width` columns, broken between words where it can be. */
-function wrapWords(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(/\s+/)) {
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (displayWidth(longer) <= width || line === "") line = longer;
-    else {
-      lines.push(line);
-      line = word;
-    }
-  }
-  return [...lines, line].flatMap((each) => wrapText(each, Math.max(1, width), Number.POSITIVE_INFINITY));
 }

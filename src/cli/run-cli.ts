@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { createProgram, type InfoArguments, type TrainArguments } from "./create-program.ts";
+import { createProgram, type InfoArguments, type ReportArguments, type TrainArguments } from "./create-program.ts";
 import { errorText } from "./error-text.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { listenForInterrupt } from "./interrupt.ts";
@@ -11,7 +11,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
-  const program = createProgram({ train, info }, { version: packageVersion() });
+  const program = createProgram({ train, report, info }, { version: packageVersion() });
   try {
     await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
@@ -36,6 +36,12 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       signal: interruption.signal,
       resumeCommand: (output) => resumeCommand({ args, output, script, environment: process.env }),
     });
+  }
+
+  async function report({ folder }: ReportArguments): Promise<void> {
+    const { writeReport } = await import("../report/index.ts");
+    const { visibleText } = await import("../report/visible-text.ts");
+    stdout.write(`report: ${visibleText(await writeReport(folder))}\n`);
   }
 
   async function info({ json, keys }: InfoArguments): Promise<void> {

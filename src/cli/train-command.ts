@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { train } from "../../trainers/train.ts";
@@ -48,7 +49,8 @@ export async function trainCommand(
   const say = (text: string): void => {
     view.stream.write(`${visibleText(text)}\n`);
   };
-  say(`report: ${join(output, reportFileName)}`);
+  const report = join(output, reportFileName);
+  if (existsSync(report)) say(`report: ${report}`);
   if (end?.exported !== undefined) say(`model: ${end.exported}`);
   if (end?.reason === "aborted") {
     throw new LyceumError({

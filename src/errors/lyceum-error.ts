@@ -49,6 +49,8 @@ export type ErrorCode =
   | "checkpoint.unusable"
   /** A trace could not be written; the episodes written before are intact. */
   | "trace.write-failed"
+  /** A report could not be written; the run's metrics are intact. */
+  | "report.write-failed"
   /** The caller's signal aborted the operation. */
   | "aborted"
   /** A time limit was reached and what was waited for has been stopped. */

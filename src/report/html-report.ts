@@ -151,10 +151,10 @@ function samples({ samples: all }: RunRecord): Html | undefined {
   return html`<h2>Samples${note}</h2><div class="samples">${shown.map(sampleCard)}</div>`;
 }
 
-function sampleCard({ step, prompt, completion, reward }: SampleEvent): Html {
+function sampleCard({ step, prompt, completion, reward, demonstration }: SampleEvent): Html {
   return html`<article class="sample"><header><span>step <b>${formatNumber(step)}</b></span>${
     reward === undefined ? undefined : html`<span>reward <b>${formatNumber(reward)}</b></span>`
-  }</header>
+  }${demonstration === true ? html`<span>demonstration</span>` : undefined}</header>
 <pre class="prompt">${clip(prompt)}</pre>
 <pre>${completion === "" ? "(empty)" : clip(completion)}</pre></article>
 `;

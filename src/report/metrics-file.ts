@@ -1,7 +1,8 @@
-import { type FileHandle, open, rename, writeFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { z } from "zod";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
+import { replaceFile } from "./replace-file.ts";
 import type { TrainingEvent } from "./training-event.ts";
 import { trainingEventSchema } from "./training-event-schema.ts";
 
@@ -41,6 +42,7 @@ export interface MetricsFile {
 
 /** Appends events to metrics.jsonl. */
 export interface MetricsWriter extends AsyncDisposable {
+  /** Rejects where the disk is full and the like; the event is then not in the file, not even in part. */
   append(event: TrainingEvent): Promise<void>;
 }
 
@@ -64,13 +66,20 @@ export async function openMetricsWriter(options: {
     ...(config === undefined ? {} : { config }),
   };
   const kept = (previous?.events ?? []).filter((event) => event.type === "run-start" || event.step <= resumedFrom);
-  const temporary = `${path}.tmp`;
-  await writeFile(temporary, [header, ...kept].map(toLine).join(""));
-  await rename(temporary, path);
-  const file: FileHandle = await open(path, "a");
+  await replaceFile(path, [header, ...kept].map(toLine).join(""));
+  const file = await open(path, "a");
+  let { size } = await file.stat();
   return {
     append: async (event) => {
-      await file.appendFile(toLine(event));
+      const line = Buffer.from(toLine(event));
+      try {
+        await file.appendFile(line);
+        size += line.length;
+      } catch (error) {
+        // A full disk takes a part of a line.
+        await file.truncate(size);
+        throw error;
+      }
     },
     [Symbol.asyncDispose]: () => file.close(),
   };
@@ -85,7 +94,8 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
     throw new LyceumError({
       code: "data.not-found",
       message: `Cannot read the metrics file ${path}: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      hint: "Give the output folder of a run.",
+      hint: "Name the output folder of a run.",
+      data: { path },
       cause,
     });
   });
@@ -112,7 +122,12 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
     else skippedLines++;
   }
   if (header === undefined) {
-    throw new LyceumError({ code: "data.malformed", message: `${path} is empty.`, data: { path } });
+    throw new LyceumError({
+      code: "data.malformed",
+      message: `${path} is empty.`,
+      hint: "The run ended before it wrote anything: start it anew.",
+      data: { path },
+    });
   }
   return { header, events, skippedLines };
 }

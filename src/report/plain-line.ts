@@ -25,7 +25,8 @@ export function plainLine(event: TrainingEvent): string {
       const reward = event.reward === undefined ? [] : [`reward ${formatNumber(event.reward)}`];
       const prompt = truncateText(visibleLine(event.prompt), 200);
       const completion = truncateText(visibleLine(event.completion), 400);
-      return join([`sample at step ${event.step}`, ...reward, `${prompt} → ${completion}`]);
+      const what = event.demonstration === true ? "demonstration" : "sample";
+      return join([`${what} at step ${event.step}`, ...reward, `${prompt} → ${completion}`]);
     }
     case "evaluation":
       return join([

@@ -1,9 +1,10 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { toErrorData } from "../errors/index.ts";
+import { LyceumError, toErrorData } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { htmlReport } from "./html-report.ts";
 import { type MetricsWriter, metricsFileName, openMetricsWriter, readMetrics } from "./metrics-file.ts";
+import { replaceFile } from "./replace-file.ts";
 import { runRecord } from "./run-record.ts";
 import type { RunEndEvent, TrainingEvent } from "./training-event.ts";
 
@@ -64,12 +65,23 @@ export async function* recordRun(
   }
 }
 
-/** Draws report.html anew from a run's metrics.jsonl, and returns its path. */
+/**
+ * Draws report.html anew from a run's metrics.jsonl, which another process may be writing, and returns its path. Throws
+ * `data.not-found` and `data.malformed` for a folder without a run, `report.write-failed` for a full disk and the like;
+ * an earlier report is then left as it was.
+ */
 export async function writeReport(folder: string): Promise<string> {
   const file = await readMetrics(join(folder, metricsFileName));
   const path = join(folder, reportFileName);
-  await writeFile(`${path}.tmp`, htmlReport(runRecord(file)));
-  await rename(`${path}.tmp`, path);
+  await replaceFile(path, htmlReport(runRecord(file))).catch((cause: unknown) => {
+    throw new LyceumError({
+      code: "report.write-failed",
+      message: `The report ${path} could not be written: ${reasonOf(cause)}.`,
+      hint: "Free some space or make the folder writable.",
+      data: { path },
+      cause,
+    });
+  });
   return path;
 }
 

@@ -52,26 +52,35 @@ export function truncateText(text: string, width: number): string {
   return width <= 0 ? "" : `${kept}…`;
 }
 
-/** The text broken into lines of at most `width` columns, at most `maximum` of them, the last cut where more follows. */
-export function wrapText(text: string, width: number, maximum: number): string[] {
+/**
+ * The text broken into lines of at most `width` columns, at most `maximum` of them, the last cut where more follows. It
+ * breaks at spaces, which go, and within a word only where the word alone is wider than a line.
+ */
+export function wrapText(text: string, width: number, maximum: number = Number.POSITIVE_INFINITY): string[] {
+  if (displayWidth(text) <= width) return [text];
   const lines: string[] = [];
-  let line = "";
-  let used = 0;
-  const characters = [...text];
-  for (const [index, character] of characters.entries()) {
-    const next = used + characterWidth(character);
-    if (next > width && line !== "") {
-      if (lines.length === maximum - 1) {
-        return [...lines, truncateText(line + characters.slice(index).join(""), width)];
-      }
-      lines.push(line);
-      line = "";
-      used = 0;
-    }
-    line += character;
-    used += characterWidth(character);
+  let rest = text.trim();
+  while (displayWidth(rest) > width && lines.length < maximum - 1) {
+    const fitting = fittingLength(rest, width);
+    // A space right after a full line is a place to break too.
+    const space = rest.lastIndexOf(" ", fitting);
+    const end = space > 0 ? space : fitting;
+    lines.push(rest.slice(0, end).trimEnd());
+    rest = rest.slice(end).trimStart();
   }
-  return [...lines, line];
+  return [...lines, truncateText(rest, width)];
+}
+
+/** How many code units fit into `width` columns; those of one character at least. */
+function fittingLength(text: string, width: number): number {
+  let used = 0;
+  let length = 0;
+  for (const character of text) {
+    used += characterWidth(character);
+    if (used > width && length > 0) break;
+    length += character.length;
+  }
+  return length;
 }
 
 /** Spans as one line of at most `width` columns, styled where `color` is true. */

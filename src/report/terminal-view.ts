@@ -60,7 +60,7 @@ async function showLive(
   const block = createLiveBlock(stream);
   let state = initialTrainingState;
   let above: string[] = [];
-  let startedAt = now();
+  const startedAt = now();
   let drawnAt = Number.NEGATIVE_INFINITY;
   let pending: NodeJS.Timeout | undefined;
 
@@ -90,7 +90,6 @@ async function showLive(
   signal?.addEventListener("abort", request, { once: true });
   try {
     for await (const event of events) {
-      if (event.type === "run-start") startedAt = now();
       if (event.type === "evaluation" || event.type === "warning") above.push(plainLine(event));
       state = updateTrainingState(state, event);
       request();

@@ -39,6 +39,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     prompt: z.string(),
     completion: z.string(),
     reward: numberSchema.exactOptional(),
+    demonstration: z.literal(true).exactOptional(),
   }),
   z.object({ type: z.literal("evaluation"), step: stepSchema, split: z.string(), metrics: metricsSchema }),
   z.object({ type: z.literal("checkpoint"), step: stepSchema, path: z.string() }),

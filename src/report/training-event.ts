@@ -41,13 +41,14 @@ export interface StepEvent {
   readonly etaMs: number;
 }
 
-/** A completion to look at. */
+/** A completion to look at: one of the model's, or a demonstration that it learns. */
 export interface SampleEvent {
   readonly type: "sample";
   readonly step: number;
   readonly prompt: string;
   readonly completion: string;
   readonly reward?: number;
+  readonly demonstration?: true;
 }
 
 /** Held-out tasks were played. */

@@ -120,7 +120,7 @@ function sampleLines({ sample }: TrainingState, width: number): Span[][] {
       style === undefined ? span(line) : span(line, style),
     ]);
   return [
-    [span(`sample of step ${sample.step}${reward}`, "dim")],
+    [span(`${sample.demonstration === true ? "demonstration" : "sample"} of step ${sample.step}${reward}`, "dim")],
     ...block(lastLine(sample.prompt), "›", "dim", 1),
     ...block(sample.completion, "‹", undefined, 3),
   ];

@@ -16,20 +16,28 @@ export interface TraceWriter extends AsyncDisposable {
    * from the first failed write on.
    */
   write(episode: Episode): Promise<void>;
+  /**
+   * Waits until every episode accepted so far is on disk, and returns the length of the file in bytes: what `append`
+   * can go back to. Rejects with `trace.write-failed`.
+   */
+  flush(): Promise<number>;
   /** Waits until all is written, and closes the file. Calling it twice is harmless. */
   close(): Promise<void>;
 }
 
 /**
  * Opens a trace for writing. A file that exists already is refused (`trace.write-failed`), unless `append` says to go
- * on with it: a last line torn by a crash is then cut off.
+ * on with it: a last line torn by a crash is then cut off. `append: { length }` goes back to a length that `flush`
+ * returned, and cuts off what was written after it; where no line ends there, the file is not that trace any more, and
+ * nothing but a torn line is cut.
  */
 export async function createTraceWriter(options: {
   readonly path: string;
-  readonly append?: boolean;
+  readonly append?: boolean | { readonly length: number };
 }): Promise<TraceWriter> {
   const { path, append = false } = options;
-  const existing = append ? await openExisting(path) : undefined;
+  const length = typeof append === "object" ? append.length : undefined;
+  const existing = append === false ? undefined : await openExisting(path, length);
   if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end });
   const file = await open(path, "wx").catch((error: unknown) => {
     throw writeError(path, error);
@@ -37,7 +45,10 @@ export async function createTraceWriter(options: {
   return traceWriterOn(file, { path, position: 0 });
 }
 
-async function openExisting(path: string): Promise<{ readonly file: FileHandle; readonly end: number } | undefined> {
+async function openExisting(
+  path: string,
+  length: number | undefined,
+): Promise<{ readonly file: FileHandle; readonly end: number } | undefined> {
   let file: FileHandle;
   try {
     file = await open(path, "r+");
@@ -46,13 +57,20 @@ async function openExisting(path: string): Promise<{ readonly file: FileHandle; 
     throw writeError(path, error);
   }
   try {
-    const end = await findTraceEnd(file, path);
+    const whole = await findTraceEnd(file, path);
+    const end = length !== undefined && length < whole && (await endsLine(file, length)) ? length : whole;
     await file.truncate(end);
     return { file, end };
   } catch (error) {
     await file.close();
     throw writeError(path, error);
   }
+}
+
+async function endsLine(file: FileHandle, length: number): Promise<boolean> {
+  if (length === 0) return true;
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, length - 1);
+  return buffer.toString() === "\n";
 }
 
 /** A writer on an open file, which it closes; it writes from `position` on, with a header where that is 0. */
@@ -90,6 +108,20 @@ class FileTraceWriter implements TraceWriter {
       while (this.#waiting.length > maximumWaiting && this.#failure === undefined) await this.#draining;
     }
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async flush(): Promise<number> {
+    if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
+    this.#draining ??= this.#drain();
+    await this.#draining;
+    const length = this.#position;
+    if (this.#failure === undefined) {
+      await this.#file.datasync().catch((error: unknown) => {
+        this.#failure ??= writeError(this.#path, error);
+      });
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    return length;
   }
 
   close(): Promise<void> {

@@ -13,8 +13,8 @@ describe("errorText", () => {
   const cause = new Error("the cause");
   const known = new LyceumError({ code: "data.not-found", message: "No file.", hint: "Make one.", cause });
 
-  it("is the message and the hint, without a stack", () => {
-    expect(errorText(known, { debug: false })).toBe("error: No file.\n  Make one.");
+  it("is the code, the message and the hint, without a stack", () => {
+    expect(errorText(known, { debug: false })).toBe("error[data.not-found]: No file.\n  Make one.");
     expect(errorText(new TypeError("x is not a function"), { debug: false })).toBe(
       "error: x is not a function\n  Run it again with --debug to see where this comes from.",
     );
@@ -28,7 +28,7 @@ describe("errorText", () => {
 
   it("shows the stacks of the error and its causes when asked, even of a circle", () => {
     const text = errorText(known, { debug: true });
-    expect(text).toMatch(/error: No file\.\n {2}Make one\.\nLyceumError: No file\.\n {4}at /);
+    expect(text).toMatch(/error\[data\.not-found\]: No file\.\n {2}Make one\.\nLyceumError: No file\.\n {4}at /);
     expect(text).toMatch(/caused by: Error: the cause\n {4}at /);
     const circle = new Error("around");
     circle.cause = circle;

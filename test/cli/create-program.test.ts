@@ -1,15 +1,21 @@
 import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
-import { createProgram, type InfoArguments, type TrainArguments } from "../../src/cli/create-program.ts";
+import {
+  createProgram,
+  type InfoArguments,
+  type ReportArguments,
+  type TrainArguments,
+} from "../../src/cli/create-program.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
 
 /** Parses a command line and says what it asked for, or how it failed. */
 async function parse(...argv: string[]) {
-  const calls: ({ train: TrainArguments } | { info: InfoArguments })[] = [];
+  const calls: ({ train: TrainArguments } | { report: ReportArguments } | { info: InfoArguments })[] = [];
   let output = "";
   const program = createProgram(
     {
       train: async (train) => void calls.push({ train }),
+      report: async (report) => void calls.push({ report }),
       info: async (info) => void calls.push({ info }),
     },
     { version: "1.2.3" },
@@ -54,6 +60,12 @@ describe("lyceum train", () => {
   });
 });
 
+describe("lyceum report", () => {
+  it("takes a folder", async () => {
+    expect((await parse("report", "runs/a b")).calls).toEqual([{ report: { folder: "runs/a b" } }]);
+  });
+});
+
 describe("lyceum info", () => {
   it("takes --json and --keys", async () => {
     expect((await parse("info")).calls).toEqual([{ info: { json: false, keys: false } }]);
@@ -91,6 +103,7 @@ describe("lyceum", () => {
     [["train", "-c", "a", "--resum"], "Did you mean --resume?"],
     [["train", "-c", "a", "extra"], "too many arguments"],
     [["train", "-c", "a", "--set"], "argument missing"],
+    [["report"], "missing required argument 'folder'"],
   ])("refuses %j with exit code 2 and says why", async (argv, words) => {
     const { error, output, calls } = await parse(...argv);
     expect(error).toBeInstanceOf(CommanderError);

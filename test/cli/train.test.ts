@@ -1,57 +1,17 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { readMetrics, runRecord } from "../../src/report/index.ts";
+import { type LyceumResult, lyceum as run, tinyRunFolder } from "./run-lyceum.ts";
 
-const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const config = "tiny.yaml";
 let folder: string;
-let config: string;
-let children: ChildProcess[];
-
 beforeEach(async () => {
-  children = [];
-  folder = await mkdtemp(join(tmpdir(), "lyceum-cli-"));
-  config = join(folder, "tiny.yaml");
-  await writeFile(
-    config,
-    `seed: 1
-environment: { id: math, tasks: arithmetic, difficulty: 1, answerOnly: true }
-model:
-  scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 128 }
-  device: cpu
-  threads: 1
-algorithm: { id: sft }
-sampling: { maxTokens: 8 }
-training: { steps: 3, batchSize: 4, learningRate: 1e-3, sampleEvery: 1 }
-evaluation: { split: "test[:4]" }
-`,
-  );
+  folder = await tinyRunFolder();
 });
 
-afterEach(async () => {
-  for (const child of children) if (child.exitCode === null) child.kill("SIGKILL");
-  await rm(folder, { recursive: true, force: true });
-});
-
-/** Starts the command line in a process of its own; `onOutput` sees everything it has written so far. */
-function lyceum(args: string[], onOutput?: (output: string, child: ChildProcess) => void) {
-  // Started directly, whatever started the tests.
-  const { npm_lifecycle_event: _, ...env } = process.env;
-  const child = spawn(process.execPath, [main, ...args], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
-  children.push(child);
-  const streams = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (text: string) => {
-      streams[name] += text;
-      onOutput?.(streams.stdout, child);
-    });
-  }
-  return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) => {
-    child.on("close", (code) => resolve({ code, ...streams }));
-  });
-}
+const lyceum = (args: string[], onOutput?: Parameters<typeof run>[1]["onOutput"]): Promise<LyceumResult> =>
+  run(args, { folder, ...(onOutput === undefined ? {} : { onOutput }) });
 
 describe("lyceum train", () => {
   it("trains, shows plain lines, and leaves metrics, a report and a model", async () => {
@@ -119,7 +79,7 @@ describe("lyceum train", () => {
   ])("refuses %j with exit code 2, no stack and nothing written", async (args, words) => {
     const { code, stdout, stderr } = await lyceum(args);
     expect(stderr).toContain(words);
-    expect(stderr).toMatch(/^error: /);
+    expect(stderr).toMatch(/^error\[(config|data)\.[a-z-]+\]: /);
     expect(stderr).not.toMatch(/\n\s+at /);
     expect(stdout).toBe("");
     expect(code).toBe(2);
@@ -133,7 +93,7 @@ describe("lyceum train", () => {
   it("refuses to resume what does not exist, and to start over an earlier run", async () => {
     const none = await lyceum(["train", "-c", "tiny.yaml", "--resume"]);
     expect(none.code).toBe(1);
-    expect(none.stderr).toMatch(/^error: There is no complete checkpoint/);
+    expect(none.stderr).toMatch(/^error\[checkpoint\.unusable\]: There is no complete checkpoint/);
     expect((await lyceum(["train", "-c", "tiny.yaml", "-s", "training.steps=1"])).code).toBe(0);
     const again = await lyceum(["train", "-c", "tiny.yaml", "-s", "training.steps=1"]);
     expect(again.code).toBe(1);

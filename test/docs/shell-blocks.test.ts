@@ -52,6 +52,7 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
     train: async (given) => {
       trained = given;
     },
+    report: async () => {},
     info: async () => {
       informed = true;
     },

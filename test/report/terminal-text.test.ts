@@ -59,6 +59,7 @@ describe("truncateText, wrapText, renderLine", () => {
       fc.property(nasty, fc.integer({ min: 2, max: 30 }), fc.integer({ min: 1, max: 4 }), (text, width, rows) => {
         const line = visibleLine(text);
         expect(displayWidth(truncateText(line, width))).toBeLessThanOrEqual(width);
+        for (const part of wrapText(line, width)) expect(displayWidth(part)).toBeLessThanOrEqual(width);
         const wrapped = wrapText(line, width, rows);
         expect(wrapped.length).toBeLessThanOrEqual(rows);
         for (const part of wrapped) expect(displayWidth(part)).toBeLessThanOrEqual(width);
@@ -75,6 +76,37 @@ describe("truncateText, wrapText, renderLine", () => {
     expect(wrapText("abcdefgh", 3, 5)).toEqual(["abc", "def", "gh"]);
     expect(wrapText("abcdefgh", 3, 2)).toEqual(["abc", "de…"]);
     expect(wrapText("", 3, 2)).toEqual([""]);
+  });
+
+  it("break lines at spaces", () => {
+    const text = "Failed to load shared library libcudart.so.12";
+    expect(wrapText(text, 24)).toEqual(["Failed to load shared", "library libcudart.so.12"]);
+    expect(wrapText(text, 24, 1)).toEqual(["Failed to load shared l…"]);
+    expect(wrapText("full line", 4)).toEqual(["full", "line"]);
+    expect(wrapText("a abcdefgh b", 4)).toEqual(["a", "abcd", "efgh", "b"]);
+    expect(wrapText("   indented much", 8)).toEqual(["indented", "much"]);
+    expect(wrapText("trailing    ", 8)).toEqual(["trailing"]);
+    expect(wrapText("      ", 3)).toEqual([""]);
+    expect(wrapText(" kept ", 6)).toEqual([" kept "]);
+  });
+
+  it("keep every word whole that is not wider than a line, lose nothing, and waste no room", () => {
+    const words = fc.array(
+      fc.string({ unit: fc.constantFrom("a", "b", "é", "語", "👩‍👩‍👧"), minLength: 1, maxLength: 12 }),
+    );
+    fc.assert(
+      fc.property(words, fc.integer({ min: 2, max: 30 }), (parts, width) => {
+        const lines = wrapText(parts.join(" "), width);
+        expect(lines.join("").replaceAll(" ", "")).toBe(parts.join(""));
+        const whole = (word: string): boolean => displayWidth(word) <= width;
+        const shown = lines.flatMap((line) => line.split(" "));
+        if (parts.every(whole) && parts.length > 0) expect(shown).toEqual(parts);
+        for (const [index, line] of lines.slice(1).entries()) {
+          const next = line.split(" ")[0]!;
+          if (parts.every(whole)) expect(displayWidth(`${lines[index]} ${next}`)).toBeGreaterThan(width);
+        }
+      }),
+    );
   });
 
   it("colour only when asked", () => {

@@ -19,6 +19,10 @@ export interface CheckpointManifest {
   readonly config: Json;
   /** The metrics of the last step, and of the last evaluation under `evaluation/`. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** True where held-out tasks were played at this step. */
+  readonly evaluated?: boolean;
+  /** The length of the trace after this step, in bytes; absent where the run had none. */
+  readonly traceLength?: number;
 }
 
 /** The name of the manifest within a checkpoint. */
@@ -35,6 +39,8 @@ const schema = z.object({
   configHash: z.string(),
   config: z.json(),
   metrics: z.record(z.string(), z.number()),
+  evaluated: z.boolean().exactOptional(),
+  traceLength: z.int().min(0).exactOptional(),
 });
 
 /** The manifest of a checkpoint folder. Throws `checkpoint.unusable` where it is missing or malformed. */

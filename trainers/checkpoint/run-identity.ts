@@ -54,6 +54,12 @@ export function checkSameRun(checkpoint: Checkpoint, identity: Json): void {
   });
 }
 
+/** True where two runs evaluate on the same tasks in the same way. */
+export function sameEvaluation(a: Json, b: Json): boolean {
+  const [of, like] = [a, b].map((identity) => canonicalJson((identity as { evaluation?: Json }).evaluation ?? null));
+  return of === like;
+}
+
 /** Dotted paths of the leaves that count, with their values as JSON text. */
 function flatten(value: Json, path = "", into: Map<string, string> = new Map()): Map<string, string> {
   if (changeable.includes(path)) return into;

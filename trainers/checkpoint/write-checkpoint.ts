@@ -11,14 +11,14 @@ import {
   removeCheckpoint,
 } from "./find-checkpoints.ts";
 import { syncDirectory, syncFolder } from "./sync-folder.ts";
-import { isDiskFull, writeFailureReason } from "./write-failure.ts";
+import { isDiskFull, isOtherFailure, writeFailureReason } from "./write-failure.ts";
 
 /**
  * Writes a checkpoint whole or not at all: into a `.partial` folder that is forced to disk and then renamed. Then
  * removes the oldest beyond `keep`. Returns its path.
  *
  * Throws `checkpoint.write-failed` (a full disk, no permission): the partial folder is removed, and the checkpoints
- * there were are intact.
+ * there were are intact. What else fails while the model is saved is thrown as it is.
  */
 export async function writeCheckpoint(options: {
   /** The folder of all the run's checkpoints; made where it does not exist. */
@@ -42,7 +42,7 @@ export async function writeCheckpoint(options: {
     await keepNewestCheckpoints(folder, keep);
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    throw await writeFailed({ folder, path, cause });
+    throw isOtherFailure(cause) ? cause : await writeFailed({ folder, path, cause });
   }
   return path;
 }
@@ -54,11 +54,14 @@ async function writeFailed(options: {
 }): Promise<LyceumError> {
   const { folder, path, cause } = options;
   const previous = await newestCheckpoint(folder).catch(() => undefined);
-  const intact = previous === undefined ? "There is no earlier checkpoint." : `${previous.path} is intact.`;
+  const remedy = isDiskFull(cause) ? "Free some space (older checkpoints may go)" : "Make the folder writable";
   return new LyceumError({
     code: "checkpoint.write-failed",
     message: `The checkpoint ${path} could not be written: ${writeFailureReason(cause)}.`,
-    hint: `${intact} ${isDiskFull(cause) ? "Free some space (or lower checkpoint.keep)" : "Make the folder writable"}, then resume the run.`,
+    hint:
+      previous === undefined
+        ? `There is no earlier checkpoint. ${remedy}, then start the run again.`
+        : `${previous.path} is intact. ${remedy}, then resume the run.`,
     data: { path, ...(previous === undefined ? {} : { previous: previous.path }) },
     cause,
   });
