@@ -112,7 +112,7 @@ class FileTraceWriter implements TraceWriter {
 
   async flush(): Promise<number> {
     if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
-    this.#draining ??= this.#drain();
+    if (this.#waiting !== "") this.#draining ??= this.#drain();
     await this.#draining;
     const length = this.#position;
     if (this.#failure === undefined) {
@@ -134,13 +134,13 @@ class FileTraceWriter implements TraceWriter {
   }
 
   async #close(): Promise<void> {
-    this.#draining ??= this.#drain();
+    if (this.#waiting !== "") this.#draining ??= this.#drain();
     await this.#draining;
     await this.#file.close();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Writes what waits, and what comes meanwhile. Never rejects. */
+  /** Writes what waits, and what comes meanwhile; something must be waiting. Never rejects. */
   async #drain(): Promise<void> {
     while (this.#waiting !== "" && this.#failure === undefined) {
       const lines = Buffer.from(this.#waiting);

@@ -137,6 +137,40 @@ describe("a trace", () => {
     expect(await read(path)).toStrictEqual([...episodes.slice(0, 2), ...episodes.slice(3)]);
   });
 
+  test("goes back to any length that flush told, and to nothing between lines", async () => {
+    const episodes = await someEpisodes(4);
+    const path = newPath();
+    const lengths: number[] = [];
+    await using writer = await createTraceWriter({ path });
+    lengths.push(await writer.flush());
+    for (const episode of episodes) {
+      await Promise.all([writer.write(episode), writer.flush()]);
+      lengths.push(await writer.flush());
+      expect((await readFile(path)).length).toBe(lengths.at(-1));
+    }
+    await writer.close();
+    await expect(writer.flush()).rejects.toMatchObject({ code: "trace.write-failed" });
+    const bytes = await readFile(path);
+    for (const [count, length] of lengths.entries()) {
+      const copy = newPath();
+      await writeFile(copy, bytes);
+      const resumed = await createTraceWriter({ path: copy, append: { length } });
+      expect(await resumed.flush()).toBe(length);
+      await resumed.write(episodes[0]!);
+      await resumed.close();
+      expect(await read(copy)).toStrictEqual([...episodes.slice(0, count), episodes[0]]);
+    }
+    for (const length of [lengths[2]! - 1, lengths[2]! + 1, bytes.length + 9]) {
+      await (await createTraceWriter({ path, append: { length } })).close();
+      expect(await readFile(path)).toEqual(bytes);
+    }
+    await (await createTraceWriter({ path, append: { length: 0 } })).close();
+    expect(await read(path)).toEqual([]);
+    const missing = newPath();
+    await (await createTraceWriter({ path: missing, append: { length: 50 } })).close();
+    expect(await read(missing)).toEqual([]);
+  });
+
   test("appends to nothing, to an empty file, and after lines longer than a block", async () => {
     const [episode] = await someEpisodes(1);
     const missing = newPath();
@@ -184,6 +218,7 @@ describe("a trace", () => {
       message: expect.stringContaining("the disk is full"),
     });
     expect(trace.episodes).toBeLessThan(5_000);
+    await expect(trace.flush()).rejects.toMatchObject({ code: "trace.write-failed" });
     await expect(trace.close()).rejects.toMatchObject({ code: "trace.write-failed" });
     await expect(trace.close()).rejects.toMatchObject({ code: "trace.write-failed" });
   });
