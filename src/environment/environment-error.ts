@@ -1,4 +1,4 @@
-import { LyceumError } from "../errors/index.ts";
+import { LyceumError, toErrorData } from "../errors/index.ts";
 
 /** The error for an environment that broke the contract of {@link Environment}. `rule` is what the contract asks. */
 export function contractError(options: {
@@ -22,7 +22,8 @@ export function environmentFailure(options: {
 }): LyceumError {
   const { environment, call, error } = options;
   if (LyceumError.isInstance(error)) return error;
-  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const { name, message } = toErrorData(error);
+  const what = error instanceof Error ? `${name}: ${message}` : message;
   return new LyceumError({
     code: "environment.failed",
     message: `Environment "${environment}" threw in ${call}: ${what}`,

@@ -33,19 +33,22 @@ export function unscored(reason: string, error?: ErrorData): UnscoredReward {
 
 /** True for what the contract calls a reward: unscored, or scored with numbers that are finite. */
 export function isReward(value: Reward): boolean {
-  if (value?.status === "unscored") return true;
-  if (value?.status !== "scored") return false;
+  if (value?.status === "unscored") return typeof value.reason === "string";
+  if (value?.status !== "scored" || typeof value.components !== "object" || value.components === null) return false;
   return Number.isFinite(value.value) && Object.values(value.components).every(Number.isFinite);
 }
 
 /**
  * The sum of two rewards of one agent: values and components add up, and one unscored part makes the whole
- * unscored.
+ * unscored. So does a sum that is not finite.
  */
 export function addRewards(first: Reward, second: Reward): Reward {
   if (first.status === "unscored") return first;
   if (second.status === "unscored") return second;
-  const components: Record<string, number> = { ...first.components };
-  for (const [name, value] of Object.entries(second.components)) components[name] = (components[name] ?? 0) + value;
-  return { status: "scored", value: first.value + second.value, components };
+  const components = new Map(Object.entries(first.components));
+  for (const [name, value] of Object.entries(second.components)) {
+    components.set(name, (components.get(name) ?? 0) + value);
+  }
+  const sum = scored(first.value + second.value, Object.fromEntries(components));
+  return isReward(sum) ? sum : unscored("The rewards add up to more than a number holds.");
 }

@@ -3,8 +3,12 @@ import { contractError } from "../environment/environment-error.ts";
 import { addRewards, isReward, type Reward, scored, type UnscoredReward } from "../environment/reward.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { Message, ToolSpec } from "../message/message.ts";
+import { messageProblem } from "../message/message-problem.ts";
 import type { ActResult, ActTokens, Policy, PreviousTokens } from "../policy/policy.ts";
+import { observationProblem } from "./contract-problem.ts";
 import type { AgentEpisode, AgentTurn, MessageNode, NodeTokens } from "./episode.ts";
+
+const finishes: readonly unknown[] = ["stop", "length", "tool-calls", "error"] satisfies Action["finish"][];
 
 /** Records what one agent of an episode sees, does and earns, and keeps its conversation. */
 export class AgentRecorder {
@@ -37,27 +41,31 @@ export class AgentRecorder {
 
   /** Adds an observation to the conversation. Throws where the environment or the policy cannot mean it. */
   observe(observation: Observation, turn: number): void {
-    const { messages, context } = observation;
     if (this.terminated || this.truncated) {
       throw this.#broken(`observed agent "${this.agent}" after its end`, "Observe only agents that still play.");
     }
-    if (!Array.isArray(messages) || messages.length === 0) {
-      throw this.#broken(`gave agent "${this.agent}" an empty observation`, "An observation has a message or more.");
+    const problem = observationProblem(this.agent, observation);
+    if (problem !== undefined) {
+      throw this.#broken(problem, "An observation is { messages, context }, with a message or more.");
     }
+    const { messages, context } = observation;
     for (const message of messages) this.#checkParts(message);
     if (context === "replace") {
       this.#tip = null;
       this.previous = undefined;
     }
-    this.messages = context === "replace" ? messages : [...this.messages, ...messages];
+    this.messages = context === "replace" ? [...messages] : [...this.messages, ...messages];
     this.tools = observation.tools;
     for (const message of messages) this.#addNode(message, turn);
   }
 
   /** Adds an action, with its tokens, to the conversation. Throws `policy.failed` for tokens that cannot be true. */
   act(result: ActResult, options: { readonly turn: number; readonly temperature: number }): void {
-    if (!Array.isArray(result?.action?.message?.content)) throw this.#unlikely("something that is no action");
+    const problem = actionProblem(result?.action);
+    if (problem !== undefined) throw this.#unlikely(problem);
     const { action, tokens, usage } = result;
+    const sampledTokens = tokens?.completionIds?.length ?? usage?.completionTokens ?? 0;
+    if (!(sampledTokens >= 0)) throw this.#unlikely(`${sampledTokens} sampled tokens`);
     const { turn } = options;
     if (tokens !== undefined) this.#addPromptTokens(tokens);
     const node = this.#addNode(
@@ -67,7 +75,7 @@ export class AgentRecorder {
     );
     this.messages = [...this.messages, action.message];
     this.#turns.push({ turn, node, finish: action.finish });
-    this.sampledTokens += tokens?.completionIds.length ?? usage?.completionTokens ?? 0;
+    this.sampledTokens += sampledTokens;
     this.previous =
       tokens === undefined
         ? undefined
@@ -111,7 +119,8 @@ export class AgentRecorder {
 
   /** The tokens of an observation stand on its last message. */
   #addPromptTokens(tokens: ActTokens): void {
-    const { promptIds, extendsPrevious } = tokens;
+    const { promptIds, completionIds, logprobs, extendsPrevious } = tokens;
+    if (![promptIds, completionIds, logprobs].every(Array.isArray)) throw this.#unlikely("tokens that are no lists");
     const previousIds = this.previous?.ids;
     if (extendsPrevious && (previousIds === undefined || !startsWith(promptIds, previousIds))) {
       throw this.#unlikely("a prompt that does not begin with the tokens it is said to extend");
@@ -163,6 +172,15 @@ export function actionError(action: Action, recorder: AgentRecorder): LyceumErro
     message: `Policy "${recorder.policy.name}" ended the action of agent "${recorder.agent}" with an error.`,
     hint: "The trace holds what was generated until then. The episode is unscored: the model was not at fault.",
   });
+}
+
+function actionProblem(action: Action | undefined): string | undefined {
+  const problem = messageProblem(action?.message);
+  if (problem !== undefined) return `an action whose message ${problem}`;
+  const { message, finish } = action!;
+  if (message.role !== "assistant") return `an action in the role ${message.role}`;
+  if (!finishes.includes(finish)) return `an action that finished by ${JSON.stringify(finish)}`;
+  return undefined;
 }
 
 function sum(first: Reward | undefined, second: Reward): Reward {

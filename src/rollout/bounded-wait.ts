@@ -18,7 +18,7 @@ export function boundedWait<T>(
       signal?.removeEventListener("abort", onAbort);
       how();
     };
-    promise.then(
+    Promise.resolve(promise).then(
       (value) => settle(() => resolve(value)),
       (error) => settle(() => reject(error)),
     );

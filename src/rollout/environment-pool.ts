@@ -1,5 +1,5 @@
 import type { Environment, EnvironmentFactory } from "../environment/environment.ts";
-import { environmentFailure } from "../environment/environment-error.ts";
+import { contractError, environmentFailure } from "../environment/environment-error.ts";
 import { type ErrorData, LyceumError } from "../errors/index.ts";
 import { startTimer } from "./rollout-limits.ts";
 
@@ -14,6 +14,8 @@ const closeMs = 30_000;
 export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
   readonly factory: EnvironmentFactory<Task>;
   readonly #onCloseError: (error: ErrorData) => void;
+  /** All instances that are not closed or closing. */
+  readonly #live = new Set<Environment<Task>>();
   readonly #idle: Environment<Task>[] = [];
   readonly #closing = new Set<Promise<void>>();
   #closed = false;
@@ -25,9 +27,19 @@ export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
   }
 
   /** An idle instance, or a new one. Hand it back by `release` or `discard`. */
-  acquire(): Promise<Environment<Task>> {
+  async acquire(): Promise<Environment<Task>> {
     const idle = this.#idle.pop();
-    return idle === undefined ? this.factory.create() : Promise.resolve(idle);
+    if (idle !== undefined) return idle;
+    const created = await this.factory.create();
+    if (this.#live.has(created)) {
+      throw contractError({
+        environment: this.factory.spec.id,
+        problem: "gave an instance out twice",
+        rule: "create makes a new instance each time: an instance plays one episode at a time.",
+      });
+    }
+    this.#live.add(created);
+    return created;
   }
 
   /** Takes back an instance that no call is running on. */
@@ -38,6 +50,7 @@ export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
 
   /** Closes an instance that failed or was abandoned in a call; it is never used again. */
   discard(environment: Environment<Task>): void {
+    this.#live.delete(environment);
     const closing = this.#closeInstance(environment).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
@@ -59,7 +72,7 @@ export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
     try {
       await new Promise<void>((resolve, reject) => {
         timer = startTimer(closeMs, () => reject(closeTimeout(id)));
-        environment.close().then(resolve, reject);
+        Promise.resolve(environment.close()).then(resolve, reject);
       });
     } catch (error) {
       this.#onCloseError(environmentFailure({ environment: id, call: "close", error }).toData());

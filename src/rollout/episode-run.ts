@@ -8,6 +8,7 @@ import type { SamplingSettings } from "../policy/sampler.ts";
 import { deriveSeed } from "../random/random.ts";
 import type { TaskEntry } from "../taskset/taskset.ts";
 import { AgentRecorder, actionError } from "./agent-recorder.ts";
+import { agentStepProblem } from "./contract-problem.ts";
 import type { EnvironmentPool } from "./environment-pool.ts";
 import type { AgentEpisode, Episode } from "./episode.ts";
 import type { FlushBarrier } from "./flush-barrier.ts";
@@ -147,7 +148,7 @@ export class EpisodeRun<Task> {
     this.#startClock(environmentMs, () => callTimeout(environment, call, environmentMs));
     this.#inCall = true;
     try {
-      const result = await this.#wait(start());
+      const result = await this.#wait(Promise.resolve(start()));
       this.#inCall = false;
       return result;
     } catch (error) {
@@ -206,7 +207,7 @@ export class EpisodeRun<Task> {
     const settled = requests?.add(policy);
     let answer: Promise<ActResult>;
     try {
-      answer = policy.act(this.#request(recorder));
+      answer = Promise.resolve(policy.act(this.#request(recorder)));
     } catch (error) {
       answer = Promise.reject(error);
     }
@@ -257,16 +258,18 @@ export class EpisodeRun<Task> {
   }
 
   #apply(result: StepResult, acting: readonly AgentRecorder[]): void {
-    if (typeof result?.agents !== "object") {
+    if (typeof result?.agents !== "object" || result.agents === null) {
       throw this.#broken("gave a step result without agents", "A step gives { observations, agents }.");
     }
     const { agents, info } = result;
-    if (info !== undefined) this.#info.push(info);
+    if (info !== undefined) this.#info.push(this.#copyOf(info));
     let known = 0;
     for (const recorder of this.#recorders) {
       const step = agents[recorder.agent];
       if (step === undefined) continue;
       known += 1;
+      const problem = agentStepProblem(recorder.agent, step);
+      if (problem !== undefined) throw this.#broken(problem, "A step is { reward?, terminated, truncated }.");
       if (step.reward !== undefined) recorder.reward(step.reward);
       recorder.terminated ||= step.terminated;
       recorder.truncated ||= step.truncated;
@@ -278,6 +281,15 @@ export class EpisodeRun<Task> {
         `did not say what its step meant for agent "${forgotten.agent}"`,
         "A step result has an entry in agents for every agent that acted.",
       );
+    }
+  }
+
+  /** What is said of a step now, whatever the environment makes of the object later. */
+  #copyOf(info: Json): Json {
+    try {
+      return JSON.parse(JSON.stringify(info)) as Json;
+    } catch {
+      throw this.#broken("gave info that is not JSON", "info stands in traces: plain objects, lists, texts, numbers.");
     }
   }
 

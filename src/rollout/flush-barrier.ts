@@ -71,11 +71,14 @@ export class FlushBarrier {
       request.flushed();
     }
     for (const policy of new Set(requests.map((request) => request.policy))) {
-      try {
-        policy.flush!();
-      } catch (error) {
+      void flush(policy).catch((error: unknown) => {
         for (const request of requests) if (request.policy === policy) request.failed(error);
-      }
+      });
     }
   }
+}
+
+/** Rejects with what `flush` threw; one that is async must not reject unheard. */
+async function flush(policy: Policy): Promise<void> {
+  await policy.flush!();
 }

@@ -1,11 +1,12 @@
-import { LyceumError } from "../errors/index.ts";
+import { LyceumError, toErrorData } from "../errors/index.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 
 /** Whatever a policy threw when `asked` as a typed error. Lyceum errors pass through: they say more. */
 export function policyFailure(policy: Policy, asked: string, error: unknown): LyceumError {
   if (LyceumError.isInstance(error)) return error;
-  const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const { name, message } = toErrorData(error);
+  const what = error instanceof Error ? `${name}: ${message}` : message;
   return new LyceumError({
     code: "policy.failed",
     message: `Policy "${policy.name}" failed at ${asked}: ${what}`,

@@ -1,9 +1,11 @@
 import type { AgentId, EnvironmentFactory } from "../environment/environment.ts";
+import { contractError } from "../environment/environment-error.ts";
 import { LyceumError, unknownNameError } from "../errors/index.ts";
 import type { Policy } from "../policy/policy.ts";
 import { defaultSampling, type SamplingSettings } from "../policy/sampler.ts";
 import type { TaskEntry, Taskset } from "../taskset/taskset.ts";
 import type { TraceWriter } from "../trace/trace-writer.ts";
+import { specProblem } from "./contract-problem.ts";
 import { EnvironmentPool } from "./environment-pool.ts";
 import type { RunSettings } from "./episode-run.ts";
 import { FlushBarrier } from "./flush-barrier.ts";
@@ -38,7 +40,13 @@ export interface RolloutOptions<Task> extends PlayOptions<Task> {
 
 /** The shared parts of a rollout, from its options. Throws for options that cannot work. */
 export function runSettings<Task>(options: PlayOptions<Task>, pool: EnvironmentPool<Task>): RunSettings<Task> {
-  const policies = policiesByAgent(pool.factory.spec.agents, options.policies);
+  const { spec } = pool.factory;
+  const problem = specProblem(spec);
+  if (problem !== undefined) {
+    const rule = "Its spec needs agents, each with a name of its own, and a maxTurns of 1 or more.";
+    throw contractError({ environment: spec.id, problem, rule });
+  }
+  const policies = policiesByAgent(spec.agents, options.policies);
   const batches = [...policies.values()].some((policy) => policy.flush !== undefined);
   return {
     pool,
