@@ -109,6 +109,40 @@ describe("trainingFrame", () => {
     expect(trainingFrame(state, options)).toHaveLength(2);
   });
 
+  it("shows demonstrations as demonstrations, with the loss and the speed of training", () => {
+    const events: TrainingEvent[] = [1, 2, 3].flatMap((step) => [
+      {
+        type: "step",
+        step,
+        steps: 9,
+        metrics: { "loss/total": 4 - step, "length/completion-mean": 5, "tokens/trained-per-second": 321 },
+        elapsedMs: step,
+        etaMs: 1,
+      },
+      { type: "sample", step, prompt: "1+1=", completion: "2", demonstration: true },
+    ]);
+    const state = events.reduce(updateTrainingState, initialTrainingState);
+    const frame = trainingFrame(state, { width: 79, color: false, elapsedMs: 3, stopping: false });
+    expect(frame).toContain("loss █▅▁");
+    expect(frame).toContain("loss 1 · length 5 · tokens/s 321");
+    expect(frame).toContain("demonstration of step 3");
+    expect(frame.join("\n")).not.toMatch(/reward|sample/);
+    expect(plainLine(events.at(-1)!)).toBe("demonstration at step 3  1+1= → 2");
+  });
+
+  it("counts down to the end from what the last step expected", async () => {
+    const [, , step] = sampleRun({ steps: 10 });
+    const state = [start, { ...step, elapsedMs: 20_000, etaMs: 90_000 } as TrainingEvent].reduce(
+      updateTrainingState,
+      initialTrainingState,
+    );
+    const line = (elapsedMs: number): string =>
+      trainingFrame(state, { width: 79, color: false, elapsedMs, stopping: false })[1]!;
+    expect(line(20_000)).toContain("eta 1m 30s · 20.0 s");
+    expect(line(50_000)).toContain("eta 1m 00s · 50.0 s");
+    expect(line(150_000)).toContain("eta 0 ms · 2m 30s");
+  });
+
   it("marks a loss that is not a number", () => {
     const state = updateTrainingState(initialTrainingState, {
       type: "step",
@@ -143,6 +177,21 @@ describe("showTraining in a terminal", () => {
     expect(screen.at(-1)).toBe("");
     expect(stream.listeners.size).toBe(0);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("counts the time of setting up, as the run does, so that the time left goes down from the first step on", async () => {
+    const stream = fakeTerminal({ columns: 80, rows: 40 });
+    let seen = "";
+    async function* slowStart(): AsyncGenerator<TrainingEvent, void, undefined> {
+      await vi.advanceTimersByTimeAsync(20_000);
+      yield start;
+      await vi.advanceTimersByTimeAsync(10_000);
+      yield { type: "step", step: 1, steps: 10, metrics: {}, elapsedMs: 30_000, etaMs: 90_000 };
+      await vi.advanceTimersByTimeAsync(5000);
+      seen = stream.screen().join("\n");
+    }
+    await showTraining(slowStart(), { stream, color: false, now: () => Date.now() });
+    expect(seen).toContain("eta 1m 25s · 35.0 s");
   });
 
   it("writes at most about ten frames a second, however fast the steps", async () => {

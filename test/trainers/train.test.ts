@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createRandom } from "../../src/random/random.ts";
 import type { AdvantageEstimator } from "../../trainers/advantages/index.ts";
 import { type Algorithm, type AlgorithmDefinition, grpo, sft } from "../../trainers/algorithms/index.ts";
-import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
@@ -178,6 +178,21 @@ describe("events", () => {
     ...["tokens/sampled-per-second", "time/rollout-ms", "time/update-ms"],
   ];
 
+  it("show demonstrations as what they are: no rewards, nothing sampled", async () => {
+    const config = letterConfig({ algorithm: { id: "sft" }, training: { steps: 2, sampleEvery: 1 } });
+    const record = await runTraining({ output: await temporaryFolder(), config });
+    for (const { metrics } of eventsOf(record, "step")) {
+      expect(Object.keys(metrics)).toEqual(expect.arrayContaining(["loss/total", "tokens/trained-per-second"]));
+      expect(Object.keys(metrics).filter((name) => /^reward|sampled/.test(name))).toEqual([]);
+    }
+    const samples = eventsOf(record, "sample");
+    expect(samples).toHaveLength(2);
+    for (const sample of samples) {
+      expect(sample).toMatchObject({ demonstration: true, prompt: expect.stringMatching(/^[A-H][a-h]$/) });
+      expect(sample).not.toHaveProperty("reward");
+    }
+  });
+
   it("a second run of the same config tells the same", async () => {
     const run = async () => {
       const output = await temporaryFolder();
@@ -278,6 +293,51 @@ describe("stopping and resuming", () => {
       (abort) => ({ backend: watchedBackend("forwardBackward", (call) => call === 7 && abort()) }),
       2,
     );
+  });
+
+  it("in the middle of an evaluation, which is then done before the next step, and once", async () => {
+    const evaluated = { ...config, evaluation: { split: "test[:4]", every: 2 } };
+    const output = await temporaryFolder();
+    const controller = new AbortController();
+    let judged: number | undefined;
+    const environment = letterEnvironment({
+      judge: (right) => {
+        if (judged !== undefined && ++judged === 2) controller.abort();
+        return Number(right);
+      },
+    });
+    const onEvent = (event: { type: string; step?: number }): void => {
+      if (event.type === "step" && event.step === 4) judged = 0;
+    };
+    const { signal } = controller;
+    const first = await runTraining({ output, config: evaluated, environment, signal, onEvent });
+    expect(runEnd(first)).toMatchObject({ reason: "aborted", step: 4 });
+    expect(eventsOf(first, "evaluation").map(({ step }) => step)).toEqual([0, 2]);
+    const second = await runTraining({ output, config: evaluated, resume: true });
+    expect(second.events.slice(0, 3).map(({ type }) => type)).toEqual(["run-start", "evaluation", "step"]);
+    expect(eventsOf(second, "evaluation").map(({ step }) => step)).toEqual([4, 6, 7]);
+    const third = await runTraining({ output, config: evaluated, resume: true });
+    expect(eventsOf(third, "evaluation")).toEqual([]);
+    const others = { ...evaluated, evaluation: { split: "test[4:8]" } };
+    const fourth = await runTraining({ output, config: others, resume: true });
+    expect(eventsOf(fourth, "evaluation")).toMatchObject([{ step: 7, split: "test[4:8]" }]);
+  });
+
+  it("expects the rest to take as long as the steps did, however long it took to open the model", async () => {
+    const output = await temporaryFolder();
+    await runTraining({ output, config: letterConfig({ training: { steps: 2 } }) });
+    const backend = watchedBackend("load", () => new Promise((resolve) => setTimeout(resolve, 500)));
+    const record = await runTraining({
+      output,
+      backend,
+      config: letterConfig({ training: { steps: 4 } }),
+      resume: true,
+    });
+    const [step] = eventsOf(record, "step");
+    const { metrics, elapsedMs, etaMs } = step!;
+    expect(elapsedMs).toBeGreaterThan(490);
+    expect(etaMs).toBeGreaterThanOrEqual(metrics["time/rollout-ms"]! + metrics["time/update-ms"]!);
+    expect(etaMs).toBeLessThan(elapsedMs - 490);
   });
 
   it("goes on from the newest checkpoint after a crash, without its remains", async () => {
@@ -533,12 +593,15 @@ function withoutTimes(event: object): object {
 }
 
 /** The bigram backend, with a look at each call of one method before it is made. Counts from 1. */
-function watchedBackend(method: "forwardBackward", look: (call: number) => void): TrainingBackend {
+function watchedBackend(method: "forwardBackward" | "load", look: (call: number) => unknown): TrainingBackend {
   let calls = 0;
-  return changedBackend((model) => ({
-    [method]: async (...parameters: Parameters<Model["forwardBackward"]>) => {
-      look(++calls);
-      return model[method](...parameters);
-    },
-  }));
+  return changedBackend((model) => {
+    const watched = model[method].bind(model) as (...parameters: unknown[]) => Promise<unknown>;
+    return {
+      [method]: async (...parameters: unknown[]) => {
+        await look(++calls);
+        return watched(...parameters);
+      },
+    };
+  });
 }
