@@ -246,8 +246,8 @@ function withStep(error: unknown, { progress }: TrainingRun): unknown {
   const step = progress.step + 1;
   const wayBack =
     checkpoint === undefined
-      ? "No checkpoint was written yet: start anew."
-      : `The last good checkpoint is ${checkpoint.path}: resume from it.`;
+      ? "No checkpoint was written: start anew."
+      : `The checkpoint ${checkpoint.path} is from before it. A run with other settings starts anew in a folder of its own.`;
   return new LyceumError({
     code: error.code,
     message: `Step ${step}: ${error.message}`,

@@ -21,7 +21,10 @@ export interface TraceWriter extends AsyncDisposable {
    * can go back to. Rejects with `trace.write-failed`.
    */
   flush(): Promise<number>;
-  /** Waits until all is written, and closes the file. Calling it twice is harmless. */
+  /**
+   * Waits until all is written, and closes the file. Calling it twice is harmless. Rejects with `trace.write-failed`
+   * where something could not be written; disposal does so only where no call has told it yet.
+   */
   close(): Promise<void>;
 }
 
@@ -90,6 +93,8 @@ class FileTraceWriter implements TraceWriter {
   #waiting: string;
   #draining: Promise<void> | undefined;
   #failure: LyceumError | undefined;
+  /** Some call has rejected with the failure. */
+  #told = false;
   #closed: Promise<void> | undefined;
 
   constructor(file: FileHandle, { path, position }: { readonly path: string; readonly position: number }) {
@@ -107,7 +112,7 @@ class FileTraceWriter implements TraceWriter {
       this.#draining ??= this.#drain();
       while (this.#waiting.length > maximumWaiting && this.#failure === undefined) await this.#draining;
     }
-    if (this.#failure !== undefined) throw this.#failure;
+    this.#check();
   }
 
   async flush(): Promise<number> {
@@ -120,7 +125,7 @@ class FileTraceWriter implements TraceWriter {
         this.#failure ??= writeError(this.#path, error);
       });
     }
-    if (this.#failure !== undefined) throw this.#failure;
+    this.#check();
     return length;
   }
 
@@ -129,15 +134,25 @@ class FileTraceWriter implements TraceWriter {
     return this.#closed;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
+  async [Symbol.asyncDispose](): Promise<void> {
+    const told = this.#told;
+    await this.close().catch((error: unknown) => {
+      if (!told) throw error;
+    });
+  }
+
+  /** Throws the failure, if there is one. */
+  #check(): void {
+    if (this.#failure === undefined) return;
+    this.#told = true;
+    throw this.#failure;
   }
 
   async #close(): Promise<void> {
     if (this.#waiting !== "") this.#draining ??= this.#drain();
     await this.#draining;
     await this.#file.close();
-    if (this.#failure !== undefined) throw this.#failure;
+    this.#check();
   }
 
   /** Writes what waits, and what comes meanwhile; something must be waiting. Never rejects. */

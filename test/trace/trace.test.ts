@@ -223,6 +223,19 @@ describe("a trace", () => {
     await expect(trace.close()).rejects.toMatchObject({ code: "trace.write-failed" });
   });
 
+  test.skipIf(process.platform !== "linux")("on a full disk is told of once: by a call, else by disposal", async () => {
+    const [episode] = await someEpisodes(1);
+    const silent = traceWriterOn(await open("/dev/full", "w"), { path: "/dev/full", position: 0 });
+    await silent.write(episode!);
+    await expect(silent[Symbol.asyncDispose]()).rejects.toMatchObject({ code: "trace.write-failed" });
+    const told = async (): Promise<void> => {
+      await using trace = traceWriterOn(await open("/dev/full", "w"), { path: "/dev/full", position: 0 });
+      await trace.write(episode!);
+      await trace.flush();
+    };
+    await expect(told()).rejects.toMatchObject({ code: "trace.write-failed" });
+  });
+
   test("refuses to be written after it was closed; closing twice is harmless", async () => {
     const [episode] = await someEpisodes(1);
     const writer = await createTraceWriter({ path: newPath() });
