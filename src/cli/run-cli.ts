@@ -15,8 +15,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   try {
     await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
-  } catch (thrown) {
-    const error = firstError(thrown);
+  } catch (error) {
     // Commander has printed its own errors already.
     if (!(error instanceof CommanderError)) {
       const debug = program.opts<{ debug?: boolean }>().debug === true || isOn(process.env.LYCEUM_DEBUG);
@@ -62,11 +61,6 @@ function ignoreBrokenPipes(): void {
       if (error.code !== "EPIPE") throw error;
     });
   }
-}
-
-/** The error that came first, where what was to be closed after it failed to close as well. */
-function firstError(error: unknown): unknown {
-  return error instanceof SuppressedError ? firstError(error.suppressed) : error;
 }
 
 function isOn(value: string | undefined): boolean {
