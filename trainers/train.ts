@@ -119,7 +119,7 @@ async function* trainStep(
   const unscored = unscoredWarning(played);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (samples.length === 0) {
-    const message = `None of the ${played.length} groups of step ${step} has a signal: the weights did not change.`;
+    const message = `None of the ${played.length} groups has a signal: the weights did not change.`;
     yield { type: "warning", step, message };
   }
   const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, played) : undefined;
@@ -216,14 +216,14 @@ function adamParams({ config }: TrainingRun, step: number): AdamParams {
   return { learningRate: rate, beta1, beta2, epsilon, weightDecay, clipNorm };
 }
 
-/** The metric `<tokens>-per-second`, where there is one of the tokens. */
+/** The metric `<tokens>-per-second`, where there were any. */
 function perSecond(
   tokens: string,
   metrics: Readonly<Record<string, number>>,
   milliseconds: number,
 ): Record<string, number> {
-  const count = metrics[tokens];
-  return count === undefined ? {} : { [`${tokens}-per-second`]: (count * 1000) / milliseconds };
+  const count = metrics[tokens] ?? 0;
+  return count === 0 ? {} : { [`${tokens}-per-second`]: (count * 1000) / milliseconds };
 }
 
 function isDue(step: number, every: number): boolean {

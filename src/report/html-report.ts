@@ -9,6 +9,7 @@ import { reportScript } from "./report-script.ts";
 import { reportStyle } from "./report-style.ts";
 import type { RunRecord } from "./run-record.ts";
 import type { SampleEvent } from "./training-event.ts";
+import { groupWarnings, type WarningGroup } from "./warning-group.ts";
 
 const maximumSamples = 40;
 const maximumSampleCharacters = 4000;
@@ -162,9 +163,14 @@ function sampleCard({ step, prompt, completion, reward, demonstration }: SampleE
 
 function warnings({ warnings: all }: RunRecord): Html | undefined {
   if (all.length === 0) return undefined;
-  return html`<h2>Warnings</h2><div class="panel"><ul class="warnings">${all
+  return html`<h2>Warnings</h2><div class="panel"><ul class="warnings">${groupWarnings(all)
     .slice(-100)
-    .map(({ step, message }) => html`<li>step ${formatNumber(step)}: ${message}</li>`)}</ul></div>`;
+    .map((group) => html`<li>${warningPlace(group)}: ${group.message}</li>`)}</ul></div>`;
+}
+
+function warningPlace({ count, firstStep, lastStep }: WarningGroup): string {
+  if (count === 1) return `step ${formatNumber(lastStep)}`;
+  return `${formatNumber(count)} times from step ${formatNumber(firstStep)} to ${formatNumber(lastStep)}, the last`;
 }
 
 function configPanel({ config }: RunRecord): Html | undefined {

@@ -3,6 +3,7 @@ import { plainLine } from "./plain-line.ts";
 import type { RunEndEvent, TrainingEvent } from "./training-event.ts";
 import { trainingFrame } from "./training-frame.ts";
 import { initialTrainingState, updateTrainingState } from "./training-state.ts";
+import { warningKind } from "./warning-group.ts";
 
 /** Where and how to show a run. */
 export interface TerminalViewOptions {
@@ -24,7 +25,8 @@ const clockIntervalMs = 1000;
 
 /**
  * Shows a run while it goes on, and returns its last event. In a terminal: a block redrawn in place at most ten times
- * a second, with evaluations and warnings kept in the scrollback above it. Elsewhere: one plain line per event.
+ * a second, with evaluations and the first warning of each kind kept in the scrollback above it. Elsewhere: one plain
+ * line per event.
  */
 export async function showTraining(
   events: AsyncIterable<TrainingEvent>,
@@ -85,12 +87,16 @@ async function showLive(
     else pending ??= setTimeout(draw, wait, false).unref();
   };
 
+  const kinds = new Set<string>();
+  const isNewWarning = (event: TrainingEvent): boolean =>
+    event.type === "warning" && kinds.size < kinds.add(warningKind(event)).size;
+
   const clock = setInterval(request, clockIntervalMs).unref();
   stream.on?.("resize", request);
   signal?.addEventListener("abort", request, { once: true });
   try {
     for await (const event of events) {
-      if (event.type === "evaluation" || event.type === "warning") above.push(plainLine(event));
+      if (event.type === "evaluation" || isNewWarning(event)) above.push(plainLine(event));
       state = updateTrainingState(state, event);
       request();
     }

@@ -54,6 +54,21 @@ describe("htmlReport", () => {
     }
   });
 
+  it("tells warnings that differ in numbers only once, with how often and where", () => {
+    const warn = (step: number, message: string): TrainingEvent => ({ type: "warning", step, message });
+    const { text } = tokens(
+      report([
+        warn(2, "3 of 64 episodes are unscored"),
+        warn(3, "no signal"),
+        warn(1500, "7 of 64 episodes are unscored"),
+        warn(1600, "12 of 64 episodes are unscored"),
+      ]),
+    );
+    expect(text).toContain("3 times from step 2 to 1,600, the last: 12 of 64 episodes are unscored");
+    expect(text).toContain("step 3: no signal");
+    expect(text.match(/unscored/g)).toHaveLength(1);
+  });
+
   it("draws a curve through the values it was given", () => {
     const events: TrainingEvent[] = [1, 2, 3].map((step) => ({
       type: "step",

@@ -194,6 +194,20 @@ describe("showTraining in a terminal", () => {
     expect(seen).toContain("eta 1m 25s · 35.0 s");
   });
 
+  it("keeps the first warning of each kind in the scrollback, and counts the others", async () => {
+    const stream = fakeTerminal({ columns: 80, rows: 40 });
+    const warnings = ["5 of 8 are lost", "no signal", "6 of 8 are lost", "no signal"].map(
+      (message, index): TrainingEvent => ({ type: "warning", step: index + 1, message }),
+    );
+    await showTraining(replay([start, ...warnings]), { stream, color: false });
+    const lines = stream.screen().filter((line) => /lost|signal/.test(line));
+    expect(lines).toEqual([
+      "warning at step 1: 5 of 8 are lost",
+      "warning at step 2: no signal",
+      "4 warnings, the last: no signal",
+    ]);
+  });
+
   it("writes at most about ten frames a second, however fast the steps", async () => {
     const stream = fakeTerminal({ columns: 80, rows: 40 });
     async function* fast(): AsyncGenerator<TrainingEvent, void, undefined> {
