@@ -17,7 +17,7 @@ export interface LyceumResult {
 
 /**
  * Runs the command line in a process of its own, which is killed with the test if it still runs then. `onOutput` sees
- * everything that it has written to stdout so far.
+ * everything that it has written to stdout so far: nothing at first, when it has just been started.
  */
 export function lyceum(
   args: readonly string[],
@@ -40,6 +40,7 @@ export function lyceum(
       options.onOutput?.(streams.stdout, child);
     });
   }
+  options.onOutput?.("", child);
   return new Promise((resolve) => {
     child.on("close", (code) => resolve({ code, ...streams }));
   });

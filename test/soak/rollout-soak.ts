@@ -1,0 +1,137 @@
+/**
+ * A program for the soak test: rounds of rollouts in which everything fails now and then, some of them aborted, some
+ * left in the middle, all into one trace. Prints a line of JSON for each round, and one at the end.
+ *
+ *   node --expose-gc rollout-soak.ts <rounds> <seed> <folder>
+ */
+import { getEventListeners } from "node:events";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { createRandom, deriveSeed } from "../../src/random/random.ts";
+import { EnvironmentPool } from "../../src/rollout/environment-pool.ts";
+import { rollout } from "../../src/rollout/rollout.ts";
+import { createTraceWriter, type TraceWriter } from "../../src/trace/trace-writer.ts";
+import { numbers } from "../rollout/worlds.ts";
+import { unreliablePolicy, unreliableSamplerPolicy } from "./unreliable-policies.ts";
+import { unreliableWorld } from "./unreliable-world.ts";
+
+const [rounds, seed] = [Number(process.argv[2]), Number(process.argv[3])];
+const folder = process.argv[4]!;
+const taskCount = 1_000;
+const tasks = numbers(taskCount);
+/** What a round did, in numbers that must fit together. */
+export interface RolloutRound {
+  readonly ending: "completes" | "is-aborted" | "is-left";
+  /** Episodes that a whole round has. */
+  readonly expected: number;
+  readonly started: number;
+  /** How many of the started ones were seen to end. */
+  readonly ended: number;
+  /** Ended episodes by status, as their events say and as the rollout's last event says. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly counted: Readonly<Record<string, number>> | undefined;
+  readonly traced: number;
+  /** Environment instances that were never closed. */
+  readonly open: number;
+}
+
+/** What the process holds before and after all rounds, and how many episodes it has written. */
+export interface RolloutSoakEnd {
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly written: number;
+}
+
+/** One signal over all rounds that are not aborted: what listens to it and forgets to stop would pile up. */
+const { signal: patient } = new AbortController();
+
+async function playRound(round: number, trace: TraceWriter): Promise<RolloutRound> {
+  const random = createRandom(deriveSeed(seed, "round", round));
+  const world = unreliableWorld({ seed: random.integer(0, 1e9), scoresGroups: random.next() < 0.4 });
+  const pool = random.next() < 0.3 ? new EnvironmentPool(world) : undefined;
+  const groupSize = random.pick([1, 2, 5]);
+  const ending = random.pick(["completes", "completes", "completes", "is-aborted", "is-left"] as const);
+  const stopAfter = random.integer(1, 4 * taskCount * groupSize);
+  const controller = new AbortController();
+  const direct = unreliablePolicy(random.integer(0, 1e9));
+  const sampled = unreliableSamplerPolicy(random.integer(0, 1e9));
+  const tracedBefore = trace.episodes;
+  const started = new Set<string>();
+  const ended = new Map<string, string>();
+  let counted: RolloutRound["counted"];
+  let events = 0;
+  try {
+    for await (const event of rollout({
+      environment: pool ?? world,
+      tasks,
+      policies: random.pick([direct, sampled, { left: direct, right: sampled }]),
+      seed: random.integer(0, 1e9),
+      groupSize,
+      concurrency: random.pick([3, 16, 64, 300]),
+      sampling: { temperature: 1, maxTokens: 8 },
+      limits: { environmentMs: 20, actMs: 20, episodeMs: 200, tokens: 20 },
+      signal: ending === "is-aborted" ? controller.signal : patient,
+      trace,
+    })) {
+      events += 1;
+      if (event.type === "episode-start") started.add(`${event.group}.${event.member}`);
+      if (event.type === "episode-end") ended.set(`${event.group}.${event.episode.member}`, event.episode.status);
+      if (event.type === "rollout-end") counted = event.episodes;
+      if (events < stopAfter) continue;
+      if (ending === "is-aborted") controller.abort();
+      if (ending === "is-left") break;
+    }
+  } catch (error) {
+    if (!controller.signal.aborted) throw error;
+  }
+  await pool?.close();
+  const statuses: Record<string, number> = {};
+  for (const status of ended.values()) statuses[status] = (statuses[status] ?? 0) + 1;
+  return {
+    ending: counted === undefined ? ending : "completes",
+    expected: taskCount * groupSize,
+    started: started.size,
+    ended: [...started].filter((id) => ended.has(id)).length,
+    statuses,
+    counted,
+    traced: trace.episodes - tracedBefore,
+    open: world.instances.created - world.instances.closed,
+  };
+}
+
+/** What this process holds on to. Files are those of the process itself, as Linux lists them. */
+function held(): Record<string, unknown> {
+  return {
+    resources: process.getActiveResourcesInfo().toSorted(),
+    listeners: getEventListeners(patient, "abort").length,
+    processListeners: process.eventNames().length,
+    files: process.platform === "linux" ? readdirSync("/proc/self/fd").length : 0,
+  };
+}
+
+async function heapUsed(): Promise<number> {
+  // Twice, with a turn of the event loop between: finalisers let go of more.
+  for (let round = 0; round < 2; round++) {
+    globalThis.gc!();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const { heapUsed: heap, external } = process.memoryUsage();
+  return heap + external;
+}
+
+for (let index = 0; index < taskCount; index++) await tasks.get(index);
+// Its handle is made at its first use, which must not look like a leak.
+void process.stdout;
+const before = held();
+const path = join(folder, "trace.jsonl");
+const trace = await createTraceWriter({ path });
+for (let round = 0; round < rounds; round++) {
+  const result = await playRound(round, trace);
+  // A round's last lines may still be on their way to the disk.
+  await trace.flush();
+  console.log(JSON.stringify({ round, ...result, heap: await heapUsed() }));
+}
+await trace.close();
+// The request that closed the file is let go of after its answer.
+await new Promise((resolve) => setImmediate(resolve));
+console.log(JSON.stringify({ before, after: held(), written: trace.episodes }));

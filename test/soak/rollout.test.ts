@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import { rollout } from "../../src/rollout/rollout.ts";
+import { readTrace } from "../../src/trace/read-trace.ts";
+import { forever, numbers, observe, world, worth } from "../rollout/worlds.ts";
+import type { RolloutRound, RolloutSoakEnd } from "./rollout-soak.ts";
+import { median, runSoak } from "./run-soak.ts";
+
+const rounds = 120;
+
+test("hundreds of thousands of episodes with every trouble leak nothing and lose none", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-soak-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const lines = await runSoak("rollout-soak.ts", { arguments: [`${rounds}`, "1", folder], lastKey: "before" });
+  const end = lines.pop() as unknown as RolloutSoakEnd;
+  const results = lines as unknown as (RolloutRound & { readonly heap: number })[];
+  expect(results).toHaveLength(rounds);
+
+  const total: Record<string, number> = {};
+  for (const result of results) {
+    for (const [status, count] of Object.entries(result.statuses)) total[status] = (total[status] ?? 0) + count;
+    expect(result.open, JSON.stringify(result)).toBe(0);
+    if (result.ending === "is-left") {
+      // Whoever leaves sees no more events; the trace has what had ended.
+      expect(result.traced).toBeLessThanOrEqual(result.expected);
+      expect(result.started).toBeLessThanOrEqual(result.expected);
+      continue;
+    }
+    expect(result, JSON.stringify(result)).toMatchObject({ ended: result.started, traced: result.started });
+    if (result.ending === "is-aborted") expect(result.counted).toBeUndefined();
+    else {
+      expect(result.started).toBe(result.expected);
+      expect({ completed: 0, truncated: 0, failed: 0, aborted: 0, ...result.statuses }).toEqual(result.counted);
+    }
+  }
+  for (const status of ["completed", "truncated", "failed", "aborted"])
+    expect(total[status], status).toBeGreaterThan(100);
+  expect(new Set(results.map(({ ending }) => ending)).size).toBe(3);
+
+  expect(end.written).toBe(results.reduce((sum, { traced }) => sum + traced, 0));
+  expect(end.written).toBeGreaterThan(200_000);
+  expect(end.after).toEqual(end.before);
+  const heaps = results.map(({ heap }) => heap);
+  const [first, last] = [median(heaps.slice(10, rounds / 3)), median(heaps.slice(-rounds / 3))];
+  expect(last, `bytes in use: ${first} in the first third`).toBeLessThan(1.03 * first);
+
+  let read = 0;
+  const readStatuses: Record<string, number> = {};
+  for await (const { status } of readTrace(join(folder, "trace.jsonl"))) {
+    read += 1;
+    readStatuses[status] = (readStatuses[status] ?? 0) + 1;
+  }
+  expect(read).toBe(end.written);
+  expect(readStatuses.failed).toBeGreaterThanOrEqual(total.failed!);
+});
+
+test("an instance that never closes is left behind after half a minute", async () => {
+  const environment = world<number>({
+    reset: () => observe("hello"),
+    step: () => ({ observations: {}, agents: { agent: worth(1, true) } }),
+    close: forever,
+  });
+  const policies = scriptedPolicy(() => "yes");
+  const events = await Array.fromAsync(rollout({ environment, tasks: numbers(3), policies, seed: 0 }));
+  const warnings = events.filter(({ type }) => type === "warning");
+  expect(warnings).toHaveLength(environment.instances.created);
+  expect(warnings[0]).toMatchObject({ error: { code: "timeout" } });
+  expect(events.at(-1)).toMatchObject({ type: "rollout-end", episodes: { completed: 3 } });
+});
