@@ -27,9 +27,8 @@ const stages: Record<string, TrainingConfigInput> = {
   sft: {
     ...shared,
     algorithm: { id: "sft" },
-    // Narrow layers want larger random weights than the usual 0.02.
-    model: { scratch: { hiddenSize: 64, layers: 2, heads: 4, maxLength: 32, initializerRange: 0.08 } },
-    training: { steps: 70, batchSize: 32, learningRate: 3e-3, warmupSteps: 10, schedule: "linear" },
+    model: { scratch: { hiddenSize: 64, layers: 2, heads: 4, maxLength: 32 } },
+    training: { steps: 100, batchSize: 32, learningRate: 3e-3, warmupSteps: 10, schedule: "linear" },
   },
   grpo: {
     ...shared,

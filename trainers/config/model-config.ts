@@ -28,7 +28,11 @@ export interface ScratchModelConfig {
   readonly tieEmbeddings: boolean;
   readonly ropeTheta: number;
   readonly normEpsilon: number;
-  readonly initializerRange: number;
+  /**
+   * By default `hiddenSize ** -0.5`: products of that many terms then keep the size of what enters them. The constant
+   * 0.02 that checkpoints carry suits widths of thousands; in a narrow model it fades the signal from layer to layer.
+   */
+  readonly initializerRange?: number | undefined;
 }
 
 /** A {@link ModelConfig} as a person writes it. */
@@ -72,7 +76,11 @@ const scratchSchema = z
     tieEmbeddings: z.boolean().default(true).describe("Use the embedding matrix as the output head too."),
     ropeTheta: z.number().positive().default(10_000).describe("Base of the rotary positions."),
     normEpsilon: z.number().positive().default(1e-6).describe("Added under the root of each normalisation."),
-    initializerRange: z.number().positive().default(0.02).describe("Standard deviation of the random weights."),
+    initializerRange: z
+      .number()
+      .positive()
+      .optional()
+      .describe("Standard deviation of the random weights. hiddenSize to the power of -0.5 when absent."),
   })
   .check((context) => {
     const { hiddenSize, heads, keyValueHeads = heads } = context.value;
@@ -166,7 +174,7 @@ function huggingFaceConfig(scratch: ScratchModelConfig): Readonly<Record<string,
     tie_word_embeddings: scratch.tieEmbeddings,
     rope_theta: scratch.ropeTheta,
     rms_norm_eps: scratch.normEpsilon,
-    initializer_range: scratch.initializerRange,
+    initializer_range: scratch.initializerRange ?? hiddenSize ** -0.5,
     hidden_act: "silu",
   };
 }

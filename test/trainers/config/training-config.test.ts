@@ -196,6 +196,14 @@ describe("the training config", () => {
     expect(await see(look, [...besides, [key, value]])).not.toEqual(await see(look, besides));
   });
 
+  it.each([
+    16, 128, 2048,
+  ])("makes the random weights of a model from scratch as large as its width %d asks", (width) => {
+    const { model } = parseTrainingConfig(configWith([["model", { scratch: { hiddenSize: width } }]]));
+    const { source } = policySpec(model, 0);
+    expect(source.type === "scratch" && source.config.initializer_range).toBeCloseTo(1 / Math.sqrt(width), 12);
+  });
+
   it("gives the same run for the same config, so that a difference means something", async () => {
     expect(await traces([])).toEqual(await traces([]));
   });
