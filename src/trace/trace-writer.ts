@@ -90,7 +90,10 @@ class FileTraceWriter implements TraceWriter {
   readonly #path: string;
   /** Where the next whole line goes. */
   #position: number;
-  #waiting: string;
+  /** Whole lines, in pieces of about a mebibyte: all in one could be longer than a string can be. */
+  readonly #waiting: string[] = [];
+  /** The characters in them. */
+  #waitingLength = 0;
   #draining: Promise<void> | undefined;
   #failure: LyceumError | undefined;
   /** Some call has rejected with the failure. */
@@ -101,23 +104,23 @@ class FileTraceWriter implements TraceWriter {
     this.#file = file;
     this.#path = path;
     this.#position = position;
-    this.#waiting = position === 0 ? headerLine() : "";
+    if (position === 0) this.#add(headerLine());
   }
 
   async write(episode: Episode): Promise<void> {
     if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
     if (this.#failure === undefined) {
-      this.#waiting += `${JSON.stringify(episode)}\n`;
+      this.#add(this.#lineOf(episode));
       this.episodes += 1;
       this.#draining ??= this.#drain();
-      while (this.#waiting.length > maximumWaiting && this.#failure === undefined) await this.#draining;
+      while (this.#waitingLength > maximumWaiting && this.#failure === undefined) await this.#draining;
     }
     this.#check();
   }
 
   async flush(): Promise<number> {
     if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
-    if (this.#waiting !== "") this.#draining ??= this.#drain();
+    if (this.#waiting.length > 0) this.#draining ??= this.#drain();
     await this.#draining;
     const length = this.#position;
     if (this.#failure === undefined) {
@@ -141,6 +144,28 @@ class FileTraceWriter implements TraceWriter {
     });
   }
 
+  #add(line: string): void {
+    const last = this.#waiting.length - 1;
+    const joins = last >= 0 && this.#waiting[last]!.length + line.length <= maximumWaiting;
+    if (joins) this.#waiting[last] += line;
+    else this.#waiting.push(line);
+    this.#waitingLength += line.length;
+  }
+
+  #lineOf(episode: Episode): string {
+    try {
+      return `${JSON.stringify(episode)}\n`;
+    } catch (cause) {
+      throw new LyceumError({
+        code: "trace.write-failed",
+        message: `The episode ${episode.id} cannot be a line of the trace ${this.#path}: ${(cause as Error).message}`,
+        hint: "What environments and policies say must be plain data, and less than half a gibibyte in an episode.",
+        data: { path: this.#path, episode: episode.id },
+        cause,
+      });
+    }
+  }
+
   /** Throws the failure, if there is one. */
   #check(): void {
     if (this.#failure === undefined) return;
@@ -149,7 +174,7 @@ class FileTraceWriter implements TraceWriter {
   }
 
   async #close(): Promise<void> {
-    if (this.#waiting !== "") this.#draining ??= this.#drain();
+    if (this.#waiting.length > 0) this.#draining ??= this.#drain();
     await this.#draining;
     await this.#file.close();
     this.#check();
@@ -157,9 +182,10 @@ class FileTraceWriter implements TraceWriter {
 
   /** Writes what waits, and what comes meanwhile; something must be waiting. Never rejects. */
   async #drain(): Promise<void> {
-    while (this.#waiting !== "" && this.#failure === undefined) {
-      const lines = Buffer.from(this.#waiting);
-      this.#waiting = "";
+    while (this.#waiting.length > 0 && this.#failure === undefined) {
+      const text = this.#waiting.shift()!;
+      this.#waitingLength -= text.length;
+      const lines = Buffer.from(text);
       try {
         await this.#writeAll(lines);
         this.#position += lines.length;

@@ -127,6 +127,28 @@ describe("a trace", () => {
     expect(await read(path)).toHaveLength(40);
   });
 
+  test.skipIf(process.platform !== "linux")("takes more at once than a string can hold", async () => {
+    const [template] = await someEpisodes(1);
+    const large: Episode = { ...template!, info: ["x".repeat(60_000_000)] };
+    await using writer = traceWriterOn(await open("/dev/null", "w"), { path: "/dev/null", position: 0 });
+    await Promise.all(Array.from({ length: 10 }, () => writer.write(large)));
+    expect(writer.episodes).toBe(10);
+  });
+
+  test("refuses an episode that is no line of JSON, and goes on with the others", async () => {
+    const [episode] = await someEpisodes(1);
+    const path = newPath();
+    await using writer = await createTraceWriter({ path });
+    const counted = { ...episode!, info: [1n as never] };
+    await expect(writer.write(counted)).rejects.toMatchObject({
+      code: "trace.write-failed",
+      message: expect.stringContaining(episode!.id),
+    });
+    await writer.write(episode!);
+    await writer.close();
+    expect(await read(path)).toStrictEqual([episode]);
+  });
+
   test("appends to another, cutting off a torn line", async () => {
     const episodes = await someEpisodes(5);
     const path = newPath();
