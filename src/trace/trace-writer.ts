@@ -224,7 +224,10 @@ function describe(code: string | undefined): readonly [what: string, hint: strin
   switch (code) {
     case "ENOSPC":
     case "EDQUOT":
-      return ["the disk is full.", "Free some space and go on with append; the episodes written before are intact."];
+      return [
+        "the disk is full.",
+        "Free some space, then resume the run or append to the trace; the episodes written before are intact.",
+      ];
     case "EEXIST":
       return ["the file exists.", "Choose another path, or go on with the trace by append."];
     case "ENOENT":
