@@ -146,6 +146,37 @@ describe("sampling with a cache", () => {
     }
   });
 
+  it.each(Object.entries(decoderConfigs))("is as without one where rows share prompts: %s", async (_, config) => {
+    const random = createRandom(5);
+    for (const [batchSize, groups] of [
+      [16, [8, 8]],
+      [12, [1, 9, 2, 5, 1, 1]],
+      [5, [7, 3, 4]],
+    ] as const) {
+      const { engine, model, sampler } = await openSampler({
+        config: { ...config, max_position_embeddings: maxLength },
+        batchSize,
+        maxTokensPerPrefill: 90,
+      });
+      const requests = groups.flatMap((rows, group) => {
+        const length = random.integer(1, 60);
+        const promptIds = Array.from({ length }, () => random.integer(0, vocabulary - 1));
+        // Rows of a group end at unlike times, so that groups thin out, are cut anew, and make room for others.
+        return Array.from({ length: rows }, (_, row) => ({
+          promptIds,
+          settings: { temperature: [1, 0][group % 2]!, maxTokens: random.integer(1, row % 3 === 0 ? 90 : 12) },
+          seed: 100 * group + row,
+          stopTokenIds: [],
+        }));
+      });
+      const samples = await sampleAll(engine, sampler, requests);
+      for (const [i, sample] of samples.entries()) {
+        expect(sample.ids).toHaveLength(requests[i]!.settings.maxTokens);
+        await expectAsWithoutCache(engine, model, { request: requests[i]!, sample });
+      }
+    }
+  });
+
   it("fills the context to its last token, and no further", async () => {
     const { engine, model, sampler } = await openSampler({});
     for (const length of [maxLength - 1, maxLength - 2, maxLength - 40]) {

@@ -2,133 +2,140 @@ import type { DecoderConfig } from "../models/decoder-config.ts";
 import type { Feed } from "./session.ts";
 
 /**
- * Keys and values of a batch of sequences: per layer (slots, keyValueHeads, capacity, headSize), written in place,
- * read by the runtime without a copy. Capacity grows in buckets, so that attention reads little more than is filled.
+ * Keys and values of sequences in a grid of groups and members, per layer (groups, keyValueHeads, members, capacity,
+ * headSize): written in place, read by the runtime without a copy. A lane is one sequence: group x members + member.
  */
 export class KeyValueCache {
   readonly #config: DecoderConfig;
-  readonly #slots: number;
-  /** Tokens held by each slot. */
-  readonly lengths: Int32Array;
+  #groups = 0;
+  #members = 1;
   #capacity = 0;
+  #lengths = new Int32Array(0);
   #keys: Float32Array[] = [];
   #values: Float32Array[] = [];
 
-  constructor(config: DecoderConfig, slots: number) {
+  constructor(config: DecoderConfig) {
     this.#config = config;
-    this.#slots = slots;
-    this.lengths = new Int32Array(slots);
   }
 
+  /** Tokens that a lane has room for. */
   get capacity(): number {
     return this.#capacity;
   }
 
-  /** Makes room for `tokens` tokens in every slot; gives room back where far fewer are needed. */
-  reserve(tokens: number): void {
-    const wanted = bucket(tokens);
-    if (wanted === this.#capacity || (wanted < this.#capacity && wanted > this.#capacity / 2)) return;
-    this.#keys = this.#relayOut(this.#keys, wanted);
-    this.#values = this.#relayOut(this.#values, wanted);
-    this.#capacity = wanted;
+  /** Tokens held by a lane. */
+  length(lane: number): number {
+    return this.#lengths[lane]!;
+  }
+
+  /** The most tokens held by one of the first `groups` groups. */
+  longest(groups: number): number {
+    return this.#lengths.subarray(0, groups * this.#members).reduce((most, length) => Math.max(most, length), 0);
+  }
+
+  /** Another grid or capacity: `from` gives, by lane, which one's tokens it takes over, undefined where none. */
+  layOut(grid: {
+    readonly members: number;
+    readonly capacity: number;
+    readonly from: readonly (number | undefined)[];
+  }): void {
+    const { members, capacity, from } = grid;
+    const { layers, keyValueHeads, headSize } = this.#config;
+    const groups = from.length / members;
+    const lengths = Int32Array.from(from, (lane) => (lane === undefined ? 0 : this.#lengths[lane]!));
+    const moved = (arrays: readonly Float32Array[]): Float32Array[] =>
+      Array.from({ length: layers }, (_, layer) => {
+        const target = new Float32Array(groups * keyValueHeads * members * capacity * headSize);
+        for (const [lane, source] of from.entries()) {
+          if (source === undefined || lengths[lane] === 0) continue;
+          for (let head = 0; head < keyValueHeads; head++) {
+            const start = this.#start(source, head);
+            const to = ((Math.floor(lane / members) * keyValueHeads + head) * members + (lane % members)) * capacity;
+            target.set(arrays[layer]!.subarray(start, start + lengths[lane]! * headSize), to * headSize);
+          }
+        }
+        return target;
+      });
+    [this.#keys, this.#values] = [moved(this.#keys), moved(this.#values)];
+    [this.#groups, this.#members, this.#capacity, this.#lengths] = [groups, members, capacity, lengths];
   }
 
   /**
-   * Appends rows to a slot. `keys` and `values` are (rows, layers x keyValueHeads x headSize) over all rows of a run;
-   * `first` and `count` say which rows are the slot's.
+   * Appends one token to a lane: head `head` of layer `layer` is `headSize` numbers at `start + (layer x keyValueHeads
+   * + head) x stride`.
    */
-  append(options: {
-    readonly slot: number;
-    readonly keys: Float32Array;
-    readonly values: Float32Array;
-    readonly first: number;
-    readonly count: number;
-  }): void {
-    const { slot, keys, values, first, count } = options;
-    const start = this.lengths[slot]!;
-    for (let row = 0; row < count; row++) {
-      this.#write(this.#keys, keys, { slot, row: first + row, place: start + row });
-      this.#write(this.#values, values, { slot, row: first + row, place: start + row });
-    }
-    this.lengths[slot] = start + count;
-  }
-
-  #write(
-    targets: readonly Float32Array[],
-    source: Float32Array,
-    { slot, row, place }: { readonly slot: number; readonly row: number; readonly place: number },
+  append(
+    lane: number,
+    token: {
+      readonly keys: Float32Array;
+      readonly values: Float32Array;
+      readonly start: number;
+      readonly stride: number;
+    },
   ): void {
     const { layers, keyValueHeads, headSize } = this.#config;
-    let from = row * layers * keyValueHeads * headSize;
+    const place = this.#lengths[lane]! * headSize;
+    let from = token.start;
     for (let layer = 0; layer < layers; layer++) {
-      const target = targets[layer]!;
-      for (let head = 0; head < keyValueHeads; head++) {
-        const to = ((slot * keyValueHeads + head) * this.#capacity + place) * headSize;
-        for (let i = 0; i < headSize; i++) target[to + i] = source[from + i]!;
-        from += headSize;
+      const [keys, values] = [this.#keys[layer]!, this.#values[layer]!];
+      for (let head = 0; head < keyValueHeads; head++, from += token.stride) {
+        const to = this.#start(lane, head) + place;
+        for (let i = 0; i < headSize; i++) {
+          keys[to + i] = token.keys[from + i]!;
+          values[to + i] = token.values[from + i]!;
+        }
       }
     }
+    this.#lengths[lane]!++;
   }
 
-  /** Makes `to` hold what `from` holds. */
-  copySlot(from: number, to: number): void {
-    const { keyValueHeads, headSize } = this.#config;
-    const size = keyValueHeads * this.#capacity * headSize;
-    for (const arrays of [this.#keys, this.#values]) {
-      for (const array of arrays) array.copyWithin(to * size, from * size, (from + 1) * size);
+  /** Makes lane `to` hold what lane `from` holds. */
+  copyLane(from: number, to: number): void {
+    const size = this.#lengths[from]! * this.#config.headSize;
+    for (let head = 0; head < this.#config.keyValueHeads; head++) {
+      const [start, target] = [this.#start(from, head), this.#start(to, head)];
+      for (const arrays of [this.#keys, this.#values]) {
+        for (const array of arrays) array.copyWithin(target, start, start + size);
+      }
     }
-    this.lengths[to] = this.lengths[from]!;
+    this.#lengths[to] = this.#lengths[from]!;
   }
 
-  /** Empties a slot. */
-  clear(slot: number): void {
-    this.lengths[slot] = 0;
+  /** Empties a lane. */
+  clear(lane: number): void {
+    this.#lengths[lane] = 0;
   }
 
-  /** The feeds `keys.<layer>`, `values.<layer>` of the first `rows` slots, and their `mask`. */
-  feeds(rows: number): Record<string, Feed> {
+  /** Of the first `groups` groups: `<name>Keys.<layer>`, `<name>Values.<layer>` and `<name>Mask`. */
+  feeds(name: string, groups: number): Record<string, Feed> {
     const { keyValueHeads, headSize } = this.#config;
-    const size = rows * keyValueHeads * this.#capacity * headSize;
-    const shape = [rows, keyValueHeads, 1, this.#capacity, headSize];
-    const feeds: Record<string, Feed> = { mask: this.#mask(rows) };
-    this.#keys.forEach((data, layer) => {
-      feeds[`keys.${layer}`] = { data: data.subarray(0, size), shape };
-    });
-    this.#values.forEach((data, layer) => {
-      feeds[`values.${layer}`] = { data: data.subarray(0, size), shape };
-    });
+    const [members, capacity] = [this.#members, this.#capacity];
+    const size = groups * keyValueHeads * members * capacity * headSize;
+    const mask = new Float32Array(groups * members * capacity).fill(Number.NEGATIVE_INFINITY);
+    for (let lane = 0; lane < groups * members; lane++) {
+      mask.fill(0, lane * capacity, lane * capacity + this.#lengths[lane]!);
+    }
+    const feeds: Record<string, Feed> = {
+      [`${name}Mask`]: { data: mask, shape: [groups, 1, members, 1, capacity] },
+    };
+    for (let layer = 0; layer < this.#config.layers; layer++) {
+      feeds[`${name}Keys.${layer}`] = {
+        data: this.#keys[layer]!.subarray(0, size),
+        shape: [groups, keyValueHeads, members, capacity, headSize],
+      };
+      feeds[`${name}Values.${layer}`] = {
+        data: this.#values[layer]!.subarray(0, size),
+        shape: [groups, keyValueHeads, members, 1, capacity, headSize],
+      };
+    }
     return feeds;
   }
 
-  #mask(rows: number): Feed {
-    const data = new Float32Array(rows * this.#capacity).fill(Number.NEGATIVE_INFINITY);
-    for (let row = 0; row < rows; row++) {
-      data.fill(0, row * this.#capacity, row * this.#capacity + this.lengths[row]!);
-    }
-    return { data, shape: [rows, 1, 1, 1, this.#capacity] };
+  /** Where a head of a lane begins in a layer's array. */
+  #start(lane: number, head: number): number {
+    const { keyValueHeads, headSize } = this.#config;
+    const group = Math.floor(lane / this.#members);
+    const member = lane % this.#members;
+    return ((group * keyValueHeads + head) * this.#members + member) * this.#capacity * headSize;
   }
-
-  #relayOut(arrays: readonly Float32Array[], capacity: number): Float32Array[] {
-    const { layers, keyValueHeads, headSize } = this.#config;
-    return Array.from({ length: layers }, (_, layer) => {
-      const target = new Float32Array(this.#slots * keyValueHeads * capacity * headSize);
-      const source = arrays[layer];
-      if (source === undefined) return target;
-      for (let slot = 0; slot < this.#slots; slot++) {
-        const size = this.lengths[slot]! * headSize;
-        for (let head = 0; head < keyValueHeads; head++) {
-          const lane = slot * keyValueHeads + head;
-          const from = lane * this.#capacity * headSize;
-          target.set(source.subarray(from, from + size), lane * capacity * headSize);
-        }
-      }
-      return target;
-    });
-  }
-}
-
-/** Steps of 32 up to 256, then of an eighth, so that growing is rare and little is read in vain. */
-function bucket(tokens: number): number {
-  const step = tokens <= 256 ? 32 : 2 ** Math.floor(Math.log2(tokens) - 3);
-  return Math.max(32, Math.ceil(tokens / step) * step);
 }

@@ -8,7 +8,7 @@ import { GraphParameters } from "../models/graph-parameters.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import { layOutSequences } from "./batch.ts";
 import { Completion } from "./completion.ts";
-import { KeyValueCache } from "./key-value-cache.ts";
+import { DecodeBatch, type ReadPrompt } from "./decode-batch.ts";
 import type { PositionTables } from "./position-tables.ts";
 import { sequenceFeeds } from "./sequence-runner.ts";
 import type { Feed, GraphSession } from "./session.ts";
@@ -67,93 +67,61 @@ export class BatchSampler {
     const waiting = requests.map((request, index) => new Completion({ request, index, tokenizer, maxLength }));
     waiting.reverse();
     const slots = Math.min(this.#settings.batchSize, requests.length);
-    const cache = new KeyValueCache(this.#weights.config, slots);
-    let active: Completion[] = [];
-    while (waiting.length > 0 || active.length > 0) {
+    const { config, base } = this.#weights;
+    const batch = new DecodeBatch(config, base.data.length);
+    while (waiting.length > 0 || batch.size > 0) {
       signal.throwIfAborted();
       // Admit in bulk: one prefill for many prompts costs less than many small ones between decoding steps.
-      const free = slots - active.length;
-      if (waiting.length > 0 && (active.length === 0 || free >= Math.min(waiting.length, Math.ceil(slots / 4)))) {
-        const admitted = waiting.splice(-free).reverse();
-        yield* this.#admit({ admitted, active, cache, signal });
+      const free = slots - batch.size;
+      if (waiting.length > 0 && (batch.size === 0 || free >= Math.min(waiting.length, Math.ceil(slots / 4)))) {
+        yield* this.#admit(waiting.splice(-free).reverse(), batch, signal);
         signal.throwIfAborted();
       }
-      if (active.length === 0) continue;
-      active = yield* this.#decodeStep(active, cache);
+      if (batch.size > 0) yield* await this.#decodeStep(batch);
     }
   }
 
   /** Reads the prompts of new rows, each distinct prompt once, and samples their first tokens. */
-  async *#admit(options: {
-    readonly admitted: readonly Completion[];
-    readonly active: Completion[];
-    readonly cache: KeyValueCache;
-    readonly signal: AbortSignal;
-  }): AsyncGenerator<Sample> {
-    const { admitted, active, cache, signal } = options;
+  async *#admit(admitted: readonly Completion[], batch: DecodeBatch, signal: AbortSignal): AsyncGenerator<Sample> {
     const byPrompt = Map.groupBy(
       admitted,
       ({ request }) => `${request.settings.temperature}:${request.promptIds.join()}`,
     );
+    const { vocabularySize } = this.#weights.config;
     let groups = [...byPrompt.values()];
     while (groups.length > 0) {
       signal.throwIfAborted();
       const count = prefillCount(groups, this.#settings.maxTokensPerPrefill);
-      const batch = groups.slice(0, count);
+      const read = groups.slice(0, count);
       groups = groups.slice(count);
-      const prompts = batch.map((group) => group[0]!.request.promptIds);
-      const results = await this.#prefill(batch.map((group) => group[0]!));
-      const vocabulary = this.#weights.config.vocabularySize;
+      const { probabilities, keys, values } = await this.#prefill(read.map((group) => group[0]!));
+      const prompts: ReadPrompt[] = [];
       let first = 0;
-      for (const [i, group] of batch.entries()) {
-        const probabilities = results.probabilities!.subarray(i * vocabulary, (i + 1) * vocabulary);
-        const length = prompts[i]!.length;
-        let source: number | undefined;
+      for (const [i, group] of read.entries()) {
+        const next = probabilities!.subarray(i * vocabularySize, (i + 1) * vocabularySize);
+        const completions: Completion[] = [];
         for (const completion of group) {
-          const finished = completion.advance(probabilities);
-          if (finished !== undefined) {
-            yield finished;
-            continue;
-          }
-          const slot = active.push(completion) - 1;
-          cache.clear(slot);
-          if (source === undefined) {
-            cache.reserve(Math.max(length, ...cache.lengths.subarray(0, active.length)) + 1);
-            const { keys, values } = results as { keys: Float32Array; values: Float32Array };
-            cache.append({ slot, keys, values, first, count: length });
-            source = slot;
-          } else {
-            cache.copySlot(source, slot);
-          }
+          const finished = completion.advance(next);
+          if (finished === undefined) completions.push(completion);
+          else yield finished;
         }
+        const { length } = group[0]!.request.promptIds;
+        if (completions.length > 0) prompts.push({ length, completions, keys: keys!, values: values!, first });
         first += length;
       }
+      if (prompts.length > 0) batch.admit(prompts);
     }
   }
 
-  /** One token more for every active row; returns the rows that go on, moved to the front. */
-  async *#decodeStep(active: Completion[], cache: KeyValueCache): AsyncGenerator<Sample, Completion[]> {
-    const rows = active.length;
-    const { config } = this.#weights;
-    cache.reserve(Math.max(...cache.lengths.subarray(0, rows)) + 1);
+  /** One token more for every row of the batch; the samples that it finishes. */
+  async #decodeStep(batch: DecodeBatch): Promise<Sample[]> {
     const { session, feeds } = await this.#plan("decode");
     const results = await session.run({
       ...feeds,
-      ...this.#tables.feeds(Math.max(...cache.lengths.subarray(0, rows)) + rows + 1),
-      ...cache.feeds(rows),
-      ids: { data: Int32Array.from(active, (completion) => completion.lastId), shape: [rows] },
-      positions: { data: BigInt64Array.from(cache.lengths.subarray(0, rows), BigInt), shape: [rows, 1] },
-      parts: { data: BigInt64Array.of(1n, BigInt(cache.capacity)), shape: [2] },
-      inverseTemperature: inverseTemperatures(active),
+      ...batch.feeds(),
+      ...this.#tables.feeds(batch.lastPosition + batch.rows + 1),
     });
-    const { keys, values, probabilities } = results as Record<"keys" | "values" | "probabilities", Float32Array>;
-    const finished = active.map((completion, row) => {
-      const vocabulary = config.vocabularySize;
-      cache.append({ slot: row, keys, values, first: row, count: 1 });
-      return completion.advance(probabilities.subarray(row * vocabulary, (row + 1) * vocabulary));
-    });
-    for (const sample of finished) if (sample !== undefined) yield sample;
-    return closeGaps(active, finished, cache);
+    return batch.advance(results as Record<"keys" | "values" | "probabilities", Float32Array>);
   }
 
   async #prefill(completions: readonly Completion[]): Promise<Record<string, Float32Array>> {
@@ -227,26 +195,4 @@ function prefillCount(groups: readonly (readonly Completion[])[], maxTokens: num
 function inverseTemperatures(completions: readonly Completion[]): Feed {
   const data = Float32Array.from(completions, ({ request }) => 1 / (request.settings.temperature || 1));
   return { data, shape: [completions.length, 1] };
-}
-
-/** Moves rows from the end into the places of finished ones, in the batch and in the cache. */
-function closeGaps(
-  active: readonly Completion[],
-  finished: readonly (Sample | undefined)[],
-  cache: KeyValueCache,
-): Completion[] {
-  const rows = [...active];
-  const done = [...finished];
-  for (let row = 0; row < rows.length; row++) {
-    while (rows.length > row && done[rows.length - 1] !== undefined) {
-      rows.pop();
-      done.pop();
-    }
-    if (row >= rows.length || done[row] === undefined) continue;
-    cache.copySlot(rows.length - 1, row);
-    rows[row] = rows.pop()!;
-    done[row] = done.pop();
-  }
-  for (let row = rows.length; row < active.length; row++) cache.clear(row);
-  return rows;
 }

@@ -22,6 +22,11 @@ export function reshape(x: Tensor, shape: readonly Dimension[]): Tensor {
   })[0]!;
 }
 
+/** The same values in a shape that is read at run time (int64, -1 for what follows from the rest). No gradient. */
+export function reshapeBy(x: Tensor, sizes: Tensor, shape: readonly Dimension[]): Tensor {
+  return x.graph.node({ operator: "Reshape", inputs: [x, sizes], outputs: [{ type: x.type, shape }] })[0]!;
+}
+
 /** Axes in another order. */
 export function transpose(x: Tensor, order: readonly number[]): Tensor {
   const inverse = order.map((_, axis) => order.indexOf(axis));

@@ -1,25 +1,25 @@
 import { add, multiply } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import type { Graph } from "../graph/graph.ts";
-import { batchedProduct, matrixProduct } from "../graph/linear.ts";
-import { type RotaryTables, rmsNorm, rotateHeads, silu, softmax } from "../graph/neural.ts";
-import { concatenate, reshape, split, splitBy } from "../graph/shape.ts";
+import { matrixProduct } from "../graph/linear.ts";
+import { type RotaryTables, rmsNorm, rotateHeads, silu } from "../graph/neural.ts";
+import { concatenate, reshape, reshapeBy, split, transpose } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import { cachedAttention } from "./cached-attention.ts";
 import type { DecoderParts } from "./decoder.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import { fusedName } from "./fused-adapter.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
 import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
 
 /**
- * One token for each row of a batch, over a cache; an adapter is one of {@link fuseAdapter}. With so few rows what counts is how often weights are read and how
- * many operators there are, so layers that read the same input are one product, and queries and keys turn together.
+ * One token for each row of a batch, over a cache; an adapter is one of {@link fuseAdapter}. With so few rows what
+ * counts is how often weights are read and how many operators there are, so layers that read the same input are one
+ * product, and queries and keys turn together.
  *
- * Inputs: `ids` (rows), `positions` (rows, 1), `cos`, `sin`, `inverseTemperature` (rows, 1), `mask`
- * (rows, 1, 1, 1, capacity): 0 where the cache is filled, minus infinity beyond; `parts` (2): 1 and the capacity; per
- * layer `keys.<n>` and `values.<n>` (rows, keyValueHeads, 1, capacity, headSize). Outputs: `probabilities`
- * (rows, vocabulary), and `keys`, `values` (rows, layers x keyValueHeads x headSize): the new rows only, because the
- * runtime copies whatever is fetched. The new token attends to the cache and to itself.
+ * Rows stand in groups of equal size, `rows` = groups x members. Inputs beside those of {@link cachedAttention}: `ids`
+ * (rows), `positions` (rows, 1), `cos`, `sin`, `inverseTemperature` (rows, 1), `grid` [groups, members, keyValueHeads,
+ * -1, headSize]. Outputs: `probabilities` (rows, vocabulary), and `keys`, `values` (groups, layers x keyValueHeads,
+ * members, 1, headSize): the new tokens only, because the runtime copies whatever is fetched.
  */
 export function buildDecodeGraph(graph: Graph, parts: DecoderParts): void {
   const { config, parameters } = parts;
@@ -31,8 +31,8 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts): void {
     cos: graph.input("cos", "float32", ["table", half]),
     sin: graph.input("sin", "float32", ["table", half]),
   };
-  const mask = graph.input("mask", "float32", ["rows", 1, 1, 1, "capacity"]);
-  const cutWeights = graph.input("parts", "int64", [2]);
+  const grid = graph.input("grid", "int64", [5]);
+  const attend = cachedAttention(graph, config);
   const newKeys: Tensor[] = [];
   const newValues: Tensor[] = [];
   let hidden = gatherRows(parameters.tensor(embeddingName), graph.input("ids", "int32", ["rows"]));
@@ -42,10 +42,20 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts): void {
       x: norm(hidden, `${block}.input_layernorm.weight`),
     });
     const byHead = reshape(mixedInputs, ["rows", heads + 2 * keyValueHeads, 1, headSize]);
-    const { queries, keys, values } = turn(parts, layer, byHead, rotary);
-    newKeys.push(reshape(keys, ["rows", keyValueHeads * headSize]));
-    newValues.push(reshape(values, ["rows", keyValueHeads * headSize]));
-    const mixed = attendToCache({ graph, config, layer, queries, keys, values, mask, cutWeights });
+    const [queries, keys, values] = turn(parts, layer, byHead, rotary).map((x, part) => {
+      const inGrid = reshapeBy(x, grid, [
+        "groups",
+        "members",
+        keyValueHeads,
+        part === 0 ? heads / keyValueHeads : 1,
+        headSize,
+      ]);
+      return transpose(inGrid, swapGrid);
+    }) as [Tensor, Tensor, Tensor];
+    newKeys.push(keys);
+    newValues.push(values);
+    const attended = transpose(attend(layer, { queries, keys, values }), swapGrid);
+    const mixed = reshape(attended, ["rows", heads * headSize]);
     hidden = fusedLinear(parts, layer, ["o_proj"], { x: mixed, addend: hidden });
     const fed = norm(hidden, `${block}.post_attention_layernorm.weight`);
     const width = config.intermediateSize;
@@ -53,18 +63,20 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts): void {
     hidden = fusedLinear(parts, layer, ["down_proj"], { x: multiply(silu(gate), up), addend: hidden });
   }
   outputProbabilities(graph, parts, { hidden: norm(hidden, finalNormName), rows: "rows" });
-  const width = layers * keyValueHeads * headSize;
-  graph.output("keys", concatenate(newKeys, 1, width));
-  graph.output("values", concatenate(newValues, 1, width));
+  graph.output("keys", concatenate(newKeys, 1, layers * keyValueHeads));
+  graph.output("values", concatenate(newValues, 1, layers * keyValueHeads));
 }
 
-/** Norms and turns queries and keys of (rows, heads + 2 keyValueHeads, 1, headSize). */
+/** Between (groups, members, heads, ...) and (groups, heads, members, ...). */
+const swapGrid = [0, 2, 1, 3, 4];
+
+/** Queries, keys and values of (rows, heads + 2 keyValueHeads, 1, headSize), with norms and turned. */
 function turn(
   { config, parameters }: DecoderParts,
   layer: number,
   byHead: Tensor,
   rotary: RotaryTables,
-): { readonly queries: Tensor; readonly keys: Tensor; readonly values: Tensor } {
+): readonly [Tensor, Tensor, Tensor] {
   const { heads, keyValueHeads } = config;
   const turned = config.ropeLayers[layer] === true;
   if (!config.queryKeyNorm) {
@@ -73,7 +85,7 @@ function turn(
       Tensor,
       Tensor,
     ];
-    return { queries, keys, values };
+    return [queries, keys, values];
   }
   const [queries, keys, values] = split(byHead, 1, [heads, keyValueHeads, keyValueHeads]) as [Tensor, Tensor, Tensor];
   const place = (x: Tensor, name: string): Tensor => {
@@ -81,39 +93,7 @@ function turn(
     const normed = rmsNorm(x, weight, config.normEpsilon);
     return turned ? rotateHeads(normed, rotary) : normed;
   };
-  return { queries: place(queries, "q_norm"), keys: place(keys, "k_norm"), values };
-}
-
-/** Attention of one new token per row to its cache and to itself: (rows, heads x headSize). */
-function attendToCache(options: {
-  readonly graph: Graph;
-  readonly config: DecoderConfig;
-  readonly layer: number;
-  readonly queries: Tensor;
-  readonly keys: Tensor;
-  readonly values: Tensor;
-  readonly mask: Tensor;
-  readonly cutWeights: Tensor;
-}): Tensor {
-  const { graph, config, layer, mask, cutWeights } = options;
-  const { heads, keyValueHeads, headSize } = config;
-  const scale = 1 / Math.sqrt(headSize);
-  const cache = ["rows", keyValueHeads, 1, "capacity", headSize];
-  const cachedKeys = graph.input(`keys.${layer}`, "float32", cache);
-  const cachedValues = graph.input(`values.${layer}`, "float32", cache);
-  // One row per head: products of a single row read the cache in place, where wider ones would repack it.
-  const queries = reshape(options.queries, ["rows", keyValueHeads, heads / keyValueHeads, 1, headSize]);
-  const keys = reshape(options.keys, ["rows", keyValueHeads, 1, 1, headSize]);
-  const values = reshape(options.values, ["rows", keyValueHeads, 1, 1, headSize]);
-  const scores = add(batchedProduct(queries, cachedKeys, { transposeB: true, scale }), mask);
-  const ownScore = batchedProduct(queries, keys, { transposeB: true, scale });
-  const weights = softmax(concatenate([ownScore, scores], 4, "capacity+1"));
-  const [ownWeight, cacheWeights] = splitBy(weights, 4, { sizes: cutWeights, names: [1, "capacity"] }) as [
-    Tensor,
-    Tensor,
-  ];
-  const mixed = add(batchedProduct(cacheWeights, cachedValues), multiply(ownWeight, values));
-  return reshape(mixed, ["rows", heads * headSize]);
+  return [place(queries, "q_norm"), place(keys, "k_norm"), values];
 }
 
 /** Layers that read the same input as one product, with biases and adapter: (rows, outputs of the group). */

@@ -1,0 +1,217 @@
+import type { Sample } from "../../../../src/policy/sampler.ts";
+import type { DecoderConfig } from "../models/decoder-config.ts";
+import type { Completion } from "./completion.ts";
+import { chooseWidth, rowCost } from "./decode-grid.ts";
+import { KeyValueCache } from "./key-value-cache.ts";
+import type { Feed } from "./session.ts";
+
+/** A prompt that was read: keys and values are (tokens, layers x keyValueHeads x headSize), its own from `first` on. */
+export interface ReadPrompt {
+  readonly length: number;
+  readonly completions: readonly Completion[];
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+  readonly first: number;
+}
+
+/** Up to `width` rows that continue one prompt, which is cached once for them. */
+interface Group {
+  /** Equal for groups of the same prompt. */
+  readonly prompt: symbol;
+  readonly rows: Completion[];
+}
+
+/** From how many query rows on one wide product over a prompt's values beats products of single rows. */
+const wideProduct = 16;
+
+/** The sequences that are decoded together, and their caches. */
+export class DecodeBatch {
+  readonly #config: DecoderConfig;
+  readonly #rowCost: number;
+  readonly #prefix: KeyValueCache;
+  readonly #tail: KeyValueCache;
+  #groups: Group[] = [];
+  #width = 1;
+
+  /** `weights` is how many numbers the model's matrices hold. */
+  constructor(config: DecoderConfig, weights: number) {
+    this.#config = config;
+    this.#rowCost = rowCost(weights, 2 * config.layers * config.keyValueHeads * config.headSize);
+    this.#prefix = new KeyValueCache(config);
+    this.#tail = new KeyValueCache(config);
+  }
+
+  /** Sequences that are not finished. */
+  get size(): number {
+    return this.#groups.reduce((sum, { rows }) => sum + rows.length, 0);
+  }
+
+  /** Rows of a run, idle ones with them. */
+  get rows(): number {
+    return this.#groups.length * this.#width;
+  }
+
+  /** Takes in completions whose first token has been sampled. */
+  admit(prompts: readonly ReadPrompt[]): void {
+    const { layers, keyValueHeads, headSize } = this.#config;
+    const size = layers * keyValueHeads * headSize;
+    const held = this.#groups.length;
+    const fresh = prompts.map(({ completions }) => ({ prompt: Symbol("prompt"), rows: [...completions] }));
+    const capacity = Math.max(this.#prefix.longest(held), ...prompts.map(({ length }) => length));
+    this.#prefix.layOut({
+      members: 1,
+      capacity: roundUp(capacity, 16),
+      from: [...this.#groups.keys(), ...fresh.map(() => undefined)],
+    });
+    for (const [i, { length, keys, values, first }] of prompts.entries()) {
+      for (let token = first; token < first + length; token++) {
+        this.#prefix.append(held + i, { keys, values, start: token * size, stride: headSize });
+      }
+    }
+    this.#arrange([...this.#groups, ...fresh]);
+  }
+
+  /** What the decoding graph reads beside the weights, for one token more in every row. */
+  feeds(): Record<string, Feed> {
+    const { heads, keyValueHeads, headSize } = this.#config;
+    const groups = this.#groups.length;
+    const width = this.#width;
+    this.#reserve();
+    const ids = new Int32Array(this.rows);
+    const positions = new BigInt64Array(this.rows);
+    const inverseTemperature = new Float32Array(this.rows).fill(1);
+    for (const { completion, group, lane } of this.#lanes()) {
+      ids[lane] = completion.lastId;
+      positions[lane] = BigInt(this.#prefix.length(group) + this.#tail.length(lane));
+      inverseTemperature[lane] = 1 / (completion.request.settings.temperature || 1);
+    }
+    const queries = heads / keyValueHeads;
+    const [products, each] = queries * width < wideProduct ? [queries * width, 1] : [1, queries * width];
+    return {
+      ...this.#prefix.feeds("prefix", groups),
+      ...this.#tail.feeds("tail", groups),
+      ids: { data: ids, shape: [this.rows] },
+      positions: { data: positions, shape: [this.rows, 1] },
+      inverseTemperature: { data: inverseTemperature, shape: [this.rows, 1] },
+      grid: integers(groups, width, keyValueHeads, -1, headSize),
+      prefixRows: integers(groups, keyValueHeads, 1, products, each, -1),
+      queryRows: integers(groups, keyValueHeads, width, queries, -1),
+      spans: integers(this.#prefix.capacity, this.#tail.capacity, 1),
+    };
+  }
+
+  /** The greatest position of a next token. */
+  get lastPosition(): number {
+    return this.#prefix.longest(this.#groups.length) + this.#tail.longest(this.#groups.length);
+  }
+
+  /** Samples one token for each row from what a run gave; the samples that are finished leave the batch. */
+  advance(results: Readonly<Record<"keys" | "values" | "probabilities", Float32Array>>): Sample[] {
+    const { layers, keyValueHeads, headSize, vocabularySize } = this.#config;
+    const { keys, values, probabilities } = results;
+    const width = this.#width;
+    const finished: Sample[] = [];
+    const goesOn = new Set<Completion>();
+    for (const { completion, group, member, lane } of this.#lanes()) {
+      const start = (group * layers * keyValueHeads * width + member) * headSize;
+      this.#tail.append(lane, { keys, values, start, stride: width * headSize });
+      const sample = completion.advance(probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize));
+      if (sample === undefined) goesOn.add(completion);
+      else finished.push(sample);
+    }
+    if (finished.length > 0) this.#drop(goesOn);
+    return finished;
+  }
+
+  *#lanes(): Generator<{ completion: Completion; group: number; member: number; lane: number }> {
+    for (const [group, { rows }] of this.#groups.entries()) {
+      for (const [member, completion] of rows.entries()) {
+        yield { completion, group, member, lane: group * this.#width + member };
+      }
+    }
+  }
+
+  /** Leaves out finished rows: the last row of a group takes a place that became free, the last group an empty one. */
+  #drop(goesOn: ReadonlySet<Completion>): void {
+    const width = this.#width;
+    for (const [group, { rows }] of this.#groups.entries()) {
+      for (let member = rows.length - 1; member >= 0; member--) {
+        if (goesOn.has(rows[member]!)) continue;
+        const last = rows.pop()!;
+        if (member < rows.length) {
+          rows[member] = last;
+          this.#tail.copyLane(group * width + rows.length, group * width + member);
+        }
+        this.#tail.clear(group * width + rows.length);
+      }
+    }
+    for (let group = this.#groups.length - 1; group >= 0; group--) {
+      if (this.#groups[group]!.rows.length > 0) continue;
+      const last = this.#groups.pop()!;
+      const from = this.#groups.length;
+      if (group === from) continue;
+      this.#groups[group] = last;
+      this.#prefix.copyLane(from, group);
+      for (let member = 0; member < width; member++) {
+        this.#tail.copyLane(from * width + member, group * width + member);
+      }
+    }
+    if (this.#groups.length > 0) this.#arrange(this.#groups);
+  }
+
+  /** Puts the rows in groups of the best width. `groups` begins with those that are there; others have no tail yet. */
+  #arrange(groups: readonly Group[]): void {
+    const byPrompt = Map.groupBy(groups.entries(), ([, { prompt }]) => prompt);
+    const prompts = [...byPrompt.values()].map((parts) => ({
+      prefixLane: parts[0]![0],
+      prompt: parts[0]![1].prompt,
+      rows: parts.flatMap(([, { rows }]) => rows),
+    }));
+    const width = chooseWidth({
+      rows: prompts.map(({ rows }) => rows.length),
+      length: this.#prefix.longest(groups.length),
+      rowCost: this.#rowCost,
+      width: this.#width,
+    });
+    if (groups === this.#groups && width === this.#width) return;
+    const tailLane = new Map([...this.#lanes()].map(({ completion, lane }) => [completion, lane]));
+    const placed = prompts.flatMap(({ prefixLane, prompt, rows }) =>
+      Array.from({ length: Math.ceil(rows.length / width) }, (_, i) => ({
+        prefixLane,
+        group: { prompt, rows: rows.slice(i * width, (i + 1) * width) },
+      })),
+    );
+    this.#prefix.layOut({
+      members: 1,
+      capacity: roundUp(this.#prefix.longest(groups.length), 16),
+      from: placed.map(({ prefixLane }) => prefixLane),
+    });
+    this.#tail.layOut({
+      members: width,
+      capacity: tailCapacity(this.#tail.longest(this.#groups.length) + 1),
+      from: placed.flatMap(({ group }) => Array.from({ length: width }, (_, i) => tailLane.get(group.rows[i]!))),
+    });
+    this.#groups = placed.map(({ group }) => group);
+    this.#width = width;
+  }
+
+  /** Makes room for one token more; gives room back where far less is needed. */
+  #reserve(): void {
+    const wanted = tailCapacity(this.#tail.longest(this.#groups.length) + 1);
+    if (wanted === this.#tail.capacity || (wanted < this.#tail.capacity && wanted > this.#tail.capacity / 2)) return;
+    this.#tail.layOut({ members: this.#width, capacity: wanted, from: Array.from({ length: this.rows }, (_, i) => i) });
+  }
+}
+
+/** Steps of 16 up to 128, then of an eighth, so that growing is rare and little is read in vain. */
+function tailCapacity(tokens: number): number {
+  return roundUp(tokens, tokens <= 128 ? 16 : 2 ** Math.floor(Math.log2(tokens) - 3));
+}
+
+function roundUp(value: number, step: number): number {
+  return Math.ceil(value / step) * step;
+}
+
+function integers(...values: readonly number[]): Feed {
+  return { data: BigInt64Array.from(values, BigInt), shape: [values.length] };
+}
