@@ -6,6 +6,7 @@
  */
 import { createRandom } from "../../src/random/random.ts";
 import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
+import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyConfig } from "../backends/onnx/tiny-config.ts";
@@ -14,7 +15,12 @@ const steps = Number(process.argv[2]);
 const seed = Number(process.argv[3]);
 const random = createRandom(seed);
 const adam = { learningRate: 1e-3, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0, clipNorm: 1 };
+const ppo: LossTerm = { type: "ppo", clipLow: 0.2, clipHigh: 0.2 };
 const maxLength = tinyConfig.max_position_embeddings;
+
+function randomShape(): typeof tinyConfig {
+  return { ...tinyConfig, num_hidden_layers: random.integer(1, 3), intermediate_size: 16 * random.integer(1, 5) };
+}
 
 /** Up to a dozen sequences of any length that the model takes. */
 function randomData(): Datum[] {
@@ -30,7 +36,11 @@ async function trainStep(model: Model, stepId: number): Promise<void> {
   const gaveUp = random.next() < 0.02;
   if (gaveUp) setTimeout(() => controller.abort(), 2);
   try {
-    const terms = random.pick([[{ type: "crossEntropy" }], [{ type: "ppo", clipLow: 0.2, clipHigh: 0.2 }]] as const);
+    const terms = random.pick<LossTerm[]>([
+      [{ type: "crossEntropy" }],
+      [ppo],
+      [ppo, { type: "entropy", weight: 0.01 }],
+    ]);
     await model.forwardBackward(randomData(), terms, { signal: controller.signal });
   } catch (error) {
     if (!controller.signal.aborted) throw error;
@@ -60,11 +70,14 @@ async function sample(model: Model): Promise<number> {
   return samples;
 }
 
-/** Opens a model of the same weights or of others, uses it, and closes it. */
+/**
+ * Opens a model of the same weights, of others or of another shape, uses it, and closes it. There are far more shapes
+ * than compiled graphs are kept.
+ */
 async function passingModel(backend: TrainingBackend, index: number): Promise<number> {
   const lora: TrainableSpec = { type: "lora", lora: { rank: random.integer(1, 8), alpha: 8, seed: index } };
   const model = await backend.openModel({
-    source: { type: "scratch", config: tinyConfig, seed: random.integer(0, 2) },
+    source: { type: "scratch", config: random.pick([tinyConfig, randomShape()]), seed: random.integer(0, 2) },
     trainable: random.pick<TrainableSpec>([lora, lora, { type: "full" }, { type: "frozen" }]),
   });
   if (model.spec.trainable.type === "frozen") await model.forward(randomData(), { outputs: ["logprobs", "entropy"] });
@@ -87,7 +100,7 @@ let samples = 0;
   for (let step = 1; step <= steps; step++) {
     await trainStep(model, step);
     if (step % 3 === 0) samples += await sample(model);
-    if (step % 10 === 0) samples += await passingModel(backend, step);
+    if (step % 5 === 0) samples += await passingModel(backend, step);
     if (step % 25 === 0) {
       globalThis.gc!();
       console.log(JSON.stringify({ step, ...process.memoryUsage() }));
