@@ -51,6 +51,12 @@ export type ErrorCode =
   | "trace.write-failed"
   /** A report could not be written; the run's metrics are intact. */
   | "report.write-failed"
+  /** A sandbox cannot run this request: another language, a missing entry. */
+  | "sandbox.request"
+  /** What a sandbox needs is not on this machine, or its workers do not start. */
+  | "sandbox.unavailable"
+  /** A sandbox was used after it was closed. */
+  | "sandbox.closed"
   /** The caller's signal aborted the operation. */
   | "aborted"
   /** A time limit was reached and what was waited for has been stopped. */

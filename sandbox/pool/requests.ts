@@ -1,0 +1,75 @@
+import { LyceumError, toErrorData } from "../../src/errors/index.ts";
+import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
+
+/** Throws `sandbox.request` where a request makes no sense or the sandbox does not speak its language. */
+export function checkRequest(request: ExecuteRequest, languages: readonly Language[]): void {
+  if (!languages.includes(request.language)) {
+    throw refused(
+      `This sandbox runs ${languages.join(" and ")}, not ${request.language}.`,
+      "Choose another sandbox for this language.",
+    );
+  }
+  if (!Object.hasOwn(request.files, request.entry)) {
+    const names = Object.keys(request.files).join(", ");
+    throw refused(`The entry "${request.entry}" is not among the files (${names}).`, "Name one of the files.");
+  }
+  for (const name of Object.keys(request.files)) {
+    const parts = name.split("/");
+    if (!/^[\w.\-/]{1,200}$/.test(name) || parts.includes("..") || parts.includes("") || parts.includes(".")) {
+      throw refused(`"${name}" is no relative file path.`, "Use letters, digits, '_', '-' and '.' between '/'.");
+    }
+  }
+}
+
+/** How many cases a task has. */
+export function caseCount(task: ExecuteTask): number {
+  switch (task.kind) {
+    case "calls":
+      return task.cases.length;
+    case "program":
+      return task.stdin.length;
+    case "judge":
+      return task.tests.length;
+    case "script":
+      return 1;
+  }
+}
+
+/** Cases that were not reached. */
+export function missingCases(task: ExecuteTask, from = 0): CaseObservation[] {
+  return Array.from({ length: caseCount(task) - from }, (_, i) => ({
+    index: from + i,
+    outcome: "missing",
+    cpuMs: 0,
+  }));
+}
+
+/** The result of an execution whose worker failed or was never there. */
+export function unreachedResult(options: {
+  readonly id: string;
+  readonly request: ExecuteRequest;
+  readonly attempts: number;
+  readonly error: unknown;
+  readonly aborted: boolean;
+}): ExecuteResult {
+  const { id, request, attempts, error, aborted } = options;
+  const { code, message } = toErrorData(error, "sandbox.unavailable");
+  const nothing = { text: "", bytes: 0, truncated: false };
+  return {
+    id,
+    status: aborted ? "aborted" : "infra_error",
+    cases: missingCases(request.task),
+    error: { type: code, message },
+    stdout: nothing,
+    stderr: nothing,
+    exit: { code: null, signal: null },
+    usage: { cpuMs: 0, wallMs: 0, queueMs: 0, peakRssKb: 0, swept: 0 },
+    worker: { id: "", generation: 0, jobs: 0 },
+    attempts,
+    integrity: { nonceOk: false, flags: [] },
+  };
+}
+
+function refused(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "sandbox.request", message, hint });
+}
