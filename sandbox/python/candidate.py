@@ -1,0 +1,116 @@
+"""Loads code that nobody has vouched for, and calls its functions, for whatever runner holds the process.
+
+`load` once, then `call` once per case; `Objects` serves the stand-ins of a judge. Everything goes in and comes out as
+JSON text. What an answer says is only what was observed: code in the same process can forge any of it.
+"""
+
+import builtins
+import sys
+import types
+
+from . import codec
+
+_type = type
+_str = str
+_len = len
+_compile = compile
+_exec = exec
+_getattr = getattr
+_setattr = setattr
+_hasattr = hasattr
+_callable = callable
+_isinstance = isinstance
+_iter = iter
+_next = next
+_set_recursion_limit = sys.setrecursionlimit
+_recursion_limit = sys.getrecursionlimit()
+_quote = codec.quote
+_encode = codec.encode
+_decode = codec.decode
+_parse = codec.parse
+_type_name = codec._type_name
+_modules = sys.modules
+_Unsupported = codec.Unsupported
+_TooLarge = codec.TooLarge
+_BaseException = BaseException
+_SyntaxError = SyntaxError
+
+MESSAGE_LENGTH = 2000
+
+
+def error_text(error, path=None):
+    """An exception as JSON text: type, message, and the last line of `path` that it passed through."""
+    message = ""
+    line = None
+    try:
+        text = _str(error)
+        if _type(text) is _str:
+            message = text[:MESSAGE_LENGTH]
+    except _BaseException:
+        pass
+    try:
+        if _isinstance(error, _SyntaxError) and error.filename == path:
+            line = error.lineno
+        trace = _BaseException.__traceback__.__get__(error)
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == path:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+    except _BaseException:
+        pass
+    place = ',"line":%d' % line if _type(line) is int else ""
+    return '{"type":' + _quote(_type_name(_type(error))) + ',"message":' + _quote(message) + place + "}"
+
+
+def load(path, name, source):
+    """Runs a file as the module `name` and returns it. Raises whatever the code raises."""
+    module = types.ModuleType(name)
+    module.__file__ = path
+    module.__builtins__ = builtins
+    _modules[name] = module
+    code = _compile(source, path, "exec", 0, True)
+    _exec(code, module.__dict__)
+    return module
+
+
+def find(module, name):
+    """The function of a name; for `Class.method`, the method of an instance made without arguments."""
+    owner, dot, method = name.partition(".")
+    found = _getattr(module, owner)
+    return _getattr(found(), method) if dot else found
+
+
+def call(function, case, limits, path=None):
+    """Calls a function with the arguments of a case (JSON text) and says what happened, as JSON text.
+
+    `{"outcome", "value"?, "changedArgs"?, "error"?}`; outcome `too-large` where the answer exceeds limits["size"].
+    """
+    depth, size = limits["depth"], limits["size"]
+    parsed = _parse(case)
+    args = _decode({"list": parsed["args"]})
+    kwargs = {key: _decode(value) for key, value in parsed.get("kwargs", {}).items()}
+    before = [_encode(value, codec.MAX_DEPTH, size) for value in args]
+    try:
+        value = function(*args, **kwargs)
+    except _BaseException as error:
+        _set_recursion_limit(_recursion_limit)
+        return '{"outcome":"raised","error":' + error_text(error, path) + _changes(before, args, size) + "}"
+    _set_recursion_limit(_recursion_limit)
+    try:
+        text = _encode(value, depth, size)
+    except _TooLarge:
+        return '{"outcome":"too-large"}'
+    except _BaseException as error:
+        return '{"outcome":"unsupported","error":' + error_text(error) + _changes(before, args, size) + "}"
+    return '{"outcome":"returned","value":' + text + _changes(before, args, size - _len(text)) + "}"
+
+
+def _changes(before, args, size):
+    # What is no plain value any more is "undefined", which no argument is.
+    after = []
+    for text, value in zip(before, args):
+        try:
+            after.append(_encode(value, codec.MAX_DEPTH, size))
+        except _BaseException:
+            after.append('{"undefined":true}')
+    return "" if after == before else ',"changedArgs":[' + ",".join(after) + "]"

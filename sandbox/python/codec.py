@@ -1,0 +1,204 @@
+"""Plain values, as sandbox/plain-value.ts defines them: Python values to JSON text and back.
+
+Runs beside code that nobody has vouched for, so everything it uses is bound before that code is loaded, types are
+compared exactly, and no method that the code could define is ever called. Python 3.8 and newer.
+"""
+
+import binascii
+import collections
+import json
+import sys
+
+_type = type
+_len = len
+_int_text = int.__str__
+_int_bits = int.bit_length
+_float_text = float.__repr__
+_quote = json.encoder.encode_basestring_ascii
+_base64 = binascii.b2a_base64
+_dict_items = dict.items
+_dict_get = dict.get
+_ordered_items = collections.OrderedDict.items
+_tuple_items = tuple.__iter__
+_type_bases = type.__dict__["__bases__"].__get__
+_type_names = type.__dict__["__dict__"].__get__
+_parse = json.JSONDecoder().decode
+_get_digits = getattr(sys, "get_int_max_str_digits", None)
+_set_digits = getattr(sys, "set_int_max_str_digits", None)
+
+# Dictionaries of the standard library that equal a dict of the same items; their items are read in C.
+_dictionaries = {
+    dict: _dict_items,
+    collections.OrderedDict: _ordered_items,
+    collections.defaultdict: _dict_items,
+    collections.Counter: _dict_items,
+}
+_sequences = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset"}
+
+MAX_DEPTH = 200
+
+
+class Unsupported(Exception):
+    """The value, or something in it, is no plain value."""
+
+
+class TooLarge(Exception):
+    """The encoded value is longer than it may be."""
+
+
+class _Encoder:
+    def __init__(self, depth, size, other):
+        self.depth = min(depth, MAX_DEPTH)
+        self.room = size
+        self.other = other
+        self.parts = []
+
+    def put(self, text):
+        self.room -= _len(text)
+        if self.room < 0:
+            raise TooLarge
+        self.parts.append(text)
+
+    def value(self, value, depth):
+        kind = _type(value)
+        if value is None:
+            self.put("null")
+        elif kind is bool:
+            self.put("true" if value else "false")
+        elif kind is int:
+            if _int_bits(value) > 4 * self.room:
+                raise TooLarge
+            self.put('{"int":"' + _int_text(value) + '"}')
+        elif kind is float:
+            self.put('{"float":"' + _float_text(value) + '"}')
+        elif kind is str:
+            if _len(value) > self.room:
+                raise TooLarge
+            self.put(_quote(value))
+        elif kind is bytes:
+            if _len(value) > self.room:
+                raise TooLarge
+            self.put('{"bytes":"' + _base64(value, newline=False).decode("ascii") + '"}')
+        elif kind is complex:
+            self.put('{"complex":["' + _float_text(value.real) + '","' + _float_text(value.imag) + '"]}')
+        elif kind in _sequences:
+            self.items(_sequences[kind], value, depth)
+        elif kind in _dictionaries:
+            self.pairs(_dictionaries[kind](value), depth)
+        elif _is_named_tuple(kind):
+            self.items("tuple", _tuple_items(value), depth)
+        else:
+            text = None if self.other is None else self.other(value)
+            if text is None:
+                raise Unsupported(_type_name(kind))
+            self.put(text)
+
+    def items(self, name, values, depth):
+        if depth >= self.depth:
+            raise Unsupported("nested too deep")
+        self.put('{"' + name + '":[')
+        first = True
+        for item in values:
+            if not first:
+                self.put(",")
+            first = False
+            self.value(item, depth + 1)
+        self.put("]}")
+
+    def pairs(self, pairs, depth):
+        if depth >= self.depth:
+            raise Unsupported("nested too deep")
+        self.put('{"dict":[')
+        first = True
+        for key, item in pairs:
+            self.put("[" if first else ",[")
+            first = False
+            self.value(key, depth + 1)
+            self.put(",")
+            self.value(item, depth + 1)
+            self.put("]")
+        self.put("]}")
+
+
+def _type_name(kind, _name=type.__dict__["__name__"].__get__):
+    return _name(kind)
+
+
+def _is_named_tuple(kind):
+    # Its items are its value as long as it is compared like a tuple.
+    bases = _type_bases(kind)
+    if _len(bases) != 1 or bases[0] is not tuple:
+        return False
+    names = _type_names(kind)
+    return "_fields" in names and "__eq__" not in names
+
+
+def encode(value, depth, size, other=None):
+    """JSON text of a value, pure ASCII.
+
+    Raises Unsupported where it holds anything but plain values, nested deeper than `depth`, and TooLarge where the text
+    would be longer than `size`. `other` gives the text of a value that is none, or None.
+    """
+    encoder = _Encoder(depth, size, other)
+    digits = _get_digits and _get_digits()
+    if _set_digits:
+        _set_digits(0)
+    try:
+        encoder.value(value, 0)
+    finally:
+        if _set_digits:
+            _set_digits(digits)
+    return "".join(encoder.parts)
+
+
+def quote(text):
+    """A str as JSON text, pure ASCII."""
+    return _quote(text)
+
+
+def parse(text):
+    """JSON text to dicts, lists, str, int, float, bool and None."""
+    return _parse(text)
+
+
+def decode(plain, other=None):
+    """The Python value of a parsed plain value; `other` makes the value of an object that is none."""
+    digits = _get_digits and _get_digits()
+    if _set_digits:
+        _set_digits(0)
+    try:
+        return _decode(plain, other)
+    finally:
+        if _set_digits:
+            _set_digits(digits)
+
+
+def _decode(plain, other):
+    if _type(plain) is not dict:
+        return plain
+    for name, content in _dict_items(plain):
+        make = _dict_get(_makers, name)
+        if make is not None:
+            return make(content, other)
+        break
+    if other is None:
+        raise ValueError("no plain value")
+    return other(plain)
+
+
+def _decode_items(content, other):
+    return [_decode(item, other) for item in content]
+
+
+_makers = {
+    "int": lambda content, _: int(content),
+    "float": lambda content, _: float(content),
+    "complex": lambda content, _: complex(float(content[0]), float(content[1])),
+    "bytes": lambda content, _: binascii.a2b_base64(content),
+    "list": _decode_items,
+    "tuple": lambda content, other: tuple(_decode_items(content, other)),
+    "set": lambda content, other: set(_decode_items(content, other)),
+    "frozenset": lambda content, other: frozenset(_decode_items(content, other)),
+    "dict": lambda content, other: {_decode(key, other): _decode(item, other) for key, item in content},
+    "undefined": lambda _, __: None,
+}
