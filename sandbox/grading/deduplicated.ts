@@ -1,0 +1,69 @@
+import { contentHash } from "../../src/taskset/content-hash.ts";
+import type { ExecuteRequest, ExecuteResult } from "../execution.ts";
+import { unreachedResult } from "../pool/requests.ts";
+import type { Sandbox } from "../sandbox.ts";
+
+/** An execution that several callers may wait for. */
+interface Shared {
+  readonly result: Promise<ExecuteResult>;
+  readonly controller: AbortController;
+  waiting: number;
+}
+
+/**
+ * A sandbox that runs identical requests once: those made while one is running share it, later ones get its result
+ * again, as long as it is among the last `entries` (256 by default). Requests are identical whatever their `id` and
+ * `signal`; an abort ends the execution once nobody waits for it. What failed or was aborted is not kept. Closing it
+ * closes the sandbox underneath.
+ */
+export function deduplicated(sandbox: Sandbox, options: { readonly entries?: number } = {}): Sandbox {
+  const { entries = 256 } = options;
+  /** In order of last use, oldest first. */
+  const shared = new Map<string, Shared>();
+
+  const start = (key: string, request: ExecuteRequest): Shared => {
+    const controller = new AbortController();
+    const result = sandbox.execute({ ...request, signal: controller.signal });
+    const entry: Shared = { result, controller, waiting: 0 };
+    const forget = (): void => {
+      if (shared.get(key) === entry) shared.delete(key);
+    };
+    result.then(({ status }) => {
+      if (status === "infra_error" || status === "aborted") forget();
+    }, forget);
+    return entry;
+  };
+
+  const execute = async ({ id, signal, ...request }: ExecuteRequest): Promise<ExecuteResult> => {
+    const named = id === undefined ? {} : { id };
+    if (signal?.aborted === true) return sandbox.execute({ ...request, ...named, signal });
+    const key = contentHash(request);
+    const entry = shared.get(key) ?? start(key, request);
+    shared.delete(key);
+    shared.set(key, entry);
+    if (shared.size > entries) shared.delete(shared.keys().next().value!);
+    entry.waiting++;
+    const { promise: left, resolve: leave } = Promise.withResolvers<ExecuteResult>();
+    const onAbort = (): void => {
+      if (--entry.waiting === 0) {
+        if (shared.get(key) === entry) shared.delete(key);
+        entry.controller.abort(signal?.reason);
+      }
+      leave(unreachedResult({ id: id ?? "", request, attempts: 1, error: signal?.reason, aborted: true }));
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      return { ...(await Promise.race([entry.result, left])), ...named };
+    } finally {
+      signal?.removeEventListener("abort", onAbort);
+    }
+  };
+
+  return {
+    info: sandbox.info,
+    execute,
+    warmUp: (warming) => sandbox.warmUp(warming),
+    stats: () => sandbox.stats(),
+    [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
+  };
+}

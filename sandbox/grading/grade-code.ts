@@ -1,0 +1,144 @@
+import { type ErrorData, LyceumError } from "../../src/errors/index.ts";
+import { createRandom } from "../../src/random/random.ts";
+import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
+import { defaultLimits } from "../limits.ts";
+import { isPlainValue } from "../plain-value-check.ts";
+import type { Sandbox } from "../sandbox.ts";
+import type { TestSuite } from "./test-suite.ts";
+import { judgeTest, type TestVerdict } from "./test-verdict.ts";
+
+/** What is graded, and by what. */
+export interface GradeOptions {
+  readonly sandbox: Sandbox;
+  /** The whole source, in the suite's language. */
+  readonly code: string;
+  readonly suite: TestSuite;
+  /** Seeds the order of calls and runs, and the sandbox. 0 by default. */
+  readonly seed?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A grade, or, where the sandbox failed, the reason why there is none. */
+export type Grade = CodeGrade | NoGrade;
+
+/** What the code is worth. */
+export interface CodeGrade {
+  readonly infra: false;
+  /** Every test passed and no limit was reached. */
+  readonly passed: boolean;
+  /** The share of tests that passed, from 0 to 1. */
+  readonly fraction: number;
+  /** In the order of the suite. */
+  readonly tests: readonly TestVerdict[];
+  readonly status: Exclude<ExecuteResult["status"], "infra_error" | "aborted">;
+  readonly execution: ExecuteResult;
+}
+
+/** The sandbox failed, twice: nothing is known of the code, and its reward is unscored, never 0. */
+export interface NoGrade {
+  readonly infra: true;
+  readonly status: "infra_error";
+  readonly error: ErrorData;
+}
+
+/**
+ * Runs code in a sandbox and compares, out here, what it did with what the suite expects. Calls and program runs are
+ * shuffled by the seed, so that code cannot answer by their order. Rejects with `data.malformed` for a suite without
+ * tests, with the sandbox's own errors where it cannot run the request, and with the signal's reason.
+ */
+export async function gradeCode(options: GradeOptions): Promise<Grade> {
+  const { sandbox, code, suite, seed = 0, signal } = options;
+  signal?.throwIfAborted();
+  if (suite.tests.length === 0) {
+    throw new LyceumError({
+      code: "data.malformed",
+      message: "A test suite has no tests, so that any code would pass.",
+      hint: "Give it at least one test, or leave the task out.",
+    });
+  }
+  const places = suite.tests.map((_, i) => i);
+  const order = suite.kind === "judge" ? places : createRandom(seed).shuffle(places);
+  const execution = await sandbox.execute({
+    ...entryOf(suite.language, code),
+    task: taskOf(suite, order),
+    seed,
+    ...(suite.limits === undefined ? {} : { limits: suite.limits }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  signal?.throwIfAborted();
+  const { status } = execution;
+  if (status === "infra_error" || status === "aborted") return noGrade(execution);
+  const observed = inOrder(execution, order, suite.limits?.depth ?? defaultLimits.depth);
+  if (observed === undefined) return grade(suite, { ...execution, status: "violation" }, []);
+  return grade(suite, execution, observed);
+}
+
+function grade(suite: TestSuite, execution: ExecuteResult, observed: readonly CaseObservation[]): CodeGrade {
+  const status = execution.status as CodeGrade["status"];
+  const tests = suite.tests.map((_, i) => judgeTest({ suite, index: i, observed: observed[i], execution }));
+  const passing = tests.filter(({ passed }) => passed).length;
+  return {
+    infra: false,
+    passed: status === "ok" && passing === tests.length,
+    fraction: passing / tests.length,
+    tests,
+    status,
+    execution,
+  };
+}
+
+/** The observations in the order of the suite; undefined unless there is exactly one, well formed, for each test. */
+function inOrder(
+  { cases }: ExecuteResult,
+  order: readonly number[],
+  depth: number,
+): readonly CaseObservation[] | undefined {
+  const observed: CaseObservation[] = [];
+  for (const observation of cases) {
+    const place = order[observation.index];
+    if (place === undefined || observed[place] !== undefined) return undefined;
+    if (observation.value !== undefined && !isPlainValue(observation.value, depth)) return undefined;
+    observed[place] = { ...observation, index: place };
+  }
+  return cases.length === order.length ? observed : undefined;
+}
+
+const extensions = { python: "py", javascript: "js", typescript: "ts" } as const;
+
+function entryOf(language: Language, code: string): Pick<ExecuteRequest, "language" | "files" | "entry"> {
+  const entry = `solution.${extensions[language]}`;
+  return { language, files: { [entry]: code }, entry };
+}
+
+function taskOf(suite: TestSuite, order: readonly number[]): ExecuteTask {
+  switch (suite.kind) {
+    case "calls": {
+      const cases = order.map((i) => {
+        const { args, kwargs } = suite.tests[i]!;
+        return { args, ...(kwargs === undefined ? {} : { kwargs }) };
+      });
+      const { isolate } = suite;
+      return { kind: "calls", function: suite.function, cases, ...(isolate === undefined ? {} : { isolate }) };
+    }
+    case "program":
+      return { kind: "program", stdin: order.map((i) => suite.tests[i]!.stdin) };
+    case "judge": {
+      const { setup, exports } = suite;
+      const tests = suite.tests.map(({ code }) => code);
+      return { kind: "judge", tests, exports, ...(setup === undefined ? {} : { setup }) };
+    }
+  }
+}
+
+function noGrade({ status, error }: ExecuteResult): NoGrade {
+  const because = error === undefined ? "" : `: ${error.message}`;
+  return {
+    infra: true,
+    status: "infra_error",
+    error: {
+      name: "LyceumError",
+      code: status === "aborted" ? "sandbox.closed" : "sandbox.unavailable",
+      message: `The sandbox could not run the code${because}`,
+    },
+  };
+}

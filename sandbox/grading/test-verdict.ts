@@ -1,0 +1,91 @@
+import type { CaseObservation, CodeError, ExecuteResult, Language } from "../execution.ts";
+import type { PlainValue } from "../plain-value.ts";
+import { showPlainValue } from "../plain-value-text.ts";
+import { isAsExpected } from "./comparator.ts";
+import type { CallTest, TestSuite } from "./test-suite.ts";
+
+/**
+ * How one test went, in words for feedback. What would give a hidden test away is left out: what it expects, and, of a
+ * judge's test, its code and the error's message.
+ */
+export interface TestVerdict {
+  /** Place in the suite, from 0. */
+  readonly index: number;
+  readonly passed: boolean;
+  readonly visible: boolean;
+  /** `not-run`: the code was not loaded, or a limit or its own end came first. */
+  readonly outcome: "passed" | "wrong" | "raised" | "unsupported" | "not-run";
+  /** The call, the program's input, or the judge's code. */
+  readonly called?: string;
+  /** What was returned or printed. */
+  readonly got?: string;
+  readonly expected?: string;
+  /** What was raised. */
+  readonly error?: CodeError;
+}
+
+/** The verdict on the test at `index`; one that was not observed was not run. */
+export function judgeTest(options: {
+  readonly suite: TestSuite;
+  readonly index: number;
+  readonly observed: CaseObservation | undefined;
+  readonly execution: ExecuteResult;
+}): TestVerdict {
+  const { suite, index, observed, execution } = options;
+  const visible = suite.tests[index]!.visible === true;
+  const outcome = outcomeOf(suite, index, observed);
+  const { called, expected } = wording(suite, index);
+  const { value } = observed ?? {};
+  const error = observed?.error ?? (outcome === "not-run" ? execution.error : undefined);
+  const givesAway = suite.kind === "judge" && !visible;
+  return {
+    index,
+    passed: outcome === "passed",
+    visible,
+    outcome,
+    ...(givesAway ? {} : { called }),
+    ...(value === undefined || suite.kind === "judge" ? {} : { got: shown(suite, value) }),
+    ...(visible && expected !== undefined ? { expected } : {}),
+    ...(error === undefined ? {} : { error: givesAway && outcome === "raised" ? { ...error, message: "" } : error }),
+  };
+}
+
+function outcomeOf(suite: TestSuite, index: number, observed: CaseObservation | undefined): TestVerdict["outcome"] {
+  if (observed === undefined || observed.outcome === "missing") return "not-run";
+  if (observed.outcome !== "returned") return observed.outcome;
+  if (suite.kind === "judge") return "passed";
+  if (observed.value === undefined) return "unsupported";
+  const test = suite.tests[index]!;
+  const comparator = test.comparator ?? ({ kind: suite.kind === "program" ? "text" : "exact" } as const);
+  const { expected } = test;
+  return isAsExpected({ got: observed.value, expected, language: suite.language, comparator }) ? "passed" : "wrong";
+}
+
+function wording(suite: TestSuite, index: number): { readonly called: string; readonly expected?: string } {
+  switch (suite.kind) {
+    case "calls": {
+      const test = suite.tests[index]!;
+      const called = showCall(suite.function, test, suite.language);
+      const kind = test.comparator?.kind;
+      if (kind === "truthy" || kind === "falsy") return { called, expected: kind };
+      return { called, expected: shown(suite, test.expected) };
+    }
+    case "program": {
+      const { stdin, expected } = suite.tests[index]!;
+      return { called: stdin, expected };
+    }
+    case "judge":
+      return { called: suite.tests[index]!.code };
+  }
+}
+
+function showCall(name: string, { args, kwargs = {} }: CallTest, language: Language): string {
+  const named = Object.entries(kwargs).map(([key, value]) => `${key}=${showPlainValue(value, { language })}`);
+  return `${name}(${[...args.map((value) => showPlainValue(value, { language })), ...named].join(", ")})`;
+}
+
+/** A program's text as it is, any other value as source. */
+function shown(suite: TestSuite, value: PlainValue): string {
+  if (suite.kind === "program" && typeof value === "string") return value;
+  return showPlainValue(value, { language: suite.language });
+}
