@@ -1,0 +1,210 @@
+"""The judge's side: runs trusted tests on stand-ins of the candidate's functions, classes and objects.
+
+A stand-in never answers a comparison or an arithmetic operation on the candidate's behalf: what a test compares is
+either plain data, compared here, or the identity of an object. So an object that claims to equal everything equals
+nothing but itself.
+"""
+
+import builtins
+import types
+
+from . import candidate, codec
+
+PATH = "test.py"
+_MAX_DEPTH = 200
+
+
+class CandidateIsGone(BaseException):
+    """The candidate's process has ended."""
+
+
+class BrokenProtocol(BaseException):
+    """What came back is no answer."""
+
+
+class Judge:
+    """Tests in one namespace. `ask` sends a request to the candidate and returns its answer, both JSON text."""
+
+    def __init__(self, ask, size):
+        self._ask = ask
+        self._size = size
+        self._stand_ins = {}
+        self._fatal = None
+        self._namespace = None
+
+    def prepare(self, setup, exports):
+        """Runs the trusted set-up; afterwards the exported names mean the candidate's. Raises what the set-up raises."""
+        module = types.ModuleType("tests")
+        module.__builtins__ = builtins
+        names = module.__dict__
+        self._namespace = names
+        bound = {name: self._request(None, "get", [name]) for name in exports}
+        names.update(bound)
+        if setup:
+            exec(compile(setup, "setup.py", "exec", 0, True), names)
+        names.update(bound)
+
+    def run(self, test):
+        """Runs one test; `{"outcome", "error"?}` as JSON text. Raises CandidateIsGone and BrokenProtocol."""
+        text = '{"outcome":"returned"}'
+        try:
+            exec(compile(test, PATH, "exec", 0, True), self._namespace)
+        except BaseException as error:
+            text = '{"outcome":"raised","error":' + candidate.error_text(error, PATH) + "}"
+        # A test may catch everything.
+        if self._fatal is not None:
+            raise self._fatal
+        return text
+
+    def _request(self, number, do, args=(), kwargs=None):
+        if self._fatal is not None:
+            raise self._fatal
+        try:
+            encoded = [self._encode(value) for value in args]
+            named = ["%s:%s" % (codec.quote(name), self._encode(value)) for name, value in (kwargs or {}).items()]
+        except codec.Unsupported as error:
+            raise TypeError("a value of type %s cannot be handed to the candidate" % error) from None
+        target = "" if number is None else ',"object":%d' % number
+        request = '{"do":"%s"%s,"args":[%s],"kwargs":{%s}}' % (do, target, ",".join(encoded), ",".join(named))
+        try:
+            return self._understand(self._ask(request), args)
+        except (CandidateIsGone, BrokenProtocol) as error:
+            self._fatal = error
+            raise
+
+    def _understand(self, text, args):
+        try:
+            answer = codec.parse(text)
+            error = answer.get("error")
+            if error is None and "too-large" not in answer:
+                value = codec.decode(answer["value"], self._stand_in)
+                for index, changed in answer.get("changed", []):
+                    _replace(args[index], codec.decode(changed, self._stand_in))
+                return value
+            kind, message = (error["type"], error["message"]) if error else ("ValueError", "the answer is too large")
+            if type(kind) is not str or type(message) is not str:
+                raise ValueError
+        except Exception:
+            raise BrokenProtocol() from None
+        raise _error_of(kind, message)
+
+    def _encode(self, value):
+        return codec.encode(value, _MAX_DEPTH, self._size, _number_of)
+
+    def _stand_in(self, plain):
+        number, kind = plain["object"], plain["kind"]
+        if type(number) is not int or type(kind) is not str:
+            raise ValueError("no object")
+        if number not in self._stand_ins:
+            self._stand_ins[number] = StandIn(self._request, number, kind)
+        return self._stand_ins[number]
+
+
+def _number_of(value):
+    if type(value) is not StandIn:
+        return None
+    return '{"object":%d}' % object.__getattribute__(value, "_number")
+
+
+def _replace(value, changed):
+    """A list that the candidate changed in place is changed here, too."""
+    if type(value) is not type(changed):
+        return
+    if type(value) is list:
+        value[:] = changed
+    elif isinstance(value, (dict, set)):
+        value.clear()
+        value.update(changed)
+
+
+def _error_of(kind, message):
+    found = getattr(builtins, kind, None)
+    if not (isinstance(found, type) and issubclass(found, Exception)):
+        # Neither SystemExit nor a class of the candidate's own.
+        found = type(kind.replace("\0", ""), (Exception,), {})
+    try:
+        return found(message)
+    except TypeError:
+        return Exception(message)
+
+
+class StandIn:
+    """An object of the candidate's, as tests see it."""
+
+    __slots__ = ("_request", "_number", "_kind")
+
+    def __init__(self, request, number, kind):
+        object.__setattr__(self, "_request", request)
+        object.__setattr__(self, "_number", number)
+        object.__setattr__(self, "_kind", kind)
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name not in ("__name__", "__doc__", "__enter__", "__exit__"):
+            raise AttributeError(name)
+        return _do(self, "get", [name])
+
+    def __setattr__(self, name, value):
+        _do(self, "set", [name, value])
+
+    def __delattr__(self, name):
+        _do(self, "delete", [name])
+
+    def __call__(self, *args, **kwargs):
+        return _do(self, "call", args, kwargs)
+
+    def __getitem__(self, key):
+        return _do(self, "get-item", [key])
+
+    def __setitem__(self, key, value):
+        _do(self, "set-item", [key, value])
+
+    def __delitem__(self, key):
+        _do(self, "delete-item", [key])
+
+    def __len__(self):
+        return _do(self, "length")
+
+    def __iter__(self):
+        return _Iterator(_do(self, "iterate"))
+
+    def __next__(self):
+        return _do(self, "next")
+
+    def __str__(self):
+        return _do(self, "text")
+
+    def __bool__(self):
+        return _do(self, "truth")
+
+    def __repr__(self):
+        return "<%s of the candidate>" % object.__getattribute__(self, "_kind")
+
+    def __instancecheck__(self, value):
+        return type(value) is StandIn and _do(self, "is-instance", [value]) is True
+
+    def __subclasscheck__(self, kind):
+        return type(kind) is StandIn and _do(self, "is-subclass", [kind]) is True
+
+    def __enter__(self):
+        return _do(_do(self, "get", ["__enter__"]), "call")
+
+    def __exit__(self, *_):
+        return _do(_do(self, "get", ["__exit__"]), "call", [None, None, None])
+
+
+class _Iterator:
+    """A stand-in as Python's own iteration wants it: `next` ends by StopIteration."""
+
+    def __init__(self, iterator):
+        self._iterator = iterator
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._iterator)
+
+
+def _do(stand_in, do, args=(), kwargs=None):
+    read = object.__getattribute__
+    return read(stand_in, "_request")(read(stand_in, "_number"), do, args, kwargs)
