@@ -40,7 +40,7 @@ export type ExecuteTask =
    */
   | {
       readonly kind: "judge";
-      /** Trusted code that is run before the tests: their helpers, imports. */
+      /** Trusted code that is run before the tests: helpers, imports. The exports are bound before it, and again after. */
       readonly setup?: string;
       /** Trusted pieces of code, run in order in one namespace. */
       readonly tests: readonly string[];
