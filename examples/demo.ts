@@ -59,7 +59,7 @@ export function sftConfig(seed: number, steps: number): TrainingConfigInput {
 export function grpoConfig(seed: number, model: string, steps: number): TrainingConfigInput {
   return {
     seed,
-    algorithm: { id: "grpo", groupSize: 8 },
+    algorithm: { id: "grpo", groupSize: 8, minibatches: 2 },
     model: { path: model },
     training: { steps, batchSize: 64, learningRate: 5e-4, schedule: "linear", beta2: 0.99 },
     sampling: { maxTokens: 6, temperature: 1.2 },
@@ -78,10 +78,10 @@ export async function runDemo(options: {
   readonly rewardedBy?: EnvironmentDefinition;
   readonly events?: (events: AsyncIterable<TrainingEvent>, folder: string) => AsyncIterable<TrainingEvent>;
 }): Promise<DemoResult> {
-  const { seed, output, sftSteps = 190, grpoSteps = 160, events = (stream) => stream } = options;
+  const { seed, output, sftSteps = 190, grpoSteps = 200, events = (stream) => stream } = options;
   const start = performance.now();
   const seconds = (): number => (performance.now() - start) / 1000;
-  await using backend = await createOnnxBackend({ device: "cpu", decodeBatchSize: 256, maxTokensPerMicroBatch: 8192 });
+  await using backend = await createOnnxBackend({ device: "cpu", decodeBatchSize: 512, maxTokensPerMicroBatch: 8192 });
   const stage = async (name: string, config: TrainingConfigInput, environment: EnvironmentDefinition) => {
     const folder = join(output, name);
     const accuracies: number[] = [];
