@@ -1,4 +1,4 @@
-import { LyceumError, unknownNameError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/errors/index.ts";
 import { type RopeScaling, readRopeSettings } from "./rope-settings.ts";
 
 /** The shape of a decoder-only model of the Llama kind, read from a Hugging Face `config.json`. */
@@ -76,11 +76,11 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
 function readFamily(value: unknown): DecoderFamily {
   const family = families.find((name) => name === value);
   if (family !== undefined) return family;
-  throw unknownNameError({
-    kind: "model_type in config.json",
-    name: String(value),
-    known: families,
+  throw new LyceumError({
     code: "model.unsupported",
+    message: `The model's architecture, model_type "${String(value)}" in its config.json, is not one that is built here.`,
+    hint: `Choose a checkpoint of one of these: ${families.join(", ")} (SmolLM and SmolLM2 are llama).`,
+    data: { modelType: String(value), known: [...families] },
   });
 }
 
