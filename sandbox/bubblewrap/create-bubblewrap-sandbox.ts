@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { LyceumError } from "../../src/errors/index.ts";
+import { PooledSandbox } from "../pool/pooled-sandbox.ts";
+import type { Sandbox } from "../sandbox.ts";
+import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";
+import { slotUid } from "../zygote/slot-uids.ts";
+import { type RunnerProcess, ZygoteWorker } from "../zygote/zygote-worker.ts";
+
+/** How {@link createBubblewrapSandbox} runs code. */
+export interface BubblewrapSandboxOptions {
+  /** Executions at a time. As many as there are processors by default. */
+  readonly workers?: number;
+  /** Runners kept ready beyond that. 0 by default. */
+  readonly spares?: number;
+  /** Packages of the machine's Python that code may import, imported ahead. `["numpy"]` by default. */
+  readonly packages?: readonly string[];
+  /** Megabytes that one execution's files may take together. 64 by default. */
+  readonly temporaryMb?: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The machine's own Python in namespaces of its own, without network and with nothing writable but `/tmp`; Linux only,
+ * and without Docker. Memory is limited for each process, not for all of an execution. Rejects with
+ * `sandbox.unavailable` where `bwrap` is missing or the machine forbids it.
+ */
+export async function createBubblewrapSandbox(options: BubblewrapSandboxOptions = {}): Promise<Sandbox> {
+  const { workers = availableParallelism(), spares = 0, packages = ["numpy"], temporaryMb = 64 } = options;
+  let slot = 0;
+  const start = async (signal: AbortSignal): Promise<ZygoteWorker> => {
+    const settings = { uid: slotUid(slot++), packages };
+    signal.throwIfAborted();
+    return ZygoteWorker.start({ runner: await startBubble(temporaryMb), settings, signal });
+  };
+  await using first = await start(options.signal ?? new AbortController().signal);
+  const { python, packages: found } = first.greeting;
+  return new PooledSandbox({
+    info: { backend: "bubblewrap", languages: ["python"], version: `Python ${python}`, packages: found },
+    start: ({ signal }) => start(signal),
+    workers,
+    spares,
+  });
+}
+
+async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
+  const args = [...bubbleArguments(temporaryMb), ...(await runnerCommand())];
+  const child = spawn("bwrap", args, { stdio: ["pipe", "pipe", "pipe"], env: { PATH: process.env["PATH"] ?? "" } });
+  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  let complaints = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    complaints = (complaints + chunk.toString()).slice(-2_000);
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (cause) => {
+      const hint = "Install bubblewrap (Debian: apt-get install bubblewrap), or choose another sandbox.";
+      reject(new LyceumError({ code: "sandbox.unavailable", message: "bwrap cannot be started.", hint, cause }));
+    });
+  });
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  return { input: child.stdin, output: child.stdout, complaints: () => complaints, kill };
+}
+
+/** A root of the machine's programs only; all namespaces new; the runner dies with us. */
+function bubbleArguments(temporaryMb: number): string[] {
+  const folders = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"];
+  const isRoot = process.getuid?.() === 0;
+  return [
+    ...["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"],
+    ...(isRoot ? [] : ["--unshare-user"]),
+    ...["--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"],
+    ...(isRoot ? ["CAP_SETUID", "CAP_SETGID", "CAP_KILL"].flatMap((name) => ["--cap-add", name]) : []),
+    ...folders.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
+    ...["--proc", "/proc", "--dev", "/dev"],
+    ...["--perms", "0777", "--size", String(temporaryMb * 2 ** 20), "--tmpfs", "/tmp"],
+    ...["--remount-ro", "/", "--hostname", "sandbox", "--chdir", "/"],
+    ...Object.entries(runnerEnvironment).flatMap(([name, value]) => ["--setenv", name, value]),
+    "--",
+  ];
+}

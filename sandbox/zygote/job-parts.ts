@@ -1,0 +1,53 @@
+import { randomBytes } from "node:crypto";
+import type { Job } from "../pool/worker.ts";
+
+/** One forked process of a job, or the two of a judge. */
+export interface JobPart {
+  readonly role: "calls" | "program" | "judge";
+  /** Known to the process whose messages count. */
+  readonly nonce: string;
+  /** Indices of the cases that it runs, in order. */
+  readonly indices: readonly number[];
+  /** What the runner is sent. */
+  readonly message: Readonly<Record<string, unknown>>;
+}
+
+/** The processes that a job needs, in the order in which they run. */
+export function jobParts(job: Job): JobPart[] {
+  const { files, entry, task } = job.request;
+  const { depth, resultBytes } = job.limits;
+  const code = { files, entry, seed: job.seed, depth, resultBytes };
+  switch (task.kind) {
+    case "calls": {
+      const cases = task.cases.map(({ args, kwargs }, index) => [index, JSON.stringify({ args, kwargs })] as const);
+      const groups = task.isolate === "case" && cases.length > 0 ? cases.map((each) => [each]) : [cases];
+      return groups.map((group) => {
+        const nonce = newNonce();
+        const payload = JSON.stringify({ ...code, nonce, function: task.function, cases: group });
+        return { role: "calls", nonce, indices: group.map(([index]) => index), message: { role: "calls", payload } };
+      });
+    }
+    case "program":
+      return task.stdin.map((stdin, index) => programPart(code, stdin, index));
+    case "script":
+      return [programPart(code, task.stdin ?? "", 0)];
+    case "judge": {
+      // The candidate has a nonce of its own: it may only say that it could not be loaded.
+      const nonce = newNonce();
+      const payload = JSON.stringify({ ...code, nonce: newNonce() });
+      const { setup = "", tests, exports } = task;
+      const judge = JSON.stringify({ nonce, setup, tests, exports, seed: job.seed, resultBytes });
+      return [{ role: "judge", nonce, indices: tests.map((_, i) => i), message: { role: "judge", payload, judge } }];
+    }
+  }
+}
+
+function programPart(code: Readonly<Record<string, unknown>>, stdin: string, index: number): JobPart {
+  const nonce = newNonce();
+  const payload = JSON.stringify({ ...code, nonce, index });
+  return { role: "program", nonce, indices: [index], message: { role: "program", payload, stdin } };
+}
+
+function newNonce(): string {
+  return randomBytes(16).toString("hex");
+}

@@ -1,0 +1,149 @@
+import { constants } from "node:os";
+import type { CapturedOutput, CaseObservation, CodeError, ExecuteStatus } from "../execution.ts";
+import { missingCases } from "../pool/requests.ts";
+import type { Job, WorkerResult } from "../pool/worker.ts";
+import type { JobPart } from "./job-parts.ts";
+import { type Report, readReport } from "./reports.ts";
+
+/** What the runner observed of one process. The runner is ours; only `results` and the outputs are the process's own. */
+export interface ObservedRun {
+  readonly role: "calls" | "program" | "candidate" | "judge";
+  /** Why the runner killed it. */
+  readonly reason: "timeout_cpu" | "timeout_wall" | "output_limit" | "result_limit" | "aborted" | "judge-ended" | null;
+  readonly results: string;
+  readonly stdout: { readonly text: string; readonly bytes: number };
+  readonly stderr: { readonly text: string; readonly bytes: number };
+  readonly code: number | null;
+  readonly signal: number | null;
+  readonly cpuMs: number;
+  readonly peakRssKb: number;
+  readonly swept: number;
+}
+
+/** What the runner observed of a job. */
+export interface ObservedJob {
+  readonly id: string;
+  readonly wallMs: number;
+  /** Processes that the kernel killed for memory. */
+  readonly oomKills: number;
+  readonly parts: readonly (readonly ObservedRun[])[];
+  /** False where files were left that cannot be removed. */
+  readonly clean: boolean;
+}
+
+interface PartOutcome {
+  readonly status: ExecuteStatus;
+  readonly cases: readonly CaseObservation[];
+  readonly error?: CodeError;
+  readonly nonceOk: boolean;
+}
+
+/** Exit code of a child that had no memory to start its job. */
+const outOfMemoryCode = 71;
+
+/** What is said of a job, from what was observed. */
+export function resultOf(job: Job, parts: readonly JobPart[], observed: ObservedJob): WorkerResult {
+  const cases: CaseObservation[] = [];
+  let last: PartOutcome = { status: "ok", cases: [], nonceOk: true };
+  for (const [place, runs] of observed.parts.entries()) {
+    last = outcomeOf({ job, part: parts[place]!, runs, oomKills: observed.oomKills });
+    cases.push(...last.cases);
+    if (last.status !== "ok") break;
+  }
+  const runs = observed.parts.flat();
+  const candidates = runs.filter(({ role }) => role !== "judge");
+  const final = candidates.at(-1);
+  const swept = sum(runs, ({ swept }) => swept);
+  const isProgram = job.request.task.kind === "program";
+  return {
+    status: last.status,
+    cases: [...cases, ...missingCases(job.request.task, cases.length)],
+    ...(last.error === undefined ? {} : { error: last.error }),
+    stdout: isProgram ? nothing : captured(candidates, "stdout", job.limits.outputBytes),
+    stderr: captured(candidates, "stderr", job.limits.outputBytes),
+    exit: { code: final?.code ?? null, signal: final?.reason === "judge-ended" ? null : signalName(final?.signal) },
+    usage: {
+      cpuMs: sum(runs, ({ cpuMs }) => cpuMs),
+      wallMs: observed.wallMs,
+      peakRssKb: Math.max(0, ...candidates.map(({ peakRssKb }) => peakRssKb)),
+      swept,
+    },
+    integrity: { nonceOk: last.nonceOk, flags: swept > 0 ? ["left-processes"] : [] },
+  };
+}
+
+function outcomeOf(options: {
+  readonly job: Job;
+  readonly part: JobPart;
+  readonly runs: readonly ObservedRun[];
+  readonly oomKills: number;
+}): PartOutcome {
+  const { job, part, runs, oomKills } = options;
+  const candidate = runs[0]!;
+  const speaker = runs.at(-1)!;
+  const report = readReport(speaker.results, { ...part, depth: job.limits.depth });
+  // What a candidate says beside a judge is no observation; only why it could not be loaded is of interest.
+  const loadError = report.loadError ?? (runs.length > 1 ? loadErrorOf(candidate) : undefined);
+  const cases = part.role === "program" ? programCase(report, speaker, part.indices[0]!) : report.cases;
+  const outcome = (status: ExecuteStatus, error?: CodeError): PartOutcome => ({
+    status,
+    cases: part.role === "program" && status !== "ok" ? [] : cases,
+    nonceOk: !report.broken,
+    ...(error === undefined ? {} : { error }),
+  });
+  const killed = runs.map(({ reason }) => reason).find((reason) => reason !== null && reason !== "judge-ended");
+  if (killed !== undefined) return outcome(killed as ExecuteStatus);
+  if (report.broken) return outcome("violation");
+  if (report.tooLarge) return outcome("result_limit");
+  const killedForMemory = candidate.signal === constants.signals.SIGKILL && oomKills > 0;
+  if (report.outOfMemory || killedForMemory || candidate.code === outOfMemoryCode) return outcome("memory");
+  if (loadError !== undefined) return outcome(loadError.type === "MemoryError" ? "memory" : "load_error", loadError);
+  if (report.ended) return outcome("ok");
+  if (candidate.reason === null && candidate.signal !== null) {
+    const name = signalName(candidate.signal)!;
+    // The kernel's own limit counts whole seconds, and every process that the candidate started.
+    if (name === "SIGXCPU") return outcome("timeout_cpu");
+    return outcome("signal", { type: name, message: `The process was ended by ${name}.` });
+  }
+  if (part.role === "program") return outcome("ok");
+  return outcome("exited", { type: "Exit", message: `The process ended itself with code ${candidate.code}.` });
+}
+
+/** A program is observed from outside: how it ended, and what it printed. */
+function programCase(report: Report, run: ObservedRun, index: number): CaseObservation[] {
+  const said = report.cases[0];
+  const failed = run.code !== 0;
+  const error = said?.error ?? { type: "SystemExit", message: `exit code ${run.code}` };
+  return [
+    {
+      index,
+      outcome: failed ? "raised" : "returned",
+      value: run.stdout.text,
+      ...(failed ? { error } : {}),
+      cpuMs: run.cpuMs,
+    },
+  ];
+}
+
+/** The error that a judge's candidate reported; it may write what it likes there, and it gains nothing by it. */
+function loadErrorOf(candidate: ObservedRun): CodeError | undefined {
+  const nonce = /^\w+/.exec(candidate.results)?.[0] ?? "";
+  return readReport(candidate.results, { nonce, indices: [], depth: 0 }).loadError;
+}
+
+const nothing: CapturedOutput = { text: "", bytes: 0, truncated: false };
+
+function captured(runs: readonly ObservedRun[], stream: "stdout" | "stderr", limit: number): CapturedOutput {
+  const bytes = sum(runs, (run) => run[stream].bytes);
+  const text = runs.map((run) => run[stream].text).join("");
+  return { text, bytes, truncated: runs.some((run) => run[stream].bytes > limit) };
+}
+
+function sum<T>(items: readonly T[], amount: (item: T) => number): number {
+  return items.reduce((total, item) => total + amount(item), 0);
+}
+
+function signalName(number: number | null | undefined): string | null {
+  if (number === null || number === undefined) return null;
+  return Object.entries(constants.signals).find(([, each]) => each === number)?.[0] ?? `signal ${number}`;
+}

@@ -1,0 +1,98 @@
+import type { CaseObservation, CodeError } from "../execution.ts";
+import { isPlainValue } from "../plain-value-check.ts";
+
+/** What a child said of itself, line by line. Code in it can have written any of this. */
+export interface Report {
+  readonly cases: readonly CaseObservation[];
+  /** Why it could not be loaded. */
+  readonly loadError?: CodeError;
+  /** All cases were run. */
+  readonly ended: boolean;
+  /** Python had no memory left. */
+  readonly outOfMemory: boolean;
+  /** A value was larger than the limit. */
+  readonly tooLarge: boolean;
+  /** Something in it is no message, or stands where it must not. */
+  readonly broken: boolean;
+}
+
+/** Arguments may be nested deeper than values that are returned. */
+const maxArgumentDepth = 200;
+
+/** Reads the messages of a child: the cases with `indices`, each once and in order, each with the nonce, then the end. */
+export function readReport(
+  text: string,
+  options: { readonly nonce: string; readonly indices: readonly number[]; readonly depth: number },
+): Report {
+  const cases: CaseObservation[] = [];
+  const lines = text.split("\n");
+  // The last line is empty, or was cut off when the process ended.
+  lines.pop();
+  const report = { ended: false, outOfMemory: false, tooLarge: false, broken: false };
+  let loadError: CodeError | undefined;
+  for (const line of lines) {
+    const [, nonce, name, cpu, json] = /^(\w+) ([\w-]+) (\d+\.\d+) (\{.*)$/.exec(line) ?? [];
+    const message = json === undefined ? undefined : parseObject(json);
+    if (nonce !== options.nonce || message === undefined || report.ended || loadError !== undefined) {
+      return { cases, ...report, broken: true };
+    }
+    if (name === "end") {
+      report.ended = cases.length === options.indices.length;
+      if (!report.ended) return { cases, ...report, broken: true };
+    } else if (name === "load" && cases.length === 0) {
+      loadError = readError(message["error"]);
+      if (loadError === undefined) return { cases, ...report, broken: true };
+    } else if (message["outcome"] === "too-large") {
+      return { cases, ...report, tooLarge: true };
+    } else {
+      const index = options.indices[cases.length];
+      const observation = name === String(index) ? readCase(message, index!, Number(cpu), options.depth) : undefined;
+      if (observation === undefined) return { cases, ...report, broken: true };
+      cases.push(observation);
+    }
+  }
+  const last = loadError ?? cases.at(-1)?.error;
+  const outOfMemory = last?.type === "MemoryError" && (loadError !== undefined || cases.at(-1)!.outcome === "raised");
+  return { cases, ...report, outOfMemory, ...(loadError === undefined ? {} : { loadError }) };
+}
+
+function readCase(
+  message: Readonly<Record<string, unknown>>,
+  index: number,
+  cpuMs: number,
+  depth: number,
+): CaseObservation | undefined {
+  const { outcome, value, changedArgs } = message;
+  if (outcome !== "returned" && outcome !== "raised" && outcome !== "unsupported") return undefined;
+  if (value !== undefined && !isPlainValue(value, depth)) return undefined;
+  if (changedArgs !== undefined) {
+    if (!Array.isArray(changedArgs) || !changedArgs.every((arg) => isPlainValue(arg, maxArgumentDepth)))
+      return undefined;
+  }
+  const error = readError(message["error"]);
+  if (outcome === "raised" && error === undefined) return undefined;
+  return {
+    index,
+    outcome,
+    ...(value === undefined ? {} : { value }),
+    ...(changedArgs === undefined ? {} : { changedArgs }),
+    ...(error === undefined ? {} : { error }),
+    cpuMs,
+  };
+}
+
+function readError(error: unknown): CodeError | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { type, message, line } = error as Readonly<Record<string, unknown>>;
+  if (typeof type !== "string" || typeof message !== "string") return undefined;
+  return { type, message, ...(Number.isInteger(line) ? { line: line as number } : {}) };
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

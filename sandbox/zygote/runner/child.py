@@ -1,0 +1,266 @@
+"""What a forked child does: give up every power, read its job, run it. The code of the job runs in this process."""
+
+import ctypes
+import os
+import random
+import resource
+import socket
+import sys
+import threading
+import time
+import traceback
+import types
+
+from . import candidate, codec, fork_server, judge, objects, system_calls
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_PR_SET_NO_NEW_PRIVS = 38
+_RESULTS = 3
+_JOB = 4
+_CHANNEL = 5
+_ANY_LENGTH = 1 << 60
+
+# Address space that the interpreter and what it has imported take before any job.
+with open("/proc/self/statm") as _file:
+    _BASE_BYTES = int(_file.read().split()[0]) * resource.getpagesize()
+
+_write = os.write
+_exit = os._exit
+_clock = time.process_time
+
+
+def run(order, descriptors):
+    """Runs one job in this process and ends it."""
+    try:
+        _confine(order, descriptors)
+        job = codec.parse(_read_all(_JOB))
+        os.close(_JOB)
+        random.seed(job["seed"])
+        if "numpy" in sys.modules:
+            sys.modules["numpy"].random.seed(job["seed"] % 2**32)
+        _roles[order["role"]](job)
+    except MemoryError:
+        _exit(71)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+    finally:
+        _exit(70)
+
+
+def _confine(order, descriptors):
+    """Descriptors 0 to 5 and no others, a session, a user and limits of its own, and no way back."""
+    count = len(descriptors)
+    # First out of the way of the places they go to.
+    high = [os.dup2(descriptor, 64 + place) for place, descriptor in enumerate(descriptors)]
+    for place, descriptor in enumerate(high):
+        os.dup2(descriptor, place)
+    os.closerange(count, 64 + count)
+    os.closerange(64 + count, 1024)
+    os.setsid()
+    limits = order["limits"]
+    megabyte = 1 << 20
+    seconds = limits["cpuMs"] // 1000 + 2
+    for name, amount in [
+        (resource.RLIMIT_AS, _BASE_BYTES + limits["memoryMb"] * megabyte),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, limits["temporaryMb"] * megabyte),
+        (resource.RLIMIT_NOFILE, limits["openFiles"]),
+        (resource.RLIMIT_NPROC, limits["processes"]),
+        (resource.RLIMIT_CORE, 0),
+    ]:
+        resource.setrlimit(name, (amount, amount))
+    fork_server.become(order["uid"])
+    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    system_calls.deny()
+    os.chdir(fork_server.TEMPORARY)
+    os.umask(0o022)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+
+
+def _read_all(descriptor):
+    size = os.fstat(descriptor).st_size
+    parts = []
+    offset = 0
+    while offset < size:
+        part = os.pread(descriptor, size - offset, offset)
+        parts.append(part)
+        offset += len(part)
+    return b"".join(parts).decode()
+
+
+def _report(nonce, name, text, cpu=0.0):
+    line = ("%s %s %.3f %s\n" % (nonce, name, cpu * 1000, text)).encode("ascii")
+    while line:
+        line = line[_write(_RESULTS, line) :]
+
+
+class _Lines:
+    """Texts of one line each, over a socket."""
+
+    def __init__(self, descriptor, longest):
+        self.socket = socket.socket(fileno=descriptor)
+        self.longest = longest
+        self.input = b""
+
+    def write(self, text):
+        try:
+            self.socket.sendall(text.encode("ascii") + b"\n")
+        except OSError:
+            pass
+
+    def read(self):
+        """The next one; None where the other side has closed."""
+        parts = []
+        size = 0
+        part = self.input
+        while b"\n" not in part:
+            parts.append(part)
+            size += len(part)
+            if size > self.longest:
+                raise judge.BrokenProtocol
+            try:
+                part = self.socket.recv(65536)
+            except OSError:
+                return None
+            if not part:
+                return None
+        last, _, self.input = part.partition(b"\n")
+        return b"".join(parts + [last]).decode("ascii", "replace")
+
+
+def _is_out_of_memory(text):
+    return text.startswith('{"outcome":"raised","error":{"type":"MemoryError"')
+
+
+def _place_files(job):
+    files = job["files"]
+    sys.path.insert(0, fork_server.TEMPORARY)
+    if len(files) > 1:
+        for name, text in files.items():
+            if "/" in name:
+                os.makedirs(os.path.dirname(name), exist_ok=True)
+            with open(name, "w", encoding="utf-8", errors="surrogatepass") as file:
+                file.write(text)
+
+
+def _load(job):
+    """The job's module; where it cannot be loaded, that is reported and the process ends."""
+    entry = job["entry"]
+    name = os.path.basename(entry).rpartition(".")[0] or entry
+    path = os.path.join(fork_server.TEMPORARY, entry)
+    try:
+        return candidate.load(path, name, job["files"][entry]), path
+    except BaseException as error:
+        _fail_to_load(job, error, path)
+
+
+def _fail_to_load(job, error, path):
+    text = candidate.error_text(error, path)
+    _report(job["nonce"], "load", '{"error":' + text + "}")
+    _finish(0)
+
+
+def _finish(code):
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+    _exit(code)
+
+
+def _run_calls(job):
+    _place_files(job)
+    module, path = _load(job)
+    try:
+        function = candidate.find(module, job["function"])
+    except BaseException as error:
+        _fail_to_load(job, error, path)
+    limits = {"depth": job["depth"], "size": job["resultBytes"]}
+    nonce = job["nonce"]
+    for index, case in job["cases"]:
+        start = _clock()
+        text = candidate.call(function, case, limits, path)
+        _report(nonce, index, text, _clock() - start)
+        if _is_out_of_memory(text):
+            _finish(0)
+    _report(nonce, "end", "{}")
+    _finish(0)
+
+
+def _run_program(job):
+    _place_files(job)
+    entry = job["entry"]
+    path = os.path.join(fork_server.TEMPORARY, entry)
+    sys.argv = [path]
+    main = types.ModuleType("__main__")
+    main.__file__ = path
+    main.__builtins__ = sys.modules["builtins"]
+    sys.modules["__main__"] = main
+    text = '{"outcome":"returned"}'
+    code = 0
+    start = _clock()
+    try:
+        exec(compile(job["files"][entry], path, "exec", 0, True), main.__dict__)
+        threading._shutdown()
+    except SystemExit as error:
+        code = error.code
+        if code is not None and type(code) is not int:
+            print(code, file=sys.stderr)
+            code = 1
+    except BaseException as error:
+        code = 1
+        text = '{"outcome":"raised","error":' + candidate.error_text(error, path) + "}"
+        error.__traceback__ = error.__traceback__.tb_next
+        traceback.print_exception(type(error), error, error.__traceback__)
+    code = (code or 0) & 255
+    if code != 0 and text == '{"outcome":"returned"}':
+        text = '{"outcome":"raised","error":{"type":"SystemExit","message":"exit code %d"}}' % code
+    _report(job["nonce"], job["index"], text, _clock() - start)
+    _report(job["nonce"], "end", "{}")
+    _finish(code)
+
+
+def _run_candidate(job):
+    _place_files(job)
+    module, path = _load(job)
+    served = objects.Objects(module, {"depth": job["depth"], "size": job["resultBytes"]}, path)
+    lines = _Lines(_CHANNEL, _ANY_LENGTH)
+    while True:
+        request = lines.read()
+        if request is None:
+            _finish(0)
+        lines.write(served.answer(request))
+
+
+def _run_judge(job):
+    nonce = job["nonce"]
+    lines = _Lines(_CHANNEL, 2 * job["resultBytes"] + 65536)
+
+    def ask(request):
+        lines.write(request)
+        answer = lines.read()
+        if answer is None:
+            raise judge.CandidateIsGone
+        return answer
+
+    tests = judge.Judge(ask, job["resultBytes"])
+    try:
+        try:
+            tests.prepare(job["setup"], job["exports"])
+        except Exception as error:
+            _fail_to_load(job, error, judge.PATH)
+        for index, test in enumerate(job["tests"]):
+            start = _clock()
+            text = tests.run(test)
+            _report(nonce, index, text, _clock() - start)
+        _report(nonce, "end", "{}")
+    except judge.CandidateIsGone:
+        pass
+    except judge.BrokenProtocol:
+        _report(nonce, "violation", "{}")
+    _finish(0)
+
+
+_roles = {"calls": _run_calls, "program": _run_program, "candidate": _run_candidate, "judge": _run_judge}

@@ -1,0 +1,156 @@
+import type { Readable, Writable } from "node:stream";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
+import { FrameReader, frame } from "./frames.ts";
+import { jobParts } from "./job-parts.ts";
+import { type ObservedJob, resultOf } from "./observed-job.ts";
+import { type RunnerSettings, runnerBundle } from "./runner-source.ts";
+
+/** A started runner, however it was started. */
+export interface RunnerProcess {
+  readonly input: Writable;
+  readonly output: Readable;
+  /** What it has written to stderr so far: why it ended, if it did. */
+  readonly complaints: () => string;
+  /** Kills it and everything in it, and resolves when that is gone; may be called again. */
+  readonly kill: () => Promise<void>;
+}
+
+/** What a runner says of itself. */
+export interface RunnerGreeting {
+  readonly python: string;
+  readonly packages: readonly string[];
+}
+
+const startMs = 30_000;
+/** How long a runner may take beyond a job's own time to say how it ended. */
+const graceMs = 10_000;
+const abortMs = 3_000;
+
+/** The worker of a pool that runs its jobs in a forking runner. */
+export class ZygoteWorker implements Worker {
+  readonly greeting: RunnerGreeting;
+  readonly #runner: RunnerProcess;
+  readonly #frames: FrameQueue;
+  #reusable = true;
+
+  private constructor(options: { runner: RunnerProcess; frames: FrameQueue; greeting: RunnerGreeting }) {
+    this.#runner = options.runner;
+    this.#frames = options.frames;
+    this.greeting = options.greeting;
+  }
+
+  /** Greets a runner that was just started. Rejects, with the runner killed, where it does not answer. */
+  static async start(options: {
+    readonly runner: RunnerProcess;
+    readonly settings: RunnerSettings;
+    readonly signal: AbortSignal;
+  }): Promise<ZygoteWorker> {
+    const { runner, settings, signal } = options;
+    const frames = new FrameQueue(runner);
+    try {
+      const bundle = await runnerBundle(settings);
+      runner.input.write(bundle);
+      const greeting = await frames.next({ signal: AbortSignal.any([signal, AbortSignal.timeout(startMs)]) });
+      return new ZygoteWorker({ runner, frames, greeting: greeting as RunnerGreeting });
+    } catch (error) {
+      await runner.kill();
+      if (signal.aborted || LyceumError.isInstance(error)) throw error;
+      throw broken(`A runner does not start. ${runner.complaints()}`.trim());
+    }
+  }
+
+  get reusable(): boolean {
+    return this.#reusable && !this.#frames.ended;
+  }
+
+  async run(job: Job, signal: AbortSignal): Promise<WorkerResult> {
+    const parts = jobParts(job);
+    const { id, limits } = job;
+    const giveUp = new AbortController();
+    const timer = setTimeout(() => giveUp.abort(), limits.wallMs + graceMs);
+    let abortTimer: NodeJS.Timeout | undefined;
+    const onAbort = (): void => {
+      this.#runner.input.write(frame({ abort: true }));
+      abortTimer = setTimeout(() => giveUp.abort(), abortMs);
+    };
+    try {
+      signal.throwIfAborted();
+      this.#runner.input.write(frame({ id, limits, parts: parts.map((part) => part.message) }));
+      signal.addEventListener("abort", onAbort, { once: true });
+      const observed = (await this.#frames.next({ signal: giveUp.signal })) as ObservedJob;
+      if (observed.id !== id) throw broken(`A runner answered job ${observed.id} instead of ${id}.`);
+      this.#reusable = observed.clean;
+      return resultOf(job, parts, observed);
+    } catch (error) {
+      this.#reusable = false;
+      if (giveUp.signal.aborted) await this.#runner.kill();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      clearTimeout(timer);
+      clearTimeout(abortTimer);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#reusable = false;
+    await this.#runner.kill();
+  }
+}
+
+/** The frames of a runner, to be awaited one after another. */
+class FrameQueue {
+  readonly #frames: string[] = [];
+  readonly #reader = new FrameReader(2 ** 28);
+  #wake: () => void = () => undefined;
+  #failure: unknown;
+  ended = false;
+
+  constructor(runner: RunnerProcess) {
+    const end = (failure?: unknown): void => {
+      this.ended = true;
+      this.#failure ??= failure ?? broken(`A runner ended. ${runner.complaints()}`.trim());
+      this.#wake();
+    };
+    runner.output.on("data", (chunk: Buffer) => {
+      try {
+        this.#frames.push(...this.#reader.push(chunk));
+        this.#wake();
+      } catch (error) {
+        end(error);
+      }
+    });
+    runner.output.on("end", () => end());
+    runner.output.on("error", end);
+    runner.output.on("close", () => end());
+    runner.input.on("error", end);
+  }
+
+  async next(options: { readonly signal: AbortSignal }): Promise<unknown> {
+    const { signal } = options;
+    const wake = (): void => this.#wake();
+    signal.addEventListener("abort", wake, { once: true });
+    try {
+      for (;;) {
+        const text = this.#frames.shift();
+        if (text !== undefined) return JSON.parse(text);
+        signal.throwIfAborted();
+        if (this.ended) throw this.#failure;
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    } finally {
+      signal.removeEventListener("abort", wake);
+    }
+  }
+}
+
+function broken(message: string): LyceumError {
+  return new LyceumError({
+    code: "sandbox.unavailable",
+    message,
+    hint: "It is started anew; if this happens often, look at the machine's memory and at the sandbox's limits.",
+  });
+}

@@ -1,0 +1,68 @@
+import { execFileSync, spawn } from "node:child_process";
+import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+
+/*
+ * Makes the image of the Docker sandbox from this Debian machine's own package archive, where no image registry is in
+ * reach: `node scripts/build-debian-image.ts [package ...]`, by default Python and NumPy. The image has no shell and
+ * no package manager. Elsewhere build sandbox/docker/Dockerfile.
+ */
+const image = "lyceum-sandbox";
+const asked = process.argv.length > 2 ? ["python3", ...process.argv.slice(2)] : ["python3", "python3-numpy"];
+
+const folder = mkdtempSync(join(tmpdir(), "lyceum-image-"));
+try {
+  const root = join(folder, "root");
+  mkdirSync(root);
+  execFileSync("apt-get", ["download", "-q", ...needed(asked)], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  for (const archive of globSync(join(folder, "*.deb"))) execFileSync("dpkg-deb", ["-x", archive, root]);
+  linkAlternatives(root);
+  for (const waste of ["usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian"]) {
+    rmSync(join(root, waste), { recursive: true, force: true });
+  }
+  for (const empty of ["tmp", "proc", "sys", "dev", "etc"]) mkdirSync(join(root, empty), { recursive: true });
+  execFileSync("ldconfig", ["-r", root]);
+  await importImage(root);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** The packages and all that they depend on, without what is of use to a shell only. */
+function needed(packages: readonly string[]): string[] {
+  const only = ["recommends", "suggests", "conflicts", "breaks", "replaces", "enhances"].map((kind) => `--no-${kind}`);
+  const tree = execFileSync("apt-cache", ["depends", "--recurse", "--important", ...only, ...packages], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
+  const unwanted = /^(<|dpkg$|tar$|debconf|cdebconf|perl|install-info|media-types$|mailcap$)|:i386$/;
+  const real = tree.split("\n").filter((line) => /^\S/.test(line) && !unwanted.test(line));
+  return [...new Set(real)].filter((name) => hasCandidate(name));
+}
+
+/** False for names that other packages provide. */
+function hasCandidate(name: string): boolean {
+  return /^Package: /m.test(execFileSync("apt-cache", ["show", "--no-all-versions", name], { encoding: "utf8" }));
+}
+
+/** What update-alternatives does when packages are installed: the libraries of linear algebra lie one folder down. */
+function linkAlternatives(root: string): void {
+  for (const library of globSync(join(root, "usr/lib/*/{blas,lapack}/*.so.3"))) {
+    const kind = library.split("/").at(-2)!;
+    symlinkSync(`${kind}/${basename(library)}`, join(library, "../..", basename(library)));
+  }
+}
+
+async function importImage(root: string): Promise<void> {
+  const tar = spawn("tar", ["-C", root, "--owner=0", "--group=0", "--numeric-owner", "-c", "."], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const docker = spawn("docker", ["import", "-", image], { stdio: ["pipe", "inherit", "inherit"] });
+  const ended = new Promise<number | null>((resolve) => docker.once("close", resolve));
+  await pipeline(tar.stdout, docker.stdin);
+  if ((await ended) !== 0) throw new Error("docker import failed.");
+}
