@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LyceumError } from "../../src/errors/index.ts";
-import type { ExecuteRequest, ExecuteResult, ExecuteStatus } from "../execution.ts";
+import type { ExecuteRequest, ExecuteResult } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
 import type { Sandbox, SandboxInfo, SandboxStats } from "../sandbox.ts";
 import { checkRequest, unreachedResult } from "./requests.ts";
-import type { StartWorker, Worker, WorkerResult } from "./worker.ts";
+import type { Job, StartWorker, Worker, WorkerResult } from "./worker.ts";
 
 /** How many workers a pool keeps. */
 export interface PoolOptions {
@@ -15,6 +15,7 @@ export interface PoolOptions {
 }
 
 const startAttempts = 3;
+const firstPauseMs = 100;
 const maxAttempts = 2;
 
 /** A worker with its history. */
@@ -25,9 +26,15 @@ interface Slot {
   jobs: number;
 }
 
+/** An execution that waits for a worker. */
+interface Waiter {
+  readonly resolve: (slot: Slot) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
  * A sandbox over worker processes: each runs one job at a time, so that a death is one job's doing. Jobs wait in
- * order. A job whose worker fails is run once more on a fresh one, as is one that reached its time on a busy machine
+ * order. A job whose worker fails is run once more on another one, as is one that reached its time on a busy machine
  * without using the processor; what fails twice is `infra_error`.
  */
 export class PooledSandbox implements Sandbox {
@@ -35,13 +42,16 @@ export class PooledSandbox implements Sandbox {
   readonly #start: StartWorker;
   readonly #options: Required<PoolOptions>;
   readonly #closing = new AbortController();
+  /** One for each execution that has not ended. */
+  readonly #active = new Set<AbortController>();
   readonly #idle: Slot[] = [];
-  readonly #waiting: { resolve: (slot: Slot) => void; reject: (error: unknown) => void }[] = [];
-  /** Workers that are starting or closing: closing waits for them. */
-  readonly #changing = new Set<Promise<unknown>>();
+  readonly #waiting: Waiter[] = [];
+  /** Workers that are starting or closing, and executions: closing waits for them. */
+  readonly #unsettled = new Set<Promise<unknown>>();
   readonly #byStatus: Record<string, number> = {};
+  #closed: Promise<void> | undefined;
   #generation = 0;
-  #workers = 0;
+  #starting = 0;
   #running = 0;
   #executions = 0;
   #killed = 0;
@@ -55,52 +65,36 @@ export class PooledSandbox implements Sandbox {
   async execute(request: ExecuteRequest): Promise<ExecuteResult> {
     this.#throwIfClosed();
     checkRequest(request, this.info.languages);
-    const queued = performance.now();
-    const id = request.id ?? String(this.#executions);
+    const number = this.#executions++;
     const limits = { ...defaultLimits, ...request.limits };
-    const signal = AbortSignal.any([this.#closing.signal, ...(request.signal === undefined ? [] : [request.signal])]);
-    this.#executions++;
-    let result: ExecuteResult | undefined;
-    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      let slot: Slot;
-      try {
-        slot = await this.#acquire(signal);
-      } catch (error) {
-        result = unreachedResult({ id, request, attempts: attempt, error, aborted: signal.aborted });
-        break;
-      }
-      const queueMs = performance.now() - queued;
-      this.#running++;
-      let finished: WorkerResult | undefined;
-      let failure: unknown;
-      try {
-        slot.jobs++;
-        finished = await slot.worker.run({ id, request, limits, seed: request.seed ?? 0 }, signal);
-      } catch (error) {
-        failure = error;
-      } finally {
-        this.#running--;
-      }
-      this.#release(slot, finished !== undefined && slot.worker.reusable);
-      if (finished === undefined) {
-        result = unreachedResult({ id, request, attempts: attempt, error: failure, aborted: signal.aborted });
-      } else {
-        const worker = { id: slot.id, generation: slot.generation, jobs: slot.jobs };
-        result = { ...finished, id, worker, attempts: attempt, usage: { ...finished.usage, queueMs } };
-      }
-      if (signal.aborted || !isWorthRetrying(result, limits.cpuMs)) break;
+    const job: Job = { id: request.id ?? String(number), request, limits, seed: request.seed ?? 0 };
+    const controller = new AbortController();
+    const onAbort = (): void => controller.abort(request.signal!.reason);
+    request.signal?.addEventListener("abort", onAbort, { once: true });
+    if (request.signal?.aborted === true) onAbort();
+    this.#active.add(controller);
+    try {
+      const result = await this.#track(this.#executeJob(job, controller.signal));
+      this.#byStatus[result.status] = (this.#byStatus[result.status] ?? 0) + 1;
+      return result;
+    } finally {
+      request.signal?.removeEventListener("abort", onAbort);
+      this.#active.delete(controller);
     }
-    this.#count(result!.status);
-    return result!;
   }
 
   async warmUp(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#throwIfClosed();
-    const wanted = this.#options.workers + this.#options.spares - this.#workers;
-    const signals = [this.#closing.signal, ...(options.signal === undefined ? [] : [options.signal])];
-    await Promise.all(
-      Array.from({ length: wanted }, async () => this.#hand(await this.#startSlot(AbortSignal.any(signals)))),
-    );
+    options.signal?.throwIfAborted();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const onAbort = (): void => reject(options.signal!.reason);
+    options.signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      const wanted = this.#options.workers + this.#options.spares;
+      await Promise.race([Promise.all(this.#startUpTo(wanted)), aborted]);
+    } finally {
+      options.signal?.removeEventListener("abort", onAbort);
+    }
   }
 
   stats(): SandboxStats {
@@ -114,115 +108,155 @@ export class PooledSandbox implements Sandbox {
     };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#closing.signal.aborted) return;
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#closing.abort(closedError());
-    for (const { reject } of this.#waiting.splice(0)) reject(closedError());
-    await Promise.allSettled(this.#idle.splice(0).map(({ worker }) => worker[Symbol.asyncDispose]()));
-    // Running jobs were aborted; their workers close as they settle.
-    while (this.#changing.size > 0 || this.#running > 0) {
-      await Promise.allSettled([...this.#changing, sleep(5)]);
+    for (const controller of this.#active) controller.abort(closedError());
+    for (const slot of this.#idle.splice(0)) this.#discard(slot);
+    while (this.#unsettled.size > 0) await Promise.allSettled(this.#unsettled);
+  }
+
+  async #executeJob(job: Job, signal: AbortSignal): Promise<ExecuteResult> {
+    const { id, request, limits } = job;
+    const queued = performance.now();
+    for (let attempt = 1; ; attempt++) {
+      let result: ExecuteResult;
+      try {
+        const slot = await this.#acquire(signal, attempt > 1);
+        const queueMs = performance.now() - queued;
+        slot.jobs++;
+        const worker = { id: slot.id, generation: slot.generation, jobs: slot.jobs };
+        const finished = await this.#runOn(slot, job, signal);
+        result = { ...finished, id, worker, attempts: attempt, usage: { ...finished.usage, queueMs } };
+      } catch (error) {
+        result = unreachedResult({ id, request, attempts: attempt, error, aborted: signal.aborted });
+      }
+      if (signal.aborted || attempt === maxAttempts || !isWorthRetrying(result, limits.cpuMs)) return result;
     }
   }
 
-  /** An idle worker, a new one where there may be more, or the next that becomes free. */
-  async #acquire(signal: AbortSignal): Promise<Slot> {
+  async #runOn(slot: Slot, job: Job, signal: AbortSignal): Promise<WorkerResult> {
+    let failed = true;
+    try {
+      const result = await slot.worker.run(job, signal);
+      failed = false;
+      return result;
+    } finally {
+      this.#release(slot, !failed && slot.worker.reusable);
+    }
+  }
+
+  /** An idle worker, or the next that becomes free. */
+  async #acquire(signal: AbortSignal, first: boolean): Promise<Slot> {
     signal.throwIfAborted();
-    const idle = this.#idle.pop();
-    if (idle !== undefined) return idle;
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-    const entry = { resolve, reject };
-    this.#waiting.push(entry);
-    this.#refill();
+    const waiter = { resolve, reject };
+    if (first) this.#waiting.unshift(waiter);
+    else this.#waiting.push(waiter);
     const onAbort = (): void => {
-      const place = this.#waiting.indexOf(entry);
+      const place = this.#waiting.indexOf(waiter);
       if (place !== -1) this.#waiting.splice(place, 1);
       reject(signal.reason);
     };
     signal.addEventListener("abort", onAbort, { once: true });
+    this.#dispatch();
     try {
-      return await promise;
+      const slot = await promise;
+      if (!signal.aborted) return slot;
+      this.#release(slot, true);
+      throw signal.reason;
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
   }
 
-  /** Starts as many workers as the jobs that wait can use, and the spares. */
-  #refill(): void {
-    if (this.#closing.signal.aborted) return;
+  /** Gives idle workers to the jobs that wait longest, and starts workers for the others. */
+  #dispatch(): void {
     const { workers, spares } = this.#options;
-    const starting = this.#workers - this.#running - this.#idle.length;
-    let missing = Math.min(this.#waiting.length + spares - starting, workers + spares - this.#workers);
-    for (; missing > 0; missing--) {
-      this.#startSlot(this.#closing.signal).then(
-        (slot) => this.#hand(slot),
-        (error: unknown) => this.#waiting.shift()?.reject(error),
-      );
+    while (this.#waiting.length > 0 && this.#idle.length > 0 && this.#running < workers) {
+      const slot = this.#idle.pop()!;
+      // It may have died meanwhile.
+      if (!slot.worker.reusable) {
+        this.#discard(slot);
+        continue;
+      }
+      this.#running++;
+      this.#waiting.shift()!.resolve(slot);
+    }
+    const used = Math.min(this.#running + this.#waiting.length, workers);
+    for (const started of this.#startUpTo(used === 0 ? 0 : used + spares)) started.catch(() => undefined);
+  }
+
+  /** Starts workers until there are so many. */
+  #startUpTo(wanted: number): Promise<void>[] {
+    if (this.#closing.signal.aborted) return [];
+    const missing = wanted - this.#running - this.#idle.length - this.#starting;
+    return Array.from({ length: Math.max(0, missing) }, () => this.#track(this.#startSlot()));
+  }
+
+  async #startSlot(): Promise<void> {
+    const generation = this.#generation++;
+    const id = `${this.info.backend}-${generation}`;
+    this.#starting++;
+    let worker: Worker;
+    try {
+      worker = await this.#startWorker(id);
+    } catch (error) {
+      this.#starting--;
+      // Jobs can wait for the workers that there are; without one they would wait for ever.
+      const others = this.#running + this.#idle.length + this.#starting;
+      if (others === 0) for (const waiter of this.#waiting.splice(0)) waiter.reject(error);
+      throw error;
+    }
+    this.#starting--;
+    const slot = { id, generation, worker, jobs: 0 };
+    if (this.#closing.signal.aborted) this.#discard(slot);
+    else {
+      this.#idle.push(slot);
+      this.#dispatch();
     }
   }
 
   /** Starts one worker, a few times where it fails, waiting longer each time. */
-  async #startSlot(signal: AbortSignal): Promise<Slot> {
-    const generation = this.#generation++;
-    const id = `${this.info.backend}-${generation}`;
-    this.#workers++;
-    const starting = (async () => {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await this.#start({ id, signal });
-        } catch (error) {
-          const unavailable = LyceumError.isInstance(error) && error.code === "sandbox.unavailable";
-          if (signal.aborted || unavailable || attempt === startAttempts) throw error;
-          await sleep(50 * 4 ** attempt, undefined, { signal });
-        }
+  async #startWorker(id: string): Promise<Worker> {
+    const { signal } = this.#closing;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#start({ id, signal });
+      } catch (error) {
+        if (signal.aborted) throw closedError();
+        if (LyceumError.isInstance(error) && error.code === "sandbox.unavailable") throw error;
+        if (attempt === startAttempts) throw unavailableError(error);
       }
-    })();
-    this.#track(starting);
-    try {
-      return { id, generation, worker: await starting, jobs: 0 };
-    } catch (error) {
-      this.#workers--;
-      throw error;
+      await sleep(firstPauseMs * 4 ** (attempt - 1), undefined, { signal });
     }
-  }
-
-  /** Gives a worker to the job that waits longest, or keeps it. */
-  #hand(slot: Slot): void {
-    if (this.#closing.signal.aborted) {
-      this.#close(slot);
-      return;
-    }
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#idle.push(slot);
-    else next.resolve(slot);
   }
 
   #release(slot: Slot, reusable: boolean): void {
-    if (reusable && !this.#closing.signal.aborted) {
-      this.#hand(slot);
-      return;
-    }
-    this.#killed++;
-    this.#close(slot);
-    this.#refill();
+    this.#running--;
+    if (reusable && !this.#closing.signal.aborted) this.#idle.push(slot);
+    else this.#discard(slot);
+    this.#dispatch();
   }
 
-  #close(slot: Slot): void {
-    this.#workers--;
-    this.#track(Promise.resolve(slot.worker[Symbol.asyncDispose]()));
+  #discard({ worker }: Slot): void {
+    if (!this.#closing.signal.aborted) this.#killed++;
+    this.#track(worker[Symbol.asyncDispose]()).catch(() => undefined);
   }
 
-  #track(change: Promise<unknown>): void {
-    const settled = change.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#changing.add(settled);
-    settled.finally(() => this.#changing.delete(settled)).catch(() => undefined);
-  }
-
-  #count(status: ExecuteStatus): void {
-    this.#byStatus[status] = (this.#byStatus[status] ?? 0) + 1;
+  /** Closing waits for it. */
+  #track<T>(work: PromiseLike<T>): Promise<T> {
+    const promise = Promise.resolve(work);
+    this.#unsettled.add(promise);
+    const forget = (): void => {
+      this.#unsettled.delete(promise);
+    };
+    promise.then(forget, forget);
+    return promise;
   }
 
   #throwIfClosed(): void {
@@ -233,6 +267,15 @@ export class PooledSandbox implements Sandbox {
 /** On a busy machine honest code may reach its wall time: then it has hardly used the processor. */
 function isWorthRetrying({ status, usage }: ExecuteResult, cpuMs: number): boolean {
   return status === "infra_error" || (status === "timeout_wall" && usage.cpuMs < cpuMs / 2);
+}
+
+function unavailableError(cause: unknown): LyceumError {
+  return new LyceumError({
+    code: "sandbox.unavailable",
+    message: `No worker started in ${startAttempts} attempts: ${cause instanceof Error ? cause.message : String(cause)}`,
+    hint: "Look for what ends its process: memory, a limit of processes, a missing file; or choose another sandbox.",
+    cause,
+  });
 }
 
 function closedError(): LyceumError {

@@ -1,0 +1,84 @@
+import type { GuestCall, GuestReply } from "./guest.ts";
+import type { createPlainCodec } from "./plain-codec.ts";
+
+/** What stand-ins are made with; JSON. */
+export interface StandInOptions {
+  readonly exports: readonly string[];
+  readonly depth: number;
+  readonly resultBytes: number;
+}
+
+/**
+ * Defines, in the isolate of a judge, stand-ins for the exports of the code under test: what is called, constructed,
+ * read or written on them happens in the other isolate. Plain values are copied; others are stand-ins too. Sent to the
+ * isolate as source text, so it refers to nothing but its arguments.
+ */
+export function createStandIns(
+  ask: { applySyncPromise(receiver: undefined, args: [string]): string },
+  text: string,
+  makers: { readonly createPlainCodec: typeof createPlainCodec },
+): void {
+  const options = JSON.parse(text) as StandInOptions;
+  const targets = new WeakMap<object, string | number>();
+  const codec = makers.createPlainCodec({
+    depth: options.depth,
+    refer: (value) => {
+      const target =
+        typeof value === "object" || typeof value === "function" ? targets.get(value as object) : undefined;
+      return target === undefined ? undefined : `{"reference":${JSON.stringify(target)}}`;
+    },
+    resolve: (value) => standIn((value as { reference: number }).reference),
+  });
+  const errors: Record<string, ErrorConstructor> = { TypeError, RangeError, SyntaxError, ReferenceError } as never;
+
+  const request = (call: Omit<GuestCall, "args">, args: unknown[]): unknown => {
+    const sent = args.map((arg) => JSON.parse(codec.encode(arg, options.resultBytes)) as unknown);
+    const reply = JSON.parse(ask.applySyncPromise(undefined, [JSON.stringify({ ...call, args: sent })])) as GuestReply;
+    reply.changedArgs?.forEach((changed, index) => {
+      change(args[index], codec.decode(changed));
+    });
+    if (reply.outcome === "returned") {
+      const value = codec.decode(reply.value);
+      return reply.promise === true ? Promise.resolve(value) : value;
+    }
+    const { type, message } = reply.error ?? { type: "Error", message: reply.outcome };
+    const error = new (errors[type] ?? Error)(message);
+    error.name = type;
+    if (reply.promise === true) return Promise.reject(error);
+    throw error;
+  };
+  /** Gives an argument the content that the code gave its copy. */
+  const change = (arg: unknown, changed: unknown): void => {
+    if (Array.isArray(arg) && Array.isArray(changed)) arg.splice(0, arg.length, ...changed);
+    else if (arg instanceof Map && changed instanceof Map) {
+      arg.clear();
+      for (const [key, value] of changed) arg.set(key, value);
+    } else if (arg instanceof Set && changed instanceof Set) {
+      arg.clear();
+      for (const value of changed) arg.add(value);
+    } else if (typeof arg === "object" && arg !== null && typeof changed === "object" && changed !== null) {
+      for (const key of Object.keys(arg))
+        if (!Object.hasOwn(changed, key)) delete (arg as Record<string, unknown>)[key];
+      Object.assign(arg, changed);
+    }
+  };
+  const standIn = (target: string | number): unknown => {
+    // biome-ignore lint/complexity/useArrowFunction: an arrow function cannot be constructed.
+    const callable = function (): void {};
+    const proxy: object = new Proxy(callable, {
+      apply: (_, self, args) => {
+        const receiver = typeof self === "function" ? targets.get(self) : undefined;
+        return request({ kind: "call", target, ...(typeof receiver === "number" && { self: receiver }) }, args);
+      },
+      construct: (_, args) => request({ kind: "construct", target }, args) as object,
+      get: (_, property) => (typeof property === "symbol" ? undefined : request({ kind: "get", target, property }, [])),
+      set: (_, property, value) => {
+        request({ kind: "set", target, property: String(property) }, [value]);
+        return true;
+      },
+    });
+    targets.set(proxy, target);
+    return proxy;
+  };
+  for (const name of options.exports) (globalThis as Record<string, unknown>)[name] = standIn(name);
+}

@@ -1,0 +1,39 @@
+import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
+import { PooledSandbox } from "../pool/pooled-sandbox.ts";
+import type { Sandbox } from "../sandbox.ts";
+import { startIsolatedVmWorker } from "./start-worker.ts";
+
+/** How {@link createIsolatedVmSandbox} runs its processes. */
+export interface IsolatedVmSandboxOptions {
+  /** Executions at a time; one per processor by default. */
+  readonly workers?: number;
+  /** Processes kept ready beyond that. 0 by default. */
+  readonly spares?: number;
+  /** Jobs after which a process is replaced. 5,000 by default. */
+  readonly maxJobs?: number;
+  /** Memory of a process, in megabytes, after which it is replaced. 400 by default. */
+  readonly maxRssMb?: number;
+}
+
+/**
+ * A sandbox for JavaScript and TypeScript: each execution has a fresh V8 isolate, in one of a few child processes that
+ * have no environment and may write no file. There is no network, no file system and no Node in an isolate: it has the
+ * language, `console`, timers that do not wait, `require` and `import` of the request's other files, and for its input
+ * `readStdin()` or `require("fs").readFileSync(0, "utf8")`. Types of TypeScript are dropped, not checked.
+ */
+export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}): Sandbox {
+  const { workers = availableParallelism(), spares = 0, maxJobs = 5_000, maxRssMb = 400 } = options;
+  const { version } = createRequire(import.meta.url)("isolated-vm/package.json") as { version: string };
+  return new PooledSandbox({
+    info: {
+      backend: "isolated-vm",
+      languages: ["javascript", "typescript"],
+      version: `isolated-vm ${version}, V8 ${process.versions.v8}`,
+      packages: [],
+    },
+    start: ({ signal }) => startIsolatedVmWorker({ signal, maxJobs, maxRssMb }),
+    workers,
+    spares,
+  });
+}

@@ -1,0 +1,79 @@
+import ivm from "isolated-vm";
+import type { CaseObservation } from "../execution.ts";
+import type { Job } from "../pool/worker.ts";
+import type { GuestCall } from "./guest/guest.ts";
+import { judgeProgram } from "./guest/program.ts";
+import type { StandInOptions } from "./guest/stand-ins.ts";
+import type { TypeScriptCache } from "./javascript-files.ts";
+import { errorOf } from "./modules.ts";
+import { createIsolate, type Session } from "./session.ts";
+import { outOfMemory, type Watchdog } from "./watchdog.ts";
+
+/** An isolate with trusted tests in it, which sees of a session's code only stand-ins. */
+export class Judge implements Disposable {
+  readonly #isolate: ivm.Isolate;
+  readonly #context: ivm.Context;
+  readonly #pieces: readonly string[];
+  readonly #watchdog: Watchdog;
+  readonly #memoryMb: number;
+  #ready: Promise<unknown> | undefined;
+
+  constructor(options: { job: Job; session: Session; watchdog: Watchdog; typeScript: TypeScriptCache }) {
+    const { job, session, watchdog, typeScript } = options;
+    const { task, language } = job.request;
+    if (task.kind !== "judge") throw new Error("A judge needs tests.");
+    const { depth, resultBytes, memoryMb } = job.limits;
+    const strip = (code: string): string => (language === "typescript" ? typeScript.javascriptOf(code) : code);
+    this.#pieces = [task.setup ?? "", ...task.tests].map(strip);
+    this.#watchdog = watchdog;
+    this.#memoryMb = memoryMb;
+    this.#isolate = createIsolate(memoryMb, watchdog);
+    this.#context = this.#isolate.createContextSync();
+    const ask = new ivm.Reference(async (text: string) =>
+      JSON.stringify(await session.call(JSON.parse(text) as GuestCall)),
+    );
+    const standIns: StandInOptions = { exports: task.exports, depth, resultBytes };
+    this.#context.evalClosureSync(judgeProgram, [ask, JSON.stringify(standIns)]);
+  }
+
+  get cpuMs(): number {
+    return this.#isolate.isDisposed ? 0 : Number(this.#isolate.cpuTime) / 1e6;
+  }
+
+  /** Runs a test, before the first of them the setup. */
+  async run(index: number): Promise<CaseObservation> {
+    this.#ready ??= this.#evaluate(this.#pieces[0]!, "setup");
+    await this.#ready;
+    const before = this.cpuMs;
+    const name = `test-${index}`;
+    try {
+      await this.#evaluate(this.#pieces[index + 1]!, name);
+      return { index, outcome: "returned", cpuMs: this.cpuMs - before };
+    } catch (error) {
+      if (!(error instanceof TestError)) throw error;
+      return { index, outcome: "raised", error: errorOf(error.cause, name), cpuMs: this.cpuMs - before };
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#isolate.isDisposed) this.#isolate.dispose();
+  }
+
+  async #evaluate(code: string, filename: string): Promise<void> {
+    const work = this.#context.eval(code, { filename, promise: true, copy: true }).catch((error: unknown) => {
+      if (this.#isolate.isDisposed) throw outOfMemory(this.#memoryMb);
+      throw new TestError(error as Error);
+    });
+    await Promise.race([work, this.#watchdog.ended]);
+  }
+}
+
+/** What a test raised. */
+class TestError extends Error {
+  override readonly cause: Error;
+
+  constructor(cause: Error) {
+    super(cause.message);
+    this.cause = cause;
+  }
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import type ivm from "isolated-vm";
+import type { CodeError } from "../execution.ts";
+import type { GuestReply } from "./guest/guest.ts";
+
+/** Modules of Node's that are there, by the little of them that programs need. */
+const builtIn = `const fs = require("node:fs"); export default fs; export const { readFileSync } = fs;`;
+
+/** Whether code has a line that begins with `import` or `export`. */
+export function looksLikeModule(source: string): boolean {
+  return /^[ \t]*(?:import\b(?!\s*[(.])|export\b)/m.test(source);
+}
+
+/** Whether a script failed for being a module. */
+export function needsModule({ error }: GuestReply): boolean {
+  return (
+    error?.type === "SyntaxError" && /import statement|'export'|import\.meta|await is only valid/.test(error.message)
+  );
+}
+
+/**
+ * Runs a module and those it imports. Gives its namespace, and the name under which that has `kept`, an expression that
+ * is evaluated at the module's end; or the error.
+ */
+export async function evaluateModule(options: {
+  readonly isolate: ivm.Isolate;
+  readonly context: ivm.Context;
+  readonly files: Readonly<Record<string, string>>;
+  readonly entry: string;
+  readonly kept: string;
+}): Promise<{ namespace?: ivm.Reference; name: string; error?: CodeError }> {
+  const { isolate, context, files, entry, kept } = options;
+  const name = `kept_${randomBytes(8).toString("hex")}`;
+  const modules = new Map<string, Promise<ivm.Module>>();
+  const paths = new Map<ivm.Module, string>();
+  const compiled = new Map<string, ivm.Module>();
+  const compile = async (path: string): Promise<ivm.Module> => {
+    const source = path === "node:fs" ? builtIn : files[path]!;
+    const json = path.endsWith(".json") ? `export default ${source}` : source;
+    const text = path === entry ? `${json}\n;export const ${name} = ${kept};` : json;
+    const module = await isolate.compileModule(text, { filename: path });
+    paths.set(module, path);
+    compiled.set(path, module);
+    for (const specifier of module.dependencySpecifiers) {
+      const dependency = resolve(files, path, specifier);
+      if (!modules.has(dependency)) modules.set(dependency, compile(dependency));
+      // A cycle must not wait for itself: `compiled` is complete once the whole walk is.
+      pending.push(modules.get(dependency)!);
+    }
+    return module;
+  };
+  const pending: Promise<ivm.Module>[] = [];
+  try {
+    const first = compile(entry);
+    modules.set(entry, first);
+    const module = await first;
+    for (let i = 0; i < pending.length; i++) await pending[i];
+    await module.instantiate(context, (specifier, from) => compiled.get(resolve(files, paths.get(from)!, specifier))!);
+    await module.evaluate();
+    return { namespace: module.namespace, name };
+  } catch (error) {
+    if (isolate.isDisposed || !(error instanceof Error)) throw error;
+    return { name, error: errorOf(error, entry) };
+  }
+}
+
+/** An error that left the isolate; a copy, whose properties are plain. */
+export function errorOf(error: Error, entry: string): CodeError {
+  const stack = String(error.stack);
+  const line = stack.split(`${entry}:`)[1];
+  return {
+    type: /^([\w$]+): /.exec(stack)?.[1] ?? error.name,
+    message: error.message.slice(0, 1000),
+    ...(line !== undefined && { line: Number.parseInt(line, 10) }),
+  };
+}
+
+function resolve(files: Readonly<Record<string, string>>, from: string, specifier: string): string {
+  if (specifier === "fs" || specifier === "node:fs") return "node:fs";
+  const path = new URL(specifier, `file:///${from}`).pathname.slice(1);
+  const relative = /^\.{0,2}\//.test(specifier);
+  const tried = [path, `${path}.js`, `${path}.ts`, path.replace(/\.js$/, ".ts")];
+  const found = relative ? tried.find((candidate) => Object.hasOwn(files, candidate)) : undefined;
+  if (found === undefined) throw new Error(`Cannot find module '${specifier}'`);
+  return found;
+}

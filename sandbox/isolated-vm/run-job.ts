@@ -1,0 +1,186 @@
+import type { CapturedOutput, CaseObservation, CodeError, ExecuteStatus } from "../execution.ts";
+import type { PlainValue } from "../plain-value.ts";
+import { missingCases } from "../pool/requests.ts";
+import type { Job, WorkerResult } from "../pool/worker.ts";
+import type { GuestReply } from "./guest/guest.ts";
+import type { TypeScriptCache } from "./javascript-files.ts";
+import { Judge } from "./judge.ts";
+import { Session } from "./session.ts";
+import { Ended, Watchdog } from "./watchdog.ts";
+
+/** An answer of the child process. After one that is not `reusable`, code may still be running in a thread. */
+export interface JobOutcome {
+  readonly result: WorkerResult;
+  readonly reusable: boolean;
+}
+
+/** Runs a job in fresh isolates of this process. Throws only what is no doing of the code. */
+export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<JobOutcome> {
+  const sessions: Session[] = [];
+  let judge: Judge | undefined;
+  const running = (): Session | undefined => sessions.at(-1);
+  using watchdog = new Watchdog(job.limits, () => (running()?.cpuMs ?? 0) + (judge?.cpuMs ?? 0));
+  const cases: CaseObservation[] = [];
+  let cpuMs = 0;
+  let ended: Ended | undefined;
+  let loadError: CodeError | undefined;
+  const { task } = job.request;
+  try {
+    const files = javascriptFiles(job, typeScript);
+    const open = (stdin = ""): Session => {
+      const session = new Session({ job, files, stdin, references: task.kind === "judge", watchdog });
+      sessions.push(session);
+      return session;
+    };
+    const close = (session: Session): void => {
+      cpuMs += session.cpuMs;
+      session[Symbol.dispose]();
+    };
+    switch (task.kind) {
+      case "calls": {
+        let session: Session | undefined;
+        for (const [index, { args, kwargs }] of task.cases.entries()) {
+          if (session === undefined) {
+            session = open();
+            requireLoaded(await session.load([rootOf(task.function)]));
+          }
+          const before = session.cpuMs;
+          const all = kwargs === undefined ? args : [...args, { dict: Object.entries(kwargs) }];
+          const reply = await session.call({ kind: "call", target: task.function, args: all });
+          cases.push(observation(index, reply, session.cpuMs - before));
+          if (task.isolate === "case") {
+            close(session);
+            session = undefined;
+          }
+        }
+        if (session !== undefined) close(session);
+        break;
+      }
+      case "program":
+      case "script": {
+        const inputs = task.kind === "program" ? task.stdin : [task.stdin ?? ""];
+        for (const [index, stdin] of inputs.entries()) {
+          const session = open(stdin);
+          cases.push(await runProgram(session, index));
+          close(session);
+        }
+        break;
+      }
+      case "judge": {
+        const session = open();
+        requireLoaded(await session.load(task.exports));
+        judge = new Judge({ job, session, watchdog, typeScript });
+        for (let index = 0; index < task.tests.length; index++) cases.push(await judge.run(index));
+        close(session);
+        cpuMs += judge.cpuMs;
+        judge[Symbol.dispose]();
+        break;
+      }
+    }
+  } catch (error) {
+    if (error instanceof Ended) ended = error;
+    else if (error instanceof LoadError) loadError = error.data;
+    else throw error;
+    cpuMs += (running()?.cpuMs ?? 0) + (judge?.cpuMs ?? 0);
+    // A loop can be ended and forgotten; whoever asks for the next job must not wait for one that cannot.
+    if (ended === undefined) for (const session of sessions) session[Symbol.dispose]();
+  }
+  const status: ExecuteStatus = loadError !== undefined ? "load_error" : (ended?.status ?? "ok");
+  const error = loadError ?? (ended === undefined ? undefined : { type: ended.status, message: ended.message });
+  const shown = task.kind === "program" ? [] : sessions;
+  return {
+    result: {
+      status,
+      cases: [...cases, ...missingCases(task, cases.length)],
+      ...(error !== undefined && { error }),
+      stdout: joined(shown.map((session) => session.output("stdout"))),
+      stderr: joined(sessions.map((session) => session.output("stderr"))),
+      exit: { code: ended?.exitCode ?? null, signal: null },
+      usage: { cpuMs, wallMs: watchdog.wallMs, peakRssKb: Math.round(watchdog.peakRss / 1024), swept: 0 },
+      integrity: { nonceOk: true, flags: [] },
+    },
+    reusable: ended === undefined,
+  };
+
+  function joined(outputs: readonly CapturedOutput[]): CapturedOutput {
+    const all = Buffer.from(outputs.map(({ text }) => text).join(""));
+    const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
+    if (all.length <= job.limits.outputBytes) {
+      return { text: all.toString(), bytes, truncated: outputs.some(({ truncated }) => truncated) };
+    }
+    return {
+      text: new TextDecoder().decode(all.subarray(0, job.limits.outputBytes), { stream: true }),
+      bytes,
+      truncated: true,
+    };
+  }
+}
+
+/** The code did not load. */
+class LoadError extends Error {
+  readonly data: CodeError;
+
+  constructor(data: CodeError) {
+    super(data.message);
+    this.data = data;
+  }
+}
+
+function requireLoaded({ error }: GuestReply): void {
+  if (error !== undefined) throw new LoadError(error);
+}
+
+function javascriptFiles({ request }: Job, typeScript: TypeScriptCache): Record<string, string> {
+  const { files, entry, language } = request;
+  return Object.fromEntries(
+    Object.entries(files).map(([path, source]) => {
+      const isTypeScript = path.endsWith(".ts") || (path === entry && language === "typescript");
+      try {
+        return [path, isTypeScript ? typeScript.javascriptOf(source) : source];
+      } catch (error) {
+        throw new LoadError({ type: "SyntaxError", message: error instanceof Error ? error.message : String(error) });
+      }
+    }),
+  );
+}
+
+/** Runs the entry as a program. What it printed is the case's value, whatever its end. */
+async function runProgram(session: Session, index: number): Promise<CaseObservation> {
+  let error: CodeError | undefined;
+  try {
+    ({ error } = await session.load([]));
+    if (error === undefined) await session.runTimers();
+  } catch (end) {
+    if (!(end instanceof Ended) || end.status !== "exited") throw end;
+    // The program ended itself, as programs may; the rest of its isolate spins until it is disposed of.
+    if (end.exitCode !== 0) error = { type: "exit", message: `It ended with code ${end.exitCode}.` };
+  }
+  const value = session.output("stdout").text;
+  return {
+    index,
+    outcome: error === undefined ? "returned" : "raised",
+    value,
+    ...(error && { error }),
+    cpuMs: session.cpuMs,
+  };
+}
+
+/** What a case did. Throws {@link Ended} where its value was too large. */
+function observation(index: number, reply: GuestReply, cpuMs: number): CaseObservation {
+  const { outcome, value, changedArgs, error } = reply;
+  if (outcome !== "returned" && outcome !== "raised" && outcome !== "unsupported") {
+    throw new Ended("result_limit", "A value that it returned is too large or too deep.");
+  }
+  return {
+    index,
+    outcome,
+    ...(outcome === "returned" && { value: value as PlainValue }),
+    ...(changedArgs !== undefined && { changedArgs: changedArgs as readonly PlainValue[] }),
+    ...(error !== undefined && { error }),
+    cpuMs,
+  };
+}
+
+function rootOf(name: string): string {
+  return name.split(".")[0]!;
+}

@@ -1,0 +1,70 @@
+import type { ExecuteStatus } from "../execution.ts";
+import type { Limits } from "../limits.ts";
+
+/** What ended an execution early. */
+export class Ended extends Error {
+  readonly status: ExecuteStatus;
+  readonly exitCode: number | null;
+
+  constructor(status: ExecuteStatus, message: string, exitCode: number | null = null) {
+    super(message);
+    this.status = status;
+    this.exitCode = exitCode;
+  }
+}
+
+const intervalMs = 10;
+/** What memory beside its isolates a process may gain while a job runs: garbage, code, buffers of messages. */
+const slackMb = 192;
+
+/** Watches the limits of one job while its isolates run in other threads. */
+export class Watchdog implements Disposable {
+  /** Rejects with {@link Ended} once a limit is reached. */
+  readonly ended: Promise<never>;
+  /** The most memory of the process that was seen, in bytes. */
+  peakRss = 0;
+  readonly #reject: (reason: Ended) => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #limits: Limits;
+  readonly #cpuMs: () => number;
+  readonly #started = performance.now();
+
+  /** `cpuMs` gives the processor time that the case, or the job, has used so far. */
+  constructor(limits: Limits, cpuMs: () => number) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.ended = promise;
+    this.#reject = reject;
+    // Nobody may be waiting at that moment.
+    promise.catch(() => undefined);
+    this.#limits = limits;
+    this.#cpuMs = cpuMs;
+    const before = process.memoryUsage.rss();
+    this.#timer = setInterval(() => this.#check(before), intervalMs);
+  }
+
+  end(reason: Ended): void {
+    this.#reject(reason);
+  }
+
+  get wallMs(): number {
+    return performance.now() - this.#started;
+  }
+
+  #check(rssBefore: number): void {
+    const { cpuMs, wallMs, memoryMb } = this.#limits;
+    const rss = process.memoryUsage.rss();
+    this.peakRss = Math.max(this.peakRss, rss);
+    if (this.#cpuMs() > cpuMs) this.end(new Ended("timeout_cpu", `It used more than ${cpuMs} ms of processor time.`));
+    if ((rss - rssBefore) / 2 ** 20 > memoryMb + slackMb) this.end(outOfMemory(memoryMb));
+    if (this.wallMs > wallMs) this.end(new Ended("timeout_wall", `It took more than ${wallMs} ms.`));
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** The memory limit was reached. */
+export function outOfMemory(memoryMb: number): Ended {
+  return new Ended("memory", `It used more than ${memoryMb} MB of memory.`);
+}
