@@ -1,0 +1,63 @@
+import type { CallSuite, CallTest, JudgeSuite } from "../test-suite.ts";
+import { readJavascriptConstant, skipBlank } from "./javascript-constant.ts";
+
+/**
+ * A suite from a MultiPL-E test file of JavaScript or TypeScript: a function `test` of `assert.deepEqual(candidate(...),
+ * expected)` lines. Where arguments and expected values are constants it is of kind `calls`, compared as
+ * `assert.deepEqual` does; else it is the judge's, whole.
+ */
+export function compileJavascriptTests(options: {
+  readonly test: string;
+  readonly language: "javascript" | "typescript";
+  readonly entryPoint: string;
+}): CallSuite | JudgeSuite {
+  const { test, language, entryPoint } = options;
+  const tests = readTests(test, entryPoint);
+  if (tests !== undefined) return { kind: "calls", language, function: entryPoint, tests };
+  return { kind: "judge", language, exports: [entryPoint], tests: [{ code: test }] };
+}
+
+/** What stands around the assertions. */
+const head =
+  /^\s*(?:declare var require: any;\s*)?const assert = require\(['"]node:assert['"]\);\s*function test\(\) \{\s*let candidate = ([\w$]+);/;
+const tail = /\s*\}\s*test\(\);?\s*$/y;
+
+function readTests(source: string, entryPoint: string): CallTest[] | undefined {
+  const start = head.exec(source);
+  if (start === null || start[1] !== entryPoint) return undefined;
+  const tests: CallTest[] = [];
+  for (let at = skipBlank(source, start[0].length); ; ) {
+    tail.lastIndex = at;
+    if (tail.test(source)) return tests.length === 0 ? undefined : tests;
+    const test = readTest(source, at);
+    if (test === undefined) return undefined;
+    tests.push(test.test);
+    at = skipBlank(source, test.end);
+  }
+}
+
+/** `assert.deepEqual(candidate(1, 2), 3);` */
+function readTest(source: string, from: number): { readonly test: CallTest; readonly end: number } | undefined {
+  let at = from;
+  const accept = (text: string): boolean => {
+    at = skipBlank(source, at);
+    if (!source.startsWith(text, at)) return false;
+    at += text.length;
+    return true;
+  };
+  if (!accept("assert.deepEqual(") || !accept("candidate(")) return undefined;
+  const args = [];
+  while (!accept(")")) {
+    if (args.length > 0 && !accept(",")) return undefined;
+    const argument = readJavascriptConstant(source, at);
+    if (argument === undefined) return undefined;
+    args.push(argument.value);
+    at = argument.end;
+  }
+  if (!accept(",")) return undefined;
+  const expected = readJavascriptConstant(source, at);
+  if (expected === undefined) return undefined;
+  at = expected.end;
+  if (!accept(")") || !accept(";")) return undefined;
+  return { test: { args, expected: expected.value, comparator: { kind: "loose" } }, end: at };
+}

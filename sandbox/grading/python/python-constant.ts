@@ -1,0 +1,263 @@
+import type { PlainValue } from "../../plain-value.ts";
+import { plainFloat, readFloat } from "../../plain-value-conversion.ts";
+import { pythonKey } from "../../plain-value-equality.ts";
+import type { CallExpression, PythonExpression } from "./python-expression.ts";
+import { readPythonString } from "./python-string.ts";
+
+/**
+ * The value of an expression made of constants: literals, signs, arithmetic of ints and of floats, joined and repeated
+ * strings and lists, and `set`, `frozenset`, `tuple`, `list`, `dict`, `float` of constants. Undefined where Python
+ * would raise, and wherever its result is not certain to the bit.
+ */
+export function pythonConstant(expression: PythonExpression): PlainValue | undefined {
+  switch (expression.kind) {
+    case "number":
+      return readNumber(expression.text);
+    case "string":
+      return readPythonString(expression.text);
+    case "name":
+      return expression.name === "None" ? null : { True: true, False: false }[expression.name];
+    case "list":
+    case "tuple": {
+      const items = constants(expression.items);
+      return items && (expression.kind === "list" ? { list: items } : { tuple: items });
+    }
+    case "set": {
+      const items = constants(expression.items);
+      return items && asSet(items);
+    }
+    case "dict":
+      return asDict(constants(expression.entries.map(([key]) => key)), constants(expression.entries.map((e) => e[1])));
+    case "unary": {
+      const operand = pythonConstant(expression.operand);
+      return operand === undefined ? undefined : signed(expression.operator, operand);
+    }
+    case "binary": {
+      const [left, right] = [pythonConstant(expression.left), pythonConstant(expression.right)];
+      return left === undefined || right === undefined ? undefined : combined(left, expression.operator, right);
+    }
+    case "call":
+      return constructed(expression);
+    default:
+      return undefined;
+  }
+}
+
+/** Of a string or a collection; more would be a test that nobody wrote. */
+const maxLength = 1_000_000;
+
+function constants(expressions: readonly PythonExpression[]): PlainValue[] | undefined {
+  const values = expressions.map(pythonConstant);
+  return values.includes(undefined) ? undefined : (values as PlainValue[]);
+}
+
+function readNumber(text: string): PlainValue | undefined {
+  const plain = text.replaceAll("_", "").toLowerCase();
+  if (/^0[xob]/.test(plain)) return { int: String(BigInt(plain)) };
+  if (plain.endsWith("j")) {
+    const imaginary = finite(Number(plain.slice(0, -1)));
+    return imaginary && { complex: ["0.0", imaginary.float] };
+  }
+  if (/[.e]/.test(plain)) return finite(Number(plain));
+  return /^0+[1-9]/.test(plain) ? undefined : { int: String(BigInt(plain)) };
+}
+
+/** A float; undefined where the number overflowed, or is none. */
+function finite(number: number): { readonly float: string } | undefined {
+  return Number.isFinite(number) ? (plainFloat(number) as { readonly float: string }) : undefined;
+}
+
+function signed(operator: string, operand: PlainValue): PlainValue | undefined {
+  if (operator === "not") return undefined;
+  const number = numberOf(operand);
+  if (typeof number === "bigint") {
+    return { int: String({ "-": -number, "+": number, "~": ~number }[operator]) };
+  }
+  if (operator === "~") return undefined;
+  if (number !== undefined) return plainFloat(operator === "-" ? -number : number);
+  if (operand === null || typeof operand !== "object" || !("complex" in operand)) return undefined;
+  if (operator === "+") return operand;
+  const [real, imaginary] = operand.complex.map((part) => plainFloat(-readFloat(part)) as { readonly float: string });
+  return { complex: [real!.float, imaginary!.float] };
+}
+
+/** The number of an int, a bool or a float. */
+function numberOf(value: PlainValue): bigint | number | undefined {
+  if (typeof value === "boolean") return value ? 1n : 0n;
+  if (value === null || typeof value !== "object") return undefined;
+  if ("int" in value) return BigInt(value.int);
+  return "float" in value ? readFloat(value.float) : undefined;
+}
+
+function combined(left: PlainValue, operator: string, right: PlainValue): PlainValue | undefined {
+  const [a, b] = [numberOf(left), numberOf(right)];
+  if (a !== undefined && b !== undefined) return calculated(a, operator, b);
+  if (operator === "+") return joined(left, right) ?? complexSum(left, right);
+  if (operator === "-") {
+    const negated = signed("-", right);
+    return negated && complexSum(left, negated);
+  }
+  if (operator !== "*") return undefined;
+  if (typeof b === "bigint") return repeated(left, b);
+  return typeof a === "bigint" ? repeated(right, a) : undefined;
+}
+
+function calculated(a: bigint | number, operator: string, b: bigint | number): PlainValue | undefined {
+  if (typeof a === "bigint" && typeof b === "bigint" && operator !== "/") {
+    const result = integerResult(a, operator, b);
+    return result === undefined ? undefined : { int: String(result) };
+  }
+  // An int that no float holds exactly is rounded by each operation in its own way.
+  const [x, y] = [Number(a), Number(b)];
+  if ((typeof a === "bigint" && BigInt(x) !== a) || (typeof b === "bigint" && BigInt(y) !== b)) return undefined;
+  switch (operator) {
+    case "+":
+      return finite(x + y);
+    case "-":
+      return finite(x - y);
+    case "*":
+      return finite(x * y);
+    case "/":
+      return y === 0 ? undefined : finite(x / y);
+    default:
+      return undefined;
+  }
+}
+
+function integerResult(a: bigint, operator: string, b: bigint): bigint | undefined {
+  switch (operator) {
+    case "+":
+      return a + b;
+    case "-":
+      return a - b;
+    case "*":
+      return a * b;
+    case "**":
+      return b < 0n || b > 10_000n || (b > 100n && (a > 1_000n || a < -1_000n)) ? undefined : a ** b;
+    case "//":
+    case "%": {
+      if (b === 0n) return undefined;
+      // Python rounds down, JavaScript towards zero.
+      const below = a % b !== 0n && a < 0n !== b < 0n;
+      return operator === "//" ? a / b - (below ? 1n : 0n) : (a % b) + (below ? b : 0n);
+    }
+    default:
+      return undefined;
+  }
+}
+
+function joined(left: PlainValue, right: PlainValue): PlainValue | undefined {
+  if (typeof left === "string" && typeof right === "string") return left + right;
+  if (left === null || right === null || typeof left !== "object" || typeof right !== "object") return undefined;
+  if ("list" in left && "list" in right) return { list: [...left.list, ...right.list] };
+  if ("tuple" in left && "tuple" in right) return { tuple: [...left.tuple, ...right.tuple] };
+  if (!("bytes" in left && "bytes" in right)) return undefined;
+  const parts = [left.bytes, right.bytes].map((bytes) => Buffer.from(bytes, "base64"));
+  return { bytes: Buffer.concat(parts).toString("base64") };
+}
+
+function complexSum(left: PlainValue, right: PlainValue): PlainValue | undefined {
+  const [a, b] = [complexOf(left), complexOf(right)];
+  if (a === undefined || b === undefined) return undefined;
+  const [real, imaginary] = [finite(a[0] + b[0]), finite(a[1] + b[1])];
+  return real && imaginary && { complex: [real.float, imaginary.float] };
+}
+
+function complexOf(value: PlainValue): readonly [number, number] | undefined {
+  const number = numberOf(value);
+  if (number !== undefined) return [Number(number), 0];
+  if (value === null || typeof value !== "object" || !("complex" in value)) return undefined;
+  return [readFloat(value.complex[0]), readFloat(value.complex[1])];
+}
+
+function repeated(value: PlainValue, times: bigint): PlainValue | undefined {
+  const count = times < 0n ? 0 : Number(times);
+  const repeat = (items: readonly PlainValue[]): PlainValue[] | undefined =>
+    items.length * count > maxLength ? undefined : Array.from({ length: count }, () => items).flat();
+  if (typeof value === "string") return value.length * count > maxLength ? undefined : value.repeat(count);
+  if (value === null || typeof value !== "object") return undefined;
+  if ("list" in value) {
+    const list = repeat(value.list);
+    return list && { list };
+  }
+  if (!("tuple" in value)) return undefined;
+  const tuple = repeat(value.tuple);
+  return tuple && { tuple };
+}
+
+function constructed({ callee, args, kwargs }: CallExpression): PlainValue | undefined {
+  if (callee.kind !== "name" || kwargs.length > 0 || args.length > 1) return undefined;
+  const [argument] = args;
+  const value = argument === undefined ? undefined : pythonConstant(argument);
+  if (argument !== undefined && value === undefined) return undefined;
+  const items = value === undefined ? [] : itemsOf(value);
+  switch (callee.name) {
+    case "set":
+      return items && asSet(items);
+    case "frozenset": {
+      const set = items && asSet(items);
+      return set && { frozenset: set.set };
+    }
+    case "list":
+      return items && { list: items };
+    case "tuple":
+      return items && { tuple: items };
+    case "dict":
+      if (value === undefined) return { dict: [] };
+      return value !== null && typeof value === "object" && "dict" in value ? value : undefined;
+    case "float": {
+      if (value === undefined) return { float: "0.0" };
+      const special = typeof value === "string" ? /^([+-]?)(inf|nan)(?:inity)?$/i.exec(value.trim()) : null;
+      if (special !== null) {
+        const isNan = special[2]!.toLowerCase() === "nan";
+        return { float: isNan ? "nan" : special[1] === "-" ? "-inf" : "inf" };
+      }
+      const number = numberOf(value);
+      return number === undefined ? undefined : calculated(number, "+", -0);
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What iterating over a constant gives; the order of a set is not known. */
+function itemsOf(value: PlainValue): readonly PlainValue[] | undefined {
+  if (typeof value === "string") return Array.from(value);
+  if (value === null || typeof value !== "object") return undefined;
+  if ("list" in value) return value.list;
+  if ("tuple" in value) return value.tuple;
+  return "dict" in value ? value.dict.map(([key]) => key) : undefined;
+}
+
+/** Equal items are one, the first; undefined where one cannot be hashed, or is nan, which is never known to be equal. */
+function asSet(items: readonly PlainValue[]): { readonly set: readonly PlainValue[] } | undefined {
+  const byKey = new Map<string, PlainValue>();
+  for (const item of items) {
+    const key = hashKey(item);
+    if (key === undefined) return undefined;
+    if (!byKey.has(key)) byKey.set(key, item);
+  }
+  return { set: [...byKey.values()] };
+}
+
+/** Of equal keys the first stays, with the last value. */
+function asDict(keys: PlainValue[] | undefined, values: PlainValue[] | undefined): PlainValue | undefined {
+  if (keys === undefined || values === undefined) return undefined;
+  const byKey = new Map<string, readonly [PlainValue, PlainValue]>();
+  for (const [i, key] of keys.entries()) {
+    const text = hashKey(key);
+    if (text === undefined) return undefined;
+    byKey.set(text, [byKey.get(text)?.[0] ?? key, values[i]!]);
+  }
+  return { dict: [...byKey.values()] };
+}
+
+function hashKey(value: PlainValue): string | undefined {
+  return isHashable(value) ? pythonKey(value) : undefined;
+}
+
+function isHashable(value: PlainValue): boolean {
+  if (value === null || typeof value !== "object") return true;
+  if ("tuple" in value) return value.tuple.every(isHashable);
+  return !("list" in value || "set" in value || "dict" in value);
+}

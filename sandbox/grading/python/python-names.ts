@@ -1,0 +1,94 @@
+import { type PythonToken, readLogicalLines } from "./python-tokens.ts";
+
+/** Python's own functions and the commonest of its exceptions, which tests may call without saying where from. */
+const builtins: ReadonlySet<string> = words(
+  "abs aiter all anext any ascii bin bool breakpoint bytearray bytes callable chr classmethod compile complex delattr dict dir divmod enumerate eval exec filter float format frozenset getattr globals hasattr hash help hex id input int isinstance issubclass iter len list locals map max memoryview min next object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str sum super tuple type vars zip __import__ Exception ValueError TypeError KeyError IndexError ZeroDivisionError AssertionError RuntimeError StopIteration",
+);
+
+/** Keywords that a parenthesis may follow. */
+const keywords = words(
+  "and assert await case del elif else except for from if in is lambda match not or raise return while with yield",
+);
+
+const standardModules = words(
+  "bisect cmath collections copy datetime decimal fractions functools heapq itertools json math operator random re statistics string sys time types",
+);
+
+/**
+ * Names that some source calls: of those in `defined`, if that is given, else of those that it neither defines nor
+ * imports and that are not Python's own.
+ */
+export function calledNames(sources: readonly string[], defined?: readonly string[]): string[] {
+  const statements = sources.flatMap(simpleStatements);
+  const bound = boundNames(statements);
+  const called = statements.flatMap((tokens) =>
+    tokens.filter(
+      ({ kind, text }, i) =>
+        kind === "name" && tokens[i + 1]?.text === "(" && tokens[i - 1]?.text !== "." && !bound.has(text),
+    ),
+  );
+  return unique(called).filter((name) => defined?.includes(name) ?? !(builtins.has(name) || keywords.has(name)));
+}
+
+/** The functions and classes that some source defines, but for those inside of others. */
+export function definedNames(source: string): string[] {
+  return (readLogicalLines(source) ?? []).flatMap(({ indent, tokens }) => {
+    const words = tokens.slice(0, 3).map(({ text }) => text);
+    if (words[0] === "async") words.shift();
+    return indent === 0 && (words[0] === "def" || words[0] === "class") ? [words[1]!] : [];
+  });
+}
+
+/** Imports of standard modules that some source uses and does not import, relying on its candidate for them. */
+export function missingImports(sources: readonly string[]): string[] {
+  const statements = sources.flatMap(simpleStatements);
+  const bound = boundNames(statements);
+  const used = statements.flatMap((tokens) =>
+    tokens.filter(
+      ({ text }, i) =>
+        standardModules.has(text) && tokens[i + 1]?.text === "." && tokens[i - 1]?.text !== "." && !bound.has(text),
+    ),
+  );
+  return unique(used).map((name) => `import ${name}`);
+}
+
+/** Logical lines, cut at semicolons; none where the source cannot be read. */
+function simpleStatements(source: string): readonly (readonly PythonToken[])[] {
+  return (readLogicalLines(source) ?? []).flatMap(({ tokens }) => {
+    const pieces: PythonToken[][] = [[]];
+    for (const token of tokens) {
+      if (token.text === ";") pieces.push([]);
+      else pieces.at(-1)!.push(token);
+    }
+    return pieces;
+  });
+}
+
+/** Names that are assigned, looped over, defined or imported, somewhere. */
+function boundNames(statements: readonly (readonly PythonToken[])[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const tokens of statements) {
+    const imports =
+      tokens[0]?.text === "import" || tokens[0]?.text === "from" ? wordAt(tokens, "import") : tokens.length;
+    for (const [i, { kind, text }] of tokens.entries()) {
+      if (kind !== "name") continue;
+      const before = tokens[i - 1]?.text ?? "";
+      const isDefined = before === "def" || before === "class" || before === "for" || before === "as";
+      const isImported = i > imports && before !== ".";
+      if (isDefined || isImported || tokens[i + 1]?.text === "=") names.add(text);
+    }
+  }
+  return names;
+}
+
+function wordAt(tokens: readonly PythonToken[], word: string): number {
+  return tokens.findIndex(({ text }) => text === word);
+}
+
+function unique(tokens: readonly PythonToken[]): string[] {
+  return [...new Set(tokens.map(({ text }) => text))];
+}
+
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.split(" "));
+}

@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import type { Duplex } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { LyceumError } from "../../src/errors/index.ts";
+import { MessageReader } from "./message-reader.ts";
+
+/** Python and JavaScript need stack for deep recursion in C, more than a process gets by default. In kilobytes. */
+const stackKb = 65_500;
+
+/** A locked process that runs Python, and the channel to it. */
+export class PythonChild {
+  readonly #process: ChildProcess;
+  readonly #channel: Duplex;
+  readonly #reader: MessageReader;
+  readonly #exited: Promise<unknown>;
+  #errors = "";
+
+  /** Starts a process and sends its boot options. It may read the folders named and no other file. */
+  constructor(boot: { readonly pyodide: string; readonly snapshot?: string; readonly harness?: object }) {
+    const here = fileURLToPath(new URL(".", import.meta.url));
+    const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+    const readable = [boot.pyodide, fileURLToPath(new URL("..", import.meta.url))];
+    if (boot.snapshot !== undefined) readable.push(boot.snapshot);
+    const options = [
+      "--permission",
+      "--allow-worker",
+      ...readable.map((path) => `--allow-fs-read=${path}`),
+      "--disallow-code-generation-from-strings",
+      "--max-old-space-size=256",
+      "--no-warnings",
+      "--no-addons",
+    ];
+    const argv = [...options, `${here}child/main.${extension}`];
+    this.#process = spawnWithStack(argv);
+    this.#exited = new Promise((resolve) => this.#process.once("close", resolve));
+    this.#process.once("error", () => undefined);
+    this.#channel = this.#process.stdio[3] as Duplex;
+    this.#channel.on("error", () => undefined);
+    this.#reader = new MessageReader(this.#channel);
+    this.#process.stderr?.on("data", (text: Buffer) => {
+      this.#errors = (this.#errors + text.toString()).slice(-2_000);
+    });
+    this.send(boot);
+  }
+
+  get alive(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null && this.#process.pid !== undefined;
+  }
+
+  send(message: object): void {
+    const body = Buffer.from(JSON.stringify(message));
+    const head = Buffer.alloc(4);
+    head.writeUInt32LE(body.length);
+    this.#channel.write(Buffer.concat([head, body]));
+  }
+
+  /** The next message, as bytes. Rejects with `sandbox.unavailable` where the process has ended instead. */
+  async receive(maxBytes: number): Promise<Buffer> {
+    const message = await this.#reader.next(maxBytes);
+    if (message !== undefined) return message;
+    await this.#exited;
+    const { exitCode, signalCode } = this.#process;
+    throw new LyceumError({
+      code: "sandbox.unavailable",
+      message:
+        `A Python process has ended (${signalCode ?? exitCode ?? "not started"}). ${lastLine(this.#errors)}`.trim(),
+      hint: "If it happens again, report it with the code that was run.",
+    });
+  }
+
+  /** How the process ended; both null while it lives. */
+  get exit(): { readonly code: number | null; readonly signal: string | null } {
+    return { code: this.#process.exitCode, signal: this.#process.signalCode };
+  }
+
+  /** Processor time used so far by the thread that runs Python, in milliseconds; undefined where it is not known. */
+  get cpuMs(): number | undefined {
+    const { pid } = this.#process;
+    try {
+      // Linux: nanoseconds on the processor, of the main thread.
+      return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Resident memory now, in kilobytes; 0 where it is not known. */
+  get residentKb(): number {
+    try {
+      const status = readFileSync(`/proc/${this.#process.pid}/status`, "utf8");
+      return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
+    } catch {
+      return 0;
+    }
+  }
+
+  /** Ends the process at once and waits until it is gone. */
+  async kill(): Promise<void> {
+    this.#process.kill("SIGKILL");
+    if (this.#process.pid !== undefined) await this.#exited;
+    this.#channel.destroy();
+  }
+}
+
+function spawnWithStack(argv: readonly string[]): ChildProcess {
+  const options = { stdio: ["ignore", "ignore", "pipe", "pipe"], env: {}, windowsHide: true } as const;
+  const command = process.execPath;
+  if (!existsSync("/bin/sh")) return spawn(command, argv, options as never);
+  // exec: the shell becomes Node, so that there is one process, with the id that we know.
+  const script = `ulimit -c 0; ulimit -s ${stackKb} 2>/dev/null && exec "$0" --stack-size=${stackKb - 5_500} "$@" || exec "$0" "$@"`;
+  return spawn("/bin/sh", ["-c", script, command, ...argv], options as never);
+}
+
+function lastLine(text: string): string {
+  return (
+    text
+      .trim()
+      .split("\n")
+      .findLast((line) => /Error|rror:/.test(line))
+      ?.slice(0, 300) ?? ""
+  );
+}

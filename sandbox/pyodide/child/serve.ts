@@ -1,0 +1,62 @@
+import type { CodeError } from "../../execution.ts";
+import type { Relay, ToChild } from "../protocol.ts";
+import { receive, send } from "./channel.ts";
+import type { Interpreter } from "./interpreter.ts";
+import { isMemoryError, memoryError, type Stop, stopped } from "./run-job.ts";
+
+/** Answers a judge's questions about the module that is loaded. */
+export function serve(interpreter: Interpreter, job: Extract<ToChild, { kind: "serve" }>): Stop {
+  const { nonce, limits } = job;
+  const lacking = interpreter.call("serve", JSON.stringify(job.exports), limits.depth, limits.resultBytes);
+  if (typeof lacking !== "string") return stopped(interpreter, lacking);
+  if (lacking !== "") {
+    return { status: "load_error", error: { type: "NameError", message: `There is no "${lacking}" in it.` } };
+  }
+  send({ kind: "loaded", nonce });
+  let room = limits.resultBytes;
+  for (let question = hear(); question !== undefined; question = hear()) {
+    const text = interpreter.call("answer", question);
+    if (typeof text !== "string") return stopped(interpreter, text);
+    room -= text.length;
+    if (room < 0 || text === '{"too-large":true}') return { status: "result_limit" };
+    if (interpreter.outOfMemory && text.includes('"type":"MemoryError"'))
+      return { status: "memory", error: memoryError };
+    send({ kind: "answer", nonce, text });
+  }
+  return { status: "ok" };
+}
+
+/** Runs trusted tests, whose questions the other side answers. */
+export function judge(interpreter: Interpreter, job: Extract<ToChild, { kind: "judge" }>): Stop {
+  const { nonce, limits, seed, tests, setup } = job;
+  interpreter.prepare({ files: {}, stdin: "", limits, seed });
+  let over = false;
+  interpreter.answerWith((text) => {
+    if (over) return "";
+    send({ kind: "ask", nonce, text });
+    const answer = hear();
+    over = answer === undefined;
+    return answer ?? "";
+  });
+  const prepared = interpreter.call("open_judge", setup, JSON.stringify(job.exports), limits.resultBytes, seed);
+  if (typeof prepared !== "string") return stopped(interpreter, prepared);
+  for (const [index, source] of tests.entries()) {
+    if (over) break;
+    const before = interpreter.cpuMs;
+    // Tests whose set-up failed have all failed in the same way.
+    const failed = `{"outcome":"raised","error":${prepared}}`;
+    const text = prepared === "" ? interpreter.call("judge", source) : failed;
+    if (typeof text !== "string") return stopped(interpreter, text);
+    if (over) break;
+    if (text.startsWith('{"type"')) return { status: "violation", error: JSON.parse(text) as CodeError };
+    if (isMemoryError(text)) return { status: "memory", error: memoryError };
+    send({ kind: "case", nonce, index, text, cpuMs: interpreter.cpuMs - before });
+  }
+  return { status: "ok" };
+}
+
+/** The next text of the other side; undefined where it has finished. */
+function hear(): string | undefined {
+  const message = receive() as Relay | undefined;
+  return message !== undefined && "text" in message ? message.text : undefined;
+}

@@ -1,0 +1,235 @@
+import { randomBytes } from "node:crypto";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { CaseObservation, ExecuteTask } from "../execution.ts";
+import { missingCases } from "../pool/requests.ts";
+import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
+import { PythonChild } from "./child-process.ts";
+import { CpuWatch } from "./cpu-watch.ts";
+import { readObservation } from "./observation.ts";
+import type { FromChild, JobEnd, Relay, ToChild } from "./protocol.ts";
+
+/** Python's memory never shrinks, and a rewind copies all of it: above this a worker is replaced. */
+const maxHeapBytes = 96 * 2 ** 20;
+const maxJobs = 20_000;
+/** Ends that no code can bring about from inside: the machine did it. */
+const outsideSignals = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
+
+type Judging = Extract<ExecuteTask, { kind: "judge" }>;
+
+/** One process that runs untrusted Python, and a second one for trusted tests once a job has some. */
+export class PyodideWorker implements Worker {
+  readonly #boot: { readonly pyodide: string; readonly snapshot: string };
+  readonly #candidate: PythonChild;
+  #judge: PythonChild | undefined;
+  #reusable = true;
+  #jobs = 0;
+
+  /** Starts a worker; resolves once it takes jobs. */
+  static async start(
+    boot: { readonly pyodide: string; readonly snapshot: string },
+    signal: AbortSignal,
+  ): Promise<PyodideWorker> {
+    return new PyodideWorker(boot, await startChild(boot, signal));
+  }
+
+  private constructor(boot: { readonly pyodide: string; readonly snapshot: string }, candidate: PythonChild) {
+    this.#boot = boot;
+    this.#candidate = candidate;
+  }
+
+  get reusable(): boolean {
+    return this.#reusable && this.#jobs < maxJobs && this.#candidate.alive;
+  }
+
+  async run(job: Job, signal: AbortSignal): Promise<WorkerResult> {
+    this.#jobs++;
+    const { request, limits } = job;
+    const { task } = request;
+    const start = performance.now();
+    const nonce = randomBytes(16).toString("hex");
+    const cases: CaseObservation[] = [];
+    const common = { nonce, files: request.files, entry: request.entry, limits, seed: job.seed };
+    const maxBytes = 4 * limits.resultBytes + 16 * limits.outputBytes + 2 ** 20;
+    using watch = new CpuWatch(this.#candidate, limits, signal);
+    const party: Party = { child: this.#candidate, nonce, maxBytes };
+    let end: JobEnd | Violation;
+    try {
+      if (task.kind === "judge") {
+        end = await this.#runJudge({ job, task, party, cases, signal });
+      } else {
+        this.#candidate.send({ kind: "run", ...common, task } satisfies ToChild);
+        const fresh = task.kind === "program" || (task.kind === "calls" && task.isolate === "case");
+        end = await collect(party, cases, limits.depth, () => {
+          if (fresh) watch.restart();
+        });
+      }
+    } catch (error) {
+      this.#reusable = false;
+      const { exit } = this.#candidate;
+      if (watch.overrun === undefined && !diedByItself(exit)) throw error;
+      const status = watch.overrun ?? (exit.signal === null ? "exited" : "signal");
+      const cpuMs = watch.overrun === "timeout_cpu" ? limits.cpuMs : 0;
+      end = { ...nothing, status, exit, cpuMs };
+    }
+    if (end.spent || end.heapBytes > maxHeapBytes) this.#reusable = false;
+    const { status, error, stdout, stderr, exit, cpuMs } = end;
+    return {
+      status,
+      cases: [...cases, ...missingCases(task, cases.length)],
+      ...(error === undefined ? {} : { error }),
+      stdout,
+      stderr,
+      exit,
+      usage: { cpuMs, wallMs: performance.now() - start, peakRssKb: 0, swept: 0 },
+      integrity: { nonceOk: status !== "violation", flags: [] },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#reusable = false;
+    await Promise.all([this.#candidate.kill(), this.#judge?.kill()]);
+  }
+
+  /** Runs tests in the judge, and carries its questions to the code and the answers back. */
+  async #runJudge(options: {
+    readonly job: Job;
+    readonly task: Judging;
+    readonly party: Party;
+    readonly cases: CaseObservation[];
+    readonly signal: AbortSignal;
+  }): Promise<JobEnd | Violation> {
+    const { job, task, party, cases, signal } = options;
+    const { limits, seed, request } = job;
+    this.#judge ??= await startChild(this.#boot, signal);
+    const { child, nonce, maxBytes } = party;
+    const judge = { child: this.#judge, nonce, maxBytes };
+    const { files, entry } = request;
+    child.send({ kind: "serve", nonce, files, entry, exports: task.exports, limits, seed } satisfies ToChild);
+    const loaded = await hear(party);
+    if (loaded.kind === "end") return loaded;
+    if (loaded.kind !== "loaded") return violation;
+    using watch = new CpuWatch(judge.child, limits, signal);
+    const { setup = "", tests, exports } = task;
+    judge.child.send({ kind: "judge", nonce, setup, tests, exports, limits, seed } satisfies ToChild);
+    let candidateEnd: JobEnd | undefined;
+    let judgeEnd: JobEnd | Violation | undefined;
+    while (judgeEnd === undefined) {
+      let message: FromJob;
+      try {
+        message = await hear(judge);
+      } catch (error) {
+        // Its tests are trusted; what it was given may still have kept it busy for too long.
+        this.#judge = undefined;
+        await judge.child.kill();
+        if (watch.overrun === undefined) throw error;
+        judgeEnd = { ...nothing, status: watch.overrun };
+        break;
+      }
+      if (message.kind === "ask") {
+        child.send({ text: message.text } satisfies Relay);
+        const answer = await hear(party);
+        if (answer.kind === "answer") judge.child.send({ text: answer.text } satisfies Relay);
+        else if (answer.kind === "end") {
+          candidateEnd = answer;
+          judge.child.send({ finish: true } satisfies Relay);
+        } else return violation;
+      } else if (message.kind === "case") {
+        const { index, text, cpuMs } = message;
+        const observation = readObservation(index, text, { depth: limits.depth, cpuMs });
+        if (observation === undefined || index !== cases.length) return violation;
+        cases.push(observation);
+      } else if (message.kind === "end") judgeEnd = message;
+      else return violation;
+    }
+    if (candidateEnd === undefined) {
+      child.send({ finish: true } satisfies Relay);
+      const last = await hear(party);
+      if (last.kind !== "end") return violation;
+      candidateEnd = last;
+    }
+    if (judgeEnd.spent || judgeEnd.heapBytes > maxHeapBytes) {
+      await this.#judge?.kill();
+      this.#judge = undefined;
+    }
+    if (candidateEnd.status !== "ok" || judgeEnd.status === "ok") return candidateEnd;
+    const { status, error } = judgeEnd;
+    return { ...candidateEnd, status, ...(error === undefined ? {} : { error }) };
+  }
+}
+
+/** A child in a job. */
+interface Party {
+  readonly child: PythonChild;
+  readonly nonce: string;
+  readonly maxBytes: number;
+}
+
+type FromJob = Exclude<FromChild, { kind: "ready" }>;
+type Violation = Omit<JobEnd, "kind" | "nonce">;
+
+const noOutput = { text: "", bytes: 0, truncated: false };
+const nothing: Violation = {
+  status: "violation",
+  stdout: noOutput,
+  stderr: noOutput,
+  exit: { code: null, signal: null },
+  cpuMs: 0,
+  heapBytes: 0,
+  spent: true,
+};
+const violation = nothing;
+
+async function startChild(
+  boot: { readonly pyodide: string; readonly snapshot: string },
+  signal: AbortSignal,
+): Promise<PythonChild> {
+  signal.throwIfAborted();
+  const child = new PythonChild(boot);
+  const abort = (): void => void child.kill();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    const { kind } = JSON.parse((await child.receive(1_000)).toString()) as FromChild;
+    if (kind === "ready") return child;
+  } catch (error) {
+    await child.kill();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+  await child.kill();
+  throw new LyceumError({
+    code: "sandbox.unavailable",
+    message: "A Python process did not come up.",
+    hint: "Report this with your version of Node.",
+  });
+}
+
+/** The next message of a job. Rejects where the process has ended; a wrong nonce or an overlong message is thrown. */
+async function hear({ child, nonce, maxBytes }: Party): Promise<FromJob> {
+  const message = JSON.parse((await child.receive(maxBytes)).toString()) as FromJob;
+  return message.nonce === nonce ? message : { ...violation, kind: "end", nonce };
+}
+
+/** Takes a job's cases, each once and in order, until its end. */
+async function collect(
+  party: Party,
+  cases: CaseObservation[],
+  depth: number,
+  onCase: () => void,
+): Promise<JobEnd | Violation> {
+  for (;;) {
+    const message = await hear(party);
+    if (message.kind === "end") return message;
+    if (message.kind !== "case") return violation;
+    const { index, text, cpuMs } = message;
+    const observation = readObservation(index, text, { depth, cpuMs });
+    if (observation === undefined || index !== cases.length) return violation;
+    cases.push(observation);
+    onCase();
+  }
+}
+
+function diedByItself({ code, signal }: PythonChild["exit"]): boolean {
+  return code !== null || (signal !== null && !outsideSignals.includes(signal));
+}

@@ -1,0 +1,159 @@
+"""What runs inside Pyodide: a job's code, by functions that take and return text.
+
+It is imported once, its heap is kept as a snapshot, and every job starts from there.
+"""
+
+import os
+import sys
+import traceback
+import types
+
+# What solutions import is in the snapshot, so that no job pays for it.
+import abc, array, ast, asyncio, base64, binascii, bisect, calendar, cmath, collections.abc, contextlib, copy, csv  # noqa: E401
+import dataclasses, datetime, decimal, difflib, enum, fractions, functools, hashlib, heapq, inspect, io, itertools  # noqa: E401
+import json, keyword, math, numbers, operator, os.path, pprint, queue, random, re, statistics, string, struct  # noqa: E401
+import textwrap, threading, time, typing, unicodedata, unittest, unittest.mock, urllib.parse, uuid, warnings, zlib  # noqa: E401
+
+from . import candidate, codec
+from .judge import BrokenProtocol, CandidateIsGone, Judge
+from .objects import Objects
+
+_stdout = sys.stdout
+_stderr = sys.stderr
+_module = None
+_path = None
+_objects = None
+_judge = None
+
+
+def start(path, name, seed):
+    """Loads a file as a module. "" where it went well, or what it raised."""
+    global _module, _path
+    _path = path
+    random.seed(seed)
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+        _module = candidate.load(path, name, source)
+    except BaseException as error:
+        return candidate.error_text(error, path)
+    return ""
+
+
+def check(function):
+    """Whether the module has a function of this name."""
+    owner, _, method = function.partition(".")
+    try:
+        found = getattr(_module, owner)
+        return callable(getattr(found, method) if method else found)
+    except BaseException:
+        return False
+
+
+def call(function, case, depth, size):
+    """What one call does."""
+    limits = {"depth": depth, "size": size}
+    try:
+        found = candidate.find(_module, function)
+    except BaseException as error:
+        return '{"outcome":"raised","error":' + candidate.error_text(error, _path) + "}"
+    return candidate.call(found, case, limits, _path)
+
+
+def program(path, seed):
+    """Runs a file as a program. "" where it ended well, or what it raised, SystemExit of a failure included."""
+    random.seed(seed)
+    module = types.ModuleType("__main__")
+    module.__file__ = path
+    sys.modules["__main__"] = module
+    sys.argv = [path]
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+        exec(compile(source, path, "exec", 0, True), module.__dict__)
+    except SystemExit as error:
+        code = error.code
+        if code is None or (type(code) is int and code == 0):
+            return ""
+        if type(code) is not int:
+            print(code, file=_stderr)
+        return candidate.error_text(error, path)
+    except BaseException as error:
+        try:
+            traceback.print_exception(error, file=_stderr)
+        except BaseException:
+            pass
+        return candidate.error_text(error, path)
+    return ""
+
+
+def serve(exports, depth, size):
+    """Gets ready for a judge's questions. "" where the module has all exports, or the first that it lacks."""
+    global _objects
+    _objects = Objects(_module, {"depth": depth, "size": size}, _path)
+    try:
+        for name in codec.parse(exports):
+            if not hasattr(_module, name):
+                return name
+    except BaseException as error:
+        return candidate.error_text(error, _path)
+    return ""
+
+
+def answer(text):
+    """Answers a judge's question."""
+    return _objects.answer(text)
+
+
+def open_judge(setup, exports, size, seed):
+    """Makes a judge, whose questions go through a device. "" where it went well, or what the set-up raised."""
+    global _judge
+    random.seed(seed)
+    device = os.open("/dev/judge", os.O_RDWR)
+
+    def ask(text):
+        os.write(device, text.encode("ascii") + b"\n")
+        parts = []
+        while not parts or not parts[-1].endswith(b"\n"):
+            parts.append(os.read(device, 1 << 20))
+        answer = b"".join(parts)[:-1].decode("ascii")
+        if not answer:
+            raise CandidateIsGone
+        return answer
+
+    _judge = Judge(ask, size)
+    try:
+        _judge.prepare(setup, codec.parse(exports))
+    except BaseException as error:
+        return candidate.error_text(error)
+    return ""
+
+
+def judge(test):
+    """Runs a test and says what it did."""
+    try:
+        return _judge.run(test)
+    except (CandidateIsGone, BrokenProtocol) as error:
+        return candidate.error_text(error)
+
+
+def flush():
+    """Pushes out what print() has kept back."""
+    for stream in (_stdout, _stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+
+
+def close():
+    """Takes away the modules that lead to JavaScript, and hides their objects from the garbage collector's lists."""
+    import gc
+
+    for name in list(sys.modules):
+        if name.split(".")[0] in ("js", "pyodide_js", "pyodide", "_pyodide", "_pyodide_core"):
+            del sys.modules[name]
+    sys.meta_path[:] = [finder for finder in sys.meta_path if "pyodide" not in type(finder).__module__]
+    sys.path[:] = ["/work"] + [entry for entry in sys.path if entry]
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,66 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PythonChild } from "./child-process.ts";
+
+const maxSnapshotBytes = 2 ** 28;
+const harnessFiles = {
+  "candidate.py": "../python/candidate.py",
+  "codec.py": "../python/codec.py",
+  "judge.py": "../python/judge.py",
+  "objects.py": "../python/objects.py",
+  "runner.py": "./runner.py",
+};
+
+/** Where Pyodide lies, and which it is. */
+export interface PyodidePackage {
+  /** Its folder, with a slash at the end. */
+  readonly folder: string;
+  readonly version: string;
+}
+
+/** Finds the installed Pyodide. */
+export async function findPyodide(): Promise<PyodidePackage> {
+  const folder = fileURLToPath(new URL(".", import.meta.resolve("pyodide")));
+  const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as { version: string };
+  return { folder, version };
+}
+
+/**
+ * The path of a snapshot of Python after its start, made where the cache has none of this Pyodide, this Node and this
+ * harness. Several processes may ask at once: the file appears whole.
+ */
+export async function provideSnapshot(pyodide: PyodidePackage, cacheFolder?: string): Promise<string> {
+  const harness = await readHarness();
+  const hash = createHash("sha256")
+    .update(JSON.stringify([harness, process.version]))
+    .digest("hex")
+    .slice(0, 16);
+  const folder = cacheFolder ?? join(homedir(), ".cache", "lyceum", "sandbox");
+  const path = join(folder, `pyodide-${pyodide.version}-${hash}.snapshot`);
+  if ((await stat(path).catch(() => undefined)) !== undefined) return path;
+  const child = new PythonChild({ pyodide: pyodide.folder, harness });
+  try {
+    const snapshot = await child.receive(maxSnapshotBytes);
+    await mkdir(folder, { recursive: true });
+    const temporary = `${path}.${randomUUID()}`;
+    try {
+      await writeFile(temporary, snapshot);
+      await rename(temporary, path);
+    } finally {
+      await rm(temporary, { force: true });
+    }
+    return path;
+  } finally {
+    await child.kill();
+  }
+}
+
+async function readHarness(): Promise<Record<string, string>> {
+  const entries = Object.entries(harnessFiles).map(async ([name, path]) => {
+    return [name, await readFile(new URL(path, import.meta.url), "utf8")] as const;
+  });
+  return { "__init__.py": "", ...Object.fromEntries(await Promise.all(entries)) };
+}
