@@ -1,12 +1,13 @@
-import { fromErrorData, LyceumError } from "../src/errors/index.ts";
+import { LyceumError } from "../src/errors/index.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { collectGroups } from "../src/rollout/collect-groups.ts";
-import type { Episode, Group } from "../src/rollout/episode.ts";
+import type { Group } from "../src/rollout/episode.ts";
 import { rollout } from "../src/rollout/rollout.ts";
 import type { TaskEntry } from "../src/taskset/taskset.ts";
 import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
 import { hasSignal } from "./data/training-sample.ts";
+import { refuseFailure } from "./refuse-failure.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /** The groups of one step: all that were played, and those of them to train on. */
@@ -67,18 +68,5 @@ function refuseHeldOut(run: TrainingRun, tasks: readonly TaskEntry[]): void {
     message: `Task ${overlap.id} of ${run.config.tasks.split} is also in ${run.config.evaluation.split}.`,
     hint: "Evaluate on tasks that training never sees: use another split, or slices that do not overlap.",
     data: { id: overlap.id, hash: overlap.hash },
-  });
-}
-
-function refuseFailure(groups: readonly Group[]): void {
-  const episodes = groups.flatMap((group) => group.episodes);
-  const failed = episodes.filter((episode): episode is Episode & { error: object } => episode.status === "failed");
-  if (episodes.length === 0 || failed.length < episodes.length) return;
-  const { error } = failed[0]!;
-  throw new LyceumError({
-    code: error.code,
-    message: `Every one of ${episodes.length} episodes failed. The first: ${error.message}`,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    cause: fromErrorData(error),
   });
 }

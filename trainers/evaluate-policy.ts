@@ -5,17 +5,20 @@ import { collectGroups } from "../src/rollout/collect-groups.ts";
 import type { Episode } from "../src/rollout/episode.ts";
 import { rollout } from "../src/rollout/rollout.ts";
 import type { RolloutOptions } from "../src/rollout/rollout-options.ts";
+import { refuseFailure } from "./refuse-failure.ts";
 import { isUnscored, rolloutMetrics } from "./rollout-metrics.ts";
 
 /**
  * Plays tasks with a policy and returns metrics: those of any rollout but for the training signal, `accuracy` (the
- * share of all episodes in which every agent earned the top reward) and `accuracy/scored` (of scored ones only).
+ * share of all episodes in which every agent earned the top reward) and `accuracy/scored` (of scored ones only). Throws
+ * the first episode's error where every episode failed.
  */
 export async function evaluatePolicy<Task>(
   options: Omit<RolloutOptions<Task>, "policies"> & { readonly policy: Policy; readonly spec: EnvironmentSpec },
 ): Promise<Record<string, number>> {
   const { policy, spec, seed, ...rest } = options;
   const groups = await collectGroups(rollout({ ...rest, policies: policy, seed: deriveSeed(seed, "evaluation") }));
+  refuseFailure(groups);
   const episodes = groups.flatMap((group) => group.episodes);
   const correct = episodes.filter((episode) => isTop(episode, spec.rewardRange[1])).length;
   const scored = episodes.filter((episode) => !isUnscored(episode)).length;

@@ -1,0 +1,16 @@
+import { fromErrorData, LyceumError } from "../src/errors/index.ts";
+import type { Episode, Group } from "../src/rollout/episode.ts";
+
+/** Throws the first episode's error where every episode failed: then something is wrong with more than one task. */
+export function refuseFailure(groups: readonly Group[]): void {
+  const episodes = groups.flatMap((group) => group.episodes);
+  const failed = episodes.filter((episode): episode is Episode & { error: object } => episode.status === "failed");
+  if (episodes.length === 0 || failed.length < episodes.length) return;
+  const { error } = failed[0]!;
+  throw new LyceumError({
+    code: error.code,
+    message: `Every one of ${episodes.length} episodes failed. The first: ${error.message}`,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    cause: fromErrorData(error),
+  });
+}
