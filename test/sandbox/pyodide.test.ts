@@ -163,7 +163,7 @@ test("script: runs whole, with its output apart", async () => {
   const code = "import sys\nprint(input())\nprint('to stderr', file=sys.stderr)\nassert False, 'no'";
   const result = await execute(code, { kind: "script", integrity: "inline", stdin: "hello\n" });
   expect(result.stdout.text).toBe("hello\n");
-  expect(result.stderr.text).toMatch(/^to stderr\nTraceback[^]*AssertionError: no\n$/);
+  expect(result.stderr.text).toMatch(/^to stderr\nTraceback[\s\S]*AssertionError: no\n$/);
   expect(result.cases).toMatchObject([
     { outcome: "raised", error: { type: "AssertionError", message: "no", line: 4 } },
   ]);
