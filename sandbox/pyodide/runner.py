@@ -26,14 +26,12 @@ _objects = None
 _judge = None
 
 
-def start(path, name, seed):
-    """Loads a file as a module. "" where it went well, or what it raised."""
+def start(path, name, source, seed):
+    """Loads a file's source as a module. "" where it went well, or what it raised."""
     global _module, _path
     _path = path
     random.seed(seed)
     try:
-        with open(path, "rb") as file:
-            source = file.read()
         _module = candidate.load(path, name, source)
     except BaseException as error:
         return candidate.error_text(error, path)
@@ -60,16 +58,14 @@ def call(function, case, depth, size):
     return candidate.call(found, case, limits, _path)
 
 
-def program(path, seed):
-    """Runs a file as a program. "" where it ended well, or what it raised, SystemExit of a failure included."""
+def program(path, source, seed):
+    """Runs a file's source as a program. "" where it ended well, or what it raised, SystemExit of a failure included."""
     random.seed(seed)
     module = types.ModuleType("__main__")
     module.__file__ = path
     sys.modules["__main__"] = module
     sys.argv = [path]
     try:
-        with open(path, "rb") as file:
-            source = file.read()
         exec(compile(source, path, "exec", 0, True), module.__dict__)
     except SystemExit as error:
         code = error.code

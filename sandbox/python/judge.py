@@ -101,6 +101,8 @@ class Judge:
 
 
 def _number_of(value):
+    if type(value) is type and getattr(builtins, value.__name__, None) is value:
+        return '{"builtin":%s}' % codec.quote(value.__name__)
     if type(value) is not StandIn:
         return None
     return '{"object":%d}' % object.__getattribute__(value, "_number")

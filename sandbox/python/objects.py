@@ -1,8 +1,11 @@
 """The candidate's side of a judge: does what stand-ins ask, on objects that stay here.
 
 A request and an answer are one JSON text each. What is plain crosses by value; everything else crosses as
-`{"object": number, "kind": type's name}` and can be asked for its attributes, called, indexed, iterated.
+`{"object": number, "kind": type's name}` and can be asked for its attributes, called, indexed, iterated. A judge may
+also name a type that Python has built in: `{"builtin": name}`.
 """
+
+import builtins
 
 from . import candidate, codec
 
@@ -53,6 +56,8 @@ class Objects:
         return '{"object":%d,"kind":%s}' % (number, codec.quote(codec._type_name(_type(value))))
 
     def _known(self, plain):
+        if "builtin" in plain:
+            return getattr(builtins, plain["builtin"])
         return self._objects[plain["object"]]
 
 

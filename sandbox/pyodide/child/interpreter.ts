@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Capture } from "./capture.ts";
 import { addJudgeDevice, type EmscriptenFileSystem, guardFileSystem } from "./file-system.ts";
+import { HeapImage } from "./heap-image.ts";
 import { fillRandom, seedRandomBytes } from "./random-bytes.ts";
 
 /** How a child is told to start Python. */
@@ -60,7 +61,7 @@ export class Interpreter {
   readonly #python: Pyodide;
   readonly #functions: Record<(typeof functionNames)[number], PythonFunction>;
   readonly #files: ReturnType<typeof guardFileSystem>;
-  readonly #heap: Uint8Array;
+  readonly #image: HeapImage;
   readonly #stack: number;
   readonly #clock: CpuClock = new CpuClock();
   #stdin: Uint8Array = new Uint8Array();
@@ -86,7 +87,7 @@ export class Interpreter {
     this.#files = guardFileSystem(python.FS);
     python.runPython(`${package_}.runner.close()`);
     python.runPython(`del ${package_}`);
-    this.#heap = python._module.HEAPU8.slice();
+    this.#image = new HeapImage(python._module.HEAPU8);
     this.#stack = python._module.stackSave();
   }
 
@@ -121,7 +122,7 @@ export class Interpreter {
     const { FS: fs } = this.#python;
     for (const [path, text] of Object.entries(files)) {
       const whole = `/work/${path}`;
-      fs.mkdirTree(whole.slice(0, whole.lastIndexOf("/")));
+      if (path.includes("/")) fs.mkdirTree(whole.slice(0, whole.lastIndexOf("/")));
       fs.writeFile(whole, text);
     }
     this.#files.limit({ bytes: limits.temporaryMb * 2 ** 20, openFiles: limits.openFiles });
@@ -149,8 +150,7 @@ export class Interpreter {
     this.#clock.stop();
     this.#ask = undefined;
     const { HEAPU8: heap, stackRestore } = this.#python._module;
-    heap.set(this.#heap);
-    if (heap.length > this.#heap.length) heap.fill(0, this.#heap.length);
+    this.#image.restore(heap);
     stackRestore(this.#stack);
     this.#files.reset();
   }

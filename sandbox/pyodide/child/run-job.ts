@@ -78,7 +78,7 @@ function run(interpreter: Interpreter, job: ToChild, usage: { cpuMs: number }): 
         if (index === 0) prepare(stdin);
         else again(stdin);
         interpreter.stdout.reset(limits.outputBytes);
-        const error = interpreter.call("program", `/work/${entry}`, seed);
+        const error = interpreter.call("program", `/work/${entry}`, job.files[entry] ?? "", seed);
         if (typeof error !== "string") return stopped(interpreter, error);
         const flushed = interpreter.call("flush");
         if (typeof flushed === "object") return stopped(interpreter, flushed);
@@ -94,7 +94,7 @@ function run(interpreter: Interpreter, job: ToChild, usage: { cpuMs: number }): 
     }
     case "script": {
       prepare(task.stdin);
-      const error = interpreter.call("program", `/work/${entry}`, seed);
+      const error = interpreter.call("program", `/work/${entry}`, job.files[entry] ?? "", seed);
       if (typeof error !== "string") return stopped(interpreter, error);
       if (isMemoryError(error)) return { status: "memory", error: memoryError };
       const outcome = error === "" ? { outcome: "returned" } : { outcome: "raised", error: JSON.parse(error) };
@@ -104,10 +104,12 @@ function run(interpreter: Interpreter, job: ToChild, usage: { cpuMs: number }): 
   }
 }
 
+type Loadable = Pick<Extract<ToChild, { kind: "run" }>, "entry" | "files" | "seed">;
+
 /** Loads the entry; why that ended the job, if it did. */
-function load(interpreter: Interpreter, { entry, seed }: { entry: string; seed: number }): Stop | undefined {
+function load(interpreter: Interpreter, { entry, files, seed }: Loadable): Stop | undefined {
   const name = entry.slice(entry.lastIndexOf("/") + 1).replace(/\.py$/, "");
-  const text = interpreter.call("start", `/work/${entry}`, name, seed);
+  const text = interpreter.call("start", `/work/${entry}`, name, files[entry] ?? "", seed);
   if (typeof text !== "string") return stopped(interpreter, text);
   if (text === "") return undefined;
   if (isMemoryError(text)) return { status: "memory", error: memoryError };
