@@ -1,7 +1,11 @@
 import { createRegistry, type EnvironmentRegistry } from "../src/environment/registry.ts";
+import { codeEntry } from "./code/code.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { mathEntry } from "./math/math.ts";
 
+export { codeEntry, codeEnvironment } from "./code/code.ts";
+export type { CodeOptions } from "./code/code-options.ts";
+export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
 export { type Gsm8kOptions, gsm8kEntry, gsm8kEnvironment } from "./gsm8k/gsm8k.ts";
 export { mathEntry, mathEnvironment } from "./math/math.ts";
 export type { MathOptions } from "./math/math-options.ts";
@@ -9,4 +13,4 @@ export type { MathTask } from "./math/math-problem.ts";
 export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
 
 /** Every environment that comes with Lyceum, by name. */
-export const environments: EnvironmentRegistry = createRegistry([mathEntry, gsm8kEntry]);
+export const environments: EnvironmentRegistry = createRegistry([mathEntry, gsm8kEntry, codeEntry]);

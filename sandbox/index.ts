@@ -1,3 +1,4 @@
+export { type CreateSandboxOptions, createSandbox, type SandboxChoice } from "./create-sandbox.ts";
 export type {
   CallCase,
   CapturedOutput,

@@ -1,0 +1,165 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { codeEnvironment } from "../../../environments/code/code.ts";
+import type { CodeOptions } from "../../../environments/code/code-options.ts";
+import { environments } from "../../../environments/index.ts";
+import type { Episode } from "../../../src/index.ts";
+import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+
+const python = {
+  task_id: "Own/0",
+  prompt: 'import math\n\ndef half_up(x: float) -> int:\n    """Round half up."""\n',
+  entry_point: "half_up",
+  canonical_solution: "    return math.floor(x + 0.5)\n",
+  test: `def check(candidate):
+    assert candidate(0.5) == 1
+    assert candidate(1.5) == 2
+    assert candidate(2.4) == 2
+    assert candidate(-0.5) == 0
+    assert candidate(7123.0) == 7123
+`,
+};
+const javascript = {
+  name: "HumanEval_900_twice",
+  language: "js",
+  prompt: "// Twice x.\nfunction twice(x){\n",
+  tests: `const assert = require('node:assert');
+
+
+function test() {
+  let candidate = twice;
+  assert.deepEqual(candidate(1),2);
+  assert.deepEqual(candidate(5),10);
+}
+
+test();`,
+};
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-code-"));
+  await writeFile(join(folder, "own.jsonl"), JSON.stringify(python));
+  await writeFile(join(folder, "own-js.jsonl"), JSON.stringify(javascript));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function open(options: Partial<CodeOptions> = {}) {
+  return codeEnvironment({ path: join(folder, "own.jsonl"), sandbox: "pyodide", ...options });
+}
+
+/** An episode, and what the agent was told after its first answer. */
+async function play(answers: readonly string[], options: Partial<CodeOptions> = {}) {
+  const environment = open({ maxTurns: answers.length, ...options });
+  const task = await (await environment.tasks("test")).get(0);
+  const heard: string[] = [];
+  const policies = scriptedPolicy(({ messages, episode }) => {
+    const turn = episode!.turn;
+    if (turn > 0) heard.push(textOf(messages.at(-1)!));
+    return answers[turn]!;
+  });
+  const episode = await rolloutEpisode({ environment, task, policies, seed: 1 });
+  return { episode, heard: heard.join("\n") };
+}
+
+function rewardOf({ episode }: { readonly episode: Episode }): unknown {
+  expect(episode.status).toBe("completed");
+  return episode.agents.agent!.reward;
+}
+
+const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+const right = block("def half_up(x):\n    return math.floor(x + 0.5)");
+const truncating = block("def half_up(x):\n    return int(x)");
+
+describe("a reply earns", () => {
+  it.each([
+    ["everything where it is right, with what the prompt imports", right, [0.05, 0.05, 0.9]],
+    // Of five tests the first is shown; of the four that count, three are as int() has them.
+    ["the share of hidden tests that pass", truncating, [0.05, 0.05, 0.675]],
+    ["nothing where it does not parse", block("def half_up(x:\n"), [0, 0, 0]],
+    ["only what parsing is worth where the function is not there", block("def other(x): return 1"), [0.05, 0, 0]],
+    ["no test where every call raises", block("def half_up(x): return 1 / 0"), [0.05, 0.05, 0]],
+    [
+      "no test for what only looks equal",
+      block("class E(int):\n def __eq__(s, o): return True\ndef half_up(x): return E()"),
+      [0.05, 0.05, 0],
+    ],
+    ["no test for leaving early", block("import sys\ndef half_up(x): sys.exit(0)"), [0.05, 0.05, 0]],
+  ])("%s", async (_, answer, [syntax, definition, tests]) => {
+    expect(rewardOf(await play([answer]))).toMatchObject({
+      status: "scored",
+      components: { syntax, definition, tests: expect.closeTo(tests!, 9) },
+    });
+  });
+
+  it("what MRLM gives, by its preset", async () => {
+    expect(rewardOf(await play([right], { reward: "mrlm" }))).toMatchObject({ value: 2 });
+    expect(rewardOf(await play([block("def half_up(x): return 1 / 0")], { reward: "mrlm" }))).toMatchObject({
+      value: -0.5,
+    });
+    expect(rewardOf(await play([truncating], { reward: "mrlm" }))).toMatchObject({ value: 0.75 });
+  });
+});
+
+describe("several turns", () => {
+  it("end with the reply that passes; the last reply alone is paid", async () => {
+    const played = await play([truncating, right, "never asked"]);
+    expect(played.episode.agents.agent!.turns).toHaveLength(2);
+    expect(rewardOf(played)).toMatchObject({ value: 1 });
+  });
+
+  it.each([
+    ["level_feedback", ["half_up(0.5) gave 0, expected 1", "Visible tests: 0 of 1"]],
+    ["level_passed", ["Syntax: ok", "Definition of half_up: ok", "Visible tests: 0 of 1"]],
+    ["passed", ["Not every level passed."]],
+    ["plain", ["Revise `half_up`"]],
+  ] as const)("%s says what it should, and nothing of a hidden test", async (mode, wanted) => {
+    const { heard } = await play([truncating, truncating], { mode, sandboxSlice: "all" });
+    for (const text of wanted) expect(heard).toContain(text);
+    expect(heard).not.toMatch(/7123|1\.5|2\.4/);
+    if (mode === "plain") expect(heard).not.toMatch(/Syntax|tests/);
+  });
+
+  it("level_feedback tells why code does not load, with the line", async () => {
+    const { heard } = await play([block("def half_up(x):\n    return ("), right]);
+    expect(heard).toMatch(/Syntax: not ok \(SyntaxError: .*line \d/);
+  });
+
+  it("repeats the problem and the code only where asked", async () => {
+    const { heard: both } = await play([truncating, right], { originalPrompt: true });
+    expect(both).toContain("Round half up.");
+    expect(both).toContain("Your code:");
+    const { heard: neither } = await play([truncating, right], { previousResponse: false });
+    expect(neither).not.toContain("Round half up.");
+    expect(neither).not.toContain("Your code:");
+  });
+});
+
+it("keeps the laws of environments", async () => {
+  await checkEnvironmentLaws({ environment: open({ maxTurns: 2 }), split: "test" });
+});
+
+it("runs JavaScript", async () => {
+  const options = { dataset: "humaneval-js", path: join(folder, "own-js.jsonl"), sandbox: "auto" } as const;
+  const good = await play(["```js\nfunction twice(x) { return 2 * x; }\n```"], options);
+  expect(rewardOf(good)).toMatchObject({ value: 1 });
+  const bad = await play(["```js\nfunction twice(x) { return 2; }\n```"], options);
+  expect(rewardOf(bad)).toMatchObject({ value: expect.closeTo(0.1, 9) });
+});
+
+it("refuses a sandbox that does not speak the language", async () => {
+  const environment = open({ sandbox: "isolated-vm" });
+  await expect(environment.create()).rejects.toMatchObject({ code: "sandbox.request" });
+});
+
+it("is registered", () => {
+  expect(environments.create("code", { path: join(folder, "own.jsonl") }).spec).toMatchObject({
+    id: "code",
+    maxTurns: 1,
+  });
+  expect(() => environments.create("code", { mode: "level_feedbak" })).toThrow(
+    expect.objectContaining({ code: "config.invalid" }),
+  );
+});
