@@ -77,7 +77,7 @@ function bubbleArguments(temporaryMb: number): string[] {
     ...(isRoot ? ["CAP_SETUID", "CAP_SETGID", "CAP_KILL"].flatMap((name) => ["--cap-add", name]) : []),
     ...folders.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
     ...["--proc", "/proc", "--dev", "/dev"],
-    ...["--perms", "0777", "--size", String(temporaryMb * 2 ** 20), "--tmpfs", "/tmp"],
+    ...["--size", String(temporaryMb * 2 ** 20), "--tmpfs", "/tmp"],
     ...["--remount-ro", "/", "--hostname", "sandbox", "--chdir", "/"],
     ...Object.entries(runnerEnvironment).flatMap(([name, value]) => ["--setenv", name, value]),
     "--",

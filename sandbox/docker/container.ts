@@ -92,7 +92,7 @@ async function containerOptions(options: {
       PidsLimit: limits.processes,
       Memory: limits.memoryMb * 2 ** 20,
       MemorySwap: limits.memoryMb * 2 ** 20,
-      Tmpfs: { "/tmp": `rw,nosuid,nodev,mode=0777,size=${limits.temporaryMb}m` },
+      Tmpfs: { "/tmp": `rw,nosuid,nodev,size=${limits.temporaryMb}m` },
       // What it writes is our protocol: no log should grow by it.
       LogConfig: { Type: "none", Config: {} },
     },

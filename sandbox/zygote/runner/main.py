@@ -26,6 +26,8 @@ def start(settings):
             importlib.import_module(name)
         except ImportError:
             pass
+    # A judge and its candidate hand each other files; an image may have given the folder any mode.
+    os.chmod(fork_server.TEMPORARY, 0o777)
     greeting = supervisor.ready(settings["packages"])
     gc.collect()
     gc.freeze()
