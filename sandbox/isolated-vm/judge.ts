@@ -7,7 +7,7 @@ import type { StandInOptions } from "./guest/stand-ins.ts";
 import type { TypeScriptCache } from "./javascript-files.ts";
 import { errorOf } from "./modules.ts";
 import { createIsolate, type Session } from "./session.ts";
-import { outOfMemory, type Watchdog } from "./watchdog.ts";
+import { Ended, outOfMemory, valueTooLarge, type Watchdog } from "./watchdog.ts";
 
 /** An isolate with trusted tests in it, which sees of a session's code only stand-ins. */
 export class Judge implements Disposable {
@@ -29,9 +29,17 @@ export class Judge implements Disposable {
     this.#memoryMb = memoryMb;
     this.#isolate = createIsolate(memoryMb, watchdog);
     this.#context = this.#isolate.createContextSync();
-    const ask = new ivm.Reference(async (text: string) =>
-      JSON.stringify(await session.call(JSON.parse(text) as GuestCall)),
-    );
+    const ask = new ivm.Reference(async (text: string) => {
+      try {
+        const reply = await session.call(JSON.parse(text) as GuestCall);
+        if (reply.outcome === "too-large") throw valueTooLarge();
+        return JSON.stringify(reply);
+      } catch (error) {
+        // The test must not go on, nor catch it.
+        if (error instanceof Ended) watchdog.end(error);
+        throw error;
+      }
+    });
     const standIns: StandInOptions = { exports: task.exports, depth, resultBytes };
     this.#context.evalClosureSync(judgeProgram, [ask, JSON.stringify(standIns)]);
   }

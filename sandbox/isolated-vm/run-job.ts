@@ -6,7 +6,10 @@ import type { GuestReply } from "./guest/guest.ts";
 import type { TypeScriptCache } from "./javascript-files.ts";
 import { Judge } from "./judge.ts";
 import { Session } from "./session.ts";
-import { Ended, Watchdog } from "./watchdog.ts";
+import { Ended, valueTooLarge, Watchdog } from "./watchdog.ts";
+
+/** Ends after which an isolate can be disposed of. */
+const harmless: ReadonlySet<ExecuteStatus> = new Set(["exited", "result_limit"]);
 
 /** An answer of the child process. After one that is not `reusable`, code may still be running in a thread. */
 export interface JobOutcome {
@@ -23,6 +26,7 @@ export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<Job
   const cases: CaseObservation[] = [];
   let cpuMs = 0;
   let ended: Ended | undefined;
+  let reusable = true;
   let loadError: CodeError | undefined;
   const { task } = job.request;
   try {
@@ -82,8 +86,9 @@ export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<Job
     else if (error instanceof LoadError) loadError = error.data;
     else throw error;
     cpuMs += (running()?.cpuMs ?? 0) + (judge?.cpuMs ?? 0);
-    // A loop can be ended and forgotten; whoever asks for the next job must not wait for one that cannot.
-    if (ended === undefined) for (const session of sessions) session[Symbol.dispose]();
+    // What reached a limit may be where nothing can interrupt it: disposing would wait for that.
+    reusable = ended === undefined || harmless.has(ended.status);
+    if (reusable) for (const isolate of [...sessions, judge]) isolate?.[Symbol.dispose]();
   }
   const status: ExecuteStatus = loadError !== undefined ? "load_error" : (ended?.status ?? "ok");
   const error = loadError ?? (ended === undefined ? undefined : { type: ended.status, message: ended.message });
@@ -99,7 +104,7 @@ export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<Job
       usage: { cpuMs, wallMs: watchdog.wallMs, peakRssKb: Math.round(watchdog.peakRss / 1024), swept: 0 },
       integrity: { nonceOk: true, flags: [] },
     },
-    reusable: ended === undefined,
+    reusable,
   };
 
   function joined(outputs: readonly CapturedOutput[]): CapturedOutput {
@@ -169,7 +174,7 @@ async function runProgram(session: Session, index: number): Promise<CaseObservat
 function observation(index: number, reply: GuestReply, cpuMs: number): CaseObservation {
   const { outcome, value, changedArgs, error } = reply;
   if (outcome !== "returned" && outcome !== "raised" && outcome !== "unsupported") {
-    throw new Ended("result_limit", "A value that it returned is too large or too deep.");
+    throw valueTooLarge();
   }
   return {
     index,

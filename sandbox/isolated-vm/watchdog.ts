@@ -68,3 +68,8 @@ export class Watchdog implements Disposable {
 export function outOfMemory(memoryMb: number): Ended {
   return new Ended("memory", `It used more than ${memoryMb} MB of memory.`);
 }
+
+/** The limits of returned values were passed. */
+export function valueTooLarge(): Ended {
+  return new Ended("result_limit", "A value that it returned is too large or too deep.");
+}

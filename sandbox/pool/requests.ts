@@ -13,6 +13,16 @@ export function checkRequest(request: ExecuteRequest, languages: readonly Langua
     const names = Object.keys(request.files).join(", ");
     throw refused(`The entry "${request.entry}" is not among the files (${names}).`, "Name one of the files.");
   }
+  for (const name of namesOf(request.task)) {
+    if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*(\.[\p{ID_Start}$_][\p{ID_Continue}$]*)?$/u.test(name)) {
+      throw refused(`"${name}" is no name of a function.`, "Use an identifier, or Class.method.");
+    }
+  }
+  for (const [name, limit] of Object.entries(request.limits ?? {})) {
+    if (limit !== undefined && !(limit >= 0 && limit < Number.POSITIVE_INFINITY)) {
+      throw refused(`The limit ${name} is ${limit}.`, "Use a number that is not negative.");
+    }
+  }
   for (const name of Object.keys(request.files)) {
     const parts = name.split("/");
     if (!/^[\w.\-/]{1,200}$/.test(name) || parts.includes("..") || parts.includes("") || parts.includes(".")) {
@@ -68,6 +78,11 @@ export function unreachedResult(options: {
     attempts,
     integrity: { nonceOk: false, flags: [] },
   };
+}
+
+function namesOf(task: ExecuteTask): readonly string[] {
+  if (task.kind === "calls") return [task.function];
+  return task.kind === "judge" ? task.exports : [];
 }
 
 function refused(message: string, hint: string): LyceumError {

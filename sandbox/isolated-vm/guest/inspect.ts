@@ -17,14 +17,20 @@ export function createInspect(): (values: readonly unknown[]) => string {
   const lineWidth = 72;
   const maxItems = 100;
 
+  /** In single quotes, or in double quotes where that saves escapes. */
   const quoted = (text: string): string => {
-    let single = "";
     const json = quote(text);
+    let single = "";
+    let apostrophes = false;
+    let quotes = false;
     for (let i = 1; i < json.length - 1; i++) {
-      if (json[i] === "\\" && json[i + 1] === '"') continue;
-      single += json[i] === "'" ? "\\'" : json[i];
+      const isEscape = json[i] === "\\";
+      const letter = isEscape ? json[i]! + json[++i]! : json[i]!;
+      apostrophes ||= letter === "'";
+      quotes ||= letter === '\\"';
+      single += letter === "'" ? "\\'" : letter === '\\"' ? '"' : letter;
     }
-    return `'${single}'`;
+    return apostrophes && !quotes ? json : `'${single}'`;
   };
   const read = (object: object, key: PropertyKey): unknown => {
     for (let at: object | null = object; at !== null; at = getPrototypeOf(at)) {
@@ -56,7 +62,8 @@ export function createInspect(): (values: readonly unknown[]) => string {
   const inspect = (value: unknown, depth: number, indent: string): string => {
     if (typeof value === "string") return quoted(value);
     if (typeof value === "bigint") return `${value}n`;
-    if (typeof value === "function") return `[Function: ${stringOf(read(value, "name") ?? "(anonymous)")}]`;
+    if (typeof value === "function")
+      return `[Function${read(value, "name") ? `: ${stringOf(read(value, "name"))}` : " (anonymous)"}]`;
     if (typeof value === "number") return value === 0 && 1 / value < 0 ? "-0" : `${value}`;
     if (typeof value !== "object" || value === null) return stringOf(value);
     const stack = read(value, "stack");

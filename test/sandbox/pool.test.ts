@@ -1,0 +1,386 @@
+import { getEventListeners } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import type { ExecuteRequest } from "../../sandbox/execution.ts";
+import { PooledSandbox, type PoolOptions } from "../../sandbox/pool/pooled-sandbox.ts";
+import { missingCases } from "../../sandbox/pool/requests.ts";
+import type { Job, Worker, WorkerResult } from "../../sandbox/pool/worker.ts";
+import { LyceumError } from "../../src/index.ts";
+
+/** A worker whose jobs end when the test says so. */
+class ManualWorker implements Worker {
+  reusable = true;
+  closed = false;
+  readonly jobs: string[] = [];
+  #running = Promise.withResolvers<WorkerResult>();
+  #job: Job | undefined;
+
+  async run(job: Job, signal: AbortSignal): Promise<WorkerResult> {
+    if (this.#job !== undefined) throw new Error("Two jobs at a time.");
+    if (this.closed) throw new Error("A job for a closed worker.");
+    this.#job = job;
+    this.jobs.push(job.id);
+    this.#running = Promise.withResolvers();
+    const onAbort = (): void => this.finish({ status: "aborted" }, false);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      return await this.#running.promise;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#job = undefined;
+    }
+  }
+
+  get job(): Job | undefined {
+    return this.#job;
+  }
+
+  finish(result: Partial<WorkerResult> = {}, reusable = true): void {
+    const nothing = { text: "", bytes: 0, truncated: false };
+    this.reusable = reusable;
+    this.#running.resolve({
+      status: "ok",
+      cases: missingCases(this.#job!.request.task),
+      stdout: nothing,
+      stderr: nothing,
+      exit: { code: null, signal: null },
+      usage: { cpuMs: 0, wallMs: 0, peakRssKb: 0, swept: 0 },
+      integrity: { nonceOk: true, flags: [] },
+      ...result,
+    });
+  }
+
+  die(): void {
+    this.reusable = false;
+    this.#running.reject(new Error("It died."));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.closed = true;
+  }
+}
+
+const opened: PooledSandbox[] = [];
+afterEach(async () => {
+  for (const sandbox of opened.splice(0)) await sandbox[Symbol.asyncDispose]();
+});
+
+function pool(options: PoolOptions, beforeStart: (count: number) => void | Promise<void> = () => undefined) {
+  const workers: ManualWorker[] = [];
+  let starts = 0;
+  const sandbox = new PooledSandbox({
+    info: { backend: "isolated-vm", languages: ["javascript"], version: "0", packages: [] },
+    start: async () => {
+      await beforeStart(++starts);
+      const worker = new ManualWorker();
+      workers.push(worker);
+      return worker;
+    },
+    ...options,
+  });
+  opened.push(sandbox);
+  return {
+    sandbox,
+    workers,
+    starts: () => starts,
+    busy: () => workers.filter(({ job }) => job !== undefined),
+    alive: () => workers.filter(({ closed }) => !closed),
+  };
+}
+
+function request(id: string, signal?: AbortSignal): ExecuteRequest {
+  return {
+    id,
+    language: "javascript",
+    files: { "main.js": "" },
+    entry: "main.js",
+    task: { kind: "calls", function: "f", cases: [{ args: [] }] },
+    ...(signal !== undefined && { signal }),
+  };
+}
+
+/** Lets everything that can go on go on. */
+async function turn(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe("the pool", () => {
+  test("runs as many jobs as it has workers, and the others in order", async () => {
+    const { sandbox, workers, busy } = pool({ workers: 2 });
+    const ended: string[] = [];
+    const all = ["a", "b", "c", "d", "e"].map(async (id) => {
+      const result = await sandbox.execute(request(id));
+      ended.push(result.id);
+      return result;
+    });
+    await turn();
+    expect(busy().map(({ job }) => job!.id)).toEqual(["a", "b"]);
+    expect(sandbox.stats()).toMatchObject({ running: 2, waiting: 3, executions: 5 });
+    workers[1]!.finish();
+    await turn();
+    expect(busy().map(({ job }) => job!.id)).toEqual(["a", "c"]);
+    while (ended.length < 5) {
+      for (const worker of busy()) worker.finish();
+      await turn();
+    }
+    expect(workers.flatMap(({ jobs }) => jobs).sort()).toEqual(["a", "b", "c", "d", "e"]);
+    expect(workers).toHaveLength(2);
+    const results = await Promise.all(all);
+    expect(results.every(({ attempts, status }) => attempts === 1 && status === "ok")).toBe(true);
+    expect(sandbox.stats()).toMatchObject({ running: 0, waiting: 0, byStatus: { ok: 5 }, workersKilled: 0 });
+  });
+
+  test("starts no more workers than there are jobs, unless it is warmed up", async () => {
+    const { sandbox, workers } = pool({ workers: 4, spares: 1 });
+    const one = sandbox.execute(request("a"));
+    await turn();
+    expect(workers).toHaveLength(2);
+    await sandbox.warmUp();
+    await sandbox.warmUp();
+    expect(workers).toHaveLength(5);
+    workers.find(({ job }) => job !== undefined)!.finish();
+    await one;
+  });
+
+  test("spares do not run jobs of their own, and take the place of what was killed", async () => {
+    const { sandbox, workers, busy, alive } = pool({ workers: 1, spares: 2 });
+    await sandbox.warmUp();
+    const all = ["a", "b"].map((id) => sandbox.execute(request(id)));
+    await turn();
+    expect(busy()).toHaveLength(1);
+    busy()[0]!.finish({ status: "timeout_cpu" }, false);
+    await turn();
+    expect(busy().map(({ job }) => job!.id)).toEqual(["b"]);
+    expect(alive()).toHaveLength(3);
+    expect(workers).toHaveLength(4);
+    busy()[0]!.finish();
+    const results = await Promise.all(all);
+    expect(results.map(({ status }) => status)).toEqual(["timeout_cpu", "ok"]);
+    expect(sandbox.stats().workersKilled).toBe(1);
+  });
+
+  test("a job whose worker dies is run on another, before those that wait; twice is an infra error", async () => {
+    const { sandbox, workers, busy } = pool({ workers: 1 });
+    const [a, b] = ["a", "b"].map((id) => sandbox.execute(request(id)));
+    await turn();
+    busy()[0]!.die();
+    await turn();
+    expect(workers[0]!.closed).toBe(true);
+    expect(busy().map(({ job }) => job!.id)).toEqual(["a"]);
+    busy()[0]!.finish();
+    expect(await a).toMatchObject({ status: "ok", attempts: 2, worker: { generation: 1 } });
+    await turn();
+    busy()[0]!.die();
+    await turn();
+    busy()[0]!.die();
+    expect(await b).toMatchObject({ status: "infra_error", attempts: 2, cases: [{ outcome: "missing" }] });
+    const c = sandbox.execute(request("c"));
+    await turn();
+    busy()[0]!.finish();
+    expect(await c).toMatchObject({ status: "ok", attempts: 1 });
+  });
+
+  test("a wall time that was reached without using the processor is tried again; one that used it is not", async () => {
+    const { sandbox, busy } = pool({ workers: 1 });
+    const usage = { cpuMs: 10, wallMs: 10_000, peakRssKb: 0, swept: 0 };
+    const idle = sandbox.execute(request("idle"));
+    await turn();
+    busy()[0]!.finish({ status: "timeout_wall", usage }, false);
+    await turn();
+    busy()[0]!.finish({ status: "timeout_wall", usage }, false);
+    expect(await idle).toMatchObject({ status: "timeout_wall", attempts: 2 });
+    const hard = sandbox.execute(request("hard"));
+    await turn();
+    busy()[0]!.finish({ status: "timeout_wall", usage: { ...usage, cpuMs: 1_900 } }, false);
+    expect(await hard).toMatchObject({ status: "timeout_wall", attempts: 1 });
+  });
+
+  test("a worker that died while idle gets no job", async () => {
+    const { sandbox, workers, busy } = pool({ workers: 1 });
+    await sandbox.warmUp();
+    workers[0]!.reusable = false;
+    const a = sandbox.execute(request("a"));
+    await turn();
+    expect(workers[0]!.closed).toBe(true);
+    expect(busy()).toEqual([workers[1]]);
+    busy()[0]!.finish();
+    expect((await a).status).toBe("ok");
+  });
+});
+
+describe("start failures", () => {
+  test("a start that fails is tried again", async () => {
+    const { sandbox, busy } = pool({ workers: 1 }, (count) => {
+      if (count < 3) throw new Error("Not yet.");
+    });
+    const a = sandbox.execute(request("a"));
+    await expect.poll(() => busy().length, { timeout: 60_000 }).toBe(1);
+    busy()[0]!.finish();
+    expect(await a).toMatchObject({ status: "ok", attempts: 1 });
+  });
+
+  test("where none starts, executions are infra errors and warming up rejects; later it may work", async () => {
+    let broken = true;
+    const missing = new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
+    const { sandbox, busy, starts } = pool({ workers: 2 }, () => {
+      if (broken) throw missing;
+    });
+    const results = await Promise.all(["a", "b", "c"].map((id) => sandbox.execute(request(id))));
+    for (const { status, error, attempts } of results) {
+      expect({ status, type: error!.type, attempts }).toEqual({
+        status: "infra_error",
+        type: "sandbox.unavailable",
+        attempts: 2,
+      });
+    }
+    expect(starts()).toBeLessThanOrEqual(12);
+    await expect(sandbox.warmUp()).rejects.toMatchObject({ code: "sandbox.unavailable" });
+    broken = false;
+    const a = sandbox.execute(request("a"));
+    await turn();
+    busy()[0]!.finish();
+    expect((await a).status).toBe("ok");
+  });
+
+  test("a failure of warming up reaches the executions that wait for it", async () => {
+    const gate = Promise.withResolvers<void>();
+    const missing = new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
+    const { sandbox } = pool({ workers: 1 }, async () => {
+      await gate.promise;
+      throw missing;
+    });
+    const warm = sandbox.warmUp();
+    const a = sandbox.execute(request("a"));
+    gate.resolve();
+    await expect(warm).rejects.toBe(missing);
+    expect((await a).status).toBe("infra_error");
+  });
+
+  test("a spare that does not start stops nobody", async () => {
+    const missing = new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
+    const { sandbox, busy } = pool({ workers: 1, spares: 1 }, (count) => {
+      if (count > 1) throw missing;
+    });
+    const all = ["a", "b"].map((id) => sandbox.execute(request(id)));
+    await turn();
+    busy()[0]!.finish();
+    await turn();
+    busy()[0]!.finish();
+    expect((await Promise.all(all)).map(({ status }) => status)).toEqual(["ok", "ok"]);
+  });
+});
+
+describe("aborting", () => {
+  test("before, while waiting, while running and after: only that execution ends", async () => {
+    const { sandbox, workers, busy } = pool({ workers: 1 });
+    expect(await sandbox.execute(request("before", AbortSignal.abort()))).toMatchObject({ status: "aborted" });
+    expect(workers).toHaveLength(0);
+    const running = new AbortController();
+    const waiting = new AbortController();
+    const a = sandbox.execute(request("a", running.signal));
+    const b = sandbox.execute(request("b", waiting.signal));
+    const c = sandbox.execute(request("c"));
+    await turn();
+    waiting.abort();
+    expect(await b).toMatchObject({ status: "aborted", cases: [{ outcome: "missing" }] });
+    expect(sandbox.stats()).toMatchObject({ waiting: 1, running: 1 });
+    running.abort();
+    expect(await a).toMatchObject({ status: "aborted", attempts: 1 });
+    await turn();
+    expect(busy().map(({ job }) => job!.id)).toEqual(["c"]);
+    busy()[0]!.finish();
+    expect((await c).status).toBe("ok");
+    running.abort();
+    waiting.abort();
+    expect(workers.flatMap(({ jobs }) => jobs)).toEqual(["a", "c"]);
+  });
+
+  test("while a worker is started: the worker stays for the next", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { sandbox, workers, busy } = pool({ workers: 1 }, () => gate.promise);
+    const controller = new AbortController();
+    const a = sandbox.execute(request("a", controller.signal));
+    await turn();
+    controller.abort();
+    expect((await a).status).toBe("aborted");
+    gate.resolve();
+    const b = sandbox.execute(request("b"));
+    await turn();
+    busy()[0]!.finish();
+    expect((await b).status).toBe("ok");
+    expect(workers).toHaveLength(1);
+  });
+
+  test("in the moment a worker is handed over: the worker is not lost", async () => {
+    const { sandbox, workers, busy } = pool({ workers: 1 });
+    await sandbox.warmUp();
+    const controller = new AbortController();
+    const a = sandbox.execute(request("a", controller.signal));
+    controller.abort();
+    expect((await a).status).toBe("aborted");
+    const b = sandbox.execute(request("b"));
+    await turn();
+    expect(busy().map(({ job }) => job!.id)).toEqual(["b"]);
+    busy()[0]!.finish();
+    await b;
+    expect(workers).toHaveLength(1);
+  });
+
+  test("leaves no listener on a signal that many executions share", async () => {
+    const { sandbox, busy } = pool({ workers: 2 });
+    const { signal } = new AbortController();
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): number => warnings.push(warning);
+    process.on("warning", onWarning);
+    const all = Promise.all(Array.from({ length: 50 }, (_, i) => sandbox.execute(request(String(i), signal))));
+    do {
+      await turn();
+      for (const worker of busy()) worker.finish();
+    } while (sandbox.stats().waiting + busy().length > 0);
+    await all;
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    await turn();
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+
+  test("warming up stops waiting", async () => {
+    const { sandbox } = pool({ workers: 1 }, () => new Promise((resolve) => setTimeout(resolve, 50)));
+    const controller = new AbortController();
+    const warm = sandbox.warmUp({ signal: controller.signal });
+    controller.abort(new Error("Enough."));
+    await expect(warm).rejects.toThrow("Enough.");
+    await expect(sandbox.warmUp({ signal: controller.signal })).rejects.toThrow("Enough.");
+  });
+});
+
+describe("closing", () => {
+  test("ends what runs and what waits, and every worker; twice is once", async () => {
+    const { sandbox, workers } = pool({ workers: 2, spares: 1 });
+    const all = ["a", "b", "c", "d"].map((id) => sandbox.execute(request(id)));
+    await turn();
+    await Promise.all([sandbox[Symbol.asyncDispose](), sandbox[Symbol.asyncDispose]()]);
+    expect(workers).toHaveLength(3);
+    expect(workers.every(({ closed }) => closed)).toBe(true);
+    expect((await Promise.all(all)).map(({ status }) => status)).toEqual(Array(4).fill("aborted"));
+    expect(sandbox.stats()).toMatchObject({ running: 0, waiting: 0 });
+    await expect(sandbox.execute(request("e"))).rejects.toMatchObject({ code: "sandbox.closed" });
+    await expect(sandbox.warmUp()).rejects.toMatchObject({ code: "sandbox.closed" });
+    await sandbox[Symbol.asyncDispose]();
+  });
+
+  test("while workers start: they are closed as they come", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { sandbox, workers } = pool({ workers: 2 }, () => gate.promise);
+    const a = sandbox.execute(request("a"));
+    const warm = sandbox.warmUp();
+    await turn();
+    const closed = sandbox[Symbol.asyncDispose]();
+    expect((await a).status).toBe("aborted");
+    gate.resolve();
+    await Promise.all([closed, warm]);
+    expect(workers).toHaveLength(2);
+    expect(workers.every(({ closed }) => closed)).toBe(true);
+  });
+});
