@@ -23,7 +23,7 @@ interface CodeBenchmark {
 
 const benchmarks: Readonly<Record<CodeOptions["dataset"], CodeBenchmark>> = {
   humaneval: {
-    hub: { source: "openai/openai_humaneval" },
+    hub: { source: "openai/openai_humaneval", config: "openai_humaneval" },
     splits: ["test"],
     language: "python",
     read: humanEvalProblem,

@@ -73,6 +73,7 @@ describe("the configs", () => {
     "arithmetic-sft.yaml": [],
     "arithmetic-grpo.yaml": ["model.path=HuggingFaceTB/SmolLM2-135M-Instruct", "algorithm.groupSize=2"],
     "gsm8k-grpo.yaml": ["algorithm.groupSize=2"],
+    "humaneval-grpo.yaml": ["algorithm.groupSize=2"],
   };
 
   it("are all run here", () => {

@@ -13,7 +13,10 @@ export interface TinyHub extends AsyncDisposable {
   readonly model: string;
 }
 
-/** Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct` and `openai/gsm8k`. */
+/**
+ * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai/gsm8k`
+ * and `openai/openai_humaneval`.
+ */
 export async function createTinyHub(): Promise<TinyHub> {
   const cache = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
   const repository = async (name: string): Promise<string> => {
@@ -23,8 +26,11 @@ export async function createTinyHub(): Promise<TinyHub> {
   };
   const model = await repository("models--HuggingFaceTB--SmolLM2-135M-Instruct");
   await exportTinyModel(model);
+  await exportTinyModel(await repository("models--Qwen--Qwen2.5-Coder-0.5B-Instruct"));
   const data = await repository("datasets--openai--gsm8k");
   for (const split of ["train", "test"]) await write(join(data, "main", `${split}.jsonl`), wordProblems(split));
+  const functions = await repository("datasets--openai--openai_humaneval");
+  await write(join(functions, "openai_humaneval", "test.jsonl"), codeProblems());
   return {
     environment: { HF_HUB_CACHE: cache, HF_HUB_OFFLINE: "1" },
     model,
@@ -61,6 +67,18 @@ function wordProblems(split: string): string {
       answer: `There are ${boxes}*${pens}=<<${boxes}*${pens}=${total}>>${total} pens.\n#### ${total - i}`,
     };
   });
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** Rows in the form of HumanEval. */
+function codeProblems(): string {
+  const rows = Array.from({ length: 40 }, (_, i) => ({
+    task_id: `Own/${i}`,
+    prompt: `def plus_${i}(x: int) -> int:\n    """Add ${i} to x."""\n`,
+    entry_point: `plus_${i}`,
+    canonical_solution: `    return x + ${i}\n`,
+    test: `def check(candidate):\n    assert candidate(1) == ${i + 1}\n    assert candidate(-5) == ${i - 5}\n`,
+  }));
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
 
