@@ -22,7 +22,7 @@ export class Watchdog implements Disposable {
   /** Rejects with {@link Ended} once a limit is reached. */
   readonly ended: Promise<never>;
   /** The most memory of the process that was seen, in bytes. */
-  peakRss = 0;
+  peakRss: number;
   readonly #reject: (reason: Ended) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #limits: Limits;
@@ -39,6 +39,7 @@ export class Watchdog implements Disposable {
     this.#limits = limits;
     this.#cpuMs = cpuMs;
     const before = process.memoryUsage.rss();
+    this.peakRss = before;
     this.#timer = setInterval(() => this.#check(before), intervalMs);
   }
 
