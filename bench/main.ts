@@ -3,12 +3,13 @@ import { decode } from "./decode.ts";
 import { demo } from "./demo.ts";
 import { loraStep } from "./lora-step.ts";
 import { benchmarks as rollout } from "./rollout.ts";
+import { sandbox } from "./sandbox.ts";
 
 /*
  * Every benchmark, one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`, one object a line:
  * name, value, unit, and the baseline that the figure is held against where there is one.
  */
-const benchmarks = [...rollout, loraStep, decode, demo];
+const benchmarks = [...rollout, sandbox, loraStep, decode, demo];
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
 const only = values.only ?? "";
