@@ -22,14 +22,8 @@ describe("in the eyes of Python", () => {
   it("values are shown as source that reads back as the same value", () => {
     const values = fc.sample(pythonValue, { numRuns: 2_000, seed: 1 });
     const sources = values.map((value) => showPlainValue(value, { language: "python", ...unlimited }));
-    const back = python.ask<PlainValue[]>(
-      "import plain_value\ndef answer(sources): return [plain_value.encode(eval(s), 60) for s in sources]",
-      sources,
-    );
-    const normal = python.ask<PlainValue[]>(
-      "import plain_value\ndef answer(trees): return [plain_value.encode(plain_value.decode(t), 60) for t in trees]",
-      values,
-    );
+    const back = python.ask<PlainValue[]>("def answer(sources): return [encode(eval(s)) for s in sources]", sources);
+    const normal = python.ask<PlainValue[]>("def answer(trees): return [encode(decode(t)) for t in trees]", values);
     for (const [i, value] of back.entries()) {
       expect(isPlainValue(value, 60)).toBe(true);
       if (!strictlyEqual(value, normal[i]!)) expect.fail(`${sources[i]} reads back as ${JSON.stringify(value)}`);
@@ -43,11 +37,9 @@ describe("in the eyes of Python", () => {
         .sample(pythonValue, { numRuns: 1_000, seed: 3 })
         .flatMap((value) => disguises(value).map((other) => [value, other] as const)),
     ];
-    const decodes =
-      "import plain_value\ndef answer(pairs): return [plain_value.decode(a) == plain_value.decode(b) for a, b in pairs]";
+    const decodes = "def answer(pairs): return [decode(a) == decode(b) for a, b in pairs]";
     // As Python holds them: without the keys that were there twice.
-    const recode =
-      "import plain_value\ndef answer(pairs): return [[plain_value.encode(plain_value.decode(x), 60) for x in p] for p in pairs]";
+    const recode = "def answer(pairs): return [[encode(decode(x)) for x in p] for p in pairs]";
     const held = python.ask<[PlainValue, PlainValue][]>(recode, pairs);
     const answers = python.ask<boolean[]>(decodes, pairs);
     let equal = 0;

@@ -1,23 +1,54 @@
-import { readFile } from "node:fs/promises";
 import { loadPyodide } from "pyodide";
 
-/** CPython, to ask what it makes of expressions: Pyodide in this process, for text that we wrote ourselves. */
+/** CPython, to ask what it makes of text that we wrote ourselves: Pyodide in this process. */
 export interface PythonOracle {
-  /** What a function of one JSON text to a JSON text, defined by `program` as `answer`, gives. */
+  /** What `answer`, a function that `program` defines, gives for a question; both are JSON. */
   ask<Answer>(program: string, question: unknown): Answer;
 }
 
-/** Starts one; `plain_value.encode` and `plain_value.decode` of the sandboxes can be imported in it. */
+/** Starts one. Its programs may use `encode(value)` and `decode(tree)`, from and to the trees of plain values. */
 export async function startPythonOracle(): Promise<PythonOracle> {
   const python = await loadPyodide();
-  const codec = await readFile(new URL("../../sandbox/python/plain_value.py", import.meta.url), "utf8");
-  python.FS.writeFile("/home/pyodide/plain_value.py", codec);
+  python.runPython(codec);
   return {
     ask: (program, question) => {
       python.globals.set("question", JSON.stringify(question));
-      return JSON.parse(
-        python.runPython(`${program}\nimport json\njson.dumps(answer(json.loads(question)))`) as string,
-      );
+      return JSON.parse(python.runPython(`${program}\njson.dumps(answer(json.loads(question)))`) as string);
     },
   };
 }
+
+/** Written anew rather than shared with the sandboxes, so that they can be held against it. */
+const codec = `
+import base64, json
+
+def encode(value):
+    kind = type(value)
+    if kind in (type(None), bool, str):
+        return value
+    if kind in (int, float):
+        return {kind.__name__: repr(value)}
+    if kind is complex:
+        return {"complex": [repr(value.real), repr(value.imag)]}
+    if kind is bytes:
+        return {"bytes": base64.b64encode(value).decode()}
+    if kind in (list, tuple, set, frozenset):
+        return {kind.__name__: [encode(item) for item in value]}
+    if kind is dict:
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    raise TypeError("no plain value: " + kind.__name__)
+
+def decode(tree):
+    if not isinstance(tree, dict):
+        return tree
+    ((kind, content),) = tree.items()
+    if kind in ("int", "float"):
+        return {"int": int, "float": float}[kind](content)
+    if kind == "complex":
+        return complex(*map(float, content))
+    if kind == "bytes":
+        return base64.b64decode(content)
+    if kind == "dict":
+        return {decode(key): decode(item) for key, item in content}
+    return {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind](decode(item) for item in content)
+`;
