@@ -93,6 +93,8 @@ async function containerOptions(options: {
       Memory: limits.memoryMb * 2 ** 20,
       MemorySwap: limits.memoryMb * 2 ** 20,
       Tmpfs: { "/tmp": `rw,nosuid,nodev,size=${limits.temporaryMb}m` },
+      // Message queues would outlive the job that made them.
+      Sysctls: { "fs.mqueue.queues_max": "0" },
       // What it writes is our protocol: no log should grow by it.
       LogConfig: { Type: "none", Config: {} },
     },

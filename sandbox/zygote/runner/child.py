@@ -20,10 +20,6 @@ _JOB = 4
 _CHANNEL = 5
 _ANY_LENGTH = 1 << 60
 
-# Address space that the interpreter and what it has imported take before any job.
-with open("/proc/self/statm") as _file:
-    _BASE_BYTES = int(_file.read().split()[0]) * resource.getpagesize()
-
 _write = os.write
 _exit = os._exit
 _clock = time.process_time
@@ -62,7 +58,7 @@ def _confine(order, descriptors):
     megabyte = 1 << 20
     seconds = limits["cpuMs"] // 1000 + 2
     for name, amount in [
-        (resource.RLIMIT_AS, _BASE_BYTES + limits["memoryMb"] * megabyte),
+        (resource.RLIMIT_AS, order["baseBytes"] + limits["memoryMb"] * megabyte),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_FSIZE, limits["temporaryMb"] * megabyte),
         (resource.RLIMIT_NOFILE, limits["openFiles"]),

@@ -23,6 +23,7 @@ def serve(control):
     """Serves orders until the other side is gone. Returns in every child, with its order and its descriptors."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    base = _address_space()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 65536, 8)
         if not message:
@@ -30,7 +31,7 @@ def serve(control):
         order = json.loads(message)
         pid = os.fork()
         if pid == 0:
-            return order, descriptors
+            return {**order, "baseBytes": base}, descriptors
         for descriptor in descriptors:
             os.close(descriptor)
         _offer_to_the_oom_killer(pid)
@@ -48,6 +49,12 @@ def serve(control):
             "swept": swept,
         }
         control.send(json.dumps(end).encode())
+
+
+def _address_space():
+    """Bytes that the interpreter and what it has imported take before any job."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def become(uid):

@@ -26,6 +26,9 @@ def start(settings):
             importlib.import_module(name)
         except ImportError:
             pass
+    # What a launcher adds to the environment that it was given.
+    for name in ("HOSTNAME", "PWD", "OLDPWD", "SHLVL", "LC_CTYPE"):
+        os.environ.pop(name, None)
     # A judge and its candidate hand each other files; an image may have given the folder any mode.
     os.chmod(fork_server.TEMPORARY, 0o777)
     greeting = supervisor.ready(settings["packages"])

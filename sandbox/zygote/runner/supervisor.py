@@ -18,6 +18,7 @@ from . import fork_server
 _KEPT_PER_READ = 65536
 # A flood is not read to its end: it costs the supervisor as much as the candidate.
 _FLOOD = 64
+_SMALLEST_FLOOD = 1 << 22
 _TICK_MS = 50
 
 
@@ -81,6 +82,7 @@ class _Run:
         # A program's output is its result.
         kept = self.result_bytes if self.role == "program" else limits["outputBytes"]
         self.stdout = _Output(pipes[0][0], kept)
+        self.flood = max(_SMALLEST_FLOOD, _FLOOD * limits["outputBytes"])
         self.stderr = _Output(pipes[1][0], limits["outputBytes"])
         self.results = _Output(pipes[2][0], self.result_bytes)
         message, (self.process,), _, _ = socket.recv_fds(server, 64, 1)
@@ -99,7 +101,7 @@ class _Run:
             self.kill("result_limit")
         elif self.role == "program" and self.stdout.bytes > self.result_bytes:
             self.kill("result_limit")
-        elif max(self.stdout.bytes, self.stderr.bytes) > _FLOOD * self.limits["outputBytes"]:
+        elif max(self.stdout.bytes, self.stderr.bytes) > self.flood:
             self.kill("output_limit")
         else:
             left = self.limits["cpuMs"] - self.cpu_ms()

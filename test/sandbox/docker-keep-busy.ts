@@ -1,0 +1,29 @@
+import { createBubblewrapSandbox } from "../../sandbox/bubblewrap/create-bubblewrap-sandbox.ts";
+import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
+
+/*
+ * Run as a program, to be killed: opens the sandbox of its argument and keeps it busy, with processes that ignore what
+ * they can. Says "busy" once everything runs.
+ */
+const open = process.argv[2] === "docker" ? createDockerSandbox : createBubblewrapSandbox;
+const sandbox = await open({ workers: 4 });
+await sandbox.warmUp();
+const code = [
+  "import os, signal, time",
+  "def spin():",
+  "    signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+  "    if os.fork() == 0:",
+  "        os.setsid()",
+  "    time.sleep(600)",
+].join("\n");
+const running = Array.from({ length: 100 }, () =>
+  sandbox.execute({
+    language: "python",
+    files: { "solution.py": code },
+    entry: "solution.py",
+    task: { kind: "calls", function: "spin", cases: [{ args: [] }] },
+    limits: { wallMs: 600_000 },
+  }),
+);
+setTimeout(() => console.log("busy"), 500);
+await Promise.all(running);

@@ -1,0 +1,133 @@
+import Docker from "dockerode";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ownerLabel, removeContainer } from "../../sandbox/docker/container.ts";
+import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
+import { currentOwner, isDead, type Owner } from "../../sandbox/docker/owner.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
+import { calls, int, runPython, zygoteBackends } from "./zygote-backends.ts";
+
+const { missing } = zygoteBackends[0]!;
+const slow = "import time\ndef f():\n    time.sleep(60)\n    return 1";
+const quick = "def f(): return 1";
+
+test("without an engine: sandbox.unavailable, and what to do", async () => {
+  const opening = createDockerSandbox({ connection: { socketPath: "/nowhere/docker.sock" } });
+  await expect(opening).rejects.toMatchObject({
+    code: "sandbox.unavailable",
+    hint: expect.stringContaining("Start Docker"),
+  });
+});
+
+describe("an owner", () => {
+  const self = currentOwner();
+  test("that is this process is alive", () => expect(isDead(self)).toBe(false));
+  test.each<[string, Partial<Owner>, boolean]>([
+    ["has no process", { pid: 2 ** 22 - 1 }, true],
+    ["has a process that began at another time", { started: "1" }, true],
+    ["lives on another machine", { pid: 2 ** 22 - 1, boot: "other" }, false],
+    ["lives in another namespace", { pid: 2 ** 22 - 1, namespace: "pid:[1]" }, false],
+  ])("that %s", (_, change, dead) => expect(isDead({ ...self, ...change })).toBe(dead));
+});
+
+describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
+  let docker: Docker;
+  beforeAll(() => {
+    docker = new Docker();
+  });
+
+  const containersOf = async (owner: Owner): Promise<string[]> => {
+    const filters = { label: [`${ownerLabel}=${JSON.stringify(owner)}`] };
+    return (await docker.listContainers({ all: true, filters })).map(({ Id }) => Id);
+  };
+
+  test("an image that is not there: sandbox.unavailable, and how to get it", async () => {
+    await expect(createDockerSandbox({ image: "lyceum-no-such-image" })).rejects.toMatchObject({
+      code: "sandbox.unavailable",
+      hint: expect.stringContaining("docker build"),
+    });
+  });
+
+  test("closing removes the containers, and aborts what runs", async () => {
+    const others = new Set(await containersOf(currentOwner()));
+    let running: Promise<unknown>;
+    {
+      await using sandbox = await createDockerSandbox({ workers: 2 });
+      await sandbox.warmUp();
+      expect((await containersOf(currentOwner())).length - others.size).toBe(2);
+      running = runPython(sandbox, { code: slow, task: calls("f", []) });
+    }
+    expect(await running).toMatchObject({ status: "aborted" });
+    expect((await containersOf(currentOwner())).filter((id) => !others.has(id))).toEqual([]);
+  });
+
+  test("containers of dead owners are removed at the start, those of others stay", async () => {
+    const self = currentOwner();
+    const dead = { ...self, pid: 2 ** 22 - 1 };
+    const foreign = { ...dead, boot: "another machine" };
+    const ids = await Promise.all(
+      [self, dead, foreign].map(async (owner) => {
+        const container = await docker.createContainer({
+          Image: "lyceum-sandbox",
+          Entrypoint: ["python3", "-c", "import time; time.sleep(600)"],
+          Labels: { [ownerLabel]: JSON.stringify(owner) },
+          NetworkDisabled: true,
+        });
+        await container.start();
+        return container.id;
+      }),
+    );
+    try {
+      await using sandbox = await createDockerSandbox({ workers: 1 });
+      void sandbox;
+      const left = (await docker.listContainers({ all: true })).map(({ Id }) => Id);
+      expect(ids.map((id) => left.includes(id))).toEqual([true, false, true]);
+    } finally {
+      await Promise.all(ids.map((id) => removeContainer(docker, id)));
+    }
+  });
+
+  describe("a worker", () => {
+    let sandbox: Sandbox;
+    beforeAll(async () => {
+      sandbox = await createDockerSandbox({ workers: 1 });
+    });
+    afterAll(() => sandbox[Symbol.asyncDispose]());
+
+    test("that is killed in the middle of a job is replaced, and the job is run again", async () => {
+      await runPython(sandbox, { code: quick, task: calls("f", []) });
+      const code = "import time\ndef f():\n    time.sleep(1)\n    return 1";
+      const running = runPython(sandbox, { code, task: calls("f", []) });
+      const [id] = await containersOf(currentOwner());
+      await docker.getContainer(id!).kill();
+      expect(await running).toMatchObject({ status: "ok", attempts: 2, cases: [{ value: int(1) }] });
+    });
+
+    test("is kept when a job is aborted, and serves the next", async () => {
+      await runPython(sandbox, { code: quick, task: calls("f", []) });
+      const { workersStarted } = sandbox.stats();
+      const already = AbortSignal.abort();
+      expect(await runPython(sandbox, { code: slow, task: calls("f", []), signal: already })).toMatchObject({
+        status: "aborted",
+      });
+      const aborted = await runPython(sandbox, { code: slow, task: calls("f", []), signal: AbortSignal.timeout(300) });
+      expect(aborted).toMatchObject({ status: "aborted", attempts: 1 });
+      const later = new AbortController();
+      const done = await runPython(sandbox, { code: quick, task: calls("f", []), signal: later.signal });
+      later.abort();
+      expect(done).toMatchObject({ status: "ok" });
+      expect(await runPython(sandbox, { code: quick, task: calls("f", []) })).toMatchObject({ status: "ok" });
+      expect(sandbox.stats().workersStarted).toBe(workersStarted);
+    });
+  });
+
+  test("a container that is out of memory ends the job with `memory`, not the runner", async () => {
+    await using sandbox = await createDockerSandbox({ workers: 1, container: { memoryMb: 128 } });
+    const code = "def f():\n    b = bytearray(400 << 20)\n    for i in range(0, len(b), 4096): b[i] = 1\n    return 1";
+    const result = await runPython(sandbox, { code, task: calls("f", []), limits: { memoryMb: 600 } });
+    expect(result).toMatchObject({ status: "memory", attempts: 1 });
+    expect(await runPython(sandbox, { code: quick, task: calls("f", []) })).toMatchObject({
+      status: "ok",
+      worker: { generation: 0 },
+    });
+  });
+});

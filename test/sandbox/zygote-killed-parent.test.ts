@@ -1,0 +1,38 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { slotUid } from "../../sandbox/zygote/slot-uids.ts";
+import { zygoteBackends } from "./zygote-backends.ts";
+
+describe.each(zygoteBackends)("$name", ({ name, missing }) => {
+  test.skipIf(missing !== undefined)(
+    "kill -9 of the parent, with 100 executions under way, leaves no process",
+    async () => {
+      const program = fileURLToPath(new URL("docker-keep-busy.ts", import.meta.url));
+      const parent = spawn(process.execPath, [program, name], { stdio: ["ignore", "pipe", "inherit"] });
+      await once(parent.stdout, "data");
+      // Users are this program's alone, so its processes can be told from others.
+      const first = slotUid(0) + (parent.pid! - process.pid) * (slotUid(1) - slotUid(0)) * 128;
+      const isTheirs = (uid: number): boolean => uid >= first && uid < first + 256;
+      expect(userIds().filter(isTheirs).length).toBeGreaterThanOrEqual(8);
+      parent.kill("SIGKILL");
+      const deadline = performance.now() + 60_000;
+      while (userIds().some(isTheirs) && performance.now() < deadline) await sleep(100);
+      expect(userIds().filter(isTheirs)).toEqual([]);
+    },
+  );
+});
+
+/** Users of all processes. */
+function userIds(): number[] {
+  return globSync("/proc/[0-9]*/status").flatMap((path) => {
+    try {
+      return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(path, "utf8"))![1]);
+    } catch {
+      return [];
+    }
+  });
+}
