@@ -92,6 +92,7 @@ function isClose(got: PlainValue, expected: PlainValue, tolerance: Tolerance): b
     const difference = Math.abs(a - b);
     return difference <= absolute || difference <= relative * Math.max(Math.abs(a), Math.abs(b));
   }
+  if (a !== undefined || b !== undefined) return false;
   if (got === null || expected === null || typeof got !== "object" || typeof expected !== "object") {
     return tolerance.exact(got, expected);
   }

@@ -109,6 +109,7 @@ describe("close", () => {
     ).toBe(true);
     expect(python({ dict: [["a", float("2.1")]] }, { dict: [["a", int("2")]] }, near)).toBe(false);
     expect(python("1", int("1"), near)).toBe(false);
+    expect(python({ complex: ["1.0", "0.0"] }, int("1"), near)).toBe(false);
   });
   it("scales the relative tolerance by the larger number", () => {
     const tenth: Comparator = { kind: "close", relative: 0.1 };

@@ -109,7 +109,7 @@ function calculated(a: bigint | number, operator: string, b: bigint | number): P
   }
   // An int that no float holds exactly is rounded by each operation in its own way.
   const [x, y] = [Number(a), Number(b)];
-  if ((typeof a === "bigint" && BigInt(x) !== a) || (typeof b === "bigint" && BigInt(y) !== b)) return undefined;
+  if (!isExact(a) || !isExact(b)) return undefined;
   switch (operator) {
     case "+":
       return finite(x + y);
@@ -122,6 +122,12 @@ function calculated(a: bigint | number, operator: string, b: bigint | number): P
     default:
       return undefined;
   }
+}
+
+function isExact(number: bigint | number): boolean {
+  if (typeof number !== "bigint") return true;
+  const float = Number(number);
+  return Number.isFinite(float) && BigInt(float) === number;
 }
 
 function integerResult(a: bigint, operator: string, b: bigint): bigint | undefined {
@@ -159,6 +165,8 @@ function joined(left: PlainValue, right: PlainValue): PlainValue | undefined {
 function complexSum(left: PlainValue, right: PlainValue): PlainValue | undefined {
   const [a, b] = [complexOf(left), complexOf(right)];
   if (a === undefined || b === undefined) return undefined;
+  // Versions of Python differ in the sign of an imaginary zero.
+  if (a[1] + b[1] === 0) return undefined;
   const [real, imaginary] = [finite(a[0] + b[0]), finite(a[1] + b[1])];
   return real && imaginary && { complex: [real.float, imaginary.float] };
 }
@@ -171,9 +179,14 @@ function complexOf(value: PlainValue): readonly [number, number] | undefined {
 }
 
 function repeated(value: PlainValue, times: bigint): PlainValue | undefined {
-  const count = times < 0n ? 0 : Number(times);
+  if (times > maxLength || times < -maxLength) return undefined;
+  const count = Math.max(0, Number(times));
   const repeat = (items: readonly PlainValue[]): PlainValue[] | undefined =>
-    items.length * count > maxLength ? undefined : Array.from({ length: count }, () => items).flat();
+    items.length === 0
+      ? []
+      : items.length * count > maxLength
+        ? undefined
+        : Array.from({ length: count }, () => items).flat();
   if (typeof value === "string") return value.length * count > maxLength ? undefined : value.repeat(count);
   if (value === null || typeof value !== "object") return undefined;
   if ("list" in value) {

@@ -27,6 +27,7 @@ const operator =
 
 /** The logical lines of a piece of source; undefined where it cannot be read as Python. */
 export function readLogicalLines(source: string): readonly LogicalLine[] | undefined {
+  if (source.includes("\0")) return undefined;
   const lines: LogicalLine[] = [];
   let tokens: PythonToken[] = [];
   let indent = 0;
