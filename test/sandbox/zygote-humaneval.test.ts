@@ -1,0 +1,48 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { runPython, zygoteBackends } from "./zygote-backends.ts";
+
+interface Problem {
+  readonly task_id: string;
+  readonly prompt: string;
+  readonly entry_point: string;
+  readonly canonical_solution: string;
+  readonly test: string;
+}
+
+const file = join(process.env["LYCEUM_TEST_DATA"] ?? "../shared/data", "HumanEval.jsonl.gz");
+const noData = existsSync(file) ? undefined : `skipped: no ${file}`;
+
+describe.each(zygoteBackends)("$name", ({ open, missing }) => {
+  test.skipIf(missing !== undefined || noData !== undefined)(
+    `judge: every canonical solution of HumanEval passes its tests, and none passes those of the next ${noData ?? ""}`,
+    async () => {
+      const lines = gunzipSync(readFileSync(file)).toString().trim().split("\n");
+      const problems = lines.map((line) => JSON.parse(line) as Problem);
+      await using sandbox = await open();
+      const judge = async (problem: Problem, solution: Problem): Promise<boolean> => {
+        // The other's solution under this one's name: it is wrong, but it is there.
+        const rename = solution === problem ? "" : `\n${problem.entry_point} = ${solution.entry_point}\n`;
+        const { status, cases } = await runPython(sandbox, {
+          code: solution.prompt + solution.canonical_solution + rename,
+          task: {
+            kind: "judge",
+            setup: problem.prompt,
+            tests: [problem.test, `check(${problem.entry_point})`],
+            exports: [problem.entry_point],
+          },
+          limits: { cpuMs: 20_000, wallMs: 120_000 },
+        });
+        return status === "ok" && cases.every(({ outcome }) => outcome === "returned");
+      };
+      const right = await Promise.all(problems.map((problem) => judge(problem, problem)));
+      expect(problems.filter((_, i) => !right[i]).map(({ task_id }) => task_id)).toEqual([]);
+      expect(problems).toHaveLength(164);
+      const next = (i: number): Problem => problems[(i + 1) % problems.length]!;
+      const wrong = await Promise.all(problems.map((problem, i) => judge(problem, next(i))));
+      expect(problems.filter((_, i) => wrong[i]).map(({ task_id }) => task_id)).toEqual([]);
+    },
+  );
+});
