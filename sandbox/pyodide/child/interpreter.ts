@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { gateBridge } from "./bridge.ts";
 import { Capture } from "./capture.ts";
 import { addJudgeDevice, type EmscriptenFileSystem, guardFileSystem } from "./file-system.ts";
 import { HeapImage } from "./heap-image.ts";
@@ -8,9 +9,9 @@ import { fillRandom, seedRandomBytes } from "./random-bytes.ts";
 export interface Boot {
   /** Pyodide's folder, with a slash at its end. */
   readonly pyodide: string;
-  /** The snapshot's file; without one, Python is started from nothing, which takes seconds. */
+  /** The snapshot's file, to start from it. */
   readonly snapshot?: string;
-  /** Python files by path within the harness package; needed without a snapshot. */
+  /** Python files by path within the harness package, to make a snapshot: Python is started from nothing. */
   readonly harness?: Readonly<Record<string, string>>;
 }
 
@@ -40,6 +41,7 @@ interface PyodideModule {
 interface Pyodide {
   readonly FS: EmscriptenFileSystem;
   readonly _module: PyodideModule;
+  readonly _api: { fatal_error: (error: unknown) => void };
   runPython(code: string): unknown;
   makeMemorySnapshot(): Uint8Array;
   setInterruptBuffer(buffer: unknown): void;
@@ -70,13 +72,18 @@ export class Interpreter {
   /** Starts Python. */
   static async start(boot: Boot): Promise<Interpreter> {
     limitMemory(512);
-    const python = await load(boot);
-    if (boot.snapshot === undefined) importHarness(python, boot.harness ?? {});
-    return new Interpreter(python);
+    const closeBridge = gateBridge();
+    const interpreter = new Interpreter(await load(boot));
+    closeBridge();
+    return interpreter;
   }
 
   private constructor(python: Pyodide) {
     this.#python = python;
+    // Its own would print through names that are gone by then.
+    python._api.fatal_error = (error) => {
+      throw error;
+    };
     python.setStdin({ isatty: false, read: (buffer: Uint8Array) => this.#read(buffer) });
     python.setStdout({ isatty: false, write: (bytes: Uint8Array) => this.stdout.write(bytes) });
     python.setStderr({ isatty: false, write: (bytes: Uint8Array) => this.stderr.write(bytes) });
@@ -263,5 +270,5 @@ function limitMemory(megabytes: number): void {
 function ending(error: unknown): Ending {
   const { name, status, message } = error as { name?: string; status?: number; message?: string };
   if (name === "ExitStatus" || name === "Exit") return { kind: "exited", code: status ?? 0 };
-  return { kind: "crashed", message: String(message ?? error).slice(0, 2_000) };
+  return { kind: "crashed", message: String(message ?? name ?? "unknown").slice(0, 2_000) };
 }

@@ -78,7 +78,7 @@ function run(interpreter: Interpreter, job: ToChild, usage: { cpuMs: number }): 
         if (index === 0) prepare(stdin);
         else again(stdin);
         interpreter.stdout.reset(limits.outputBytes);
-        const error = interpreter.call("program", `/work/${entry}`, job.files[entry] ?? "", seed);
+        const error = interpreter.call("program", `/work/${entry}`, sourceOf(job), seed);
         if (typeof error !== "string") return stopped(interpreter, error);
         const flushed = interpreter.call("flush");
         if (typeof flushed === "object") return stopped(interpreter, flushed);
@@ -94,7 +94,7 @@ function run(interpreter: Interpreter, job: ToChild, usage: { cpuMs: number }): 
     }
     case "script": {
       prepare(task.stdin);
-      const error = interpreter.call("program", `/work/${entry}`, job.files[entry] ?? "", seed);
+      const error = interpreter.call("program", `/work/${entry}`, sourceOf(job), seed);
       if (typeof error !== "string") return stopped(interpreter, error);
       if (isMemoryError(error)) return { status: "memory", error: memoryError };
       const outcome = error === "" ? { outcome: "returned" } : { outcome: "raised", error: JSON.parse(error) };
@@ -107,9 +107,10 @@ function run(interpreter: Interpreter, job: ToChild, usage: { cpuMs: number }): 
 type Loadable = Pick<Extract<ToChild, { kind: "run" }>, "entry" | "files" | "seed">;
 
 /** Loads the entry; why that ended the job, if it did. */
-function load(interpreter: Interpreter, { entry, files, seed }: Loadable): Stop | undefined {
+function load(interpreter: Interpreter, job: Loadable): Stop | undefined {
+  const { entry, seed } = job;
   const name = entry.slice(entry.lastIndexOf("/") + 1).replace(/\.py$/, "");
-  const text = interpreter.call("start", `/work/${entry}`, name, files[entry] ?? "", seed);
+  const text = interpreter.call("start", `/work/${entry}`, name, sourceOf(job), seed);
   if (typeof text !== "string") return stopped(interpreter, text);
   if (text === "") return undefined;
   if (isMemoryError(text)) return { status: "memory", error: memoryError };
@@ -117,6 +118,11 @@ function load(interpreter: Interpreter, { entry, files, seed }: Loadable): Stop 
   if (error.type !== "SystemExit") return { status: "load_error", error };
   const code = error.message === "" || error.message === "None" ? 0 : Number(error.message);
   return { status: "exited", error, exit: { code: Number.isInteger(code) ? code : 1, signal: null } };
+}
+
+/** The entry's text, without the mark that some editors begin a file with. */
+function sourceOf({ entry, files }: Loadable): string {
+  return (files[entry] ?? "").replace(/^\ufeff/, "");
 }
 
 function missing(interpreter: Interpreter, name: string): Stop | undefined {
