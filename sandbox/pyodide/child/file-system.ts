@@ -4,7 +4,7 @@
  */
 
 /** The folders a job may write in; it starts in the first. */
-export const writableFolders = ["/work", "/tmp"] as const;
+const writableFolders = ["/work", "/tmp"] as const;
 
 const EMFILE = 33;
 const ENOSPC = 51;
