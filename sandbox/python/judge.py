@@ -8,7 +8,7 @@ nothing but itself.
 import builtins
 import types
 
-from . import candidate, codec
+from . import candidate, codec, standard
 
 PATH = "test.py"
 _MAX_DEPTH = 200
@@ -77,9 +77,9 @@ class Judge:
             answer = codec.parse(text)
             error = answer.get("error")
             if error is None and "too-large" not in answer:
-                value = codec.decode(answer["value"], self._stand_in)
+                value = self._decode(answer["value"])
                 for index, changed in answer.get("changed", []):
-                    _replace(args[index], codec.decode(changed, self._stand_in))
+                    _replace(args[index], self._decode(changed))
                 return value
             kind, message = (error["type"], error["message"]) if error else ("ValueError", "the answer is too large")
             if type(kind) is not str or type(message) is not str:
@@ -89,23 +89,25 @@ class Judge:
         raise _error_of(kind, message)
 
     def _encode(self, value):
-        return codec.encode(value, _MAX_DEPTH, self._size, _number_of)
+        return codec.encode(value, _MAX_DEPTH, self._size, self._number_of)
+
+    def _decode(self, plain):
+        return codec.decode(plain, self._stand_in)
+
+    def _number_of(self, value):
+        if type(value) is not StandIn:
+            return standard.encode(value, self._encode)
+        return '{"object":%d}' % object.__getattribute__(value, "_number")
 
     def _stand_in(self, plain):
+        if "standard" in plain:
+            return standard.decode(plain, self._decode)
         number, kind = plain["object"], plain["kind"]
         if type(number) is not int or type(kind) is not str:
             raise ValueError("no object")
         if number not in self._stand_ins:
             self._stand_ins[number] = StandIn(self._request, number, kind)
         return self._stand_ins[number]
-
-
-def _number_of(value):
-    if type(value) is type and getattr(builtins, value.__name__, None) is value:
-        return '{"builtin":%s}' % codec.quote(value.__name__)
-    if type(value) is not StandIn:
-        return None
-    return '{"object":%d}' % object.__getattribute__(value, "_number")
 
 
 def _replace(value, changed):

@@ -1,13 +1,10 @@
 """The candidate's side of a judge: does what stand-ins ask, on objects that stay here.
 
 A request and an answer are one JSON text each. What is plain crosses by value; everything else crosses as
-`{"object": number, "kind": type's name}` and can be asked for its attributes, called, indexed, iterated. A judge may
-also name a type that Python has built in: `{"builtin": name}`.
+`{"object": number, "kind": type's name}` and can be asked for its attributes, called, indexed, iterated.
 """
 
-import builtins
-
-from . import candidate, codec
+from . import candidate, codec, standard
 
 _type = type
 _BaseException = BaseException
@@ -28,8 +25,8 @@ class Objects:
         size = self._limits["size"]
         try:
             request = codec.parse(text)
-            args = [codec.decode(value, self._known) for value in request.get("args", [])]
-            kwargs = {name: codec.decode(value, self._known) for name, value in request.get("kwargs", {}).items()}
+            args = [self._decode(value) for value in request.get("args", [])]
+            kwargs = {name: self._decode(value) for name, value in request.get("kwargs", {}).items()}
             before = [self._encode(value) for value in args]
             target = self._objects[request["object"]] if "object" in request else self._module
             value = _operations[request["do"]](target, args, kwargs)
@@ -48,7 +45,13 @@ class Objects:
     def _encode(self, value):
         return codec.encode(value, self._limits["depth"], self._limits["size"], self._number)
 
+    def _decode(self, plain):
+        return codec.decode(plain, self._known)
+
     def _number(self, value):
+        text = standard.encode(value, self._encode)
+        if text is not None:
+            return text
         number = self._numbers.get(id(value))
         if number is None:
             number = self._numbers[id(value)] = len(self._objects)
@@ -56,8 +59,8 @@ class Objects:
         return '{"object":%d,"kind":%s}' % (number, codec.quote(codec._type_name(_type(value))))
 
     def _known(self, plain):
-        if "builtin" in plain:
-            return getattr(builtins, plain["builtin"])
+        if "standard" in plain:
+            return standard.decode(plain, self._decode)
         return self._objects[plain["object"]]
 
 

@@ -169,6 +169,45 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases[2]!.error!.message).toBe("wrong");
     });
 
+    test("judge: values of the standard library cross by value, both ways, and objects by what they are", async () => {
+      const code = [
+        "import collections, datetime, decimal, fractions",
+        "def same(x): return x",
+        "def kinds(x): return type(x).__name__",
+        "class Any:",
+        "    def __eq__(self, other): return True",
+        "    __hash__ = None",
+        "def any(): return Any()",
+      ].join("\n");
+      const values = [
+        "datetime.datetime(2020, 1, 2, 3, 4, 5, 6)",
+        "datetime.date(2020, 1, 2)",
+        "datetime.timedelta(1, 2, 3)",
+        "decimal.Decimal('1.10')",
+        "fractions.Fraction(1, 3)",
+        "collections.deque([1, (2,)], 5)",
+        "range(1, 9, 3)",
+        "str",
+        "{'a': [int, datetime.time(1)]}",
+      ];
+      const tests = [
+        ...values.map((value) => `assert same(${value}) == ${value} and kinds(${value}) == type(${value}).__name__`),
+        "assert any() == datetime.date(2020, 1, 2)",
+        "assert any() == any()",
+      ];
+      const setup = "import collections, datetime, decimal, fractions";
+      const task: ExecuteTask = { kind: "judge", setup, tests, exports: ["same", "kinds", "any"] };
+      const { cases } = await runPython(sandbox, { code, task });
+      expect(cases.map(({ outcome }) => outcome)).toEqual([...values.map(() => "returned"), "raised", "raised"]);
+    });
+
+    test("judge: both sides work on the same files", async () => {
+      const code = "def append(path):\n    with open(path, 'a') as f: f.write('2')\n    return open(path).read()";
+      const tests = ["open('x.txt', 'w').write('1')\nassert append('x.txt') == '12'\nimport os\nos.remove('x.txt')"];
+      const { cases } = await runPython(sandbox, { code, task: { kind: "judge", tests, exports: ["append"] } });
+      expect(cases).toMatchObject([{ outcome: "returned" }]);
+    });
+
     test("judge: code that cannot be loaded, or lacks an export, is a load_error", async () => {
       const task: ExecuteTask = { kind: "judge", tests: ["assert f() == 1"], exports: ["f"] };
       for (const code of ["def f(:", "1/0", "g = 1"]) {
