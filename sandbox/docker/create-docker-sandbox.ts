@@ -77,7 +77,10 @@ async function requireImage(docker: Docker, image: string): Promise<void> {
   try {
     await docker.getImage(image).inspect();
   } catch (cause) {
-    const hint = `Build it: docker build -t ${image} sandbox/docker; or name an image that has Python 3.9 or newer.`;
+    const hint = [
+      "In a clone of Lyceum, build it: docker build -t lyceum-sandbox sandbox/docker.",
+      "Or pull any image with Python 3.9 or newer, such as python:3.13-slim, and name it as `image`.",
+    ].join(" ");
     throw unavailable({ message: `Docker has no image "${image}".`, hint, cause });
   }
 }

@@ -40,6 +40,8 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       );
       const scan = "[o for o in gc.get_objects() if type(o) in (dict, list) and 'first' + 'job' in str(o)]";
       expect(await observe(`len(${scan})`, "gc")).toBe("0");
+      // Not because the worker was replaced.
+      expect(sandbox.stats().workersStarted).toBe(1);
     });
 
     test("the host's environment, network, engine and files are out of reach", async () => {

@@ -51,8 +51,7 @@ def _confine(order, descriptors):
     high = [os.dup2(descriptor, 64 + place) for place, descriptor in enumerate(descriptors)]
     for place, descriptor in enumerate(high):
         os.dup2(descriptor, place)
-    os.closerange(count, 64 + count)
-    os.closerange(64 + count, 1024)
+    os.closerange(count, 1024)
     os.setsid()
     limits = order["limits"]
     megabyte = 1 << 20

@@ -19,10 +19,14 @@ _PR_SET_CHILD_SUBREAPER = 36
 TEMPORARY = "/tmp"
 
 
+def hide():
+    """Keeps other processes of the same user out of this one's memory and descriptors, and of its children's."""
+    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def serve(control):
     """Serves orders until the other side is gone. Returns in every child, with its order and its descriptors."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     base = _address_space()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 65536, 8)

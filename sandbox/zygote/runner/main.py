@@ -32,6 +32,7 @@ def start(settings):
     # A judge and its candidate hand each other files; an image may have given the folder any mode.
     os.chmod(fork_server.TEMPORARY, 0o777)
     greeting = supervisor.ready(settings["packages"])
+    fork_server.hide()
     gc.collect()
     gc.freeze()
     servers = []
