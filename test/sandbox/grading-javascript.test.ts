@@ -174,14 +174,14 @@ describe("compileJavascriptTests", () => {
     "  assert.deepEqual(candidate(1)(2),1);",
     "  assert.deepEqual(candidate(1 2),1);",
     "  if (0) { assert.deepEqual(candidate(1),1); }",
-  ])("leaves %j to the judge, whole", (line) => {
+  ])("refuses %j", (line) => {
     const test = file("  assert.deepEqual(candidate(1),1);".repeat(Number(line !== "")), line);
-    expect(compile(test)).toEqual({ kind: "judge", language: "javascript", exports: ["f"], tests: [{ code: test }] });
+    expect(() => compile(test)).toThrow(expect.objectContaining({ code: "data.malformed" }));
   });
 
   it("does not take another function's tests for its own", () => {
     const test = file("  assert.deepEqual(candidate(1),1);").replace("candidate = f", "candidate = g");
-    expect(compile(test).kind).toBe("judge");
-    expect(compile(`${file("  assert.deepEqual(candidate(1),1);")}\nmore();`).kind).toBe("judge");
+    expect(() => compile(test)).toThrow("constant");
+    expect(() => compile(`${file("  assert.deepEqual(candidate(1),1);")}\nmore();`)).toThrow("constant");
   });
 });

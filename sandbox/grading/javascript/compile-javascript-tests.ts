@@ -1,20 +1,27 @@
-import type { CallSuite, CallTest, JudgeSuite } from "../test-suite.ts";
+import { LyceumError } from "../../../src/errors/index.ts";
+import type { CallSuite, CallTest } from "../test-suite.ts";
 import { readJavascriptConstant, skipBlank } from "./javascript-constant.ts";
 
 /**
- * A suite from a MultiPL-E test file of JavaScript or TypeScript: a function `test` of `assert.deepEqual(candidate(...),
- * expected)` lines. Where arguments and expected values are constants it is of kind `calls`, compared as
- * `assert.deepEqual` does; else it is the judge's, whole.
+ * Calls from a MultiPL-E test file of JavaScript or TypeScript: a function `test` of lines
+ * `assert.deepEqual(candidate(...), expected);`, arguments and expected values being constants, compared as
+ * `assert.deepEqual` does. Throws `data.malformed` for any other file.
  */
 export function compileJavascriptTests(options: {
   readonly test: string;
   readonly language: "javascript" | "typescript";
   readonly entryPoint: string;
-}): CallSuite | JudgeSuite {
+}): CallSuite {
   const { test, language, entryPoint } = options;
   const tests = readTests(test, entryPoint);
-  if (tests !== undefined) return { kind: "calls", language, function: entryPoint, tests };
-  return { kind: "judge", language, exports: [entryPoint], tests: [{ code: test }] };
+  if (tests === undefined) {
+    throw new LyceumError({
+      code: "data.malformed",
+      message: `The tests of ${entryPoint} are not all of the form assert.deepEqual(candidate(...), constant).`,
+      hint: "Write the suite out, as calls or for a judge.",
+    });
+  }
+  return { kind: "calls", language, function: entryPoint, tests };
 }
 
 /** What stands around the assertions. */
