@@ -48,13 +48,14 @@ export class Judge implements Disposable {
     return this.#isolate.isDisposed ? 0 : Number(this.#isolate.cpuTime) / 1e6;
   }
 
-  /** Runs a test, before the first of them the setup. */
+  /** Runs a test, before the first of them the setup: what that raises, it does because of the code, and fails all. */
   async run(index: number): Promise<CaseObservation> {
-    this.#ready ??= this.#evaluate(this.#pieces[0]!, "setup");
-    await this.#ready;
     const before = this.cpuMs;
-    const name = `test-${index}`;
+    let name = "setup";
     try {
+      this.#ready ??= this.#evaluate(this.#pieces[0]!, name);
+      await this.#ready;
+      name = `test-${index}`;
       await this.#evaluate(this.#pieces[index + 1]!, name);
       return { index, outcome: "returned", cpuMs: this.cpuMs - before };
     } catch (error) {

@@ -193,6 +193,15 @@ function describeLanguage(language: Language, current: () => Sandbox, open: Conf
     ]);
   });
 
+  it("fails code that raises while the judge sets up, and does not call that its own failure", async () => {
+    const setup = language === "python" ? "f(0)" : "f(0);";
+    const { passes } = programs.judge;
+    const result = await run(programs.raise, { kind: "judge", setup, tests: [passes, passes], exports: ["f"] });
+    expect(result.status).toMatch(/^(ok|load_error)$/);
+    expect(result.attempts).toBe(1);
+    expect(result.cases.map(({ outcome }) => outcome)).not.toContain("returned");
+  });
+
   it("judges classes by their objects", async () => {
     const task = { kind: "judge", tests: [programs.judge.ofCounter], exports: ["Counter"] } as const;
     expect(await run(programs.counter, task)).toMatchObject({ status: "ok", cases: [{ outcome: "returned" }] });
