@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { LyceumError } from "../../src/errors/index.ts";
@@ -20,7 +21,10 @@ export class PythonChild {
   constructor(boot: { readonly pyodide: string; readonly snapshot?: string; readonly harness?: object }) {
     const here = fileURLToPath(new URL(".", import.meta.url));
     const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+    // Node reads the package's own package.json to learn that its files are modules.
+    const packageFile = findPackageJSON(import.meta.url);
     const readable = [boot.pyodide, fileURLToPath(new URL("..", import.meta.url))];
+    if (packageFile !== undefined) readable.push(packageFile);
     if (boot.snapshot !== undefined) readable.push(boot.snapshot);
     const options = [
       "--permission",

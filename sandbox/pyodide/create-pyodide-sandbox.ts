@@ -17,7 +17,7 @@ export interface PyodideSandboxOptions {
 /**
  * Python without Docker: Pyodide (CPython in WebAssembly) in locked-down processes, with the standard library and
  * nothing else: no threads, no processes, no network. Every execution starts from the same memory. It takes about
- * 100 MB a worker, and as much again for one that judges.
+ * 250 MB a worker, and as much again for one that judges.
  *
  * Rejects with `sandbox.unavailable` where Python does not start. The first sandbox on a machine takes a few seconds.
  */

@@ -39,7 +39,7 @@ export async function provideSnapshot(pyodide: PyodidePackage, cacheFolder?: str
     .update(JSON.stringify([harness, process.version]))
     .digest("hex")
     .slice(0, 16);
-  const folder = cacheFolder ?? join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "lyceum", "sandbox");
+  const folder = cacheFolder ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "lyceum", "sandbox");
   const path = join(folder, `pyodide-${pyodide.version}-${hash}.snapshot`);
   if ((await stat(path).catch(() => undefined)) !== undefined) return path;
   const child = new PythonChild({ pyodide: pyodide.folder, harness });

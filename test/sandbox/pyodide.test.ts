@@ -171,6 +171,14 @@ test("script: runs whole, with its output apart", async () => {
   ]);
 });
 
+test("program: processor time is counted for each input by itself", async () => {
+  const code = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nprint('done')";
+  const task = { kind: "program", stdin: ["", "", "", "", ""] } as const;
+  const result = await execute(code, task, { limits: { cpuMs: 600, wallMs: 60_000 } });
+  expect(result.status).toBe("ok");
+  expect(outcomes(result)).toEqual(Array(5).fill("returned"));
+});
+
 test("several files: the entry imports the others, and reads and writes its folder", async () => {
   const result = await sandbox.execute({
     language: "python",
@@ -235,6 +243,20 @@ test("judge: unittest, a set-up, and a set-up that fails", async () => {
   expect(broken.cases).toMatchObject([{ outcome: "raised", error: { type: "NameError" } }]);
 });
 
+test.each([
+  ["memory", "def f():\n    x = []\n    while True: x.append('a' * 9999 + str(len(x)))", "f()"],
+  ["timeout_cpu", "def f():\n    while True: pass", "f()"],
+  ["timeout_cpu", "def f():\n    return 1", "while f(): pass"],
+  ["result_limit", "def f():\n    return 'x' * 2_000_000", "f()"],
+  ["exited", "import os\ndef f():\n    os._exit(3)", "f()"],
+])("judge: %s while a test runs ends the job, and the next is judged anew", async (status, code, testCode) => {
+  const task = { kind: "judge", exports: ["f"], tests: ["1", testCode, "2"] } as const;
+  const result = await execute(code, task, { limits: { cpuMs: 600, memoryMb: 128 } });
+  expect(result.status).toBe(status);
+  expect(outcomes(result)).toEqual(["returned", "missing", "missing"]);
+  expect(outcomes(await judge("def f(): return 1", ["assert f() == 1"]))).toEqual(["returned"]);
+});
+
 test("judge: an object that equals everything equals nothing", async () => {
   const code =
     "class E:\n    def __eq__(self, other): return True\n    def __contains__(self, x): return True\n    __hash__ = None\ndef f(): return E()";
@@ -274,8 +296,10 @@ test("the same seed gives the same result, another seed another", async () => {
     await call(code, [], { seed: 1 }),
     await call(code, [], { seed: 2 }),
   ];
-  expect(one.cases[0]?.value).toEqual(again.cases[0]?.value);
-  expect(one.cases[0]?.value).not.toEqual(two.cases[0]?.value);
+  const items = (result: ExecuteResult) => (result.cases[0]?.value as { list: PlainValue[] }).list;
+  expect(items(one)).toEqual(items(again));
+  for (const i of [0, 1, 2]) expect(items(one)[i]).not.toEqual(items(two)[i]);
+  expect(items(one)[3]).toEqual(items(two)[3]);
 });
 
 test("output beyond the limit is dropped and marked; a program ends by it", async () => {
