@@ -73,7 +73,7 @@ function bubbleArguments(temporaryMb: number): string[] {
   return [
     ...["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"],
     ...(isRoot ? [] : ["--unshare-user"]),
-    ...["--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"],
+    ...["--die-with-parent", "--new-session", "--cap-drop", "ALL"],
     ...(isRoot ? ["CAP_SETUID", "CAP_SETGID", "CAP_KILL"].flatMap((name) => ["--cap-add", name]) : []),
     ...folders.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
     ...["--proc", "/proc", "--dev", "/dev"],

@@ -1,6 +1,6 @@
 import Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ownerLabel, removeContainer } from "../../sandbox/docker/container.ts";
+import { ownerLabel, removeContainer, startContainer } from "../../sandbox/docker/container.ts";
 import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
 import { currentOwner, isDead, type Owner } from "../../sandbox/docker/owner.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
@@ -84,6 +84,18 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     } finally {
       await Promise.all(ids.map((id) => removeContainer(docker, id)));
     }
+  });
+
+  test("a container can write nothing of its image, and the engine removes it when its input ends", async () => {
+    const owner = { ...currentOwner(), started: "this test" };
+    const limits = { memoryMb: 256, processes: 16, temporaryMb: 16 };
+    const runner = await startContainer({ docker, image: "lyceum-sandbox", owner, limits });
+    const [id] = await containersOf(owner);
+    const { HostConfig } = await docker.getContainer(id!).inspect();
+    expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, NetworkMode: "none", CapDrop: ["ALL"] });
+    runner.output.resume();
+    runner.input.end();
+    await expect.poll(() => containersOf(owner), { timeout: 60_000 }).toEqual([]);
   });
 
   describe("a worker", () => {

@@ -101,23 +101,22 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       const code = [
         "import os",
         "open('/tmp/secret_helper.py', 'w').write('answer = 1')",
-        "def processes():",
-        "    uids = [os.stat('/proc/' + n).st_uid for n in os.listdir('/proc') if n.isdigit()]",
-        "    other = [int(n) for n in os.listdir('/proc') if n.isdigit() and os.stat('/proc/' + n).st_uid != os.getuid()]",
-        "    read = []",
-        "    for pid in other:",
+        "def reached():",
+        "    others = [int(n) for n in os.listdir('/proc') if n.isdigit() and int(n) != os.getpid()]",
+        "    found = []",
+        "    for pid in others:",
         "        for file in ['mem', 'environ', 'maps']:",
-        "            try: read.append(open('/proc/%d/%s' % (pid, file), 'rb').read(10))",
+        "            try: found.append(open('/proc/%d/%s' % (pid, file), 'rb').read(10))",
         "            except OSError: pass",
-        "        try: os.kill(pid, 0); read.append(pid)",
+        "        try: os.kill(pid, 0); found.append(pid)",
         "        except PermissionError: pass",
-        "    return [len(uids) > 3, read]",
+        "    return [len(others) > 3, found]",
       ].join("\n");
       const tests = [
         "try:\n    import secret_helper\nexcept ImportError:\n    pass\nelse:\n    assert False",
-        "assert processes() == [True, []], processes()",
+        "assert reached() == [True, []], reached()",
       ];
-      const result = await runPython(sandbox, { code, task: { kind: "judge", tests, exports: ["processes"] } });
+      const result = await runPython(sandbox, { code, task: { kind: "judge", tests, exports: ["reached"] } });
       expect(result.cases).toMatchObject([{ outcome: "returned" }, { outcome: "returned" }]);
     });
 
