@@ -14,15 +14,11 @@ const send = (message: ChildMessage): void => {
 process.on("disconnect", die);
 
 try {
-  const [{ runJob }, { TypeScriptCache }] = await Promise.all([
-    import("./run-job.ts"),
-    import("./javascript-files.ts"),
-  ]);
-  const typeScript = new TypeScriptCache();
-  // Loads the converter now: it takes much address space, and what the process has now is what its limit is set by.
-  typeScript.javascriptOf("");
+  const [{ runJob }, { createJobTools }] = await Promise.all([import("./run-job.ts"), import("./job-tools.ts")]);
+  // Before the process says that it is ready: its address space is limited by what it has then.
+  const tools = createJobTools();
   const answer = async ({ nonce, job }: JobMessage): Promise<void> => {
-    const { result, reusable } = await runJob(job, typeScript);
+    const { result, reusable } = await runJob(job, tools);
     send({ kind: "result", nonce, result, reusable });
   };
   process.on("message", (message) => {

@@ -2,9 +2,8 @@ import ivm from "isolated-vm";
 import type { CaseObservation } from "../execution.ts";
 import type { Job } from "../pool/worker.ts";
 import type { GuestCall } from "./guest/guest.ts";
-import { judgeProgram } from "./guest/program.ts";
 import type { StandInOptions } from "./guest/stand-ins.ts";
-import type { TypeScriptCache } from "./javascript-files.ts";
+import type { JobTools } from "./job-tools.ts";
 import { errorOf } from "./modules.ts";
 import { createIsolate, type Session } from "./session.ts";
 import { Ended, outOfMemory, valueTooLarge, type Watchdog } from "./watchdog.ts";
@@ -18,12 +17,17 @@ export class Judge implements Disposable {
   readonly #memoryMb: number;
   #ready: Promise<unknown> | undefined;
 
-  constructor(options: { job: Job; session: Session; watchdog: Watchdog; typeScript: TypeScriptCache }) {
-    const { job, session, watchdog, typeScript } = options;
+  constructor(options: {
+    readonly job: Job;
+    readonly session: Session;
+    readonly watchdog: Watchdog;
+    readonly tools: JobTools;
+  }) {
+    const { job, session, watchdog, tools } = options;
     const { task, language } = job.request;
     if (task.kind !== "judge") throw new Error("A judge needs tests.");
     const { depth, resultBytes, memoryMb } = job.limits;
-    const strip = (code: string): string => (language === "typescript" ? typeScript.javascriptOf(code) : code);
+    const strip = (code: string): string => (language === "typescript" ? tools.typeScript.javascriptOf(code) : code);
     this.#pieces = [task.setup ?? "", ...task.tests].map(strip);
     this.#watchdog = watchdog;
     this.#memoryMb = memoryMb;
@@ -41,7 +45,7 @@ export class Judge implements Disposable {
       }
     });
     const standIns: StandInOptions = { exports: task.exports, depth, resultBytes };
-    this.#context.evalClosureSync(judgeProgram, [ask, JSON.stringify(standIns)]);
+    tools.judge.run(this.#isolate, this.#context, [ask, JSON.stringify(standIns)]);
   }
 
   get cpuMs(): number {

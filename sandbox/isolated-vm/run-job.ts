@@ -4,6 +4,7 @@ import { missingCases } from "../pool/requests.ts";
 import type { Job, WorkerResult } from "../pool/worker.ts";
 import type { GuestReply } from "./guest/guest.ts";
 import type { TypeScriptCache } from "./javascript-files.ts";
+import type { JobTools } from "./job-tools.ts";
 import { Judge } from "./judge.ts";
 import { Session } from "./session.ts";
 import { Ended, valueTooLarge, Watchdog } from "./watchdog.ts";
@@ -18,7 +19,7 @@ export interface JobOutcome {
 }
 
 /** Runs a job in fresh isolates of this process. Throws only what is no doing of the code. */
-export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<JobOutcome> {
+export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
   const sessions: Session[] = [];
   let judge: Judge | undefined;
   const running = (): Session | undefined => sessions.at(-1);
@@ -30,9 +31,16 @@ export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<Job
   let loadError: CodeError | undefined;
   const { task } = job.request;
   try {
-    const files = javascriptFiles(job, typeScript);
+    const files = javascriptFiles(job, tools.typeScript);
     const open = (stdin = ""): Session => {
-      const session = new Session({ job, files, stdin, references: task.kind === "judge", watchdog });
+      const session = new Session({
+        job,
+        files,
+        stdin,
+        references: task.kind === "judge",
+        watchdog,
+        program: tools.guest,
+      });
       sessions.push(session);
       return session;
     };
@@ -73,7 +81,7 @@ export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<Job
       case "judge": {
         const session = open();
         requireLoaded(await session.load(task.exports));
-        judge = new Judge({ job, session, watchdog, typeScript });
+        judge = new Judge({ job, session, watchdog, tools });
         for (let index = 0; index < task.tests.length; index++) cases.push(await judge.run(index));
         close(session);
         cpuMs += judge.cpuMs;
@@ -86,9 +94,10 @@ export async function runJob(job: Job, typeScript: TypeScriptCache): Promise<Job
     else if (error instanceof LoadError) loadError = error.data;
     else throw error;
     cpuMs += (running()?.cpuMs ?? 0) + (judge?.cpuMs ?? 0);
-    // What reached a limit may be where nothing can interrupt it: disposing would wait for that.
-    reusable = ended === undefined || harmless.has(ended.status);
-    if (reusable) for (const isolate of [...sessions, judge]) isolate?.[Symbol.dispose]();
+    // What reached a limit may be where nothing can interrupt it, a judge may be waiting for an answer of this thread:
+    // disposing of them would wait too.
+    reusable = judge === undefined && (ended === undefined || harmless.has(ended.status));
+    if (reusable) for (const session of sessions) session[Symbol.dispose]();
   }
   const status: ExecuteStatus = loadError !== undefined ? "load_error" : (ended?.status ?? "ok");
   const error = loadError ?? (ended === undefined ? undefined : { type: ended.status, message: ended.message });

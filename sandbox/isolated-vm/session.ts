@@ -1,8 +1,8 @@
 import ivm from "isolated-vm";
 import type { CapturedOutput } from "../execution.ts";
 import type { Job } from "../pool/worker.ts";
+import type { CompiledProgram } from "./compiled-program.ts";
 import type { Guest, GuestCall, GuestOptions, GuestReply } from "./guest/guest.ts";
-import { guestProgram } from "./guest/program.ts";
 import { evaluateModule, looksLikeModule, needsModule } from "./modules.ts";
 import { Ended, outOfMemory, type Watchdog } from "./watchdog.ts";
 
@@ -26,8 +26,9 @@ export class Session implements Disposable {
     readonly stdin: string;
     readonly references: boolean;
     readonly watchdog: Watchdog;
+    readonly program: CompiledProgram;
   }) {
-    const { job, files, stdin, references, watchdog } = options;
+    const { job, files, stdin, references, watchdog, program } = options;
     const { depth, outputBytes, resultBytes, memoryMb } = job.limits;
     this.#job = job;
     this.#files = files;
@@ -48,9 +49,7 @@ export class Session implements Disposable {
     );
     const { entry } = job.request;
     const guest: GuestOptions = { depth, outputBytes, resultBytes, seed: job.seed, stdin, entry, files, references };
-    const functions = this.#context.evalClosureSync(guestProgram, [send, JSON.stringify(guest)], {
-      result: { reference: true },
-    });
+    const functions = program.run(this.isolate, this.#context, [send, JSON.stringify(guest)]);
     const member = (name: keyof Guest): ivm.Reference => functions.getSync(name, { reference: true });
     this.#guest = {
       loadScript: member("loadScript"),

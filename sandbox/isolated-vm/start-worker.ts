@@ -16,6 +16,7 @@ const program = fileURLToPath(new URL(`./child${path.extname(import.meta.url)}`,
 const flags = [
   "--no-node-snapshot",
   "--disable-wasm-trap-handler",
+  "--no-lazy",
   "--permission",
   "--allow-addons",
   "--allow-fs-read=*",
