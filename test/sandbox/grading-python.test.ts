@@ -495,6 +495,8 @@ def answer(questions): return [one(*question) for question in questions]`;
   });
 
   it.each([
+    "assert f(1) == 2 3",
+    "assert f(1) 'message'",
     "assert f(1) != 2",
     "assert f(1) == 2 == 2",
     "assert f(1) in [2]",
