@@ -22,7 +22,8 @@ export interface RunnerGreeting {
   readonly packages: readonly string[];
 }
 
-const startMs = 30_000;
+/** A machine that is very busy, or was asleep, takes its time. */
+const startMs = 120_000;
 /** How long a runner may take beyond a job's own time to say how it ended. */
 const graceMs = 10_000;
 const abortMs = 3_000;

@@ -13,7 +13,9 @@ describe.each(zygoteBackends)("$name", ({ name, missing }) => {
     async () => {
       const program = fileURLToPath(new URL("docker-keep-busy.ts", import.meta.url));
       const parent = spawn(process.execPath, [program, name], { stdio: ["ignore", "pipe", "inherit"] });
-      await once(parent.stdout, "data");
+      const ended = once(parent, "exit").then(() => Promise.reject(new Error("The parent ended before it was busy.")));
+      await Promise.race([once(parent.stdout, "data"), ended]);
+      ended.catch(() => undefined);
       // Users are this program's alone, so its processes can be told from others.
       const first = slotUid(0) + (parent.pid! - process.pid) * (slotUid(1) - slotUid(0)) * 128;
       const isTheirs = (uid: number): boolean => uid >= first && uid < first + 256;
