@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import type { ExecuteRequest, ExecuteResult, ExecuteTask } from "../../sandbox/execution.ts";
 import type { PlainValue } from "../../sandbox/plain-value.ts";
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
@@ -364,6 +364,9 @@ test("when the process that started it is killed, no Python is left", async () =
   const trainer = spawn(process.execPath, ["--no-warnings", "--input-type=module", "-e", program]);
   await once(trainer.stdout, "data");
   const started = pythonProcesses(trainer.pid);
+  onTestFinished(() => {
+    for (const pid of started.filter(isPython)) process.kill(pid, "SIGKILL");
+  });
   expect(started.length).toBe(3);
   trainer.kill("SIGKILL");
   await once(trainer, "exit");
