@@ -11,6 +11,20 @@ export type {
   Language,
   Usage,
 } from "./execution.ts";
+export type { Comparator } from "./grading/comparator.ts";
+export { deduplicated } from "./grading/deduplicated.ts";
+export { type CodeGrade, type Grade, type GradeOptions, gradeCode, type NoGrade } from "./grading/grade-code.ts";
+export type {
+  CallSuite,
+  CallTest,
+  JudgeSuite,
+  JudgeTest,
+  ProgramSuite,
+  ProgramTest,
+  TestSuite,
+} from "./grading/test-suite.ts";
+export type { TestVerdict } from "./grading/test-verdict.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { PlainValue } from "./plain-value.ts";
+export { toPlainValue } from "./plain-value-conversion.ts";
 export type { Sandbox, SandboxInfo, SandboxStats } from "./sandbox.ts";

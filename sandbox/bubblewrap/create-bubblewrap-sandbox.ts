@@ -46,7 +46,7 @@ export async function createBubblewrapSandbox(options: BubblewrapSandboxOptions 
 
 async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
   const args = [...bubbleArguments(temporaryMb), ...(await runnerCommand())];
-  const child = spawn("bwrap", args, { stdio: ["pipe", "pipe", "pipe"], env: { PATH: process.env["PATH"] ?? "" } });
+  const child = spawn("bwrap", args, { stdio: ["pipe", "pipe", "pipe"], env: { PATH: process.env.PATH ?? "" } });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
   let complaints = "";
   child.stderr.on("data", (chunk: Buffer) => {

@@ -12,29 +12,29 @@ const outcomes: readonly unknown[] = ["returned", "raised", "unsupported", "miss
  * shape. A process that has run hostile code is not believed further than that.
  */
 export function checkResult(value: unknown, { request, limits }: Job): value is WorkerResult {
-  if (!isRecord(value) || !allStatuses.includes(value["status"])) return false;
+  if (!isRecord(value) || !allStatuses.includes(value.status)) return false;
   const { cases, error, stdout, stderr, exit, usage, integrity } = value;
   const isCase = (item: unknown, index: number): boolean => isObservation(item, index, limits.depth);
   if (!Array.isArray(cases) || cases.length !== caseCount(request.task) || !cases.every(isCase)) return false;
   const isMissing = ({ outcome }: CaseObservation): boolean => outcome === "missing";
-  if (value["status"] === "ok" && (cases as CaseObservation[]).some(isMissing)) return false;
+  if (value.status === "ok" && (cases as CaseObservation[]).some(isMissing)) return false;
   if (error !== undefined && !isCodeError(error)) return false;
   if (!isOutput(stdout, limits.outputBytes) || !isOutput(stderr, limits.outputBytes)) return false;
   if (!isRecord(exit) || !isRecord(integrity) || !isRecord(usage)) return false;
-  const numbers = [usage["cpuMs"], usage["wallMs"], usage["peakRssKb"], usage["swept"]];
+  const numbers = [usage.cpuMs, usage.wallMs, usage.peakRssKb, usage.swept];
   const { code, signal } = exit;
   return (
     numbers.every((number) => typeof number === "number" && number >= 0) &&
     (code === null || typeof code === "number") &&
     (signal === null || typeof signal === "string") &&
-    typeof integrity["nonceOk"] === "boolean" &&
-    Array.isArray(integrity["flags"]) &&
-    integrity["flags"].every((flag) => typeof flag === "string")
+    typeof integrity.nonceOk === "boolean" &&
+    Array.isArray(integrity.flags) &&
+    integrity.flags.every((flag) => typeof flag === "string")
   );
 }
 
 function isObservation(value: unknown, index: number, depth: number): boolean {
-  if (!isRecord(value) || value["index"] !== index || !outcomes.includes(value["outcome"])) return false;
+  if (!isRecord(value) || value.index !== index || !outcomes.includes(value.outcome)) return false;
   const { value: returned, changedArgs, error, cpuMs } = value;
   return (
     typeof cpuMs === "number" &&
@@ -46,14 +46,14 @@ function isObservation(value: unknown, index: number, depth: number): boolean {
 }
 
 function isCodeError(value: unknown): value is CodeError {
-  if (!isRecord(value) || typeof value["type"] !== "string" || typeof value["message"] !== "string") return false;
-  return value["line"] === undefined || typeof value["line"] === "number";
+  if (!isRecord(value) || typeof value.type !== "string" || typeof value.message !== "string") return false;
+  return value.line === undefined || typeof value.line === "number";
 }
 
 function isOutput(value: unknown, limit: number): boolean {
-  if (!isRecord(value) || typeof value["text"] !== "string") return false;
+  if (!isRecord(value) || typeof value.text !== "string") return false;
   // A character that was cut in two may have been replaced by a longer one.
-  return value["text"].length <= limit && typeof value["bytes"] === "number" && typeof value["truncated"] === "boolean";
+  return value.text.length <= limit && typeof value.bytes === "number" && typeof value.truncated === "boolean";
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

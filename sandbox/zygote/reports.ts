@@ -40,9 +40,9 @@ export function readReport(
       report.ended = cases.length === options.indices.length;
       if (!report.ended) return { cases, ...report, broken: true };
     } else if (name === "load" && cases.length === 0) {
-      loadError = readError(message["error"]);
+      loadError = readError(message.error);
       if (loadError === undefined) return { cases, ...report, broken: true };
-    } else if (message["outcome"] === "too-large") {
+    } else if (message.outcome === "too-large") {
       return { cases, ...report, tooLarge: true };
     } else {
       const index = options.indices[cases.length];
@@ -69,7 +69,7 @@ function readCase(
     if (!Array.isArray(changedArgs) || !changedArgs.every((arg) => isPlainValue(arg, maxArgumentDepth)))
       return undefined;
   }
-  const error = readError(message["error"]);
+  const error = readError(message.error);
   if (outcome === "raised" && error === undefined) return undefined;
   return {
     index,

@@ -12,7 +12,7 @@ interface Problem {
   readonly test: string;
 }
 
-const file = join(process.env["LYCEUM_TEST_DATA"] ?? "../shared/data", "HumanEval.jsonl.gz");
+const file = join(process.env.LYCEUM_TEST_DATA ?? "../shared/data", "HumanEval.jsonl.gz");
 const noData = existsSync(file) ? undefined : `skipped: no ${file}`;
 
 describe.each(zygoteBackends)("$name", ({ open, missing }) => {

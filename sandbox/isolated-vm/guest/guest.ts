@@ -443,8 +443,7 @@ export function createGuest(
       guarded(() => {
         const values = namespace[name] as Record<string, unknown>;
         const names = ownKeys(values) as string[];
-        for (let i = 0; i < names.length; i++)
-          values[names[i]!] ??= names.length === 1 ? namespace["default"] : undefined;
+        for (let i = 0; i < names.length; i++) values[names[i]!] ??= names.length === 1 ? namespace.default : undefined;
         keep(values);
         return '{"outcome":"returned"}';
       }),

@@ -195,17 +195,17 @@ export function createPlainCodec(options: {
     if (plain === null || typeof plain !== "object") return plain;
     const value = plain as Record<string, never>;
     if (hasOwn(value, "float")) {
-      const text: string = value["float"]!;
+      const text: string = value.float!;
       return text === "nan" ? 0 / 0 : text === "inf" ? 1 / 0 : text === "-inf" ? -1 / 0 : toNumber(text);
     }
-    if (hasOwn(value, "list")) return readList(value["list"]!);
-    if (hasOwn(value, "dict")) return readDictionary(value["dict"]!);
-    if (hasOwn(value, "int")) return toBigInt(value["int"]!);
-    if (hasOwn(value, "tuple")) return readList(value["tuple"]!);
+    if (hasOwn(value, "list")) return readList(value.list!);
+    if (hasOwn(value, "dict")) return readDictionary(value.dict!);
+    if (hasOwn(value, "int")) return toBigInt(value.int!);
+    if (hasOwn(value, "tuple")) return readList(value.tuple!);
     if (hasOwn(value, "undefined")) return undefined;
-    if (hasOwn(value, "bytes")) return readBytes(value["bytes"]!);
+    if (hasOwn(value, "bytes")) return readBytes(value.bytes!);
     if (hasOwn(value, "set") || hasOwn(value, "frozenset")) {
-      const items = readList(hasOwn(value, "set") ? value["set"]! : value["frozenset"]!);
+      const items = readList(hasOwn(value, "set") ? value.set! : value.frozenset!);
       const result = new NewSet();
       for (let i = 0; i < items.length; i++) apply(setAdd, result, [items[i]]);
       return result;
