@@ -63,6 +63,7 @@ const everyImport = `
 import { defineEnvironment } from "lyceum";
 import { environments, mathEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { createSandbox } from "lyceum/sandbox";
 import { checkEnvironmentLaws } from "lyceum/testing";
 import { algorithms, train } from "lyceum/trainers";
 `;
@@ -72,8 +73,10 @@ describe("what is packed", () => {
     const tops = new Set(packed.map(({ path }) => path.split("/")[0]));
     expect([...tops].toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
     const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
-    expect([...rooms].toSorted()).toEqual(["environments", "src", "trainers"]);
-    expect(packed.filter(({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$/.test(path))).toEqual([]);
+    expect([...rooms].toSorted()).toEqual(["environments", "sandbox", "src", "trainers"]);
+    expect(packed.filter(({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/sandbox\/.*\.py$/.test(path))).toEqual(
+      [],
+    );
   });
 
   it("has whatever the manifest points to, and the files that are found at run time", () => {
@@ -106,16 +109,42 @@ describe("the installed package", () => {
       `${everyImport}
       const { sharedObjects } = process.report.getReport();
       console.log(JSON.stringify({
-        functions: [defineEnvironment, mathEnvironment, createOnnxBackend, checkEnvironmentLaws, train].map((f) => typeof f),
+        functions: [defineEnvironment, mathEnvironment, createOnnxBackend, createSandbox, checkEnvironmentLaws, train].map((f) => typeof f),
         names: [...environments.entries, ...algorithms].map(({ id }) => id),
-        native: sharedObjects.filter((path) => path.includes("onnxruntime")),
+        native: sharedObjects.filter((path) => /onnxruntime|isolated/.test(path)),
       }));`,
     );
     expect(JSON.parse(shown)).toEqual({
-      functions: Array(5).fill("function"),
-      names: ["math", "gsm8k", "sft", "grpo"],
+      functions: Array(6).fill("function"),
+      names: ["math", "gsm8k", "code", "sft", "grpo"],
       native: [],
     });
+  });
+
+  it("runs code in sandboxes, calls and judges", async () => {
+    const shown = await run(
+      "sandboxes.mjs",
+      `import { createSandbox, gradeCode } from "lyceum/sandbox";
+      const codes = { python: "def double(x):\\n    return 2 * x", javascript: "function double(x) { return 2 * x; }" };
+      for (const [language, backend] of [["python", "pyodide"], ["javascript", "isolated-vm"]]) {
+        await using sandbox = await createSandbox({ language, backend, workers: 1 });
+        const number = (value) => (language === "python" ? { int: String(value) } : { float: String(value) });
+        const suites = [
+          { kind: "calls", language, function: "double", tests: [{ args: [number(4)], expected: number(8) }] },
+          { kind: "judge", language, exports: ["double"], tests: [{ code: language === "python"
+            ? "assert double(2) == 4" : "if (double(2) !== 4) throw new Error();" }] },
+        ];
+        for (const suite of suites) {
+          console.log(backend, suite.kind, (await gradeCode({ sandbox, code: codes[language], suite })).passed);
+        }
+      }`,
+    );
+    expect(shown.trim().split("\n")).toEqual([
+      "pyodide calls true",
+      "pyodide judge true",
+      "isolated-vm calls true",
+      "isolated-vm judge true",
+    ]);
   });
 
   it("does not let its inside be imported", async () => {
