@@ -208,8 +208,8 @@ test.each([
   }
 });
 
-test("the registry lists both, described, with every option described", () => {
-  expect(environments.entries.map(({ id }) => id)).toEqual(["math", "gsm8k"]);
+test("the registry lists them all, described, with every option described", () => {
+  expect(environments.entries.map(({ id }) => id)).toEqual(["math", "gsm8k", "code"]);
   for (const { description, options } of environments.entries) {
     expect(description.length).toBeGreaterThan(20);
     for (const [name, schema] of Object.entries(options.shape)) {
