@@ -59,8 +59,8 @@ export const decode: Benchmark = {
 };
 
 /**
- * Tokens a second of decoding alone: from when a row that came along, with a prompt of one
- * token, ends, to when all others do. The context is `context` in the middle of what is timed.
+ * Tokens a second of decoding alone: from when a row that came along, with a prompt of one token, ends, to when all
+ * others do. The context is `context` in the middle of what is timed.
  */
 async function decodeRate(options: {
   readonly rows: number;

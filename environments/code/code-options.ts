@@ -16,6 +16,7 @@ export interface CodeOptions {
   readonly originalPrompt: boolean;
   readonly previousResponse: boolean;
   readonly reward: "correctness" | "mrlm";
+  readonly cpuSeconds: number;
   readonly sandbox: "auto" | "docker" | "bubblewrap" | "pyodide" | "isolated-vm";
 }
 
@@ -38,6 +39,12 @@ const schema = z.strictObject({
     .enum(["correctness", "mrlm"])
     .default("correctness")
     .describe("correctness: 0.05 for syntax, 0.05 for the definition, 0.9 for tests. mrlm: MRLM's, from -0.5 to 2."),
+  cpuSeconds: z
+    .number()
+    .min(0.1)
+    .max(300)
+    .default(10)
+    .describe("Processor time for all tests of a problem; code that needs more fails those that are left."),
   sandbox: z
     .enum(["auto", "docker", "bubblewrap", "pyodide", "isolated-vm"])
     .default("auto")

@@ -56,7 +56,7 @@ const benchmarks: Readonly<Record<CodeOptions["dataset"], CodeBenchmark>> = {
 
 /** The splits of a benchmark, the language of its solutions, and its tasks. */
 export function codeTasks(
-  { dataset, path }: Pick<CodeOptions, "dataset" | "path">,
+  { dataset, path, cpuSeconds }: Pick<CodeOptions, "dataset" | "path" | "cpuSeconds">,
   hub: HubOptions,
 ): {
   readonly splits: readonly string[];
@@ -64,9 +64,11 @@ export function codeTasks(
   readonly tasks: (split: string, options: { readonly signal?: AbortSignal }) => Promise<Taskset<CodeProblem>>;
 } {
   const { hub: published, splits, language, read } = benchmarks[dataset];
+  // A sleeper, or a busy machine, gets four times as long as the processor may work, and a little to start.
+  const limits = { cpuMs: 1000 * cpuSeconds, wallMs: 4000 * cpuSeconds + 2000 };
   const task = (row: unknown): CodeProblem => {
     const problem = read(row);
-    return { ...problem, suite: showFifth(problem.suite) };
+    return { ...problem, suite: { ...showFifth(problem.suite), limits } };
   };
   // A file is taken whole, but for MBPP's, whose splits are ranges of its numbers.
   const ofFile = path === undefined || dataset === "mbpp" ? splits : ["test"];

@@ -49,7 +49,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const { collectInfo } = await import("./info.ts");
     const { infoText } = await import("./info-text.ts");
     const found = await collectInfo(await openRooms());
-    const width = Math.min(stdout.columns ?? 100, 120);
+    const width = Math.min(stdout.columns || 100, 120);
     stdout.write(json ? `${JSON.stringify(found, undefined, 2)}\n` : infoText(found, { width, color, keys }));
   }
 }

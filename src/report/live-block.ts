@@ -24,7 +24,7 @@ export function createLiveBlock(stream: TerminalStream): LiveBlock {
   let widths: number[] = [];
   return {
     draw: (lines, above = []) => {
-      const columns = Math.max(1, stream.columns ?? 80);
+      const columns = Math.max(1, stream.columns || 80);
       // A terminal that became narrower has wrapped what was drawn before: count the rows it takes now.
       const rows = widths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
       // A block taller than the screen could not be redrawn: the cursor stops at the top.

@@ -73,7 +73,7 @@ async function showLive(
     if (stream.writableNeedDrain === true && !last) return;
     drawnAt = now();
     const frame = trainingFrame(state, {
-      width: Math.max(1, (stream.columns ?? 80) - 1),
+      width: Math.max(1, (stream.columns || 80) - 1),
       color,
       elapsedMs: drawnAt - startedAt,
       stopping: signal?.aborted === true,

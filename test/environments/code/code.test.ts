@@ -94,6 +94,19 @@ describe("a reply earns", () => {
     });
   });
 
+  it("no test where it runs out of processor time", async () => {
+    const played = await play([block("def half_up(x):\n    while True: pass")], { cpuSeconds: 0.3 });
+    expect(rewardOf(played)).toMatchObject({ components: { definition: 0.05, tests: 0 } });
+  });
+
+  it("everything where it is slow, but not slower than it may be", async () => {
+    const slow = block(
+      "import time\ndef half_up(x):\n    end = time.process_time() + 0.6\n    while time.process_time() < end: pass\n    return math.floor(x + 0.5)",
+    );
+    expect(rewardOf(await play([slow]))).toMatchObject({ value: 1 });
+    expect(rewardOf(await play([slow], { cpuSeconds: 1 }))).not.toMatchObject({ value: 1 });
+  });
+
   it("what MRLM gives, by its preset", async () => {
     expect(rewardOf(await play([right], { reward: "mrlm" }))).toMatchObject({ value: 2 });
     expect(rewardOf(await play([block("def half_up(x): return 1 / 0")], { reward: "mrlm" }))).toMatchObject({

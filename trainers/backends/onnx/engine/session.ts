@@ -4,7 +4,7 @@ import { LyceumError } from "../../../../src/errors/index.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { DataType } from "../graph/tensor.ts";
 
-/** Where graphs run. `auto` is the first of cuda, webgpu, coreml, dml that works on a device, else cpu. */
+/** Where graphs run. */
 export type Device = "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
 
 /** How sessions are made. */
