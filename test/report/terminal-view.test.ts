@@ -179,6 +179,20 @@ describe("showTraining in a terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("takes a terminal that does not know its width, as some recorders are, for one of 80 columns", async () => {
+    const screens = await Promise.all(
+      [80, 0].map(async (columns) => {
+        const stream = fakeTerminal({ columns, rows: 40 });
+        const shown = showTraining(replay(sampleRun({ steps: 6 })), { stream, color: false, now: () => 0 });
+        await vi.runAllTimersAsync();
+        await shown;
+        return stream.screen();
+      }),
+    );
+    expect(screens[1]).toEqual(screens[0]);
+    expect(screens[1]!.join("\n")).toContain("grpo on math");
+  });
+
   it("counts the time of setting up, as the run does, so that the time left goes down from the first step on", async () => {
     const stream = fakeTerminal({ columns: 80, rows: 40 });
     let seen = "";
