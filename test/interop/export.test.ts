@@ -17,10 +17,11 @@ const data = makeData({ sequences: ids, seed: 15 }).map(toDatum);
 const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 };
 const lora: TrainableSpec = { type: "lora", lora: { rank: 3, alpha: 7, seed: 1 } };
 
-/** Each checkpoint trained for two steps, fully and by LoRA, and exported. */
+/** Each checkpoint trained for two steps, fully and by LoRA, and exported; an adapter also merged into its model. */
 const cases = tiny.flatMap(({ name }) => [
   { name, format: "huggingface" as const, trainable: { type: "full" } as TrainableSpec },
   { name, format: "peft" as const, trainable: lora },
+  { name, format: "huggingface" as const, trainable: lora },
 ]);
 
 let exports: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -61,7 +62,7 @@ async function train(model: Model): Promise<void> {
   }
 }
 
-describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name as $format", ({ name, index }) => {
+describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name, $trainable.type, as $format", ({ name, index }) => {
   test("loads with the same logits, which training has changed", async () => {
     for (const [sequence, logits] of own[index]!.entries()) {
       expect(largestDifference(logits, theirs[index]![sequence]!)).toBeLessThanOrEqual(logitTolerance);
