@@ -62,7 +62,10 @@ async function train(model: Model): Promise<void> {
   }
 }
 
-describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name, $trainable.type, as $format", ({ name, index }) => {
+describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name, $trainable.type, as $format", ({
+  name,
+  index,
+}) => {
   test("loads with the same logits, which training has changed", async () => {
     for (const [sequence, logits] of own[index]!.entries()) {
       expect(largestDifference(logits, theirs[index]![sequence]!)).toBeLessThanOrEqual(logitTolerance);
