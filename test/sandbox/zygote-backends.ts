@@ -10,6 +10,9 @@ export interface ZygoteBackend {
   readonly missing: string | undefined;
 }
 
+/** Sandboxes that must not be missing, so that their tests are not skipped unnoticed. */
+const required = (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",");
+
 /** The launchers of the forking runner. */
 export const zygoteBackends: readonly ZygoteBackend[] = await Promise.all([
   backend("docker", createDockerSandbox),
@@ -22,7 +25,7 @@ async function backend(name: string, open: ZygoteBackend["open"]): Promise<Zygot
     await using sandbox = await open({ workers: 1 });
     void sandbox;
   } catch (error) {
-    if (!LyceumError.isInstance(error)) throw error;
+    if (!LyceumError.isInstance(error) || required.includes(name)) throw error;
     missing = `${error.message} ${error.hint}`;
   }
   return { name: missing === undefined ? name : `${name} (skipped: ${missing})`, open, missing };
