@@ -1,11 +1,20 @@
 export {
   defineEnvironment,
-  type ResetContext,
   type ResetOutcome,
   type SingleAgentDefinition,
   type StepContext,
   type StepOutcome,
 } from "./environment/define-environment.ts";
+export {
+  type DefinitionBase,
+  defineParallelEnvironment,
+  type ParallelDefinition,
+  type ParallelResetOutcome,
+  type ParallelStepContext,
+  type ParallelStepOutcome,
+  type Prompts,
+  type ResetContext,
+} from "./environment/define-parallel-environment.ts";
 export type {
   Action,
   AgentId,

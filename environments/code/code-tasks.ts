@@ -11,6 +11,7 @@ import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../code-benchmarks/human-eval.ts";
 import { mbppProblem } from "../code-benchmarks/mbpp.ts";
 import { multiplEProblem } from "../code-benchmarks/multipl-e.ts";
+import { showAll } from "../code-turns/visible-tests.ts";
 import type { CodeOptions } from "./code-options.ts";
 
 /** A benchmark: where the hub has it, and how its rows are read. */
@@ -56,7 +57,7 @@ const benchmarks: Readonly<Record<CodeOptions["dataset"], CodeBenchmark>> = {
 
 /** The splits of a benchmark, the language of its solutions, and its tasks. */
 export function codeTasks(
-  { dataset, path, cpuSeconds }: Pick<CodeOptions, "dataset" | "path" | "cpuSeconds">,
+  { dataset, path, cpuSeconds, shareTests }: Pick<CodeOptions, "dataset" | "path" | "cpuSeconds" | "shareTests">,
   hub: HubOptions,
 ): {
   readonly splits: readonly string[];
@@ -68,7 +69,7 @@ export function codeTasks(
   const limits = { cpuMs: 1000 * cpuSeconds, wallMs: 4000 * cpuSeconds + 2000 };
   const task = (row: unknown): CodeProblem => {
     const problem = read(row);
-    return { ...problem, suite: { ...showFifth(problem.suite), limits } };
+    return { ...problem, suite: { ...(shareTests ? showAll : showFifth)(problem.suite), limits } };
   };
   // A file is taken whole, but for MBPP's, whose splits are ranges of its numbers.
   const ofFile = path === undefined || dataset === "mbpp" ? splits : ["test"];

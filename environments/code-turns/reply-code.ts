@@ -1,6 +1,4 @@
 import type { Language } from "../../sandbox/execution.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import { helpersOf } from "../code-benchmarks/human-eval.ts";
 
 const tags: Readonly<Record<Language, readonly string[]>> = {
   python: ["", "python", "py", "python3"],
@@ -37,9 +35,4 @@ function codeBlocks(text: string): readonly { readonly tag: string; readonly cod
   }
   if (open !== undefined) blocks.push({ tag: open.tag, code: open.lines.join("\n") });
   return blocks;
-}
-
-/** The source that is tested: what a Python prompt defines before the function (imports, helpers), then the code. */
-export function candidateSource({ prompt, entryPoint, suite }: CodeProblem, code: string): string {
-  return suite.language === "python" ? `${helpersOf(prompt, entryPoint)}\n${code}` : code;
 }

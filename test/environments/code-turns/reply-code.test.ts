@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { replyCode } from "../../../environments/code/reply-code.ts";
+import { replyCode } from "../../../environments/code-turns/reply-code.ts";
 
 it.each([
   ["no block at all is code as it stands", "def f(): pass", "def f(): pass"],

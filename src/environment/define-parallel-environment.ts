@@ -1,0 +1,127 @@
+import type { Json } from "../json.ts";
+import type { ToolSpec } from "../message/message.ts";
+import type { Random } from "../random/random.ts";
+import type { Action, EnvironmentDefinition, EnvironmentSpec, Observation } from "./environment.ts";
+import { ParallelEnvironment } from "./parallel-environment.ts";
+import type { Prompt } from "./prompt.ts";
+import type { Reward } from "./reward.ts";
+import { loadTasks, type TaskSource } from "./task-source.ts";
+
+/** A prompt for each agent that is to act. */
+export type Prompts<Agent extends string> = Readonly<Partial<Record<Agent, Prompt>>>;
+
+/** What `reset` is given. Everything random must come from `random`: it is seeded by task and rollout. */
+export interface ResetContext<Task, Held = undefined> {
+  readonly task: Task;
+  readonly random: Random;
+  /** What `open` gave this instance. */
+  readonly held: Held;
+  readonly signal?: AbortSignal;
+}
+
+/** What `reset` answers: the first prompt of each agent, with the episode's state where there is one. */
+export type ParallelResetOutcome<Agent extends string, State> =
+  | Prompts<Agent>
+  | { readonly prompts: Prompts<Agent>; readonly state: State };
+
+/** What `step` is given. `turn` counts from 0. */
+export interface ParallelStepContext<Agent extends string, Task, State, Held = undefined> {
+  readonly task: Task;
+  readonly state: State;
+  /** The actions of the agents that had a prompt. */
+  readonly actions: Readonly<Partial<Record<Agent, Action>>>;
+  /** The text of each agent's message, reasoning left out; empty for an agent that had no prompt. */
+  readonly texts: Readonly<Record<Agent, string>>;
+  readonly turn: number;
+  readonly random: Random;
+  readonly held: Held;
+  readonly signal?: AbortSignal;
+}
+
+/** What `step` answers. */
+export interface ParallelStepOutcome<Agent extends string, State> {
+  /** What every agent earns: the joint reward of a team. */
+  readonly reward?: number | Reward;
+  /** The named parts of a joint reward given as a number. Alone, their sum is the reward. */
+  readonly components?: Readonly<Record<string, number>>;
+  /** What single agents earn, instead of a joint reward. */
+  readonly rewards?: Readonly<Partial<Record<Agent, number | Reward>>>;
+  /** What agents see next. Those without a reply do not act in the next turn. */
+  readonly replies?: Prompts<Agent>;
+  /** `replace`: a reply begins the conversation anew instead of going on with it. `append` by default. */
+  readonly context?: Observation["context"];
+  /** Ends the episode. By default it ends when there is no reply. */
+  readonly done?: boolean;
+  /** Replaces the state; absent, the state stays (and may have been changed in place). */
+  readonly state?: State;
+  readonly info?: Json;
+}
+
+/** What the author of an environment says of it, for one agent as for several. */
+export interface DefinitionBase<Task, Held> {
+  readonly id: string;
+  readonly description?: string;
+  /** A list, a taskset, or a function from the name of a split to either; pass its signal on to what downloads. */
+  readonly tasks: TaskSource<Task>;
+  /** The splits there are. By default `["train"]`, and `["train", "test"]` where `tasks` is a function. */
+  readonly splits?: readonly string[];
+  /** Steps until an episode that goes on is truncated; 1 by default. */
+  readonly maxTurns?: number;
+  /** Least and greatest total reward of an agent over an episode; [0, 1] by default. */
+  readonly rewardRange?: readonly [minimum: number, maximum: number];
+  /** False for a world that `random` and the actions do not determine (a judge, a network); true by default. */
+  readonly deterministic?: boolean;
+  readonly tools?: readonly ToolSpec[];
+  /**
+   * Called for each instance: what it holds until it is closed, such as a sandbox or a connection. `reset` and `step`
+   * get it as `held`; it is disposed of when the instance closes. What it rejects with fails the episode.
+   */
+  readonly open?: () => Promise<Held & AsyncDisposable>;
+}
+
+/** An environment of several agents as its author writes it: functions of one message from each. */
+export interface ParallelDefinition<Agent extends string, Task, State = undefined, Held = undefined>
+  extends DefinitionBase<Task, Held> {
+  /** Every agent, in a fixed order. */
+  readonly agents: readonly Agent[];
+  readonly reset: (
+    context: ResetContext<Task, NoInfer<Held>>,
+  ) => ParallelResetOutcome<NoInfer<Agent>, State> | Promise<ParallelResetOutcome<NoInfer<Agent>, State>>;
+  readonly step: (
+    context: ParallelStepContext<NoInfer<Agent>, Task, State, NoInfer<Held>>,
+  ) =>
+    | ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>
+    | Promise<ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>>;
+  /** The answers of an expert for each agent, one record a turn; undefined where none is known. */
+  readonly demonstrate?: (task: Task) => readonly Readonly<Record<NoInfer<Agent>, string>>[] | undefined;
+}
+
+/**
+ * An environment for agents that act at once, from two functions. `reset` gives a prompt to each agent, `step` judges
+ * their answers together and replies to each; no agent sees another's answer unless a reply tells it. Where only some
+ * agents get a prompt, only they act in that turn. Without a reply the episode is over.
+ *
+ * Splits that do not exist throw `data.out-of-range`. What `reset` or `step` throws fails the episode that it
+ * happened in and no other.
+ */
+export function defineParallelEnvironment<const Agent extends string, Task, State = undefined, Held = undefined>(
+  definition: ParallelDefinition<Agent, Task, State, Held>,
+): EnvironmentDefinition<Task> {
+  const { id, agents, demonstrate } = definition;
+  const spec: EnvironmentSpec = {
+    id,
+    agents,
+    maxTurns: definition.maxTurns ?? 1,
+    rewardRange: definition.rewardRange ?? [0, 1],
+    deterministic: definition.deterministic ?? true,
+    ...(definition.tools === undefined ? {} : { tools: definition.tools }),
+    ...(definition.description === undefined ? {} : { description: definition.description }),
+  };
+  return {
+    specificationVersion: "v1",
+    spec,
+    ...loadTasks({ id, source: definition.tasks, splits: definition.splits }),
+    create: async () => new ParallelEnvironment({ spec, definition, held: await definition.open?.() }),
+    ...(demonstrate === undefined ? {} : { demonstrate: (task: Task) => demonstrate(task) }),
+  };
+}
