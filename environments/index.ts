@@ -6,6 +6,7 @@ import { mathEntry } from "./math/math.ts";
 export { codeEntry, codeEnvironment } from "./code/code.ts";
 export type { CodeOptions } from "./code/code-options.ts";
 export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
+export { estimatePassAtK } from "./code-benchmarks/pass-at-k.ts";
 export { type Gsm8kOptions, gsm8kEntry, gsm8kEnvironment } from "./gsm8k/gsm8k.ts";
 export { mathEntry, mathEnvironment } from "./math/math.ts";
 export type { MathOptions } from "./math/math-options.ts";
