@@ -18,8 +18,14 @@ try {
   // Before the process says that it is ready: its address space is limited by what it has then.
   const tools = createJobTools();
   const answer = async ({ nonce, job }: JobMessage): Promise<void> => {
-    const { result, reusable } = await runJob(job, tools);
+    const outcome = await runJob(job, tools);
+    const { result, reusable } = outcome;
     send({ kind: "result", nonce, result, reusable });
+    if (!reusable) return;
+    // While nobody waits.
+    outcome[Symbol.dispose]();
+    tools.guests.prepare();
+    tools.judges.prepare();
   };
   process.on("message", (message) => {
     answer(message as JobMessage).catch((error: unknown) => {

@@ -5,7 +5,7 @@ import type { GuestCall } from "./guest/guest.ts";
 import type { StandInOptions } from "./guest/stand-ins.ts";
 import type { JobTools } from "./job-tools.ts";
 import { errorOf } from "./modules.ts";
-import { createIsolate, type Session } from "./session.ts";
+import type { Session } from "./session.ts";
 import { Ended, outOfMemory, valueTooLarge, type Watchdog } from "./watchdog.ts";
 
 /** An isolate with trusted tests in it, which sees of a session's code only stand-ins. */
@@ -31,8 +31,10 @@ export class Judge implements Disposable {
     this.#pieces = [task.setup ?? "", ...task.tests].map(strip);
     this.#watchdog = watchdog;
     this.#memoryMb = memoryMb;
-    this.#isolate = createIsolate(memoryMb, watchdog);
-    this.#context = this.#isolate.createContextSync();
+    const supplied = tools.judges.take(memoryMb);
+    supplied.onCatastrophe = () => watchdog.end(outOfMemory(memoryMb));
+    this.#isolate = supplied.isolate;
+    this.#context = supplied.context;
     const ask = new ivm.Reference(async (text: string) => {
       try {
         const reply = await session.call(JSON.parse(text) as GuestCall);
@@ -45,7 +47,7 @@ export class Judge implements Disposable {
       }
     });
     const standIns: StandInOptions = { exports: task.exports, depth, resultBytes };
-    tools.judge.run(this.#isolate, this.#context, [ask, JSON.stringify(standIns)]);
+    supplied.program.applySync(undefined, [ask, JSON.stringify(standIns)]);
   }
 
   get cpuMs(): number {

@@ -12,8 +12,11 @@ import { Ended, valueTooLarge, Watchdog } from "./watchdog.ts";
 /** Ends after which an isolate can be disposed of. */
 const harmless: ReadonlySet<ExecuteStatus> = new Set(["exited", "result_limit"]);
 
-/** An answer of the child process. After one that is not `reusable`, code may still be running in a thread. */
-export interface JobOutcome {
+/**
+ * An answer of the child process. After one that is not `reusable`, code may still be running in a thread; after others
+ * dispose of it, which ends the isolates.
+ */
+export interface JobOutcome extends Disposable {
   readonly result: WorkerResult;
   readonly reusable: boolean;
 }
@@ -39,8 +42,14 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
         stdin,
         references: task.kind === "judge",
         watchdog,
-        program: tools.guest,
+        supply: tools.guests,
+        onCase: (reply) => {
+          const before = caseMs;
+          caseMs = session.cpuMs;
+          cases.push(observation(cases.length, reply, caseMs - before));
+        },
       });
+      let caseMs = 0;
       sessions.push(session);
       return session;
     };
@@ -50,22 +59,16 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
     };
     switch (task.kind) {
       case "calls": {
-        let session: Session | undefined;
-        for (const [index, { args, kwargs }] of task.cases.entries()) {
-          if (session === undefined) {
-            session = open();
-            requireLoaded(await session.load([rootOf(task.function)]));
-          }
-          const before = session.cpuMs;
-          const all = kwargs === undefined ? args : [...args, { dict: Object.entries(kwargs) }];
-          const reply = await session.call({ kind: "call", target: task.function, args: all });
-          cases.push(observation(index, reply, session.cpuMs - before));
-          if (task.isolate === "case") {
-            close(session);
-            session = undefined;
-          }
+        const calls = task.cases.map(({ args, kwargs }) => {
+          return kwargs === undefined ? args : [...args, { dict: Object.entries(kwargs) }];
+        });
+        const groups = task.isolate === "case" ? calls.map((args) => [args]) : [calls];
+        for (const [index, group] of groups.entries()) {
+          const session = open();
+          requireLoaded(await session.load([rootOf(task.function)], { target: task.function, cases: group }));
+          if (index < groups.length - 1) close(session);
+          else cpuMs += session.cpuMs;
         }
-        if (session !== undefined) close(session);
         break;
       }
       case "program":
@@ -83,9 +86,7 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
         requireLoaded(await session.load(task.exports));
         judge = new Judge({ job, session, watchdog, tools });
         for (let index = 0; index < task.tests.length; index++) cases.push(await judge.run(index));
-        close(session);
-        cpuMs += judge.cpuMs;
-        judge[Symbol.dispose]();
+        cpuMs += session.cpuMs + judge.cpuMs;
         break;
       }
     }
@@ -97,7 +98,7 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
     // What reached a limit may be where nothing can interrupt it, a judge may be waiting for an answer of this thread:
     // disposing of them would wait too.
     reusable = judge === undefined && (ended === undefined || harmless.has(ended.status));
-    if (reusable) for (const session of sessions) session[Symbol.dispose]();
+    if (reusable) dispose();
   }
   const status: ExecuteStatus = loadError !== undefined ? "load_error" : (ended?.status ?? "ok");
   const error = loadError ?? (ended === undefined ? undefined : { type: ended.status, message: ended.message });
@@ -114,7 +115,13 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
       integrity: { nonceOk: true, flags: [] },
     },
     reusable,
+    [Symbol.dispose]: dispose,
   };
+
+  function dispose(): void {
+    for (const session of sessions) session[Symbol.dispose]();
+    judge?.[Symbol.dispose]();
+  }
 
   function joined(outputs: readonly CapturedOutput[]): CapturedOutput {
     const all = Buffer.from(outputs.map(({ text }) => text).join(""));
@@ -140,8 +147,10 @@ class LoadError extends Error {
   }
 }
 
-function requireLoaded({ error }: GuestReply): void {
+/** Throws {@link Ended} where it loaded, and a value of a case was too large. */
+function requireLoaded({ outcome, error }: GuestReply): void {
   if (error !== undefined) throw new LoadError(error);
+  if (outcome === "too-large") throw valueTooLarge();
 }
 
 function javascriptFiles({ request }: Job, typeScript: TypeScriptCache): Record<string, string> {
@@ -179,15 +188,12 @@ async function runProgram(session: Session, index: number): Promise<CaseObservat
   };
 }
 
-/** What a case did. Throws {@link Ended} where its value was too large. */
+/** What a case did. */
 function observation(index: number, reply: GuestReply, cpuMs: number): CaseObservation {
   const { outcome, value, changedArgs, error } = reply;
-  if (outcome !== "returned" && outcome !== "raised" && outcome !== "unsupported") {
-    throw valueTooLarge();
-  }
   return {
     index,
-    outcome,
+    outcome: outcome as CaseObservation["outcome"],
     ...(outcome === "returned" && { value: value as PlainValue }),
     ...(changedArgs !== undefined && { changedArgs: changedArgs as readonly PlainValue[] }),
     ...(error !== undefined && { error }),

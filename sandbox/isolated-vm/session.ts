@@ -1,18 +1,17 @@
 import ivm from "isolated-vm";
 import type { CapturedOutput } from "../execution.ts";
 import type { Job } from "../pool/worker.ts";
-import type { CompiledProgram } from "./compiled-program.ts";
-import type { Guest, GuestCall, GuestOptions, GuestReply } from "./guest/guest.ts";
+import type { Guest, GuestCall, GuestCases, GuestOptions, GuestReply } from "./guest/guest.ts";
+import type { Send, Stream } from "./guest/output.ts";
+import type { IsolateSupply } from "./isolate-supply.ts";
 import { evaluateModule, looksLikeModule, needsModule } from "./modules.ts";
 import { Ended, outOfMemory, type Watchdog } from "./watchdog.ts";
-
-type Stream = "stdout" | "stderr";
 
 /** A fresh isolate with the code under test in it. */
 export class Session implements Disposable {
   readonly isolate: ivm.Isolate;
   readonly #context: ivm.Context;
-  readonly #guest: Record<keyof Guest, ivm.Reference>;
+  readonly #guest: ivm.Reference;
   readonly #watchdog: Watchdog;
   readonly #job: Job;
   readonly #files: Readonly<Record<string, string>>;
@@ -20,57 +19,53 @@ export class Session implements Disposable {
   readonly #exited = Promise.withResolvers<never>();
   readonly #output = { stdout: { text: "", bytes: 0 }, stderr: { text: "", bytes: 0 } };
 
+  /** `onCase` is given the reply to each case as it comes. */
   constructor(options: {
     readonly job: Job;
     readonly files: Readonly<Record<string, string>>;
     readonly stdin: string;
     readonly references: boolean;
     readonly watchdog: Watchdog;
-    readonly program: CompiledProgram;
+    readonly supply: IsolateSupply;
+    readonly onCase: (reply: GuestReply) => void;
   }) {
-    const { job, files, stdin, references, watchdog, program } = options;
+    const { job, files, stdin, references, watchdog, supply, onCase } = options;
     const { depth, outputBytes, resultBytes, memoryMb } = job.limits;
     this.#job = job;
     this.#files = files;
     this.#watchdog = watchdog;
     this.#exited.promise.catch(() => undefined);
-    this.isolate = createIsolate(memoryMb, watchdog);
-    this.#context = this.isolate.createContextSync();
-    const send = new ivm.Callback(
-      (kind: Stream | "exit", count: number, text: string) => {
-        if (kind === "exit")
-          this.#exited.reject(new Ended("exited", `It ended the process with code ${count}.`, count));
-        else {
-          this.#output[kind].text += text;
-          this.#output[kind].bytes = count;
-        }
-      },
-      { ignored: true },
-    );
+    const supplied = supply.take(memoryMb);
+    supplied.onCatastrophe = () => watchdog.end(outOfMemory(memoryMb));
+    this.isolate = supplied.isolate;
+    this.#context = supplied.context;
+    const send: Send = (kind, count, text) => {
+      if (kind === "exit") this.#exited.reject(new Ended("exited", `It ended the process with code ${count}.`, count));
+      else if (kind === "case") onCase(JSON.parse(text) as GuestReply);
+      else {
+        this.#output[kind].text += text;
+        this.#output[kind].bytes = count;
+      }
+    };
     const { entry } = job.request;
     const guest: GuestOptions = { depth, outputBytes, resultBytes, seed: job.seed, stdin, entry, files, references };
-    const functions = program.run(this.isolate, this.#context, [send, JSON.stringify(guest)]);
-    const member = (name: keyof Guest): ivm.Reference => functions.getSync(name, { reference: true });
-    this.#guest = {
-      loadScript: member("loadScript"),
-      loadModule: member("loadModule"),
-      call: member("call"),
-      pump: member("pump"),
-    };
+    const args = [new ivm.Callback(send, { ignored: true }), JSON.stringify(guest)];
+    this.#guest = supplied.program.applySync(undefined, args, { result: { reference: true } });
   }
 
   get cpuMs(): number {
     return this.isolate.isDisposed ? 0 : Number(this.isolate.cpuTime) / 1e6;
   }
 
-  /** Runs the entry and keeps what it has of these names. */
-  async load(names: readonly string[]): Promise<GuestReply> {
+  /** Runs the entry, keeps what it has of these names, and calls it for the cases, if there are any. */
+  async load(names: readonly string[], cases?: GuestCases): Promise<GuestReply> {
     const { entry } = this.#job.request;
     const source = this.#files[entry]!;
+    const calls = cases === undefined ? undefined : JSON.stringify(cases);
     const list = names.map((name) => `${JSON.stringify(name)}: typeof ${name} === "undefined" ? undefined : ${name}`);
     const kept = `{ ${list.join(", ")} }`;
     if (!looksLikeModule(source)) {
-      const reply = await this.#ask("loadScript", source, kept);
+      const reply = await this.#settled("loadScript", source, kept, calls);
       if (!needsModule(reply)) return reply;
     }
     const evaluation = evaluateModule({
@@ -82,18 +77,12 @@ export class Session implements Disposable {
     });
     const { namespace, name, error } = await this.#race(evaluation);
     if (error !== undefined) return { outcome: "raised", error };
-    return await this.#ask("loadModule", namespace!.derefInto(), name);
+    return await this.#settled("loadModule", namespace!.derefInto(), name, calls);
   }
 
   /** Calls into the code, and waits where that gives a promise. */
   async call(request: GuestCall): Promise<GuestReply> {
-    let reply = await this.#ask("call", JSON.stringify(request));
-    while (reply.outcome === "pending") reply = await this.#ask("pump");
-    if (reply.outcome !== "none") return reply;
-    return {
-      outcome: "raised",
-      error: { type: "Error", message: "The promise never settles: nothing is left to run." },
-    };
+    return await this.#settled("call", JSON.stringify(request));
   }
 
   /** Runs timers until none is left. */
@@ -110,8 +99,15 @@ export class Session implements Disposable {
     if (!this.isolate.isDisposed) this.isolate.dispose();
   }
 
+  async #settled(name: keyof Guest, ...args: unknown[]): Promise<GuestReply> {
+    let reply = await this.#ask(name, ...args);
+    while (reply.outcome === "pending") reply = await this.#ask("pump");
+    return reply;
+  }
+
   async #ask(name: keyof Guest, ...args: unknown[]): Promise<GuestReply> {
-    return JSON.parse(await this.#race(this.#guest[name].apply(undefined, args) as Promise<string>)) as GuestReply;
+    const member = this.#guest.getSync(name, { reference: true });
+    return JSON.parse(await this.#race(member.apply(undefined, args) as Promise<string>)) as GuestReply;
   }
 
   /** The end of work in the isolate, or what ended it. */
@@ -123,12 +119,4 @@ export class Session implements Disposable {
       throw outOfMemory(this.#job.limits.memoryMb);
     }
   }
-}
-
-/** An isolate under a memory limit. Where V8 gives up, the job ends as out of memory, and its process after it. */
-export function createIsolate(memoryMb: number, watchdog: Watchdog): ivm.Isolate {
-  return new ivm.Isolate({
-    memoryLimit: Math.max(8, memoryMb),
-    onCatastrophicError: () => watchdog.end(outOfMemory(memoryMb)),
-  });
 }

@@ -1,5 +1,9 @@
+import type { createErrors } from "./errors.ts";
 import type { createInspect } from "./inspect.ts";
+import type { createModules } from "./modules.ts";
+import type { createOutput, Send } from "./output.ts";
 import type { createPlainCodec, PlainCodec } from "./plain-codec.ts";
+import type { createTimers } from "./timers.ts";
 
 /** What a guest is made with; JSON. */
 export interface GuestOptions {
@@ -27,7 +31,17 @@ export interface GuestCall {
   readonly args: readonly unknown[];
 }
 
-/** What a call came to, as JSON; {@link Guest.pump} gives it where it is `pending`. */
+/** The cases of a job: calls of one function with plain values; JSON. */
+export interface GuestCases {
+  /** A name of the entry, or `Class.method`. */
+  readonly target: string;
+  readonly cases: readonly (readonly unknown[])[];
+}
+
+/**
+ * What a call came to, as JSON; {@link Guest.pump} gives it where it is `pending`. Of cases each reply is sent, and this
+ * is the end of all: `none`, or `too-large`.
+ */
 export interface GuestReply {
   readonly outcome: "returned" | "raised" | "unsupported" | "too-large" | "pending" | "none";
   readonly value?: unknown;
@@ -39,27 +53,32 @@ export interface GuestReply {
 
 /** The functions of a guest; primitives go in, text comes out, and nothing that the code does makes them throw. */
 export interface Guest {
-  /** Runs a script and keeps the functions and classes of these names. */
-  loadScript(source: string, names: string): string;
-  /** Keeps the functions and classes of a module's namespace. */
-  loadModule(namespace: Record<string, unknown>, kept: string): string;
+  /** Runs a script, keeps the functions and classes of these names, and calls them for the cases, if there are any. */
+  loadScript(source: string, names: string, cases?: string): string;
+  /** Keeps the functions and classes of a module's namespace, and goes on like `loadScript`. */
+  loadModule(namespace: Record<string, unknown>, kept: string, cases?: string): string;
   call(text: string): string;
   /** Runs the next timer; says what the pending call came to meanwhile, or `none` where nothing is left to run. */
   pump(): string;
 }
 
+/** The functions that a guest is made of: each is sent as source text. */
+export interface GuestMakers {
+  readonly createErrors: typeof createErrors;
+  readonly createInspect: typeof createInspect;
+  readonly createModules: typeof createModules;
+  readonly createOutput: typeof createOutput;
+  readonly createPlainCodec: typeof createPlainCodec;
+  readonly createTimers: typeof createTimers;
+}
+
 /**
  * What runs inside an isolate beside the code under test. Sent there as source text, so it refers to nothing but its
- * arguments; `send` takes output away: kind, a number, text.
+ * arguments; it takes the built-ins that it needs before the code under test can change them.
  */
-export function createGuest(
-  send: (kind: "stdout" | "stderr" | "exit", count: number, text: string) => void,
-  text: string,
-  makers: { readonly createPlainCodec: typeof createPlainCodec; readonly createInspect: typeof createInspect },
-): Guest {
+export function createGuest(send: Send, text: string, makers: GuestMakers): Guest {
   const options = JSON.parse(text) as GuestOptions;
-  const { apply, construct, ownKeys } = Reflect;
-  const { hasOwn } = Object;
+  const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
   const { parse } = JSON;
   const quote = JSON.stringify;
   const stringOf = String;
@@ -67,15 +86,28 @@ export function createGuest(
   const evaluate = globalThis.eval;
   const promiseThen = Promise.prototype.then;
   const { indexOf } = String.prototype;
-  const NewError = Error;
   const MissingName = ReferenceError;
   const { defineProperty } = Object;
   const scope = globalThis as Record<string, unknown>;
-  const inspect = makers.createInspect();
-  const longestMessage = 1000;
+  const output = makers.createOutput(send, options.outputBytes, makers.createInspect);
+  const timers = makers.createTimers();
+  const modules = makers.createModules(options);
+  const describe = makers.createErrors(options.entry);
 
+  // Values that are not plain may leave as numbers, for judges.
   const referred = new Map<number, unknown>();
   const { get: mapGet, set: mapSet } = Map.prototype;
+  const setHas = Set.prototype.has;
+  const plainPrototypes = new Set<unknown>([null, Object.prototype, Array.prototype, Map.prototype, Set.prototype]);
+  plainPrototypes.add(Uint8Array.prototype);
+  const isPlainShape = (value: unknown): boolean =>
+    typeof value === "object" && apply(setHas, plainPrototypes, [getPrototypeOf(value as object)]);
+  let references = 0;
+  const reference = (value: unknown): string => {
+    references++;
+    apply(mapSet, referred, [references, value]);
+    return `{"reference":${references},"type":"${typeof value}"}`;
+  };
   const codec: PlainCodec = makers.createPlainCodec({
     depth: options.depth,
     ...(options.references && {
@@ -83,77 +115,23 @@ export function createGuest(
       resolve: (value: unknown) => apply(mapGet, referred, [(value as { reference: number }).reference]),
     }),
   });
-  const { getPrototypeOf } = Reflect;
-  const plainPrototypes = new Set<unknown>([null, Object.prototype, Array.prototype, Map.prototype, Set.prototype]);
-  plainPrototypes.add(Uint8Array.prototype);
-  const setHas = Set.prototype.has;
-  let references = 0;
-  const isPlainShape = (value: unknown): boolean =>
-    typeof value === "object" && apply(setHas, plainPrototypes, [getPrototypeOf(value as object)]);
-  const reference = (value: unknown): string => {
-    references++;
-    apply(mapSet, referred, [references, value]);
-    return `{"reference":${references},"type":"${typeof value}"}`;
-  };
   let resultBytes = options.resultBytes;
-
-  // Output: the first pieces are sent as they come, so that they survive a loop without end; later ones are gathered.
-  const prompt = 100;
-  const gather = 4096;
-  const streams = {
-    stdout: { sent: 0, kept: 0, bytes: 0, held: "" },
-    stderr: { sent: 0, kept: 0, bytes: 0, held: "" },
-  };
-  const flush = (name: "stdout" | "stderr"): void => {
-    const stream = streams[name];
-    stream.sent++;
-    send(name, stream.bytes, stream.held);
-    stream.held = "";
-  };
-  const write = (name: "stdout" | "stderr", piece: string): void => {
-    const stream = streams[name];
-    let end = piece.length;
-    for (let i = 0; i < piece.length; i++) {
-      const letter = piece[i]!;
-      const wide = letter >= "\ud800" && letter <= "\udfff" ? 2 : 3;
-      const size = letter <= "\x7f" ? 1 : letter <= "\u07ff" ? 2 : wide;
-      stream.bytes += size;
-      if (end === piece.length && stream.kept + size <= options.outputBytes) stream.kept += size;
-      else if (end === piece.length) {
-        end = i;
-        stream.kept = options.outputBytes;
-      }
-    }
-    if (end === piece.length) stream.held += piece;
-    else for (let i = 0; i < end; i++) stream.held += piece[i];
-    if (stream.held !== "" && (stream.sent < prompt || stream.held.length >= gather)) flush(name);
-  };
-  const flushAll = (): void => {
-    flush("stdout");
-    flush("stderr");
-  };
 
   // What programs expect to find, and what they shall not find.
   for (const name of ["WebAssembly", "SharedArrayBuffer", "Atomics"]) delete scope[name];
   const define = (name: string, value: unknown): void => {
     defineProperty(scope, name, { value, writable: true, enumerable: false, configurable: true });
   };
-  const logTo =
-    (name: "stdout" | "stderr") =>
-    (...values: unknown[]): void =>
-      write(name, `${inspect(values)}\n`);
-  const log = logTo("stdout");
-  const warn = logTo("stderr");
-  define("console", { log, info: log, debug: log, error: warn, warn, trace: warn, table: log, dir: log });
+  define("console", output.console);
   const exit = (code?: unknown): never => {
-    flushAll();
+    output.flush();
     send("exit", typeof code === "number" ? code : 0, "");
     // The process outside ends the isolate.
     for (;;);
   };
   const writer = (name: "stdout" | "stderr"): unknown => ({
     write: (piece: unknown) => {
-      write(name, stringOf(piece));
+      output.write(name, stringOf(piece));
       return true;
     },
   });
@@ -163,7 +141,7 @@ export function createGuest(
     exit,
     stdout: writer("stdout"),
     stderr: writer("stderr"),
-    nextTick: (work: (...args: unknown[]) => void, ...args: unknown[]) => schedule(work, 0, args),
+    nextTick: (work: unknown, ...args: unknown[]) => timers.schedule(work, 0, args),
   });
   define("readStdin", () => options.stdin);
   const { imul } = Math;
@@ -175,148 +153,36 @@ export function createGuest(
     bits ^= bits + imul(bits ^ (bits >>> 7), bits | 61);
     return ((bits ^ (bits >>> 14)) >>> 0) / 4_294_967_296;
   };
-
-  // Timers do not wait: when nothing else is left to run, the one that is due first runs.
-  interface Timer {
-    readonly id: number;
-    readonly at: number;
-    readonly every: number | undefined;
-    readonly work: () => unknown;
-    next: Timer | undefined;
-  }
-  let now = 0;
-  let timers: Timer | undefined;
-  let timerCount = 0;
-  const insert = (timer: Timer): void => {
-    if (timers === undefined || timer.at < timers.at) {
-      timer.next = timers;
-      timers = timer;
-      return;
-    }
-    let before = timers;
-    while (before.next !== undefined && before.next.at <= timer.at) before = before.next;
-    timer.next = before.next;
-    before.next = timer;
-  };
-  const schedule = (work: unknown, delay: unknown, args: unknown[], repeat = false): number => {
-    if (typeof work !== "function") throw new NewError("A timer takes a function.");
-    const wait = typeof delay === "number" && delay > 1 ? delay : 1;
-    const id = ++timerCount;
-    insert({
-      id,
-      at: now + wait,
-      every: repeat ? wait : undefined,
-      work: () => apply(work, undefined, args),
-      next: undefined,
-    });
-    return id;
-  };
-  const cancel = (id: unknown): void => {
-    if (timers?.id === id) timers = timers?.next;
-    for (let at = timers; at !== undefined; at = at.next) if (at.next?.id === id) at.next = at.next?.next;
-  };
-  define("setTimeout", (work: unknown, delay?: unknown, ...args: unknown[]) => schedule(work, delay, args));
-  define("setInterval", (work: unknown, delay?: unknown, ...args: unknown[]) => schedule(work, delay, args, true));
-  define("setImmediate", (work: unknown, ...args: unknown[]) => schedule(work, 0, args));
-  define("clearTimeout", cancel);
-  define("clearInterval", cancel);
+  define("setTimeout", (work: unknown, delay?: unknown, ...args: unknown[]) => timers.schedule(work, delay, args));
+  define("setInterval", (work: unknown, delay?: unknown, ...args: unknown[]) =>
+    timers.schedule(work, delay, args, true),
+  );
+  define("setImmediate", (work: unknown, ...args: unknown[]) => timers.schedule(work, 0, args));
+  define("clearTimeout", timers.cancel);
+  define("clearInterval", timers.cancel);
   const resolved = Promise.resolve();
   define("queueMicrotask", (work: () => void) => {
     apply(promiseThen, resolved, [() => work()]);
   });
+  define("require", modules.require);
+  define("module", modules.entry);
+  define("exports", modules.entry.exports);
 
-  // Modules of plain scripts, and the two of Node's that programs read their input by.
-  const fileSystem = {
-    readFileSync: (path: unknown) => {
-      if (path === 0 || path === "/dev/stdin") return options.stdin;
-      const name = stringOf(path);
-      if (hasOwn(options.files, name)) return options.files[name];
-      throw new NewError(`ENOENT: no such file: ${name}`);
-    },
-  };
-  const loaded: Record<string, { exports: unknown }> = { __proto__: null } as never;
-  const requireFrom =
-    (from: string) =>
-    (specifier: unknown): unknown => {
-      const name = stringOf(specifier);
-      if (name === "fs" || name === "node:fs") return fileSystem;
-      const file = resolve(from, name);
-      if (file === undefined) throw new NewError(`Cannot find module '${name}'`);
-      const known = loaded[file];
-      if (known !== undefined) return known.exports;
-      const module: { exports: unknown } = { exports: {} };
-      loaded[file] = module;
-      const source = options.files[file]!;
-      if (file.endsWith(".json")) module.exports = parse(source);
-      else {
-        const run = evaluate(`(function (exports, require, module) {${source}\n})\n//# sourceURL=${file}`);
-        apply(run, module.exports, [module.exports, requireFrom(file), module]);
-      }
-      return module.exports;
-    };
-  const resolve = (from: string, specifier: string): string | undefined => {
-    const parts = from.split("/").slice(0, -1);
-    for (const part of specifier.split("/")) {
-      if (part === "..") parts.pop();
-      else if (part !== ".") parts.push(part);
-    }
-    const path = parts.join("/");
-    for (const name of [path, `${path}.js`, `${path}.ts`, `${path}.json`, path.replace(/\.js$/, ".ts")]) {
-      if (hasOwn(options.files, name)) return name;
-    }
-    return undefined;
-  };
-  const entryModule: { exports: unknown } = { exports: {} };
-  loaded[options.entry] = entryModule;
-  define("require", requireFrom(options.entry));
-  define("module", entryModule);
-  define("exports", entryModule.exports);
-
-  // Errors become text here, inside, where a getter or a hook that loops runs into the limits.
-  const textOf = (object: object, key: string): string | undefined => {
-    try {
-      const value = (object as Record<string, unknown>)[key];
-      return typeof value === "string" ? value : undefined;
-    } catch {
-      return undefined;
-    }
-  };
-  const cut = (long: string): string => {
-    let short = "";
-    for (let i = 0; i < long.length && i < longestMessage; i++) short += long[i];
-    return short;
-  };
-  const lineOf = (stack: string): number | undefined => {
-    const mark = `${options.entry}:`;
-    const at: number = apply(indexOf, stack, [mark]);
-    if (at === -1) return undefined;
-    let line = 0;
-    for (let i = at + mark.length; stack[i]! >= "0" && stack[i]! <= "9"; i++) line = line * 10 + +stack[i]!;
-    return line === 0 ? undefined : line;
-  };
-  const describe = (error: unknown): string => {
-    if ((typeof error !== "object" && typeof error !== "function") || error === null) {
-      return `{"type":"${error === null ? "null" : typeof error}","message":${quote(cut(stringOf(error)))}}`;
-    }
-    let type: string | undefined;
-    try {
-      const maker: unknown = (error as object).constructor;
-      if (typeof maker === "function") type = textOf(maker, "name");
-    } catch {}
-    if (type === undefined || type === "" || type === "Object") type = textOf(error, "name") ?? "Object";
-    const stack = textOf(error, "stack");
-    const line = stack === undefined ? undefined : lineOf(stack);
-    const message = cut(textOf(error, "message") ?? "");
-    return `{"type":${quote(cut(type))},"message":${quote(message)}${line === undefined ? "" : `,"line":${line}`}}`;
-  };
+  const problem = (reason: string): string => `"error":{"type":"unsupported","message":${quote(reason)}}`;
   const raised = (error: unknown): string => {
     if (codec.isUnsupported(error)) return `{"outcome":"unsupported",${problem(error.reason)}`;
     return `{"outcome":"raised","error":${describe(error)}`;
   };
-  const problem = (reason: string): string => `"error":{"type":"unsupported","message":${quote(reason)}}`;
 
   // Calls. One at a time is under way; where it returned a promise, `reply` is set once that settles.
   const kept: Record<string, unknown> = { __proto__: null } as never;
+  const pending = '{"outcome":"pending"}';
+  const none = '{"outcome":"none"}';
+  const tooLarge = '{"outcome":"too-large"}';
+  const neverSettles =
+    '{"outcome":"raised","error":{"type":"Error","message":"The promise never settles: nothing is left to run."}}';
+  let calls = 0;
+  let waiting = false;
   let reply: string | undefined;
 
   const answer = (value: unknown, args: unknown, before: string, promise: boolean): string => {
@@ -324,7 +190,7 @@ export function createGuest(
     try {
       encoded = codec.encode(value, resultBytes);
     } catch (error) {
-      if (error === codec.tooLarge) return '{"outcome":"too-large"}';
+      if (error === codec.tooLarge) return tooLarge;
       return `{"outcome":"unsupported",${problem(codec.isUnsupported(error) ? error.reason : "an object that cannot be read")}}`;
     }
     resultBytes -= encoded.length;
@@ -372,6 +238,8 @@ export function createGuest(
     return kept[name];
   };
   const call = (request: GuestCall): string => {
+    const number = ++calls;
+    reply = undefined;
     let args: unknown[];
     let before: string;
     try {
@@ -388,7 +256,8 @@ export function createGuest(
     }
     let settled = false;
     const settle = (text: () => string): void => {
-      if (settled) return;
+      // Not of a call that was given up.
+      if (settled || number !== calls) return;
       settled = true;
       reply = text();
     };
@@ -402,7 +271,8 @@ export function createGuest(
       } catch {
         isPromise = false;
       }
-      if (isPromise) return '{"outcome":"pending"}';
+      waiting = isPromise;
+      if (isPromise) return pending;
     }
     return answer(value, args, before, false);
   };
@@ -411,7 +281,7 @@ export function createGuest(
     for (let i = 0; i < names.length; i++) {
       const name = names[i]!;
       let value = values[name];
-      const { exports } = entryModule;
+      const { exports } = modules.entry;
       if (value === undefined && exports !== null && (typeof exports === "object" || typeof exports === "function")) {
         value = (exports as Record<string, unknown>)[name];
         if (value === undefined && typeof exports === "function" && exports.name === name) value = exports;
@@ -420,6 +290,30 @@ export function createGuest(
       kept[name] = value;
     }
   };
+
+  // The cases of a job: the reply to each is sent at once, so that a later one that never ends does not take it along.
+  let job: (GuestCases & { next: number }) | undefined;
+  /** Sends the reply to the last case, and calls for those that follow until one is pending. */
+  const goOn = (text: string | undefined): string => {
+    const { target, cases } = job!;
+    for (let last = text; ; ) {
+      if (last === pending || last === tooLarge) return last;
+      if (last !== undefined) {
+        send("case", job!.next, last);
+        job!.next++;
+      }
+      if (job!.next === cases.length) break;
+      last = call({ kind: "call", target, args: cases[job!.next]! });
+    }
+    job = undefined;
+    return none;
+  };
+  const begin = (cases: string | undefined): string => {
+    if (cases === undefined) return '{"outcome":"returned"}';
+    job = { ...(parse(cases) as GuestCases), next: 0 };
+    return goOn(undefined);
+  };
+
   /** Runs what is called from outside, with nothing thrown and no output left behind. */
   const guarded = (work: () => string): string => {
     let result: string;
@@ -428,48 +322,39 @@ export function createGuest(
     } catch (error) {
       result = `${raised(error)}}`;
     }
-    if (streams.stdout.held !== "" || streams.stdout.bytes > 0) flush("stdout");
-    if (streams.stderr.held !== "" || streams.stderr.bytes > 0) flush("stderr");
+    output.flush();
     return result;
   };
-
   return {
-    loadScript: (source, names) =>
+    loadScript: (source, names, cases) =>
       guarded(() => {
         keep(evaluate(`${source}\n;(${names})\n//# sourceURL=${options.entry}`));
-        return '{"outcome":"returned"}';
+        return begin(cases);
       }),
-    loadModule: (namespace, name) =>
+    loadModule: (namespace, name, cases) =>
       guarded(() => {
         const values = namespace[name] as Record<string, unknown>;
         const names = ownKeys(values) as string[];
         for (let i = 0; i < names.length; i++) values[names[i]!] ??= names.length === 1 ? namespace.default : undefined;
         keep(values);
-        return '{"outcome":"returned"}';
+        return begin(cases);
       }),
-    call: (request) =>
-      guarded(() => {
-        reply = undefined;
-        return call(parse(request) as GuestCall);
-      }),
+    call: (request) => guarded(() => call(parse(request) as GuestCall)),
     pump: () =>
       guarded(() => {
-        if (reply !== undefined) {
-          const text = reply;
-          reply = undefined;
-          return text;
+        const work = waiting && reply !== undefined ? undefined : timers.next();
+        if (work !== undefined) {
+          try {
+            work();
+          } catch (error) {
+            output.write("stderr", `Uncaught ${describe(error)}\n`);
+          }
+          return pending;
         }
-        const timer = timers;
-        if (timer === undefined) return '{"outcome":"none"}';
-        timers = timer.next;
-        now = timer.at;
-        if (timer.every !== undefined) insert({ ...timer, at: now + timer.every });
-        try {
-          timer.work();
-        } catch (error) {
-          write("stderr", `Uncaught ${describe(error)}\n`);
-        }
-        return '{"outcome":"pending"}';
+        if (!waiting) return none;
+        waiting = false;
+        const text = reply ?? neverSettles;
+        return job === undefined ? text : goOn(text);
       }),
   };
 }

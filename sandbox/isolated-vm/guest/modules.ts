@@ -1,0 +1,69 @@
+/** The scripts of a guest that require one another. */
+export interface ScriptModules {
+  /** `require`, as the entry has it. */
+  readonly require: (specifier: unknown) => unknown;
+  /** The entry's `module`. */
+  readonly entry: { exports: unknown };
+}
+
+/**
+ * `require` of a request's files, and of the little of `fs` that programs read their input by. Sent to an isolate as
+ * source text, so it refers to nothing but its argument.
+ */
+export function createModules(options: {
+  readonly entry: string;
+  readonly files: Readonly<Record<string, string>>;
+  readonly stdin: string;
+}): ScriptModules {
+  const { entry, files, stdin } = options;
+  const { apply } = Reflect;
+  const { hasOwn } = Object;
+  const { parse } = JSON;
+  const stringOf = String;
+  const NewError = Error;
+  // biome-ignore lint/security/noGlobalEval: running code is what an isolate is for.
+  const evaluate = globalThis.eval;
+  const fileSystem = {
+    readFileSync: (path: unknown) => {
+      if (path === 0 || path === "/dev/stdin") return stdin;
+      const name = stringOf(path);
+      if (hasOwn(files, name)) return files[name];
+      throw new NewError(`ENOENT: no such file: ${name}`);
+    },
+  };
+  const loaded: Record<string, { exports: unknown }> = { __proto__: null } as never;
+  const requireFrom =
+    (from: string) =>
+    (specifier: unknown): unknown => {
+      const name = stringOf(specifier);
+      if (name === "fs" || name === "node:fs") return fileSystem;
+      const file = resolve(from, name);
+      if (file === undefined) throw new NewError(`Cannot find module '${name}'`);
+      const known = loaded[file];
+      if (known !== undefined) return known.exports;
+      const module: { exports: unknown } = { exports: {} };
+      loaded[file] = module;
+      const source = files[file]!;
+      if (file.endsWith(".json")) module.exports = parse(source);
+      else {
+        const run = evaluate(`(function (exports, require, module) {${source}\n})\n//# sourceURL=${file}`);
+        apply(run, module.exports, [module.exports, requireFrom(file), module]);
+      }
+      return module.exports;
+    };
+  const resolve = (from: string, specifier: string): string | undefined => {
+    const parts = from.split("/").slice(0, -1);
+    for (const part of specifier.split("/")) {
+      if (part === "..") parts.pop();
+      else if (part !== ".") parts.push(part);
+    }
+    const path = parts.join("/");
+    for (const name of [path, `${path}.js`, `${path}.ts`, `${path}.json`, path.replace(/\.js$/, ".ts")]) {
+      if (hasOwn(files, name)) return name;
+    }
+    return undefined;
+  };
+  const module: { exports: unknown } = { exports: {} };
+  loaded[entry] = module;
+  return { require: requireFrom(entry), entry: module };
+}

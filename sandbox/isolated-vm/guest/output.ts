@@ -1,0 +1,68 @@
+import type { createInspect } from "./inspect.ts";
+
+/** Where a program's output goes. */
+export type Stream = "stdout" | "stderr";
+
+/** Takes something out of an isolate: its kind, a number, text. */
+export type Send = (kind: Stream | "exit" | "case", count: number, text: string) => void;
+
+/** The output of a guest. */
+export interface Output {
+  readonly console: object;
+  write(stream: Stream, piece: string): void;
+  /** Sends what was held back. */
+  flush(): void;
+}
+
+/**
+ * Cuts output to its limit and sends it: the first pieces as they come, so that they survive a loop without end, later
+ * ones gathered. Sent to an isolate as source text, so it refers to nothing but its arguments.
+ */
+export function createOutput(send: Send, outputBytes: number, makeInspect: typeof createInspect): Output {
+  const inspect = makeInspect();
+  const prompt = 100;
+  const gather = 4096;
+  const streams = {
+    stdout: { sent: 0, told: 0, kept: 0, bytes: 0, held: "" },
+    stderr: { sent: 0, told: 0, kept: 0, bytes: 0, held: "" },
+  };
+  const flushOne = (name: Stream): void => {
+    const stream = streams[name];
+    if (stream.told === stream.bytes) return;
+    stream.told = stream.bytes;
+    stream.sent++;
+    send(name, stream.bytes, stream.held);
+    stream.held = "";
+  };
+  const flush = (): void => {
+    flushOne("stdout");
+    flushOne("stderr");
+  };
+  const write = (name: Stream, piece: string): void => {
+    const stream = streams[name];
+    let end = piece.length;
+    for (let i = 0; i < piece.length; i++) {
+      const letter = piece[i]!;
+      const wide = letter >= "\ud800" && letter <= "\udfff" ? 2 : 3;
+      const size = letter <= "\x7f" ? 1 : letter <= "\u07ff" ? 2 : wide;
+      stream.bytes += size;
+      if (end === piece.length && stream.kept + size <= outputBytes) stream.kept += size;
+      else if (end === piece.length) {
+        end = i;
+        stream.kept = outputBytes;
+      }
+    }
+    if (end === piece.length) stream.held += piece;
+    else for (let i = 0; i < end; i++) stream.held += piece[i];
+    if (stream.held !== "" && (stream.sent < prompt || stream.held.length >= gather)) flushOne(name);
+  };
+
+  const logTo =
+    (name: Stream) =>
+    (...values: unknown[]): void =>
+      write(name, `${inspect(values)}\n`);
+  const log = logTo("stdout");
+  const warn = logTo("stderr");
+  const console = { log, info: log, debug: log, error: warn, warn, trace: warn, table: log, dir: log };
+  return { console, write, flush };
+}
