@@ -40,7 +40,8 @@ export interface StepOutcome<State> {
 }
 
 /** A single-agent environment as its author writes it: functions of one message. */
-export interface SingleAgentDefinition<Task, State = undefined, Held = undefined> extends DefinitionBase<Task, Held> {
+export interface SingleAgentDefinition<Task, State = undefined, Held extends AsyncDisposable | undefined = undefined>
+  extends DefinitionBase<Task, Held> {
   readonly reset: (context: ResetContext<Task, NoInfer<Held>>) => ResetOutcome<State> | Promise<ResetOutcome<State>>;
   readonly step: (
     context: StepContext<Task, State, NoInfer<Held>>,
@@ -56,7 +57,7 @@ export interface SingleAgentDefinition<Task, State = undefined, Held = undefined
  * Splits that do not exist throw `data.out-of-range`. What `reset` or `step` throws fails the episode that it
  * happened in and no other.
  */
-export function defineEnvironment<Task, State = undefined, Held = undefined>(
+export function defineEnvironment<Task, State = undefined, Held extends AsyncDisposable | undefined = undefined>(
   definition: SingleAgentDefinition<Task, State, Held>,
 ): EnvironmentDefinition<Task> {
   const { reset, step, demonstrate, ...base } = definition;

@@ -58,7 +58,7 @@ export interface ParallelStepOutcome<Agent extends string, State> {
 }
 
 /** What the author of an environment says of it, for one agent as for several. */
-export interface DefinitionBase<Task, Held> {
+export interface DefinitionBase<Task, Held extends AsyncDisposable | undefined> {
   readonly id: string;
   readonly description?: string;
   /** A list, a taskset, or a function from the name of a split to either; pass its signal on to what downloads. */
@@ -76,12 +76,16 @@ export interface DefinitionBase<Task, Held> {
    * Called for each instance: what it holds until it is closed, such as a sandbox or a connection. `reset` and `step`
    * get it as `held`; it is disposed of when the instance closes. What it rejects with fails the episode.
    */
-  readonly open?: () => Promise<Held & AsyncDisposable>;
+  readonly open?: () => Promise<Held>;
 }
 
 /** An environment of several agents as its author writes it: functions of one message from each. */
-export interface ParallelDefinition<Agent extends string, Task, State = undefined, Held = undefined>
-  extends DefinitionBase<Task, Held> {
+export interface ParallelDefinition<
+  Agent extends string,
+  Task,
+  State = undefined,
+  Held extends AsyncDisposable | undefined = undefined,
+> extends DefinitionBase<Task, Held> {
   /** Every agent, in a fixed order. */
   readonly agents: readonly Agent[];
   readonly reset: (
@@ -104,9 +108,12 @@ export interface ParallelDefinition<Agent extends string, Task, State = undefine
  * Splits that do not exist throw `data.out-of-range`. What `reset` or `step` throws fails the episode that it
  * happened in and no other.
  */
-export function defineParallelEnvironment<const Agent extends string, Task, State = undefined, Held = undefined>(
-  definition: ParallelDefinition<Agent, Task, State, Held>,
-): EnvironmentDefinition<Task> {
+export function defineParallelEnvironment<
+  const Agent extends string,
+  Task,
+  State = undefined,
+  Held extends AsyncDisposable | undefined = undefined,
+>(definition: ParallelDefinition<Agent, Task, State, Held>): EnvironmentDefinition<Task> {
   const { id, agents, demonstrate } = definition;
   const spec: EnvironmentSpec = {
     id,

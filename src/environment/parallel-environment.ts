@@ -25,18 +25,20 @@ interface RunningEpisode<Task, State> {
 }
 
 /** One instance of a definition: keeps the turn, the state and the seed of an episode, and what `open` gave it. */
-export class ParallelEnvironment<Agent extends string, Task, State, Held> implements Environment<Task> {
+export class ParallelEnvironment<Agent extends string, Task, State, Held extends AsyncDisposable | undefined>
+  implements Environment<Task>
+{
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
   readonly #definition: ParallelDefinition<Agent, Task, State, Held>;
-  readonly #held: (Held & AsyncDisposable) | undefined;
+  readonly #held: Held | undefined;
   #episode: RunningEpisode<Task, State> | undefined;
   #closed = false;
 
   constructor(options: {
     readonly spec: EnvironmentSpec;
     readonly definition: ParallelDefinition<Agent, Task, State, Held>;
-    readonly held: (Held & AsyncDisposable) | undefined;
+    readonly held: Held | undefined;
   }) {
     this.spec = options.spec;
     this.#definition = options.definition;
