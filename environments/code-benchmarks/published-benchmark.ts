@@ -7,15 +7,17 @@ import type { Taskset } from "../../src/taskset/taskset.ts";
 import { readBenchmarkRows } from "./benchmark-row.ts";
 
 /** Where a benchmark is published. */
-export interface PublishedBenchmark {
+interface PublishedBenchmark {
   readonly hub: { readonly source: string; readonly config?: string };
   readonly splits: readonly string[];
   /** The split that a row of its file belongs to; without it, the file is one split, `test`. */
   readonly splitOf?: (row: unknown) => string;
 }
 
-/** The benchmarks of this folder, by the names that options have for them. */
-export const publishedBenchmarks = {
+/** Names that options have for the benchmarks of this folder. */
+type BenchmarkName = "humaneval" | "coop-humaneval" | "mbpp" | "humaneval-js" | "humaneval-ts" | "class-eval";
+
+const publishedBenchmarks: Readonly<Record<BenchmarkName, PublishedBenchmark>> = {
   humaneval: { hub: { source: "openai/openai_humaneval", config: "openai_humaneval" }, splits: ["test"] },
   "coop-humaneval": { hub: { source: "CoMLRL/CoopHumanEval" }, splits: ["test"] },
   mbpp: {
@@ -26,14 +28,14 @@ export const publishedBenchmarks = {
   "humaneval-js": { hub: { source: "nuprl/MultiPL-E", config: "humaneval-js" }, splits: ["test"] },
   "humaneval-ts": { hub: { source: "nuprl/MultiPL-E", config: "humaneval-ts" }, splits: ["test"] },
   "class-eval": { hub: { source: "FudanSELab/ClassEval" }, splits: ["test"] },
-} as const satisfies Readonly<Record<string, PublishedBenchmark>>;
+};
 
 /**
  * The splits of a benchmark and its tasks: rows of a file at `path`, else of the hub, read by `read`. Loading throws
  * what reading a file or the hub throws, and what `read` throws.
  */
 export function benchmarkTasks<Task>(options: {
-  readonly name: keyof typeof publishedBenchmarks;
+  readonly name: BenchmarkName;
   readonly path: string | undefined;
   readonly hub: HubOptions;
   readonly read: (row: unknown) => Task;
@@ -42,7 +44,7 @@ export function benchmarkTasks<Task>(options: {
   readonly tasks: (split: string, loading: { readonly signal?: AbortSignal }) => Promise<Taskset<Task>>;
 } {
   const { name, path, hub, read } = options;
-  const { hub: published, splits, splitOf }: PublishedBenchmark = publishedBenchmarks[name];
+  const { hub: published, splits, splitOf } = publishedBenchmarks[name];
   return {
     splits: path === undefined || splitOf !== undefined ? splits : ["test"],
     tasks: async (split, { signal }) => {
