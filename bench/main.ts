@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { decode } from "./decode.ts";
 import { demo } from "./demo.ts";
+import { falsePasses } from "./false-passes.ts";
 import { loraStep } from "./lora-step.ts";
 import { benchmarks as rollout } from "./rollout.ts";
 import { sandbox } from "./sandbox.ts";
@@ -9,13 +10,15 @@ import { sandbox } from "./sandbox.ts";
  * Every benchmark, one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`, one object a line:
  * name, value, unit, and the baseline that the figure is held against where there is one.
  */
-const benchmarks = [...rollout, sandbox, loraStep, decode, demo];
+const benchmarks = [...rollout, sandbox, falsePasses, loraStep, decode, demo];
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
 const only = values.only ?? "";
 
-for (const benchmark of benchmarks) {
-  if (!benchmark.prefix.startsWith(only) && !only.startsWith(benchmark.prefix)) continue;
+// Those whose name begins so, else those that may have a figure of that name.
+const named = benchmarks.filter(({ prefix }) => prefix.startsWith(only));
+const chosen = named.length > 0 ? named : benchmarks.filter(({ prefix }) => only.startsWith(prefix));
+for (const benchmark of chosen) {
   const results = await benchmark.run();
   for (const result of results) {
     if (!result.name.startsWith(only)) continue;

@@ -4,17 +4,32 @@ import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { execute } from "./execute.ts";
 
-const requirements = join(import.meta.dirname, "requirements.txt");
+/** A Python virtual environment that tests need. */
+export interface WantedEnvironment {
+  /** What its folder's name begins with. */
+  readonly name: string;
+  /** The file of this folder that lists its packages. */
+  readonly requirements: string;
+  /** In words, such as "2.6 GB". */
+  readonly download: string;
+}
+
+/** What the interop suite needs beside the harnesses that have an environment of their own. */
+export const interopEnvironment: WantedEnvironment = {
+  name: "interop",
+  requirements: "requirements.txt",
+  download: "2.6 GB",
+};
 
 /**
- * The folder of a Python virtual environment with everything in requirements.txt: `LYCEUM_INTEROP_VENV`, or one under
- * the user's cache folder that is named after the requirements and the interpreter. It is made where it is missing
- * (a download of about 2.6 GB, a minute on a fast network) and is complete if it exists.
+ * The folder of a Python virtual environment with everything in its list of requirements, under the user's cache folder
+ * and named after the requirements and the interpreter. It is made where it is missing and is complete if it exists.
  */
-export async function providePythonEnvironment(): Promise<string> {
-  const folder = process.env.LYCEUM_INTEROP_VENV || (await defaultFolder());
+export async function providePythonEnvironment(wanted: WantedEnvironment): Promise<string> {
+  const requirements = join(import.meta.dirname, wanted.requirements);
+  const folder = await folderOf(wanted.name, requirements);
   await provideFolder(folder, async (partial) => {
-    console.log(`Making the interop suite's Python environment in ${folder} (once, about 2.6 GB to download).`);
+    console.log(`Making a Python environment in ${folder} (once, about ${wanted.download} to download).`);
     await execute("python3", ["-m", "venv", partial], { timeoutMs: 120_000 });
     await execute(
       pythonOf(partial),
@@ -46,7 +61,7 @@ export async function provideFolder(folder: string, make: (partial: string) => P
   }
 }
 
-async function defaultFolder(): Promise<string> {
+async function folderOf(name: string, requirements: string): Promise<string> {
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), ".cache");
   const interpreter = await execute("python3", ["-c", "import sys; print(sys.version, sys.prefix)"], {
     timeoutMs: 60_000,
@@ -55,7 +70,7 @@ async function defaultFolder(): Promise<string> {
     .update(await readFile(requirements))
     .update(interpreter)
     .digest("hex");
-  return join(cache, "lyceum", `interop-${hash.slice(0, 16)}`);
+  return join(cache, "lyceum", `${name}-${hash.slice(0, 16)}`);
 }
 
 async function exists(path: string): Promise<boolean> {

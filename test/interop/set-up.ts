@@ -7,7 +7,7 @@ import type { Json } from "../../src/json.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { execute } from "./execute.ts";
 import { runPython } from "./python.ts";
-import { provideFolder, providePythonEnvironment, pythonOf } from "./python-environment.ts";
+import { interopEnvironment, provideFolder, providePythonEnvironment, pythonOf } from "./python-environment.ts";
 import { makeCorpus } from "./texts.ts";
 
 declare module "vitest" {
@@ -31,7 +31,7 @@ declare module "vitest" {
 /** Vitest's global set-up of the interop project: makes what every file needs, once, before any test runs. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const quick = process.env.LYCEUM_INTEROP === "quick";
-  const environment = await providePythonEnvironment();
+  const environment = process.env.LYCEUM_INTEROP_VENV || (await providePythonEnvironment(interopEnvironment));
   const smollm2 = await provideSmolLM2(environment);
   const folder = await mkdtemp(join(tmpdir(), "lyceum-interop-"));
   const tearDown = (): Promise<void> => rm(folder, { recursive: true, force: true });

@@ -1,0 +1,70 @@
+import { createSandbox, type SandboxChoice } from "../sandbox/index.ts";
+import { LyceumError } from "../src/errors/index.ts";
+import { checkByHumanEval, provideHumanEvalEnvironment } from "../test/interop/human-eval-harness.ts";
+import type { Benchmark } from "./benchmark.ts";
+import { type Cheat, cheatedTests, honestPython, passedTests, pythonCheats } from "./cheats.ts";
+
+/** Names of the tests that each cheat passes, one list per judge. */
+type Judge = (cheat: Cheat) => Promise<readonly string[]>;
+
+/**
+ * Cheats that pass, in any sandbox that runs here, beside how many pass in the original HumanEval harness. A table of
+ * all of them goes to standard error.
+ */
+export const falsePasses: Benchmark = {
+  prefix: "sandbox/false-passes",
+  run: async () => {
+    const environment = await provideHumanEvalEnvironment();
+    const table = new Map<string, ReadonlyMap<string, readonly string[]>>();
+    table.set("HumanEval", await judgeAll((cheat) => passedByHumanEval(environment, cheat)));
+    for (const backend of ["docker", "bubblewrap", "pyodide"] as const) {
+      const passed = await judgeInSandbox(backend);
+      if (passed !== undefined) table.set(backend, passed);
+    }
+    console.error(showTable(table));
+    const deceived = (name: string): Cheat[] =>
+      pythonCheats.filter((cheat) => table.get(name)!.get(cheat.name)!.length > 0);
+    const ours = [...table.keys()].filter((name) => name !== "HumanEval");
+    const value = new Set(ours.flatMap((name) => deceived(name).map((cheat) => cheat.name))).size;
+    return [{ name: "sandbox/false-passes", value, unit: "cheats", baseline: deceived("HumanEval").length }];
+  },
+};
+
+async function judgeInSandbox(backend: SandboxChoice): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
+  try {
+    await using sandbox = await createSandbox({ backend, language: "python" });
+    return await judgeAll((cheat) => passedTests({ sandbox, cheat }));
+  } catch (error) {
+    if (!LyceumError.isInstance(error) || error.code !== "sandbox.unavailable") throw error;
+    console.error(`sandbox/${backend}: left out. ${error.message}`);
+    return undefined;
+  }
+}
+
+async function judgeAll(judge: Judge): Promise<ReadonlyMap<string, readonly string[]>> {
+  const honest = await judge(honestPython);
+  if (honest.length < cheatedTests.length) throw new Error(`An honest solution passed only: ${honest.join(", ")}`);
+  const passed = new Map<string, readonly string[]>();
+  const left = pythonCheats.values();
+  const work = async (): Promise<void> => {
+    for (const cheat of left) passed.set(cheat.name, await judge(cheat));
+  };
+  await Promise.all([work(), work()]);
+  return passed;
+}
+
+/** Each cheat has a harness of its own, which it may well ruin. */
+async function passedByHumanEval(environment: string, { code }: Cheat): Promise<readonly string[]> {
+  const checks = cheatedTests.map(({ task_id }) => ({ task_id, completion: code }));
+  const results = await checkByHumanEval({ environment, problems: cheatedTests, checks, timeout: 3, workers: 4 });
+  return cheatedTests.flatMap(({ task_id }, i) => (results[i] === "passed" ? [task_id] : []));
+}
+
+function showTable(table: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>): string {
+  const rows = pythonCheats.map(({ name }) => [
+    name,
+    ...[...table.values()].map((passed) => passed.get(name)!.join(" ") || "-"),
+  ]);
+  const cells = [["cheat", ...table.keys()], ["---", ...[...table.keys()].map(() => "---")], ...rows];
+  return cells.map((row) => `| ${row.join(" | ")} |`).join("\n");
+}
