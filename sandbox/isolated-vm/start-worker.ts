@@ -17,6 +17,8 @@ const flags = [
   "--no-node-snapshot",
   "--disable-wasm-trap-handler",
   "--no-lazy",
+  "--no-sparkplug",
+  "--no-rehash-snapshot",
   "--permission",
   "--allow-addons",
   "--allow-fs-read=*",

@@ -261,19 +261,21 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
       settled = true;
       reply = text();
     };
-    if (typeof value === "object" && value !== null) {
-      let isPromise = true;
-      try {
+    let isPromise = typeof value === "object" && value !== null;
+    try {
+      // Traps of a proxy run here; that `then` throws for what is no promise takes its time.
+      isPromise &&= !isPlainShape(value);
+      if (isPromise) {
         apply(promiseThen, value, [
           (result: unknown) => settle(() => answer(result, args, before, true)),
           (error: unknown) => settle(() => `${raised(error)}${changes(args, before)},"promise":true}`),
         ]);
-      } catch {
-        isPromise = false;
       }
-      waiting = isPromise;
-      if (isPromise) return pending;
+    } catch {
+      isPromise = false;
     }
+    waiting = isPromise;
+    if (isPromise) return pending;
     return answer(value, args, before, false);
   };
   const keep = (values: Record<string, unknown>): void => {

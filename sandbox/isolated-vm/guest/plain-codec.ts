@@ -44,8 +44,7 @@ export function createPlainCodec(options: {
   const setAdd = Set.prototype.add;
   const bytesLength = getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype)!, "length")!.get!;
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const digitValues: Record<string, number> = { __proto__: null } as never;
-  for (let i = 0; i < 64; i++) digitValues[digits[i]!] = i;
+  let digitValues: Record<string, number> | undefined;
   const tooLarge = { reason: "too large" };
   const refusals = new WeakSet<object>();
   const { has, add } = WeakSet.prototype;
@@ -166,6 +165,10 @@ export function createPlainCodec(options: {
     return list;
   };
   const readBytes = (text: string): Uint8Array => {
+    if (digitValues === undefined) {
+      digitValues = { __proto__: null } as never as Record<string, number>;
+      for (let i = 0; i < 64; i++) digitValues[digits[i]!] = i;
+    }
     let { length } = text;
     while (length > 0 && text[length - 1] === "=") length--;
     const bytes = new Bytes((length * 3) >> 2);
