@@ -1,8 +1,12 @@
 import { createRegistry, type EnvironmentRegistry } from "../src/environment/registry.ts";
+import { bugFixEntry } from "./bug-fix/bug-fix.ts";
 import { codeEntry } from "./code/code.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { mathEntry } from "./math/math.ts";
 
+export { bugFixEntry, bugFixEnvironment } from "./bug-fix/bug-fix.ts";
+export type { BugFixOptions } from "./bug-fix/bug-fix-options.ts";
+export type { BugFixTask } from "./bug-fix/bug-fix-task.ts";
 export { codeEntry, codeEnvironment } from "./code/code.ts";
 export type { CodeOptions } from "./code/code-options.ts";
 export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
@@ -14,4 +18,4 @@ export type { MathTask } from "./math/math-problem.ts";
 export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
 
 /** Every environment that comes with Lyceum, by name. */
-export const environments: EnvironmentRegistry = createRegistry([mathEntry, gsm8kEntry, codeEntry]);
+export const environments: EnvironmentRegistry = createRegistry([mathEntry, gsm8kEntry, codeEntry, bugFixEntry]);

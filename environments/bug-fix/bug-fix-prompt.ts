@@ -1,0 +1,70 @@
+import { fenced } from "../code-turns/code-block.ts";
+import { visibleTests } from "../code-turns/visible-tests.ts";
+import type { BugFixTask } from "./bug-fix-task.ts";
+import type { PlantedBug } from "./plant-bug.ts";
+
+/** How a repair is to be answered. */
+const answer = "Answer with one code block that holds the whole repaired program.";
+
+/** What a fixer reads first; `finding` is what a finder said. */
+export function fixerPrompt(options: {
+  readonly task: BugFixTask;
+  readonly bug: PlantedBug;
+  readonly finding?: string;
+}): string {
+  const { task, bug, finding } = options;
+  return [
+    statement(task, bug.program),
+    failures(bug),
+    ...(finding === undefined ? [] : [`Another reader of the program says:\n\n${quoted(finding)}`]),
+    `Repair it, and change no more than that takes. ${answer}`,
+  ].join("\n\n");
+}
+
+/** What ends a fixer's later prompts. */
+export const fixerAsk: string = `Repair the program, and change no more than that takes. ${answer}`;
+
+/** What a finder reads. */
+export function finderPrompt({ task, bug }: { readonly task: BugFixTask; readonly bug: PlantedBug }): string {
+  const lines = bug.program.trimEnd().split("\n");
+  const numbered = lines.map((line, i) => `${String(i + 1).padStart(3)} | ${line}`.trimEnd()).join("\n");
+  return [
+    statement(task, bug.program),
+    `Its lines, numbered:\n\n\`\`\`text\n${numbered}\n\`\`\``,
+    failures(bug),
+    "Find the line that is wrong. Say in a few words why, for another who will repair it, and end with `Line: <number>`.",
+  ].join("\n\n");
+}
+
+/** The line that a finder named: the last one after the word. Undefined where none was named. */
+export function namedLine(reply: string): number | undefined {
+  const number = [...reply.matchAll(/\bline\b[^\w\n]{0,4}(\d{1,6})(?!\d)/gi)].at(-1)?.[1];
+  return number === undefined ? undefined : Number(number);
+}
+
+function statement({ problem, description }: BugFixTask, program: string): string {
+  const purpose = description === undefined ? "" : ` It should do this: ${description}`;
+  return `There is a bug in this Python program, which is tested by its \`${problem.entryPoint}\`.${purpose}\n\n${fenced("python", program)}`;
+}
+
+/** The visible tests, all of which fail, and what they saw. */
+function failures({ suite, grade }: PlantedBug): string {
+  const shown = visibleTests(suite);
+  if (shown.length === 0) return "It does not pass its tests, none of which is shown.";
+  const lines = shown.map(({ index, text }) => {
+    const { got, error } = grade.tests[index]!;
+    const saw =
+      error === undefined ? (got === undefined ? "" : `gave ${got}`) : `raised ${error.type}: ${error.message}`;
+    return saw === "" ? text : `${text}  # ${saw.replace(/\s+/g, " ").slice(0, 300)}`;
+  });
+  return `${shown.length === 1 ? "This test fails" : "These tests fail"}, and others may:\n\n${fenced("python", lines.join("\n"))}`;
+}
+
+/** Lines of another agent, marked as such, and cut where they would crowd the prompt. */
+function quoted(text: string): string {
+  const cut = text.trim().slice(0, 2_000);
+  return cut
+    .split(/\r?\n/)
+    .map((line) => `> ${line}`.trimEnd())
+    .join("\n");
+}

@@ -1,0 +1,146 @@
+import { gradeCode } from "../../sandbox/grading/grade-code.ts";
+import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { EnvironmentEntry } from "../../src/environment/registry.ts";
+import { unscored } from "../../src/environment/reward.ts";
+import type { HubOptions } from "../../src/hub/hub.ts";
+import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
+import { fenced } from "../code-turns/code-block.ts";
+import { codeFeedback } from "../code-turns/code-feedback.ts";
+import { codeLevels } from "../code-turns/code-levels.ts";
+import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { processorTime } from "../code-turns/processor-time.ts";
+import { replyCode } from "../code-turns/reply-code.ts";
+import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
+import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
+import { bugFixReward } from "./bug-fix-reward.ts";
+import { type BugFixTask, humanEvalTask, mbppTask } from "./bug-fix-task.ts";
+import { type PlantedBug, plantBug } from "./plant-bug.ts";
+import { changedLines, programChange } from "./program-change.ts";
+
+const description = "Programs with a bug, to be repaired: seeded mistakes in HumanEval and MBPP, or real ones.";
+
+interface State {
+  readonly bug: PlantedBug;
+  /** What the fixer read first. */
+  readonly original: string;
+  /** Whether the finder named a wrong line; undefined without a finder, and before it spoke. */
+  readonly found?: boolean;
+}
+
+/**
+ * The bug-fix environment. The bug is put in when an episode begins, by its seed: all episodes of a group have the same
+ * one. One agent, called `agent`, repairs the program; or, with the option `finder`, a `finder` first says what is
+ * wrong and a `fixer` repairs it, and both earn the same. Throws `config.invalid` where the options are not what the
+ * schema asks for. `hub` says how the hub is reached.
+ */
+export function bugFixEnvironment(
+  options: Partial<BugFixOptions> = {},
+  hub: HubOptions = {},
+): EnvironmentDefinition<BugFixTask> {
+  const parsed = parseBugFixOptions(options);
+  const { dataset, finder, maxTurns, mutations, shareTests } = parsed;
+  const limits = processorTime(parsed.cpuSeconds);
+  const fixer = finder ? "fixer" : "agent";
+  const firstTurns = finder ? 1 : 0;
+  return defineParallelEnvironment<string, BugFixTask, State, SandboxHold>({
+    id: "bug-fix",
+    description,
+    agents: finder ? ["finder", "fixer"] : ["agent"],
+    ...benchmarkTasks({
+      name: dataset,
+      path: parsed.path,
+      hub,
+      read: (row) => {
+        const task = (dataset === "mbpp" ? mbppTask : humanEvalTask)(row);
+        return { ...task, problem: { ...task.problem, suite: { ...task.problem.suite, limits } } };
+      },
+    }),
+    maxTurns: maxTurns + firstTurns,
+    rewardRange: [0, 1],
+    // How long code takes is the machine's affair.
+    deterministic: false,
+    open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
+    reset: async ({ task, random, held: { sandbox }, signal }) => {
+      const bug = await plantBug({
+        task,
+        sandbox,
+        mutations,
+        shareTests,
+        random,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const original = fixerPrompt({ task, bug });
+      return {
+        prompts: finder ? { finder: finderPrompt({ task, bug }) } : { agent: original },
+        state: { bug, original },
+      };
+    },
+    step: async ({ task, state, texts, turn, random, held: { sandbox }, signal }) => {
+      const { bug } = state;
+      if (finder && turn === 0) {
+        const finding = texts.finder!;
+        const line = namedLine(finding);
+        const found = line !== undefined && changedLines(bug.program, task.solution).includes(line);
+        const original = fixerPrompt({ task, bug, finding });
+        return { replies: { fixer: original }, state: { bug, original, found } };
+      }
+      const isLast = turn + 1 >= maxTurns + firstTurns;
+      const code = replyCode(texts[fixer]!, "python");
+      const revision = (feedback: string) => ({
+        replies: {
+          [fixer]: revisionPrompt(parsed, {
+            language: "python",
+            original: state.original,
+            code,
+            feedback,
+            ask: fixerAsk,
+          }),
+        },
+        context: parsed.history === "latest" ? ("replace" as const) : ("append" as const),
+      });
+      if (parsed.mode === "plain" && !isLast) return revision("");
+      const { program, linesBefore } = whole(code, task);
+      const grade = await gradeCode({
+        sandbox,
+        code: program,
+        suite: bug.suite,
+        seed: random.integer(0, 2 ** 31),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
+      const info = { status: grade.status, passed: grade.passed, sandbox: sandbox.info.backend, bug: [...bug.kinds] };
+      if (!grade.passed && !isLast) {
+        const definitions = [{ name: task.problem.entryPoint, found: codeLevels(grade).definition }];
+        return { ...revision(codeFeedback(parsed, { grade, definitions, linesBefore })), info };
+      }
+      const components = bugFixReward({
+        before: bug.grade,
+        after: grade,
+        change: programChange(bug.program, program),
+        realChange: programChange(bug.program, task.solution),
+        found: state.found,
+      });
+      return { components, info };
+    },
+    // A finder's answer depends on the bug, which no task tells.
+    ...(finder ? {} : { demonstrate: ({ solution }) => [{ agent: fenced("python", solution) }] }),
+  });
+}
+
+/** The registry's entry of the bug-fix environment. */
+export const bugFixEntry: EnvironmentEntry = {
+  id: "bug-fix",
+  description,
+  options: bugFixOptionsSchema,
+  create: (options) => bugFixEnvironment(options),
+};
+
+/** The program of a reply: with the preamble, which no bug is in, where the reply leaves it out. */
+function whole(code: string, { preamble }: BugFixTask): { readonly program: string; readonly linesBefore: number } {
+  const text = code.replace(/\r\n?/g, "\n");
+  if (preamble.trim() === "" || text.includes(preamble.trim())) return { program: text, linesBefore: 0 };
+  return { program: preamble + text, linesBefore: preamble.split("\n").length - 1 };
+}

@@ -1,0 +1,106 @@
+import { type CodeGrade, gradeCode } from "../../sandbox/grading/grade-code.ts";
+import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { Random } from "../../src/random/random.ts";
+import type { BugFixTask } from "./bug-fix-task.ts";
+import { listMutations, mutated, mutationGroups } from "./mutation.ts";
+
+/** A program that fails tests. */
+export interface PlantedBug {
+  /** The whole program. */
+  readonly program: string;
+  /** What is wrong, by the kinds of its mutations; empty for a real bug. */
+  readonly kinds: readonly string[];
+  /** The task's tests. Up to a fifth are visible, all of which fail; at least one that fails is hidden. */
+  readonly suite: TestSuite;
+  /** How the program did. */
+  readonly grade: CodeGrade;
+}
+
+/** Mutants that are tried until one will do. */
+const tries = 24;
+/** Processor time of a mutant: what needs more is taken for an endless loop, and no mutant. */
+const mutantLimits = { cpuMs: 2_000, wallMs: 20_000 };
+
+/**
+ * The program of a task with a bug. It is a real one where the task has it; else mutations are tried in random order
+ * until a program loads, runs to its end, and fails two tests or more, or, where no tried one does, one test.
+ *
+ * Rejects with `data.malformed` where a real bug fails no test or no mutation does, `sandbox.unavailable` where the
+ * sandbox fails, and with the signal's reason.
+ */
+export async function plantBug(options: {
+  readonly task: BugFixTask;
+  readonly sandbox: Sandbox;
+  /** How many mutations make the bug. */
+  readonly mutations: number;
+  /** Show every test. */
+  readonly shareTests: boolean;
+  readonly random: Random;
+  readonly signal?: AbortSignal;
+}): Promise<PlantedBug> {
+  const { task, sandbox, shareTests, random, signal } = options;
+  const { suite } = task.problem;
+  const bugOf = (program: string, grade: CodeGrade, kinds: readonly string[]): PlantedBug => {
+    const shown = shareTests ? suite.tests.keys() : fewFailing(grade);
+    return { program, kinds, suite: showing(suite, new Set(shown)), grade };
+  };
+  const waiting = signal === undefined ? {} : { signal };
+  const grade = async (program: string, limits: TestSuite["limits"]): Promise<CodeGrade> => {
+    const graded = await gradeCode({
+      sandbox,
+      code: program,
+      suite: { ...suite, ...(limits === undefined ? {} : { limits }) },
+      ...waiting,
+    });
+    if (!graded.infra) return graded;
+    throw new LyceumError({
+      code: "sandbox.unavailable",
+      message: graded.error.message,
+      hint: "See why the sandbox fails; another one may be chosen by the option sandbox.",
+    });
+  };
+  if (task.buggy !== undefined) {
+    const graded = await grade(task.buggy, suite.limits);
+    if (!graded.passed) return bugOf(task.buggy, graded, []);
+    throw nothingFails(task.problem.id, "its program with a bug passes every test");
+  }
+  const program = task.solution;
+  const mutations = await listMutations({ sandbox, program, start: task.preamble.length, ...waiting });
+  const groups = mutationGroups({ mutations, count: options.mutations, random });
+  let weaker: PlantedBug | undefined;
+  for (const group of groups.slice(0, tries)) {
+    const mutant = mutated(program, group);
+    const graded = await grade(mutant, { ...suite.limits, ...mutantLimits });
+    if (graded.status !== "ok" || graded.passed) continue;
+    const bug = bugOf(
+      mutant,
+      graded,
+      group.map(({ kind }) => kind),
+    );
+    if (suite.tests.length === 1 || fewFailing(graded).length > 0) return bug;
+    weaker ??= bug;
+  }
+  if (weaker !== undefined) return weaker;
+  throw nothingFails(task.problem.id, "no mutation of its solution fails a test");
+}
+
+/** Failing tests to be shown: up to a fifth of all, so that another one that fails stays hidden. */
+function fewFailing({ tests }: CodeGrade): readonly number[] {
+  const failing = tests.flatMap(({ passed, index }) => (passed ? [] : [index]));
+  return failing.slice(0, Math.min(Math.ceil(tests.length / 5), failing.length - 1));
+}
+
+function showing<Suite extends TestSuite>(suite: Suite, shown: ReadonlySet<number>): Suite {
+  return { ...suite, tests: suite.tests.map((test, i) => ({ ...test, visible: shown.has(i) })) };
+}
+
+function nothingFails(id: string, why: string): LyceumError {
+  return new LyceumError({
+    code: "data.malformed",
+    message: `${id} cannot be given a bug: ${why}.`,
+    hint: "Leave it out, or see whether its tests test anything.",
+    data: { task: id },
+  });
+}
