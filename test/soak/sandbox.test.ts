@@ -1,0 +1,34 @@
+import { describe, expect, test } from "vitest";
+import type { HeldResources } from "./held-resources.ts";
+import { median, runSoak } from "./run-soak.ts";
+import { soakBackends } from "./sandbox-backends.ts";
+
+const executions = Number(process.env.LYCEUM_SOAK_EXECUTIONS ?? 50_000);
+
+describe.each(soakBackends)("$backend $missing", ({ backend, missing }) => {
+  test.skipIf(missing !== "")("tens of thousands of executions in a row leave nothing behind", async () => {
+    const lines = await runSoak("sandbox-soak.ts", { arguments: [backend, `${executions}`], lastKey: "before" });
+    const { before, after, wrong, workersStarted } = lines.pop()! as unknown as {
+      readonly before: HeldResources;
+      readonly after: HeldResources;
+      readonly wrong: readonly string[];
+      readonly workersStarted: number;
+    };
+    expect(wrong).toEqual([]);
+    const { rss: _, ...nothing } = before;
+    expect(after).toMatchObject(nothing);
+    const samples = lines as unknown as (HeldResources & { readonly rate: number })[];
+    expect(samples.length).toBeGreaterThan(40);
+    // The first third warms up.
+    const third = Math.floor(samples.length / 3);
+    const [middle, last] = [samples.slice(third, 2 * third), samples.slice(-third)];
+    const keys = ["rss", "workerRss", "processes", "files", "workersFiles", "containers"] as const;
+    const figures = keys.map((key) => {
+      const of = (some: typeof samples): number => median(some.map((sample) => sample[key]));
+      expect(of(last), `${key}: ${of(middle)} in the second third`).toBeLessThanOrEqual(1.1 * of(middle));
+      return `${key} ${of(middle)} -> ${of(last)}`;
+    });
+    const rate = median(samples.map((sample) => sample.rate));
+    console.log(`${backend}: ${executions} executions, ${rate}/s, ${workersStarted} workers; ${figures.join(", ")}`);
+  });
+});
