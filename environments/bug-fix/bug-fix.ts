@@ -9,10 +9,12 @@ import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { codeFeedback } from "../code-turns/code-feedback.ts";
 import { codeLevels } from "../code-turns/code-levels.ts";
+import { requiredExpert } from "../code-turns/expert-edits.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
 import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
 import { bugFixReward } from "./bug-fix-reward.ts";
@@ -41,6 +43,7 @@ export function bugFixEnvironment(
   hub: HubOptions = {},
 ): EnvironmentDefinition<BugFixTask> {
   const parsed = parseBugFixOptions(options);
+  requiredExpert("bug-fix", parsed, undefined);
   const { dataset, finder, maxTurns, mutations, shareTests } = parsed;
   const limits = processorTime(parsed.cpuSeconds);
   const fixer = finder ? "fixer" : "agent";
@@ -103,18 +106,27 @@ export function bugFixEnvironment(
       });
       if (parsed.mode === "plain" && !isLast) return revision("");
       const { program, linesBefore } = whole(code, task);
+      const seed = random.integer(0, 2 ** 31);
       const grade = await gradeCode({
         sandbox,
         code: program,
         suite: bug.suite,
-        seed: random.integer(0, 2 ** 31),
+        seed,
         ...(signal === undefined ? {} : { signal }),
       });
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const info = { status: grade.status, passed: grade.passed, sandbox: sandbox.info.backend, bug: [...bug.kinds] };
       if (!grade.passed && !isLast) {
         const definitions = [{ name: task.problem.entryPoint, found: codeLevels(grade).definition }];
-        return { ...revision(codeFeedback(parsed, { grade, definitions, linesBefore })), info };
+        const visible = await visibleVerdicts({
+          sandbox,
+          code: program,
+          suite: bug.suite,
+          seed,
+          grade,
+          ...(signal === undefined ? {} : { signal }),
+        });
+        return { ...revision(codeFeedback(parsed, { grade, visible, definitions, linesBefore })), info };
       }
       const components = bugFixReward({
         before: bug.grade,

@@ -15,7 +15,14 @@ interface PublishedBenchmark {
 }
 
 /** Names that options have for the benchmarks of this folder. */
-type BenchmarkName = "humaneval" | "coop-humaneval" | "mbpp" | "humaneval-js" | "humaneval-ts" | "class-eval";
+type BenchmarkName =
+  | "humaneval"
+  | "coop-humaneval"
+  | "mbpp"
+  | "mbpp-coop"
+  | "humaneval-js"
+  | "humaneval-ts"
+  | "class-eval";
 
 const publishedBenchmarks: Readonly<Record<BenchmarkName, PublishedBenchmark>> = {
   humaneval: { hub: { source: "openai/openai_humaneval", config: "openai_humaneval" }, splits: ["test"] },
@@ -25,6 +32,7 @@ const publishedBenchmarks: Readonly<Record<BenchmarkName, PublishedBenchmark>> =
     splits: ["train", "test", "validation", "prompt"],
     splitOf: mbppSplit,
   },
+  "mbpp-coop": { hub: { source: "OpenMLRL/MBPP" }, splits: ["test"] },
   "humaneval-js": { hub: { source: "nuprl/MultiPL-E", config: "humaneval-js" }, splits: ["test"] },
   "humaneval-ts": { hub: { source: "nuprl/MultiPL-E", config: "humaneval-ts" }, splits: ["test"] },
   "class-eval": { hub: { source: "FudanSELab/ClassEval" }, splits: ["test"] },

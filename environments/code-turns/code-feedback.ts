@@ -6,53 +6,55 @@ import { sliceTests } from "./visible-tests.ts";
 
 /** What feedback is made of, beside the options. */
 export interface TurnReport {
-  /** Undefined where the code was not run. */
-  readonly grade: CodeGrade | undefined;
-  /** What had to be defined, such as a function's name, and whether it is; `reason` says why it is not. */
-  readonly definitions: readonly { readonly name: string; readonly found: boolean; readonly reason?: string }[];
-  /** More that `level_feedback` says, a line each, such as how one agent uses the other's code. */
-  readonly notes?: readonly string[];
+  /** Of every test. */
+  readonly grade: CodeGrade;
+  /** Verdicts on the visible tests, from an execution that saw no other; undefined where they could not be run. */
+  readonly visible: readonly TestVerdict[] | undefined;
+  /** Why the agent's own code does not parse; absent, the grade says it. `null`: it does. */
+  readonly syntaxProblem?: string | null;
+  /** What had to be defined, such as a function's name, and whether it is. */
+  readonly definitions: readonly { readonly name: string; readonly found: boolean }[];
+  /** What else is judged, such as how one agent uses the other's code; `detail` says what was found. */
+  readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
   /** Lines of the program before the agent's own code: the lines of errors count from there. */
   readonly linesBefore?: number;
 }
 
 /**
- * What an agent reads after a turn that did not pass; empty where the mode says nothing. Nothing in it comes from a
- * hidden test, but that not every one passed.
+ * What an agent reads after a turn that did not reach the top, in the modes that run its code. Nothing in it comes from
+ * a hidden test, but that not every one passed.
  */
 export function codeFeedback(
   { mode, sandboxSlice }: Pick<CodeTurnOptions, "mode" | "sandboxSlice">,
   report: TurnReport,
 ): string {
-  const { grade, definitions, notes = [], linesBefore = 0 } = report;
-  if (mode === "plain" || grade === undefined) return "";
+  const { grade, syntaxProblem, definitions, checks = [], linesBefore = 0 } = report;
   const levels = codeLevels(grade);
+  const { error } = grade.execution;
+  const loading = grade.status === "load_error" && error !== undefined ? inWords(error, linesBefore) : undefined;
+  const problem = syntaxProblem === undefined ? (levels.syntax ? null : (loading ?? "")) : syntaxProblem;
   const defined = levels.definition && definitions.every(({ found }) => found);
-  const visible = grade.tests.filter((test) => test.visible);
-  const shown = sliceTests(visible, sandboxSlice);
+  const shown = sliceTests(report.visible ?? [], sandboxSlice);
   const passing = shown.filter(({ passed }) => passed).length;
+  const hidesFailure = !grade.passed && defined && passing === shown.length;
   if (mode === "passed") {
-    const all = defined && passing === shown.length && shown.length > 0;
-    return all ? "The visible tests passed, but not every test did." : "Not every level passed.";
+    if (grade.passed && defined) return "Every test passed.";
+    return hidesFailure && shown.length > 0
+      ? "The visible tests passed, but not every test did."
+      : "Not every level passed.";
   }
   const detailed = mode === "level_feedback";
-  const { error } = grade.execution;
-  const loading = grade.status === "load_error" && error !== undefined ? ` (${inWords(error, linesBefore)})` : "";
-  const tests = shown.length === 0 ? [] : [`Visible tests: ${passing} of ${shown.length} passed.`];
+  const because = (reason: string | null | undefined): string => (detailed && reason ? ` (${reason})` : "");
+  const missing = levels.syntax && problem === null ? because(loading) : "";
   return [
-    `Syntax: ${levels.syntax ? "ok" : `not ok${detailed ? loading : ""}`}`,
-    ...definitions.map(({ name, found, reason }) => {
-      if (found && levels.definition) return `Definition of ${name}: ok`;
-      if (!detailed) return `Definition of ${name}: not ok`;
-      const because = reason === undefined ? (levels.syntax ? loading : "") : ` (${reason})`;
-      return `Definition of ${name}: not ok${because}`;
-    }),
-    ...tests,
+    `Syntax: ${problem === null ? "ok" : `not ok${because(problem)}`}`,
+    ...definitions.map(
+      ({ name, found }) => `Definition of ${name}: ${found && levels.definition ? "ok" : `not ok${missing}`}`,
+    ),
+    ...(shown.length === 0 ? [] : [`Visible tests: ${passing} of ${shown.length} passed.`]),
     ...(detailed ? shown.flatMap((verdict) => (verdict.passed ? [] : [failure(verdict)])) : []),
-    ...(detailed ? notes : []),
-    ...(detailed && defined && passing === shown.length && shown.length < grade.tests.length
-      ? ["Not every hidden test passed."]
-      : []),
+    ...checks.map(({ name, ok, detail }) => (detailed ? detail : `${name}: ${ok ? "ok" : "not ok"}`)),
+    ...(detailed && hidesFailure ? ["Not every hidden test passed."] : []),
   ].join("\n");
 }
 

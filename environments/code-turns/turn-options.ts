@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** What agents are told after a turn. */
-const feedbackModes = ["level_feedback", "level_passed", "passed", "plain"] as const;
+const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;
 
 /** Options that every environment of code over several turns has; the schema says what each means. */
 export interface CodeTurnOptions {

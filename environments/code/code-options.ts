@@ -1,28 +1,48 @@
 import { z } from "zod";
+import type { Language } from "../../sandbox/execution.ts";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { LyceumError } from "../../src/errors/index.ts";
 import { type CodeTurnOptions, codeTurnShape } from "../code-turns/turn-options.ts";
 
-/** The benchmarks that come with a reader. */
-const codeDatasets = ["humaneval", "coop-humaneval", "mbpp", "humaneval-js", "humaneval-ts"] as const;
+/** The benchmarks that come with a reader, and one's own problems. */
+const codeDatasets = [
+  "humaneval",
+  "coop-humaneval",
+  "mbpp",
+  "mbpp-coop",
+  "humaneval-js",
+  "humaneval-ts",
+  "jsonl",
+] as const;
 
 /** What the code environment is made from; the schema says what each option means. */
 export interface CodeOptions extends CodeTurnOptions {
   readonly dataset: (typeof codeDatasets)[number];
   readonly path?: string | undefined;
-  readonly reward: "correctness" | "mrlm";
+  readonly language: Language;
+  readonly agents: 1 | 2;
+  readonly reward: "correctness" | "comlrl" | "mrlm";
 }
 
 const schema = z.strictObject({
-  dataset: z.enum(codeDatasets).default("humaneval").describe("The benchmark."),
+  dataset: z.enum(codeDatasets).default("humaneval").describe("The benchmark, or jsonl: problems of your own."),
   path: z
     .string()
     .min(1)
     .optional()
     .describe("The benchmark's file, or one of the same form (.jsonl, .jsonl.gz, .json); by default, the hub's."),
+  language: z
+    .enum(["python", "javascript", "typescript"])
+    .default("python")
+    .describe("The language of problems of your own; benchmarks have theirs."),
+  agents: z
+    .union([z.literal(1), z.literal(2)])
+    .default(1)
+    .describe("2: an agent aux writes a helper for the function that an agent main writes at the same time."),
   reward: z
-    .enum(["correctness", "mrlm"])
+    .enum(["correctness", "comlrl", "mrlm"])
     .default("correctness")
-    .describe("correctness: 0.05 for syntax, 0.05 for the definition, 0.9 for tests. mrlm: MRLM's, from -0.5 to 2."),
+    .describe("What tests and the rest are worth: correctness from 0 to 1, comlrl to 4, mrlm from -0.5 to 2."),
   ...codeTurnShape,
 });
 
@@ -31,5 +51,13 @@ export const codeOptionsSchema: z.ZodObject = schema;
 
 /** The options with their defaults. Throws `config.invalid` naming each option at fault. */
 export function parseCodeOptions(options: Partial<CodeOptions>): CodeOptions {
-  return parseEnvironmentOptions("code", schema, options);
+  const parsed: CodeOptions = parseEnvironmentOptions("code", schema, options);
+  if (parsed.dataset === "jsonl" && parsed.path === undefined) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: 'The dataset "jsonl" of "code" has no path.',
+      hint: "Set path to the file with your problems, one JSON object a line.",
+    });
+  }
+  return parsed;
 }

@@ -1,29 +1,71 @@
+import { readLogicalLines } from "../../sandbox/grading/python/python-tokens.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { helpersOf } from "../code-benchmarks/human-eval.ts";
 import { fenced, languageNames } from "../code-turns/code-block.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 
 /** How an answer looks. */
-const answer = "one code block that holds the whole function, and its imports and helpers";
+function answerOf(name: string): string {
+  return `one code block that holds the whole function \`${name}\`, and its imports and helpers`;
+}
 
-/** The first prompt: what is to be written, and how to answer. A problem in words comes with its visible tests. */
-export function codePrompt({ prompt, entryPoint, suite }: CodeProblem): string {
+/** The first prompt of one agent: what is to be written, and how to answer. */
+export function codePrompt(problem: CodeProblem): string {
+  return `${assignment(problem)}\n\nAnswer with ${answerOf(problem.entryPoint)}.`;
+}
+
+/** The first prompt of the agent that writes the function, beside one that writes `aux`. */
+export function mainPrompt(problem: CodeProblem): string {
+  const { entryPoint } = problem;
+  return [
+    assignment(problem),
+    `At the same time another programmer writes a function \`aux\` that is to help with this problem. You see nothing of it but its name, and it will be there when \`${entryPoint}\` runs. Call \`aux(...)\` where it may help, and do something with what it returns. Do not define \`aux\` yourself.`,
+    `Answer with ${answerOf(entryPoint)}.`,
+  ].join("\n\n");
+}
+
+/** The first prompt of the agent that writes `aux`. */
+export function auxPrompt({ prompt, entryPoint, suite }: CodeProblem): string {
   const { language } = suite;
-  const isSource = prompt.includes(`${entryPoint}(`);
-  const task = isSource
-    ? `Complete the ${languageNames[language]} function \`${entryPoint}\`:\n\n${fenced(language, prompt)}`
-    : `${prompt.trim()}\n\nWrite it in ${languageNames[language]}, as the function \`${entryPoint}\`.${examples(suite)}`;
-  return `${task}\n\nAnswer with ${answer}.`;
+  const isSource = startsFunction(prompt, entryPoint, language);
+  return [
+    `Another programmer solves this problem in ${languageNames[language]}, and you help:`,
+    isSource ? fenced(language, prompt) : `${prompt.trim()}${examples(suite)}`,
+    `The other writes the function \`${entryPoint}\`, at the same time, and sees nothing of your code. Write a function \`aux\` that takes a part of the work off \`${entryPoint}\`, which will call \`aux(...)\` by its name alone: let it take what \`${entryPoint}\` would naturally hand on, and return what it needs. Do not write \`${entryPoint}\`.`,
+    `Answer with ${answerOf("aux")}.`,
+  ].join("\n\n");
 }
 
 /** What ends the prompt of a later turn. */
-export function codeRevisionAsk({ entryPoint }: CodeProblem): string {
-  return `Revise \`${entryPoint}\`. Answer with ${answer}.`;
+export function revisionAsk(name: string): string {
+  return `Revise \`${name}\`. Answer with ${answerOf(name)}.`;
 }
 
 /** What is run before an agent's code: what a Python prompt defines before the function (imports, helpers). */
 export function promptHelpers({ prompt, entryPoint, suite }: CodeProblem): string {
-  return suite.language === "python" ? `${helpersOf(prompt, entryPoint)}\n` : "";
+  return suite.language === "python" ? helpersOf(prompt, entryPoint) : "";
+}
+
+/** What is to be written. A problem in words comes with its visible tests. */
+function assignment({ prompt, entryPoint, suite }: CodeProblem): string {
+  const { language } = suite;
+  if (startsFunction(prompt, entryPoint, language)) {
+    return `Complete the ${languageNames[language]} function \`${entryPoint}\`:\n\n${fenced(language, prompt)}`;
+  }
+  return `${prompt.trim()}\n\nWrite it in ${languageNames[language]}, as the function \`${entryPoint}\`.${examples(suite)}`;
+}
+
+/** Whether a prompt is the beginning of the function's source, and no sentence that names it. */
+function startsFunction(prompt: string, entryPoint: string, language: CodeProblem["suite"]["language"]): boolean {
+  if (language !== "python") {
+    return prompt.includes(`function ${entryPoint}(`) || prompt.includes(`const ${entryPoint} =`);
+  }
+  const lines = readLogicalLines(prompt) ?? [];
+  return lines.some(({ tokens }) => {
+    const [first, second, third] = tokens;
+    const name = first?.text === "async" ? third : second;
+    return (first?.text === "def" || second?.text === "def") && name?.text === entryPoint;
+  });
 }
 
 function examples(suite: CodeProblem["suite"]): string {

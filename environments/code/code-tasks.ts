@@ -1,40 +1,69 @@
+import { resolve } from "node:path";
 import type { Language } from "../../sandbox/execution.ts";
 import { showFifth } from "../../sandbox/grading/test-suite.ts";
+import { LyceumError } from "../../src/errors/index.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
+import { memoryTaskset } from "../../src/taskset/memory-taskset.ts";
 import type { Taskset } from "../../src/taskset/taskset.ts";
+import { readBenchmarkRows } from "../code-benchmarks/benchmark-row.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../code-benchmarks/human-eval.ts";
-import { mbppProblem } from "../code-benchmarks/mbpp.ts";
+import { comlrlMbppProblem, mbppProblem } from "../code-benchmarks/mbpp.ts";
 import { multiplEProblem } from "../code-benchmarks/multipl-e.ts";
+import { ownProblem } from "../code-benchmarks/own-problem.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { showAll } from "../code-turns/visible-tests.ts";
 import type { CodeOptions } from "./code-options.ts";
 
 const readers: Readonly<
-  Record<CodeOptions["dataset"], { readonly language: Language; readonly read: (row: unknown) => CodeProblem }>
+  Record<
+    Exclude<CodeOptions["dataset"], "jsonl">,
+    { readonly language: Language; readonly read: (row: unknown) => CodeProblem }
+  >
 > = {
   humaneval: { language: "python", read: humanEvalProblem },
   "coop-humaneval": { language: "python", read: humanEvalProblem },
   mbpp: { language: "python", read: mbppProblem },
+  "mbpp-coop": { language: "python", read: comlrlMbppProblem },
   "humaneval-js": { language: "javascript", read: multiplEProblem },
   "humaneval-ts": { language: "typescript", read: multiplEProblem },
 };
 
-/** The splits of a benchmark, the language of its solutions, and its tasks. */
+/** The splits of a dataset, the language of its solutions, and its tasks. */
 export function codeTasks(
-  { dataset, path, cpuSeconds, shareTests }: Pick<CodeOptions, "dataset" | "path" | "cpuSeconds" | "shareTests">,
+  options: Pick<CodeOptions, "dataset" | "path" | "language" | "cpuSeconds" | "shareTests">,
   hub: HubOptions,
 ): {
   readonly splits: readonly string[];
   readonly language: Language;
   readonly tasks: (split: string, options: { readonly signal?: AbortSignal }) => Promise<Taskset<CodeProblem>>;
 } {
+  const { dataset, path, shareTests } = options;
+  const limits = processorTime(options.cpuSeconds);
+  const shown = (problem: CodeProblem): CodeProblem => ({
+    ...problem,
+    suite: { ...(shareTests ? showAll : showFifth)(problem.suite), limits },
+  });
+  if (dataset === "jsonl") {
+    const { language } = options;
+    const read = (row: unknown): CodeProblem => shown(ownProblem(row, language));
+    return { language, splits: ["train"], tasks: async () => ownTasks(resolve(path!), read) };
+  }
   const { language, read } = readers[dataset];
-  const limits = processorTime(cpuSeconds);
-  const task = (row: unknown): CodeProblem => {
-    const problem = read(row);
-    return { ...problem, suite: { ...(shareTests ? showAll : showFifth)(problem.suite), limits } };
-  };
-  return { language, ...benchmarkTasks({ name: dataset, path, hub, read: task }) };
+  return { language, ...benchmarkTasks({ name: dataset, path, hub, read: (row) => shown(read(row)) }) };
+}
+
+async function ownTasks(path: string, read: (row: unknown) => CodeProblem): Promise<Taskset<CodeProblem>> {
+  const rows = await readBenchmarkRows(path);
+  const problems = rows.map((row, i) => {
+    try {
+      return read(row);
+    } catch (error) {
+      if (!LyceumError.isInstance(error)) throw error;
+      const { code, message, hint = "Compare the row with the environment's README." } = error;
+      throw new LyceumError({ code, message: `${path}, problem ${i + 1}: ${message}`, hint, cause: error });
+    }
+  });
+  return memoryTaskset(`jsonl/${path}`, problems);
 }

@@ -1,0 +1,149 @@
+import { gradeCode } from "../../sandbox/grading/grade-code.ts";
+import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { unscored } from "../../src/environment/reward.ts";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
+import { codeFeedback } from "../code-turns/code-feedback.ts";
+import { codeLevels } from "../code-turns/code-levels.ts";
+import { expertEdits } from "../code-turns/expert-edits.ts";
+import { joinSource } from "../code-turns/join-source.ts";
+import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { replyCode } from "../code-turns/reply-code.ts";
+import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { visibleTests } from "../code-turns/visible-tests.ts";
+import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
+import type { CodeOptions } from "./code-options.ts";
+import { auxPrompt, mainPrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
+import type { CodeResources } from "./code-resources.ts";
+import { rewardComponents, rewardRange } from "./code-reward.ts";
+import { codeTasks } from "./code-tasks.ts";
+import { auxName, type PairStructure, pairStructure } from "./structure/pair-structure.ts";
+
+const agents = ["aux", "main"] as const;
+type Agent = (typeof agents)[number];
+
+/**
+ * The code environment of two agents, from options that are checked: `aux` writes a helper, `main` the function that is
+ * asked for, at once, and neither sees the other's code. Both earn the same. An episode ends before its last turn with
+ * the answer that reaches the top of its reward.
+ */
+export function pairEnvironment(definition: {
+  readonly id: string;
+  readonly description: string;
+  readonly options: CodeOptions;
+  readonly resources: CodeResources;
+}): EnvironmentDefinition<CodeProblem> {
+  const { id, description, options } = definition;
+  const { hub = {}, expert } = definition.resources;
+  const { maxTurns, mode } = options;
+  const { splits, language, tasks } = codeTasks(options, hub);
+  return defineParallelEnvironment<Agent, CodeProblem, undefined, SandboxHold>({
+    id,
+    description,
+    agents,
+    splits,
+    tasks,
+    maxTurns,
+    rewardRange: rewardRange(options),
+    // What is right stays right; but how long code takes is the machine's affair.
+    deterministic: false,
+    open: sandboxOpener({ language, sandbox: options.sandbox }),
+    reset: ({ task }) => {
+      if (task.entryPoint === auxName) throw sameName(task);
+      return { aux: auxPrompt(task), main: mainPrompt(task) };
+    },
+    step: async ({ task, texts, turn, random, held: { sandbox }, signal }) => {
+      const { entryPoint, suite } = task;
+      const isLast = turn + 1 >= maxTurns;
+      const code = { aux: replyCode(texts.aux, language), main: replyCode(texts.main, language) };
+      const revision = (feedback: Readonly<Record<Agent, string>>) => {
+        const reply = (agent: Agent, original: string, name: string): string =>
+          revisionPrompt(options, {
+            language,
+            original,
+            code: code[agent],
+            feedback: feedback[agent],
+            ask: revisionAsk(name),
+          });
+        return {
+          replies: { aux: reply("aux", auxPrompt(task), auxName), main: reply("main", mainPrompt(task), entryPoint) },
+          context: options.history === "latest" ? ("replace" as const) : ("append" as const),
+        };
+      };
+      if (mode === "plain" && !isLast) return revision({ aux: "", main: "" });
+      const { source, linesBefore } = joinSource(language, [promptHelpers(task), code.aux, code.main]);
+      const seed = random.integer(0, 2 ** 31);
+      const waiting = signal === undefined ? {} : { signal };
+      const [grade, pair] = await Promise.all([
+        gradeCode({ sandbox, code: source, suite, seed, ...waiting }),
+        pairStructure({ sandbox, language, ...code, entryPoint, ...waiting }),
+      ]);
+      if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
+      if ("error" in pair) return { reward: unscored(pair.error.message, pair.error) };
+      const { called, used, wrapper } = pair;
+      const info = {
+        status: grade.status,
+        passed: grade.passed,
+        sandbox: sandbox.info.backend,
+        ...{ auxCalled: called, auxUsed: used, wrapper },
+      };
+      const isTop = grade.passed && used && !wrapper;
+      if (isTop || isLast) {
+        return { components: rewardComponents(options.reward, { levels: codeLevels(grade), pair }), info };
+      }
+      if (mode === "expert_edits") {
+        const tests = visibleTests(suite).map((test) => test.text);
+        const request = { language, problem: task.prompt, tests, seed, ...waiting };
+        const [aux, main] = await Promise.all([
+          expertEdits(expert!, { ...request, code: code.aux, name: auxName, others: { [entryPoint]: code.main } }),
+          expertEdits(expert!, { ...request, code: code.main, name: entryPoint, others: { [auxName]: code.aux } }),
+        ]);
+        return { ...revision({ aux, main }), info };
+      }
+      const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
+      const definitions = [
+        { name: auxName, found: pair.aux.defined },
+        { name: entryPoint, found: pair.main.defined },
+      ];
+      const report = { grade, visible, definitions };
+      return {
+        ...revision({
+          aux: codeFeedback(options, {
+            ...report,
+            syntaxProblem: pair.aux.problem ?? null,
+            linesBefore: linesBefore[1]!,
+          }),
+          main: codeFeedback(options, {
+            ...report,
+            syntaxProblem: pair.main.problem ?? null,
+            linesBefore: linesBefore[2]!,
+            checks: [auxCheck(pair, entryPoint)],
+          }),
+        }),
+        info,
+      };
+    },
+  });
+}
+
+/** What main is told of its use of aux. */
+function auxCheck({ called, used, wrapper }: PairStructure, entryPoint: string) {
+  const detail = !called
+    ? `\`${entryPoint}\` does not call \`aux\`.`
+    : !used
+      ? `\`${entryPoint}\` calls \`aux\`, but ignores what it returns.`
+      : wrapper
+        ? `\`${entryPoint}\` merely wraps \`aux\`: it does nothing but hand its result on.`
+        : `\`${entryPoint}\` calls \`aux\` and uses what it returns.`;
+  return { name: "Use of aux", ok: used && !wrapper, detail };
+}
+
+function sameName({ id }: CodeProblem): LyceumError {
+  return new LyceumError({
+    code: "data.malformed",
+    message: `The problem "${id}" asks for a function called aux, which is the name of the helper.`,
+    hint: "Give it to one agent (agents: 1), or leave it out.",
+  });
+}

@@ -1,0 +1,82 @@
+import { gradeCode } from "../../sandbox/grading/grade-code.ts";
+import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { unscored } from "../../src/environment/reward.ts";
+import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
+import { fenced } from "../code-turns/code-block.ts";
+import { codeFeedback } from "../code-turns/code-feedback.ts";
+import { codeLevels } from "../code-turns/code-levels.ts";
+import { expertEdits } from "../code-turns/expert-edits.ts";
+import { joinSource } from "../code-turns/join-source.ts";
+import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { replyCode } from "../code-turns/reply-code.ts";
+import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { visibleTests } from "../code-turns/visible-tests.ts";
+import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
+import type { CodeOptions } from "./code-options.ts";
+import { codePrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
+import type { CodeResources } from "./code-resources.ts";
+import { rewardComponents, rewardRange } from "./code-reward.ts";
+import { codeTasks } from "./code-tasks.ts";
+
+/** The code environment of one agent, from options that are checked. */
+export function singleEnvironment(definition: {
+  readonly id: string;
+  readonly description: string;
+  readonly options: CodeOptions;
+  readonly resources: CodeResources;
+}): EnvironmentDefinition<CodeProblem> {
+  const { id, description, options } = definition;
+  const { hub = {}, expert } = definition.resources;
+  const { maxTurns, mode } = options;
+  const { splits, language, tasks } = codeTasks(options, hub);
+  return defineEnvironment<CodeProblem, undefined, SandboxHold>({
+    id,
+    description,
+    splits,
+    tasks,
+    maxTurns,
+    rewardRange: rewardRange(options),
+    // What is right stays right; but how long code takes is the machine's affair.
+    deterministic: false,
+    open: sandboxOpener({ language, sandbox: options.sandbox }),
+    reset: ({ task }) => codePrompt(task),
+    step: async ({ task, text, turn, random, held: { sandbox }, signal }) => {
+      const { entryPoint, suite } = task;
+      const isLast = turn + 1 >= maxTurns;
+      const code = replyCode(text, language);
+      const revision = (feedback: string) => ({
+        reply: revisionPrompt(options, {
+          language,
+          original: codePrompt(task),
+          code,
+          feedback,
+          ask: revisionAsk(entryPoint),
+        }),
+        context: options.history === "latest" ? ("replace" as const) : ("append" as const),
+      });
+      if (mode === "plain" && !isLast) return revision("");
+      const { source, linesBefore } = joinSource(language, [promptHelpers(task), code]);
+      const seed = random.integer(0, 2 ** 31);
+      const waiting = signal === undefined ? {} : { signal };
+      const grade = await gradeCode({ sandbox, code: source, suite, seed, ...waiting });
+      if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
+      const info = { status: grade.status, passed: grade.passed, sandbox: sandbox.info.backend };
+      const levels = codeLevels(grade);
+      if (grade.passed || isLast) return { components: rewardComponents(options.reward, { levels }), info };
+      if (mode === "expert_edits") {
+        const tests = visibleTests(suite).map((test) => test.text);
+        const request = { language, problem: task.prompt, tests, code, name: entryPoint, seed, ...waiting };
+        return { ...revision(await expertEdits(expert!, request)), info };
+      }
+      const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
+      const definitions = [{ name: entryPoint, found: levels.definition }];
+      return {
+        ...revision(codeFeedback(options, { grade, visible, definitions, linesBefore: linesBefore[1]! })),
+        info,
+      };
+    },
+    demonstrate: ({ solution }) => (solution === undefined ? undefined : fenced(language, solution)),
+  });
+}

@@ -1,0 +1,343 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { codeEnvironment } from "../../../environments/code/code.ts";
+import type { CodeOptions } from "../../../environments/code/code-options.ts";
+import { EnvironmentPool, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+
+/** Helpers in the prompt, an import, and a function without arguments: what the first systems of this kind got wrong. */
+const rows = [
+  {
+    id: "squares",
+    prompt:
+      'from typing import List\n\ndef half(x: int) -> int:\n    return x // 2\n\ndef squares(n: int) -> List[int]:\n    """Squares below n."""\n',
+    entryPoint: "squares",
+    tests: [0, 1, 2, 5, 10].map(
+      (n) => `assert squares(${n}) == ${JSON.stringify(Array.from({ length: n }, (_, i) => i * i))}`,
+    ),
+  },
+  {
+    id: "answer",
+    prompt: 'def answer() -> int:\n    """The answer."""\n',
+    entryPoint: "answer",
+    tests: ["assert answer() == 42", "assert answer() + 1 == 43"],
+  },
+];
+const script = {
+  prompt: "// Squares below n.\nfunction squares(n) {\n",
+  entryPoint: "squares",
+  tests: ["assert.deepEqual(squares(1), [0]);", "assert.deepEqual(squares(3), [0, 1, 4])"],
+};
+
+let folder = "";
+const pools = new Map<string, EnvironmentPool>();
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-pair-"));
+  await writeFile(join(folder, "rows.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
+  await writeFile(join(folder, "script.jsonl"), JSON.stringify(script));
+});
+afterAll(async () => {
+  for (const pool of pools.values()) await pool.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function open(options: Partial<CodeOptions> = {}) {
+  const python = { dataset: "jsonl", path: join(folder, "rows.jsonl"), agents: 2, sandbox: "pyodide" } as const;
+  return codeEnvironment({ ...python, ...options });
+}
+
+type Answer = { readonly aux: string; readonly main: string };
+
+async function play(answers: readonly Answer[], options: Partial<CodeOptions> & { index?: number } = {}) {
+  const { index = 0, ...rest } = options;
+  const environment = open({ maxTurns: answers.length, ...rest });
+  const key = JSON.stringify({ ...rest, turns: answers.length });
+  const pool = pools.get(key) ?? new EnvironmentPool(environment);
+  pools.set(key, pool as EnvironmentPool);
+  const task = await (await environment.tasks("train")).get(index);
+  const heard: Record<string, string[]> = { aux: [], main: [] };
+  const policies = scriptedPolicy(({ agent, messages, episode }) => {
+    heard[agent]!.push(messages.map(textOf).join("\n---\n"));
+    return answers[episode!.turn]![agent as keyof Answer];
+  });
+  const episode = await rolloutEpisode({
+    environment: pool as typeof environment & EnvironmentPool<never>,
+    task: task as never,
+    policies,
+    seed: 1,
+  });
+  expect(episode.error).toBeUndefined();
+  expect(episode.status).toBe("completed");
+  expect(episode.agents.aux!.reward).toEqual(episode.agents.main!.reward);
+  const { reward } = episode.agents.main!;
+  if (reward.status !== "scored") throw new Error(reward.reason);
+  return { episode, reward, heard };
+}
+
+const py = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+const aux = py("def aux(x):\n    return x * x");
+const used = py("def squares(n):\n    return [aux(i) for i in range(n)]");
+const alone = py("def squares(n):\n    return [i * i for i in range(n)]");
+const ignoring = py("def squares(n):\n    _ = aux(n)\n    return [i * i for i in range(n)]");
+const wrapping = {
+  aux: py("def aux(n):\n    return [i * i for i in range(n)]"),
+  main: py("def squares(n):\n    return aux(n)"),
+};
+/** Right for 0, 1 and 2: of four hidden tests, two. */
+const half = py("def squares(n):\n    return [aux(i) for i in range(min(n, 2))]");
+const other = py("def other(n):\n    return n");
+const broken = py("def squares(n:\n    return n");
+
+describe("two agents earn together", () => {
+  it.each<[string, CodeOptions["reward"], Answer, Record<string, number>]>([
+    [
+      "all",
+      "correctness",
+      { aux, main: used },
+      { syntax: 0.05, definition: 0.05, tests: 0.8, auxUsed: 0.05, noWrapper: 0.05 },
+    ],
+    ["tests without help", "correctness", { aux, main: alone }, { tests: 0.8, auxUsed: 0, noWrapper: 0 }],
+    ["tests, aux ignored", "correctness", { aux, main: ignoring }, { tests: 0.8, auxUsed: 0, noWrapper: 0 }],
+    ["tests, aux wrapped", "correctness", wrapping, { tests: 0.8, auxUsed: 0.05, noWrapper: 0 }],
+    [
+      "half of the tests, and nothing for help",
+      "correctness",
+      { aux, main: half },
+      { tests: 0.4, auxUsed: 0, noWrapper: 0 },
+    ],
+    ["no test without aux", "correctness", { aux: other, main: used }, { definition: 0.05, tests: 0, auxUsed: 0 }],
+    [
+      "no definition without main's function",
+      "correctness",
+      { aux, main: other },
+      { syntax: 0.05, definition: 0, tests: 0 },
+    ],
+    ["nothing where main does not parse", "correctness", { aux, main: broken }, { syntax: 0, definition: 0, tests: 0 }],
+    [
+      "nothing where aux does not parse",
+      "correctness",
+      { aux: broken, main: alone },
+      { syntax: 0, definition: 0, tests: 0 },
+    ],
+    [
+      "4.0",
+      "comlrl",
+      { aux, main: used },
+      { auxDefinition: 0.4, mainDefinition: 0.6, syntax: 0.5, tests: 1, auxCalled: 0.5, noWrapper: 1, auxIgnored: 0 },
+    ],
+    ["2.5 without help", "comlrl", { aux, main: alone }, { tests: 1, auxCalled: 0, noWrapper: 0, auxIgnored: 0 }],
+    [
+      "3.5 where aux is ignored",
+      "comlrl",
+      { aux, main: ignoring },
+      { tests: 1, auxCalled: 0.5, noWrapper: 1, auxIgnored: -0.5 },
+    ],
+    ["3.0 where aux is wrapped", "comlrl", wrapping, { tests: 1, auxCalled: 0.5, noWrapper: 0, auxIgnored: 0 }],
+    [
+      "2.1 without aux, which is optional",
+      "comlrl",
+      { aux: other, main: alone },
+      { auxDefinition: 0, mainDefinition: 0.6, syntax: 0.5, tests: 1, auxCalled: 0 },
+    ],
+    [
+      "1.5 with no test",
+      "comlrl",
+      { aux, main: py("def squares(n):\n    return aux(n)") },
+      { auxDefinition: 0.4, mainDefinition: 0.6, syntax: 0.5, tests: 0, auxCalled: 0, noWrapper: 0 },
+    ],
+    [
+      "0.4 without main's function",
+      "comlrl",
+      { aux, main: other },
+      { auxDefinition: 0.4, mainDefinition: 0, syntax: 0, tests: 0 },
+    ],
+    [
+      "0.4 where main's function returns nothing",
+      "comlrl",
+      { aux, main: py("def squares(n):\n    print(n)") },
+      { auxDefinition: 0.4, mainDefinition: 0, syntax: 0 },
+    ],
+    [
+      "0.6 where aux does not parse",
+      "comlrl",
+      { aux: broken, main: alone },
+      { auxDefinition: 0, mainDefinition: 0.6, syntax: 0, tests: 0 },
+    ],
+    [
+      "no bonus for a call in a comment",
+      "comlrl",
+      { aux, main: py("def squares(n):\n    # aux(n)\n    return [i * i for i in range(n)]") },
+      { tests: 1, auxCalled: 0 },
+    ],
+    [
+      "no bonus for main's own aux",
+      "comlrl",
+      { aux, main: py("def aux(x):\n    return x * x\ndef squares(n):\n    return [aux(i) for i in range(n)]") },
+      { tests: 1, auxCalled: 0 },
+    ],
+    ["2", "mrlm", { aux, main: used }, { tests: 1, bonus: 1, error: 0 }],
+    [
+      "less for raising",
+      "mrlm",
+      { aux: py("def aux(x):\n    return 1 // 0"), main: used },
+      { tests: 0, bonus: 0, error: -0.5 },
+    ],
+  ])("%s (%s)", async (_, reward, answer, components) => {
+    const played = await play([answer], { reward });
+    for (const [name, value] of Object.entries(components)) {
+      expect(played.reward.components[name], name).toBeCloseTo(value, 9);
+    }
+    const sum = Object.values(played.reward.components).reduce((total, value) => total + value, 0);
+    expect(played.reward.value).toBeCloseTo(sum, 9);
+  });
+
+  it("with what the prompt imports and defines, and each with imports of its own", async () => {
+    const answer = {
+      aux: py(
+        "from __future__ import annotations\nimport math\n\ndef aux(x: Missing) -> int:\n    return math.floor(half(2 * x) ** 2)",
+      ),
+      main: py(
+        "from __future__ import annotations\n\ndef squares(n: List[Missing]):\n    return list(map(aux, range(n)))",
+      ),
+    };
+    expect((await play([answer])).reward.value).toBeCloseTo(1, 9);
+  });
+
+  it("on a function without arguments", async () => {
+    const answer = { aux: py("def aux():\n    return 6"), main: py("def answer():\n    return 7 * aux()") };
+    const { reward, heard } = await play([answer], { index: 1 });
+    expect(reward.value).toBeCloseTo(1, 9);
+    expect(heard.aux![0]).toContain("def answer() -> int:");
+    expect(heard.main![0]).toContain("def answer() -> int:");
+  });
+
+  it("in JavaScript and in TypeScript", async () => {
+    const path = join(folder, "script.jsonl");
+    const js = (code: string): string => `\`\`\`js\n${code}\n\`\`\``;
+    const answer = {
+      aux: js("const aux = (x) => x * x;"),
+      main: js("function squares(n) { return [...Array(n).keys()].map((i) => aux(i)); }"),
+    };
+    const options = { path, sandbox: "auto", reward: "comlrl" } as const;
+    expect((await play([answer], { ...options, language: "javascript" })).reward.value).toBe(4);
+    const typed = { ...answer, aux: "```ts\nconst aux = (x: number): number => x * x;\n```" };
+    expect((await play([typed], { ...options, language: "typescript" })).reward.value).toBe(4);
+    const untyped = await play([typed], { ...options, language: "javascript" });
+    expect(untyped.reward.components).toMatchObject({ auxDefinition: 0, syntax: 0 });
+  });
+});
+
+describe("what the agents read", () => {
+  it("is for each its own role, and never the other's code", async () => {
+    const { heard } = await play(
+      [
+        { aux, main: half },
+        { aux: other, main: used },
+        { aux, main: used },
+      ],
+      { sandboxSlice: "all" },
+    );
+    expect(heard.aux).toHaveLength(3);
+    expect(heard.aux![0]).toMatch(/Squares below n[\s\S]*Do not write `squares`/);
+    expect(heard.main![0]).toMatch(/Squares below n[\s\S]*Do not define `aux`/);
+    expect(heard.main!.join()).not.toContain("return x * x");
+    expect(heard.aux!.join()).not.toContain("min(n, 2)");
+    expect(heard.main!.at(-1)).toContain("range(n)");
+  });
+
+  it.each<[string, Answer, { main: string[]; aux: string[]; never?: string[] }]>([
+    ["missing", { aux, main: alone }, { main: ["`squares` does not call `aux`"], aux: ["Definition of aux: ok"] }],
+    ["ignored", { aux, main: ignoring }, { main: ["calls `aux`, but ignores what it returns"], aux: [] }],
+    ["wrapped", wrapping, { main: ["merely wraps `aux`"], aux: [] }],
+    [
+      "used",
+      { aux, main: half },
+      {
+        main: ["calls `aux` and uses what it returns", "Not every hidden test passed."],
+        aux: ["Not every hidden test passed."],
+      },
+    ],
+    [
+      "undefined",
+      { aux: other, main: used },
+      { main: ["Definition of aux: not ok", "Definition of squares: ok"], aux: ["Definition of aux: not ok"] },
+    ],
+    ["broken", { aux: broken, main: alone }, { main: ["Syntax: ok"], aux: [" line 1", "column", "Syntax: not ok ("] }],
+  ])("level_feedback says that aux is %s", async (_, answer, wanted) => {
+    const { heard } = await play([answer, { aux, main: used }]);
+    for (const agent of ["main", "aux"] as const) {
+      for (const text of wanted[agent]) expect(heard[agent]![1]).toContain(text);
+    }
+    expect(heard.aux![1]).not.toMatch(/calls `aux`|does not call/);
+  });
+
+  it("level_passed says the same in a line each", async () => {
+    const { heard } = await play(
+      [
+        { aux, main: ignoring },
+        { aux, main: used },
+      ],
+      { mode: "level_passed" },
+    );
+    expect(heard.main![1]).toContain("Use of aux: not ok");
+    expect(heard.main![1]).not.toContain("ignores");
+    expect(heard.main![1]).toContain("Visible tests: 1 of 1 passed.");
+  });
+
+  it("passed says so even where nothing but the use of aux is left", async () => {
+    const { heard } = await play(
+      [
+        { aux, main: ignoring },
+        { aux, main: used },
+      ],
+      { mode: "passed" },
+    );
+    expect(heard.main![1]).toContain("Every test passed.");
+  });
+
+  it("is the latest prompt alone where history says so", async () => {
+    const { heard } = await play(
+      [
+        { aux, main: half },
+        { aux, main: used },
+      ],
+      { history: "latest", mode: "plain" },
+    );
+    expect(heard.main![1]).not.toContain("Squares below n");
+    expect(heard.main![1]).toMatch(/Your code:[\s\S]*min\(n, 2\)[\s\S]*Revise `squares`/);
+    expect(heard.aux![1]).toMatch(/Revise `aux`/);
+  });
+});
+
+it("an episode ends with the answer that reaches the top, and not before", async () => {
+  const top = { aux, main: used };
+  expect((await play([top, { aux, main: half }])).episode.turns).toBe(1);
+  expect((await play([{ aux, main: alone }, top])).episode.turns).toBe(2);
+  expect(
+    (
+      await play([
+        { aux, main: alone },
+        { aux, main: half },
+      ])
+    ).reward.components.tests,
+  ).toBeCloseTo(0.4, 9);
+});
+
+it("keeps the laws of environments", async () => {
+  await checkEnvironmentLaws({ environment: open({ maxTurns: 2, reward: "comlrl" }), split: "train" });
+  const path = join(folder, "script.jsonl");
+  await checkEnvironmentLaws({ environment: open({ path, language: "javascript", sandbox: "auto" }), split: "train" });
+});
+
+it("refuses a problem that is called aux itself", async () => {
+  await writeFile(
+    join(folder, "aux.jsonl"),
+    JSON.stringify({ prompt: "Add one.", entryPoint: "aux", tests: ["assert aux(1) == 2"] }),
+  );
+  const environment = open({ path: join(folder, "aux.jsonl") });
+  const task = await (await environment.tasks("train")).get(0);
+  const episode = await rolloutEpisode({ environment, task, policies: scriptedPolicy([""]), seed: 1 });
+  expect(episode).toMatchObject({ status: "failed", error: { code: "data.malformed" } });
+});
