@@ -1,5 +1,6 @@
 import { createRegistry, type EnvironmentRegistry } from "../src/environment/registry.ts";
 import { bugFixEntry } from "./bug-fix/bug-fix.ts";
+import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { mathEntry } from "./math/math.ts";
@@ -7,6 +8,9 @@ import { mathEntry } from "./math/math.ts";
 export { bugFixEntry, bugFixEnvironment } from "./bug-fix/bug-fix.ts";
 export type { BugFixOptions } from "./bug-fix/bug-fix-options.ts";
 export type { BugFixTask } from "./bug-fix/bug-fix-task.ts";
+export { classCompletionEntry, classCompletionEnvironment } from "./class-completion/class-completion.ts";
+export type { ClassCompletionOptions } from "./class-completion/class-completion-options.ts";
+export type { ClassTask } from "./class-completion/class-task.ts";
 export { codeEntry, codeEnvironment } from "./code/code.ts";
 export type { CodeOptions } from "./code/code-options.ts";
 export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
@@ -18,4 +22,10 @@ export type { MathTask } from "./math/math-problem.ts";
 export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
 
 /** Every environment that comes with Lyceum, by name. */
-export const environments: EnvironmentRegistry = createRegistry([mathEntry, gsm8kEntry, codeEntry, bugFixEntry]);
+export const environments: EnvironmentRegistry = createRegistry([
+  mathEntry,
+  gsm8kEntry,
+  codeEntry,
+  bugFixEntry,
+  classCompletionEntry,
+]);

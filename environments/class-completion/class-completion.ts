@@ -1,0 +1,162 @@
+import { gradeCode } from "../../sandbox/grading/grade-code.ts";
+import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
+import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { EnvironmentEntry } from "../../src/environment/registry.ts";
+import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
+import type { HubOptions } from "../../src/hub/hub.ts";
+import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
+import { fenced } from "../code-turns/code-block.ts";
+import { requiredExpert } from "../code-turns/expert-edits.ts";
+import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { processorTime } from "../code-turns/processor-time.ts";
+import { replyCode } from "../code-turns/reply-code.ts";
+import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { showAll } from "../code-turns/visible-tests.ts";
+import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
+import {
+  type ClassCompletionOptions,
+  classCompletionOptionsSchema,
+  parseClassCompletionOptions,
+} from "./class-completion-options.ts";
+import { classFeedback } from "./class-feedback.ts";
+import { classPrompt, classRevisionAsk } from "./class-prompt.ts";
+import { classReward, classRewardRanges } from "./class-reward.ts";
+import { type ClassTask, classTask } from "./class-task.ts";
+import { mergeClass } from "./merge-class.ts";
+import { splitMethods } from "./method-split.ts";
+
+const description = "Classes whose methods are to be written, by one agent or split between several: ClassEval.";
+
+/**
+ * The class-completion environment. Agents that act at once write the methods of a class, each its own, and never see
+ * each other's; what they wrote is put together on the syntax tree, and all earn what the class is worth. One agent is
+ * called `agent`, several `agent-1`, `agent-2` and so on; one that has no method of a class does not act. Throws
+ * `config.invalid` where the options are not what the schema asks for. `hub` says how the hub is reached.
+ */
+export function classCompletionEnvironment(
+  options: Partial<ClassCompletionOptions> = {},
+  hub: HubOptions = {},
+): EnvironmentDefinition<ClassTask> {
+  const parsed = parseClassCompletionOptions(options);
+  requiredExpert("class-completion", parsed, undefined);
+  const { maxTurns, reward: preset, shareTests, split } = parsed;
+  const agents = agentNames(parsed.agents);
+  const limits = processorTime(parsed.cpuSeconds);
+  /** The agents that have methods of a class, with these, and whose each method is. */
+  const sharesOf = ({ methods, problem }: ClassTask) => {
+    const names = splitMethods({ methods, agents: agents.length, split, id: problem.id });
+    const acting = agents.map((agent, i) => ({ agent, own: names[i]! })).filter(({ own }) => own.length > 0);
+    const owners = Object.fromEntries(acting.flatMap(({ own }, place) => own.map((name) => [name, place])));
+    return { acting, owners };
+  };
+  return defineParallelEnvironment<string, ClassTask, undefined, SandboxHold>({
+    id: "class-completion",
+    description,
+    agents,
+    ...benchmarkTasks({
+      name: "class-eval",
+      path: parsed.path,
+      hub,
+      read: (row) => {
+        const task = classTask(row);
+        const { suite } = task.problem;
+        const shown: TestSuite = { ...(shareTests ? showAll(suite) : suite), limits };
+        return { ...task, problem: { ...task.problem, suite: shown } };
+      },
+    }),
+    maxTurns,
+    rewardRange: classRewardRanges[preset],
+    // How long code takes is the machine's affair.
+    deterministic: false,
+    open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
+    reset: ({ task }) => {
+      const { acting } = sharesOf(task);
+      return Object.fromEntries(
+        acting.map(({ agent, own }) => [agent, classPrompt({ task, own, agents: agents.length })]),
+      );
+    },
+    step: async ({ task, texts, turn, random, held: { sandbox }, signal }) => {
+      const { acting, owners } = sharesOf(task);
+      const isLast = turn + 1 >= maxTurns;
+      const waiting = signal === undefined ? {} : { signal };
+      const replies = acting.map(({ agent }) => replyCode(texts[agent]!, "python"));
+      const revisions = (feedback: (place: number) => string) => ({
+        replies: Object.fromEntries(
+          acting.map(({ agent, own }, place) => [
+            agent,
+            revisionPrompt(parsed, {
+              language: "python",
+              original: classPrompt({ task, own, agents: agents.length }),
+              code: replies[place]!,
+              feedback: feedback(place),
+              ask: classRevisionAsk(own),
+            }),
+          ]),
+        ),
+        context: parsed.history === "latest" ? ("replace" as const) : ("append" as const),
+      });
+      const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
+      if (parsed.mode === "plain" && !isLast) return revisions(() => "");
+      const { problem, skeleton } = task;
+      const merged = await mergeClass({
+        sandbox,
+        skeleton,
+        className: problem.entryPoint,
+        owners,
+        replies,
+        ...waiting,
+      });
+      if (merged === undefined) {
+        if (!isLast) return revisions(() => "Syntax: not ok (the replies cannot be read as Python)");
+        return joint(total(classReward({ preset, task, owners, merged, grade: undefined })));
+      }
+      const grading = {
+        sandbox,
+        code: merged.source,
+        suite: problem.suite,
+        seed: random.integer(0, 2 ** 31),
+        ...waiting,
+      };
+      const grade = await gradeCode(grading);
+      if (grade.infra) return joint(unscored(grade.error.message, grade.error));
+      const info = { status: grade.status, passed: grade.passed, sandbox: sandbox.info.backend };
+      if (grade.passed || isLast) {
+        return { ...joint(total(classReward({ preset, task, owners, merged, grade }))), info };
+      }
+      const visible = await visibleVerdicts({ ...grading, grade });
+      const feedback = (place: number): string =>
+        classFeedback(parsed, { task, place, own: acting[place]!.own, merged, grade, visible });
+      return { ...revisions(feedback), info };
+    },
+    demonstrate: (task) => {
+      const { acting, owners } = sharesOf(task);
+      return [Object.fromEntries(acting.map(({ agent }, place) => [agent, demonstration(task, owners, place)]))];
+    },
+  });
+}
+
+/** The registry's entry of the class-completion environment. */
+export const classCompletionEntry: EnvironmentEntry = {
+  id: "class-completion",
+  description,
+  options: classCompletionOptionsSchema,
+  create: (options) => classCompletionEnvironment(options),
+};
+
+function agentNames(count: number): readonly string[] {
+  return count === 1 ? ["agent"] : Array.from({ length: count }, (_, i) => `agent-${i + 1}`);
+}
+
+function total(components: Readonly<Record<string, number>>): Reward {
+  let sum = 0;
+  for (const value of Object.values(components)) sum += value;
+  return scored(sum, components);
+}
+
+/** The methods of the benchmark's own solution that are one agent's; the first also writes what the skeleton lacks. */
+function demonstration({ solution }: ClassTask, owners: Readonly<Record<string, number>>, place: number): string {
+  const methods = solution.filter(({ name }) => (name in owners ? owners[name] === place : place === 0));
+  return fenced("python", methods.map(({ text }) => text).join("\n\n"));
+}

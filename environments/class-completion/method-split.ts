@@ -1,0 +1,31 @@
+import { createRandom, deriveSeed } from "../../src/random/random.ts";
+import type { ClassMethod } from "./class-methods.ts";
+
+/** How methods are split between agents. */
+export type MethodSplit = "round-robin" | "shuffled" | "parameters";
+
+/**
+ * The methods of each agent, in the order of the class.
+ *
+ * - `round-robin`: one after the other.
+ * - `shuffled`: the same, in an order that the problem's id gives.
+ * - `parameters`: those with `self` alone go to the first agent, those with one parameter more to the second, and so on
+ *   (CoMLRL's split between two); an agent may have none.
+ */
+export function splitMethods(options: {
+  readonly methods: readonly Pick<ClassMethod, "name" | "parameters">[];
+  readonly agents: number;
+  readonly split: MethodSplit;
+  /** The problem's. */
+  readonly id: string;
+}): readonly (readonly string[])[] {
+  const { methods, agents, split, id } = options;
+  const places = methods.map((_, i) => i);
+  const order = split === "shuffled" ? createRandom(deriveSeed(0, id)).shuffle(places) : places;
+  const owner = methods.map(({ parameters }, i) =>
+    split === "parameters" ? Math.min(Math.max(parameters, 1), agents) - 1 : order.indexOf(i) % agents,
+  );
+  return Array.from({ length: agents }, (_, agent) =>
+    methods.flatMap(({ name }, i) => (owner[i] === agent ? [name] : [])),
+  );
+}
