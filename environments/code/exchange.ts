@@ -1,0 +1,55 @@
+import { LyceumError } from "../../src/errors/index.ts";
+import type { ActRequest, ActResult } from "../../src/policy/policy.ts";
+
+/**
+ * Where the agents of an episode pass on what they answer, while a rollout asks them at once. Episodes are told apart
+ * by their signal. Rejects with `policy.unsupported-input` outside of a rollout.
+ */
+export class Exchange {
+  readonly #answers = new WeakMap<AbortSignal, Map<string, PromiseWithResolvers<ActResult>>>();
+
+  /** Answers a request, and hands the answer, or its error, to whoever waits for this agent. */
+  async give(agent: string, request: ActRequest, answer: () => Promise<ActResult>): Promise<ActResult> {
+    const { resolve, reject, promise } = this.#place(agent, request);
+    promise.catch(() => {});
+    try {
+      const result = await answer();
+      resolve(result);
+      return result;
+    } catch (error) {
+      reject(error);
+      throw error;
+    }
+  }
+
+  /** What another agent answers in this turn. Rejects with its error, or with the signal's reason. */
+  async wait(agent: string, request: ActRequest): Promise<ActResult> {
+    const { promise } = this.#place(agent, request);
+    const signal = request.signal!;
+    signal.throwIfAborted();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      return await Promise.race([promise, aborted]);
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  #place(agent: string, { signal, episode }: ActRequest): PromiseWithResolvers<ActResult> {
+    if (signal === undefined || episode === undefined) {
+      throw new LyceumError({
+        code: "policy.unsupported-input",
+        message: "The policies of a baseline that talk to each other were asked outside of a rollout.",
+        hint: "Give them to rollout, rolloutGroup or rolloutEpisode, both at once.",
+      });
+    }
+    const places = this.#answers.get(signal) ?? new Map<string, PromiseWithResolvers<ActResult>>();
+    this.#answers.set(signal, places);
+    const key = `${agent} ${episode.turn}`;
+    const place = places.get(key) ?? Promise.withResolvers<ActResult>();
+    places.set(key, place);
+    return place;
+  }
+}
