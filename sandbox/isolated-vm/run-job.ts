@@ -36,6 +36,7 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
   try {
     const files = javascriptFiles(job, tools.typeScript);
     const open = (stdin = ""): Session => {
+      watchdog.startCase();
       const session = new Session({
         job,
         files,
@@ -111,7 +112,12 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
       stdout: joined(shown.map((session) => session.output("stdout"))),
       stderr: joined(sessions.map((session) => session.output("stderr"))),
       exit: { code: ended?.exitCode ?? null, signal: null },
-      usage: { cpuMs, wallMs: watchdog.wallMs, peakRssKb: Math.round(watchdog.peakRss / 1024), swept: 0 },
+      usage: {
+        cpuMs: Math.min(cpuMs, watchdog.processMs),
+        wallMs: watchdog.wallMs,
+        peakRssKb: Math.round(watchdog.peakRss / 1024),
+        swept: 0,
+      },
       integrity: { nonceOk: true, flags: [] },
     },
     reusable,
