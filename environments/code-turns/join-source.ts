@@ -31,10 +31,13 @@ function withoutFuture(source: string): { readonly rest: string; readonly future
   let end = 0;
   for (const { indent, tokens } of (source.includes("__future__") ? readLogicalLines(source) : undefined) ?? []) {
     if (indent > 0 || tokens[0]?.text !== "from" || tokens[1]?.text !== "__future__") continue;
-    const text = source.slice(tokens[0].start, tokens.at(-1)!.end);
+    const semicolon = tokens.findIndex((token) => token.text === ";");
+    const last = tokens.at(semicolon === -1 ? -1 : semicolon - 1)!;
+    const text = source.slice(tokens[0].start, last.end);
     future.push(text.replaceAll(/\\?\s*\n\s*/g, " "));
     rest += source.slice(end, tokens[0].start) + text.replaceAll(/[^\n]/g, "");
-    end = tokens.at(-1)!.end;
+    // What comes after a semicolon begins the line now.
+    end = semicolon === -1 ? last.end : (tokens[semicolon + 1]?.start ?? tokens[semicolon]!.end);
   }
   return { rest: rest + source.slice(end), future };
 }

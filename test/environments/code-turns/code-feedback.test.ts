@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { readBenchmarkRows } from "../../../environments/code-benchmarks/benchmark-row.ts";
+import type { CodeProblem } from "../../../environments/code-benchmarks/code-problem.ts";
+import { humanEvalProblem } from "../../../environments/code-benchmarks/human-eval.ts";
+import { comlrlMbppProblem, mbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
+import { multiplEProblem } from "../../../environments/code-benchmarks/multipl-e.ts";
+import { codeFeedback } from "../../../environments/code-turns/code-feedback.ts";
+import type { CodeTurnOptions } from "../../../environments/code-turns/turn-options.ts";
+import { showAll, visibleTests } from "../../../environments/code-turns/visible-tests.ts";
+import { visibleVerdicts } from "../../../environments/code-turns/visible-verdicts.ts";
+import { gradeCode } from "../../../sandbox/grading/grade-code.ts";
+import { showFifth, type TestSuite } from "../../../sandbox/grading/test-suite.ts";
+import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+import { returned, scriptedSandbox } from "../../sandbox/scripted-sandbox.ts";
+
+/** Code that tells all that it was asked in its process: by what it returns, or by what it raises. */
+const teller = (way: "returned" | "raised") =>
+  scriptedSandbox(({ task }) => {
+    const asked = task.kind === "judge" ? task.tests.map((code) => code) : task.kind === "calls" ? task.cases : [];
+    const all = JSON.stringify(asked);
+    return {
+      cases: asked.map((_, index) =>
+        way === "returned"
+          ? returned(index, task.kind === "calls" ? { list: task.cases.flatMap(({ args }) => args) } : null)
+          : { index, outcome: "raised", error: { type: "Told", message: all }, cpuMs: 0 },
+      ),
+    };
+  });
+
+/** The texts by which a test would be known. */
+function secretsOf(suite: TestSuite): string[] {
+  const shown = visibleTests(suite).map(({ text }) => text);
+  const hidden = visibleTests(showAll(suite)).filter(({ index }) => suite.tests[index]!.visible !== true);
+  return hidden
+    .flatMap(({ text }) => {
+      const inner = /\((.*)\) ={2,3} /.exec(text)?.[1];
+      return inner !== undefined && inner.length > 7 ? [text, inner] : [text];
+    })
+    .filter((secret) => !shown.some((text) => text.includes(secret)));
+}
+
+async function feedbackOn(
+  { suite, entryPoint }: CodeProblem,
+  way: "returned" | "raised",
+  options: Pick<CodeTurnOptions, "mode" | "sandboxSlice">,
+): Promise<string> {
+  const sandbox = teller(way);
+  const grade = await gradeCode({ sandbox, code: "", suite });
+  if (grade.infra) throw new Error("a scripted sandbox does not fail");
+  const visible = await visibleVerdicts({ sandbox, code: "", suite, grade });
+  return codeFeedback(options, { grade, visible, definitions: [{ name: entryPoint, found: true }] });
+}
+
+describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, whatever the code tells", () => {
+  it.each<[string, (row: unknown) => CodeProblem]>([
+    ["HumanEval.jsonl.gz", humanEvalProblem],
+    ["coop-humaneval.json", humanEvalProblem],
+    ["mbpp.jsonl", mbppProblem],
+    ["mbpp-sanitized-openmlrl.json", comlrlMbppProblem],
+    ["humaneval-js.jsonl", multiplEProblem],
+    ["humaneval-ts.jsonl", multiplEProblem],
+  ])("%s", { timeout: 120_000 }, async (name, read) => {
+    let secrets = 0;
+    let shown = 0;
+    for (const row of await readBenchmarkRows(benchmarkFile(name))) {
+      const problem = read(row);
+      const hiding = { ...problem, suite: showFifth(problem.suite) };
+      const hidden = secretsOf(hiding.suite);
+      secrets += hidden.length;
+      for (const mode of ["level_feedback", "level_passed", "passed"] as const) {
+        for (const sandboxSlice of [1, -1, "all"] as const) {
+          for (const way of ["returned", "raised"] as const) {
+            const feedback = await feedbackOn(hiding, way, { mode, sandboxSlice });
+            for (const secret of hidden) {
+              if (feedback.includes(secret)) throw new Error(`${problem.id}, ${mode}: ${secret} in ${feedback}`);
+            }
+            if (feedback.includes("Failed: ")) shown++;
+          }
+        }
+      }
+    }
+    expect(secrets).toBeGreaterThan(100);
+    expect(shown).toBeGreaterThan(100);
+  });
+});
+
+describe("feedback", () => {
+  const suite: TestSuite = {
+    kind: "calls",
+    language: "python",
+    function: "f",
+    tests: [1, 2, 3].map((n) => ({ args: [{ int: `${n}` }], expected: { int: `${n}` }, visible: n < 3 })),
+  };
+  const problem: CodeProblem = { id: "f", prompt: "", entryPoint: "f", suite };
+  const level = { mode: "level_feedback", sandboxSlice: "all" } as const;
+
+  it("shows what the slice picks", async () => {
+    const failures = async (sandboxSlice: CodeTurnOptions["sandboxSlice"]) =>
+      [...(await feedbackOn(problem, "returned", { ...level, sandboxSlice })).matchAll(/Failed: (f\(\d\))/g)].map(
+        ([, call]) => call,
+      );
+    expect(await failures(1)).toEqual(["f(1)"]);
+    expect(await failures(-1)).toEqual(["f(2)"]);
+    for (const all of [0, null, "all", 9, -9] as const) expect(await failures(all)).toEqual(["f(1)", "f(2)"]);
+  });
+
+  it("shows all where tests are shared", async () => {
+    const shared = { ...problem, suite: showAll(suite) };
+    expect(await feedbackOn(shared, "returned", level)).toContain("Visible tests: 0 of 3");
+    expect(await feedbackOn(shared, "returned", level)).not.toContain("hidden");
+  });
+
+  it("says nothing of tests where the sandbox failed on them alone", async () => {
+    let calls = 0;
+    const sandbox = scriptedSandbox(() => (calls++ === 0 ? {} : { status: "infra_error" }));
+    const grade = await gradeCode({ sandbox, code: "", suite });
+    if (grade.infra) throw new Error("infra");
+    const visible = await visibleVerdicts({ sandbox, code: "", suite, grade });
+    expect(visible).toBeUndefined();
+    const feedback = codeFeedback(level, { grade, visible, definitions: [] });
+    expect(feedback).toContain("Syntax: ok");
+    expect(feedback).not.toContain("Visible tests");
+  });
+
+  it("counts the lines of errors from the agent's own code", async () => {
+    const error = { type: "NameError", message: "no x", line: 7 };
+    const cases = [0, 1, 2].map((index) => ({ index, outcome: "missing", cpuMs: 0 }) as const);
+    const sandbox = scriptedSandbox(() => ({ status: "load_error", cases, error }));
+    const grade = await gradeCode({ sandbox, code: "", suite });
+    if (grade.infra) throw new Error("infra");
+    const definitions = [{ name: "f", found: false }];
+    const of = (linesBefore: number) => codeFeedback(level, { grade, visible: [], definitions, linesBefore });
+    expect(of(5)).toContain("Definition of f: not ok (NameError: no x, line 2)");
+    expect(of(7)).toContain("not ok (NameError: no x)");
+    expect(codeFeedback({ ...level, mode: "level_passed" }, { grade, visible: [], definitions })).not.toContain(
+      "NameError",
+    );
+  });
+});
