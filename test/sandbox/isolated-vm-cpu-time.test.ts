@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
+import { callsOf, runJavaScript } from "./isolated-vm-sandbox.ts";
+
+/** The child processes of this process. */
+function children(): number[] {
+  return readdirSync("/proc").flatMap((name) => {
+    try {
+      const isChild = readFileSync(`/proc/${Number(name)}/status`, "utf8").includes(`PPid:\t${process.pid}\n`);
+      return isChild ? [Number(name)] : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+test("time in which a worker has no processor is no processor time of its job", async () => {
+  const before = new Set(children());
+  await using sandbox = createIsolatedVmSandbox({ workers: 1 });
+  await sandbox.warmUp();
+  const workers = children().filter((pid) => !before.has(pid));
+  expect(workers.length).toBeGreaterThan(0);
+  const code = "function f() { let x = 0; for (let i = 0; i < 3e8; i++) x = (31 * x + i) | 0; return x; }";
+  const limits = { cpuMs: 2_500, wallMs: 280_000 };
+  const running = runJavaScript(sandbox, code, callsOf("f", []), { limits });
+  await sleep(60);
+  for (const pid of workers) process.kill(pid, "SIGSTOP");
+  await sleep(4_000);
+  for (const pid of workers) process.kill(pid, "SIGCONT");
+  const { status, usage } = await running;
+  expect(status).toBe("ok");
+  expect(usage.wallMs).toBeGreaterThan(4_000);
+  expect(usage.cpuMs).toBeLessThan(2_500);
+});
