@@ -74,6 +74,8 @@ describe("the configs", () => {
     "arithmetic-grpo.yaml": ["model.path=HuggingFaceTB/SmolLM2-135M-Instruct", "algorithm.groupSize=2"],
     "gsm8k-grpo.yaml": ["algorithm.groupSize=2"],
     "humaneval-grpo.yaml": ["algorithm.groupSize=2"],
+    "humaneval-js-grpo.yaml": ["algorithm.groupSize=2"],
+    "coophumaneval-magrpo.yaml": ["algorithm.groupSize=2"],
   };
 
   it("are all run here", () => {

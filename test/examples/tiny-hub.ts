@@ -14,8 +14,8 @@ export interface TinyHub extends AsyncDisposable {
 }
 
 /**
- * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai/gsm8k`
- * and `openai/openai_humaneval`.
+ * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai/gsm8k`,
+ * `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `google-research-datasets/mbpp` and MultiPL-E's JavaScript.
  */
 export async function createTinyHub(): Promise<TinyHub> {
   const cache = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
@@ -31,6 +31,11 @@ export async function createTinyHub(): Promise<TinyHub> {
   for (const split of ["train", "test"]) await write(join(data, "main", `${split}.jsonl`), wordProblems(split));
   const functions = await repository("datasets--openai--openai_humaneval");
   await write(join(functions, "openai_humaneval", "test.jsonl"), codeProblems());
+  await write(join(await repository("datasets--CoMLRL--CoopHumanEval"), "test.jsonl"), codeProblems());
+  const mbpp = await repository("datasets--google-research-datasets--mbpp");
+  for (const split of ["train", "test"]) await write(join(mbpp, "full", `${split}.jsonl`), basicProblems(split));
+  const scripts = await repository("datasets--nuprl--MultiPL-E");
+  await write(join(scripts, "humaneval-js", "test.jsonl"), scriptProblems());
   return {
     environment: { HF_HUB_CACHE: cache, HF_HUB_OFFLINE: "1" },
     model,
@@ -79,6 +84,35 @@ function codeProblems(): string {
     canonical_solution: `    return x + ${i}\n`,
     test: `def check(candidate):\n    assert candidate(1) == ${i + 1}\n    assert candidate(-5) == ${i - 5}\n`,
   }));
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** Rows in the form of MBPP. */
+function basicProblems(split: string): string {
+  const rows = Array.from({ length: 20 }, (_, i) => {
+    const factor = i + (split === "test" ? 102 : 2);
+    return {
+      task_id: factor,
+      text: `Write a function that multiplies by ${factor}.`,
+      code: `def times_${factor}(x):\n    return ${factor} * x`,
+      test_setup_code: "",
+      test_list: [1, 2, 3].map((x) => `assert times_${factor}(${x}) == ${factor * x}`),
+    };
+  });
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** Rows in the form of MultiPL-E. */
+function scriptProblems(): string {
+  const rows = Array.from({ length: 40 }, (_, i) => {
+    const tests = [1, 2, 3].map((x) => `  assert.deepEqual(candidate(${x}),${x + i});`);
+    return {
+      name: `HumanEval_${i}_plus_${i}`,
+      language: "js",
+      prompt: `//Add ${i} to x.\nfunction plus_${i}(x){\n`,
+      tests: `const assert = require('node:assert');\n\n\nfunction test() {\n  let candidate = plus_${i};\n${tests.join("\n")}\n}\n\ntest();`,
+    };
+  });
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
 
