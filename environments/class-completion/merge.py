@@ -39,7 +39,7 @@ def merge(skeleton, class_name, owners, replies):
         written.decorator_list = stub.decorator_list
         target.body[target.body.index(stub)] = written
     target.body.extend(taken.helpers.values())
-    tree.body[:0] = [node for node in taken.imports if not from_future(node)]
+    tree.body[:0] = taken.imports
     tree.body.extend(taken.functions.values())
     tree.body.sort(key=lambda node: not from_future(node))
     source = ast.unparse(ast.fix_missing_locations(tree))
@@ -68,7 +68,8 @@ class Taken:
         overlap = []
         for node, in_class in members(tree, class_name):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
-                self.imports.append(node)
+                if fault(node) is None:
+                    self.imports.append(node)
                 continue
             name = key_of(node)
             if name in self.owners and self.owners[name] != place:
@@ -145,13 +146,11 @@ def is_empty(node):
 
 
 def fault(node):
-    """Why a function would keep a class that it is in from being compiled, or None."""
+    """Why a function or an import would keep what it is in from being compiled, or None."""
     try:
-        around = ast.ClassDef(name="C", bases=[], keywords=[], body=[node], decorator_list=[])
-        if hasattr(ast, "type_param"):
-            around.type_params = []
+        module = ast.Module(body=[node], type_ignores=[])
         # As it will be written: what can be read may yet be too deep to be written again.
-        compile(ast.unparse(ast.fix_missing_locations(around)), "method", "exec")
+        compile(ast.unparse(ast.fix_missing_locations(module)), "method", "exec")
     except UNREADABLE as error:
         return f"{type(error).__name__}: {getattr(error, 'msg', None) or error}"
     return None

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type MergedClass, mergeClass } from "../../../environments/class-completion/merge-class.ts";
+import { createPyodideSandbox } from "../../../sandbox/pyodide/create-pyodide-sandbox.ts";
+import type { Sandbox } from "../../../sandbox/sandbox.ts";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await createPyodideSandbox({ workers: 1 });
+});
+afterAll(() => sandbox?.[Symbol.asyncDispose]());
+
+const skeleton = `import re
+
+class A:
+    """A class."""
+
+    limit = 3
+
+    def __init__(self):
+        self.x = 1
+
+    @staticmethod
+    def a(n):
+        """Doc a."""
+
+    def b(self):
+        """Doc b."""
+
+    @property
+    def p(self):
+        """Doc p."""
+
+    @p.setter
+    def p(self, value):
+        """Doc setter."""
+`;
+const owners = { a: 0, b: 1, p: 0, "p.setter": 1 };
+
+async function merge(...replies: string[]): Promise<MergedClass> {
+  const merged = await mergeClass({ sandbox, skeleton, className: "A", owners, replies });
+  expect(merged).toBeDefined();
+  return merged!;
+}
+const written = ({ methods }: MergedClass): string[] => Object.keys(methods).filter((name) => methods[name] === null);
+
+describe("a reply's own methods are taken", () => {
+  it.each([
+    ["as functions", "def a(n):\n    return n\n"],
+    ["with the skeleton's decorators", "@staticmethod\ndef a(n):\n    return n\n"],
+    ["with decorators that the skeleton has not", "@print\n@classmethod\ndef a(n):\n    return n\n"],
+    ["in the class", 'class A:\n    """Mine."""\n    @staticmethod\n    def a(n):\n        return n\n'],
+    [
+      "in the class, told again",
+      "class A:\n    def a(n):\n        return 0\nclass A:\n    def a(n):\n        return n\n",
+    ],
+    ["cut out of the class", "    @staticmethod\n    def a(n):\n        return n\n\n"],
+    ["with tabs", "\tdef a(n):\n\t\treturn n\n"],
+    ["with lines that end otherwise", "def a(n):\r\n    return n\r\n"],
+    ["the last of several", "def a(n):\n    return 0\ndef a(n):\n    return n\n"],
+  ])("%s", async (_, reply) => {
+    const merged = await merge(reply, "");
+    expect(written(merged)).toEqual(["a"]);
+    expect(merged.source).toContain("    @staticmethod\n    def a(n):\n        return n\n");
+    expect(merged.source.match(/@/g)).toHaveLength(3);
+    expect(merged.replies[0]).toEqual({ error: null, line: null, overlap: [] });
+  });
+
+  it("of all agents, and of a property both functions", async () => {
+    const merged = await merge(
+      "def a(n):\n    return n\n@property\ndef p(self):\n    return self._p\n",
+      "def b(self):\n    def a(n):\n        return 7\n    return a(1)\n@p.setter\ndef p(self, value):\n    self._p = value\n",
+    );
+    expect(written(merged)).toEqual(["a", "b", "p", "p.setter"]);
+    expect(merged.replies.map(({ overlap }) => overlap)).toEqual([[], []]);
+    expect(merged.source).toContain("    @p.setter\n    def p(self, value):\n        self._p = value");
+  });
+
+  it("async too, and strings with lines and backslashes as they are", async () => {
+    const text = "'''one\\n\n    two\n\tthree'''";
+    const merged = await merge(`async def a(n):\n    return ${text}\n`, "");
+    expect(written(merged)).toEqual(["a"]);
+    expect(merged.source).toContain("async def a(n):");
+    expect(merged.source).toContain("one\\n\\n    two\\n\\tthree");
+  });
+});
+
+describe("what is left out", () => {
+  it("is the methods of others, which count as overlap once each", async () => {
+    const merged = await merge(
+      "def b(self):\n    return 'theirs'\ndef b(self):\n    return 2\n",
+      "def b(self):\n    return 1\n",
+    );
+    expect(merged.replies.map(({ overlap }) => overlap)).toEqual([["b"], []]);
+    expect(merged.source).toContain("return 1");
+    expect(merged.source).not.toContain("theirs");
+    const unwanted = await merge("", "def a(n):\n    return n\n");
+    expect(written(unwanted)).toEqual([]);
+    expect(unwanted.replies[1]!.overlap).toEqual(["a"]);
+  });
+
+  it("is code at the level of the class and of the module, other classes, and what the skeleton has", async () => {
+    const reply = `import os
+limit = 9
+print("ran")
+class B:
+    def a(n): return 'of B'
+class A:
+    limit = 9
+    print("ran")
+    def __init__(self): self.x = 2
+    def __eq__(self, other): return True
+    def a(n): return n
+    class C: pass
+if True:
+    def a(n): return 'hidden'
+A.limit = 9
+def A(): return None
+`;
+    const merged = await merge(reply, "");
+    expect(written(merged)).toEqual(["a"]);
+    expect(merged.source).not.toMatch(/9|ran|of B|__eq__|class C|hidden|def A/);
+    expect(merged.source).toContain("self.x = 1");
+    expect(merged.source).toContain("import os");
+  });
+
+  it.each([
+    ["nothing but a docstring", 'def a(n):\n    """Doc."""\n', "no body"],
+    ["pass", "def a(n):\n    pass\n", "no body"],
+    ["an ellipsis", "def a(n): ...\n", "no body"],
+    ["an error in place of a body", "def a(n):\n    raise NotImplementedError('todo')\n", "no body"],
+    ["what does not compile", "def a(n):\n    break\n", "outside loop"],
+    ["names that are bound nowhere", "def a(n):\n    nonlocal q\n", "nonlocal"],
+    ["two parameters of one name", "def a(n, n):\n    return n\n", "duplicate"],
+    ["a good one before an empty one", "def a(n):\n    return n\ndef a(n):\n    pass\n", "no body"],
+    ["another name", "def aa(n):\n    return n\n", "not written"],
+    ["a lambda", "a = lambda n: n\n", "not written"],
+    ["nothing", "", "not written"],
+  ])("is %s", async (_, reply, why) => {
+    const merged = await merge(reply, "def b(self):\n    return 1\n");
+    expect(merged.methods.a).toContain(why);
+    expect(written(merged)).toEqual(["b"]);
+    expect(merged.source).toContain("    @staticmethod\n    def a(n):\n        raise NotImplementedError");
+  });
+
+  it.each([
+    ["an error of syntax, with its line", "def a(n):\n    return (\n", "SyntaxError", 2],
+    ["an indentation", "def a(n):\n    x = 1\n  return x\n", "IndentationError", 3],
+    ["a null byte", "def a(n):\n    return '\0'\n", "", null],
+    ["half a surrogate", "def a(n):\n    return '\ud800'\n", "", null],
+    ["brackets without end", "(".repeat(50_000), "", null],
+    ["signs without end", `def a(n):\n    return ${"-".repeat(60_000)}1\n`, "", null],
+    ["attributes without end", `x = y${".z".repeat(40_000)}\n`, "", null],
+    ["sums without end", `x = 1${" + 1".repeat(20_000)}\n`, "", null],
+    ["blocks without end", Array.from({ length: 101 }, (_, i) => `${" ".repeat(i)}if x:`).join("\n"), "", null],
+    ["more than is read", `def a(n):\n    return 1\n${"# long\n".repeat(500_000)}`, "longer", null],
+    ["words", "I would write the method like this.", "SyntaxError", 1],
+  ])("is a reply with %s, and no other's", async (_, reply, error, line) => {
+    const merged = await mergeClass({
+      sandbox,
+      skeleton,
+      className: "A",
+      owners,
+      replies: [reply, "def b(self):\n    return 1\n"],
+    });
+    expect(merged).toBeDefined();
+    expect(written(merged!)).toEqual(["b"]);
+    if (error !== "") expect(merged!.replies[0]!.error).toContain(error);
+    if (line !== null) expect(merged!.replies[0]!.line).toBe(line);
+  });
+});
+
+describe("helpers", () => {
+  it("go where they belong, the first of a name stays", async () => {
+    const merged = await merge(
+      "def a(n):\n    return helper(n)\ndef helper(n):\n    return n\ndef _own(self):\n    return 'first'\n",
+      "class A:\n    def b(self):\n        return self._own()\n    def _own(self):\n        return 'second'\n    @staticmethod\n    def of_class():\n        return 1\n",
+    );
+    expect(written(merged)).toEqual(["a", "b"]);
+    expect(merged.source).toMatch(/^def helper\(n\):/m);
+    expect(merged.source).toMatch(/^ {4}def _own\(self\):\n {8}return 'first'/m);
+    expect(merged.source).toMatch(/^ {4}@staticmethod\n {4}def of_class\(\):/m);
+    expect(merged.source).not.toContain("second");
+  });
+
+  it("that do not compile are left out", async () => {
+    expect((await merge("def a(n):\n    return n\ndef helper():\n    break\n", "")).source).not.toContain("helper");
+  });
+
+  it("imports from the future come first", async () => {
+    const { source } = await merge("from __future__ import annotations\nimport os\ndef a(n):\n    return n\n", "");
+    expect(source.startsWith("from __future__ import annotations\n")).toBe(true);
+    const braces = await merge("from __future__ import braces\ndef a(n):\n    return n\n", "");
+    expect(braces.source).not.toContain("__future__");
+  });
+});
+
+it("what a reply says is never run", async () => {
+  const { source } = await merge("import sys\nsys.exit(1)\n", "def b(self, x=open('/tmp/x', 'w')):\n    return 1\n");
+  expect(source).toContain("def b(self, x=open('/tmp/x', 'w')):");
+});
