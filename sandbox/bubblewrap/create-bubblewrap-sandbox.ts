@@ -46,7 +46,12 @@ export async function createBubblewrapSandbox(options: BubblewrapSandboxOptions 
 
 async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
   const args = [...bubbleArguments(temporaryMb), ...(await runnerCommand())];
-  const child = spawn("bwrap", args, { stdio: ["pipe", "pipe", "pipe"], env: { PATH: process.env.PATH ?? "" } });
+  const child = spawn("bwrap", args, {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { PATH: process.env.PATH ?? "" },
+    // A group of its own: before bwrap's child is bound to its parent's life, only the group can be killed with both.
+    detached: true,
+  });
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
   let complaints = "";
   child.stderr.on("data", (chunk: Buffer) => {
@@ -60,10 +65,18 @@ async function startBubble(temporaryMb: number): Promise<RunnerProcess> {
     });
   });
   const kill = async (): Promise<void> => {
-    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) killGroup(child.pid!);
     await ended;
   };
   return { input: child.stdin, output: child.stdout, complaints: () => complaints, kill };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** A root of the machine's programs only; all namespaces new; the runner dies with us. */

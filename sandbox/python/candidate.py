@@ -73,6 +73,11 @@ def load(path, name, source):
     return module
 
 
+def unload(name):
+    """Forgets a module that was loaded."""
+    del _modules[name]
+
+
 def find(module, name):
     """The function of a name; for `Class.method`, the method of an instance made without arguments."""
     owner, dot, method = name.partition(".")
@@ -89,7 +94,7 @@ def call(function, case, limits, path=None):
     parsed = _parse(case)
     args = _decode({"list": parsed["args"]})
     kwargs = {key: _decode(value) for key, value in parsed.get("kwargs", {}).items()}
-    before = [_encode(value, codec.MAX_DEPTH, size) for value in args]
+    before = [_state(value, size) for value in args]
     try:
         value = function(*args, **kwargs)
     except _BaseException as error:
@@ -105,12 +110,24 @@ def call(function, case, limits, path=None):
     return '{"outcome":"returned","value":' + text + _changes(before, args, size - _len(text)) + "}"
 
 
+def _state(value, size):
+    return codec.state(value, lambda value: _encode(value, codec.MAX_DEPTH, size))
+
+
 def _changes(before, args, size):
-    # What is no plain value any more is "undefined", which no argument is.
     after = []
-    for text, value in zip(before, args):
+    changed = False
+    for old, value in zip(before, args):
+        try:
+            changed = changed or old != _state(value, size)
+        except _BaseException:
+            changed = True
+    if not changed:
+        return ""
+    # What is no plain value any more is "undefined", which no argument is.
+    for value in args:
         try:
             after.append(_encode(value, codec.MAX_DEPTH, size))
         except _BaseException:
             after.append('{"undefined":true}')
-    return "" if after == before else ',"changedArgs":[' + ",".join(after) + "]"
+    return ',"changedArgs":[' + ",".join(after) + "]"

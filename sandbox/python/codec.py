@@ -7,10 +7,12 @@ compared exactly, and no method that the code could define is ever called. Pytho
 import binascii
 import collections
 import json
+import marshal
 import sys
 
 _type = type
 _len = len
+_marshal = marshal.dumps
 _int_text = int.__str__
 _int_bits = int.bit_length
 _float_text = float.__repr__
@@ -22,7 +24,9 @@ _ordered_items = collections.OrderedDict.items
 _tuple_items = tuple.__iter__
 _type_bases = type.__dict__["__bases__"].__get__
 _type_names = type.__dict__["__dict__"].__get__
-_parse = json.JSONDecoder().decode
+_scan = json.JSONDecoder().scan_once
+_ValueError = ValueError
+_StopIteration = StopIteration
 _get_digits = getattr(sys, "get_int_max_str_digits", None)
 _set_digits = getattr(sys, "set_int_max_str_digits", None)
 
@@ -151,14 +155,29 @@ def encode(value, depth, size, other=None):
     return "".join(encoder.parts)
 
 
+def state(value, encode_other):
+    """Something that equals the state of the same value later if nothing in it has changed; fast where all is plain."""
+    try:
+        # The format without references, whose bytes do not depend on who else holds the value.
+        return _marshal(value, 2)
+    except _ValueError:
+        return encode_other(value)
+
+
 def quote(text):
     """A str as JSON text, pure ASCII."""
     return _quote(text)
 
 
 def parse(text):
-    """JSON text to dicts, lists, str, int, float, bool and None."""
-    return _parse(text)
+    """JSON text without space around it to dicts, lists, str, int, float, bool and None. Raises ValueError for other."""
+    try:
+        value, end = _scan(text, 0)
+    except _StopIteration:
+        raise _ValueError("no JSON") from None
+    if end != _len(text):
+        raise _ValueError("no JSON")
+    return value
 
 
 def decode(plain, other=None):

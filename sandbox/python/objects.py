@@ -27,14 +27,14 @@ class Objects:
             request = codec.parse(text)
             args = [self._decode(value) for value in request.get("args", [])]
             kwargs = {name: self._decode(value) for name, value in request.get("kwargs", {}).items()}
-            before = [self._encode(value) for value in args]
+            before = [codec.state(value, self._encode) for value in args]
             target = self._objects[request["object"]] if "object" in request else self._module
             value = _operations[request["do"]](target, args, kwargs)
             answer = '{"value":' + self._encode(value)
             changes = [
-                "[%d,%s]" % (index, after)
-                for index, (old, after) in enumerate(zip(before, [self._encode(value) for value in args]))
-                if old != after
+                "[%d,%s]" % (index, self._encode(args[index]))
+                for index, old in enumerate(before)
+                if old != codec.state(args[index], self._encode)
             ]
             return answer + (',"changed":[' + ",".join(changes) + "]}" if changes else "}")
         except codec.TooLarge:

@@ -3,43 +3,55 @@ NumPy, and the types that Python has built in. As JSON: `{"standard": name, "arg
 """
 
 import builtins
-import collections
-import datetime
-import decimal
-import fractions
+import importlib
 import sys
 
 from . import codec
 
+# By module and name; a module is imported where one of its values crosses, not before.
 _arguments = {
-    datetime.date: lambda v: [v.year, v.month, v.day],
-    datetime.datetime: lambda v: [v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond],
-    datetime.time: lambda v: [v.hour, v.minute, v.second, v.microsecond],
-    datetime.timedelta: lambda v: [v.days, v.seconds, v.microseconds],
-    decimal.Decimal: lambda v: [str(v)],
-    fractions.Fraction: lambda v: [v.numerator, v.denominator],
-    collections.deque: lambda v: [list(v), v.maxlen],
-    range: lambda v: [v.start, v.stop, v.step],
+    ("builtins", "range"): lambda v: [v.start, v.stop, v.step],
+    ("collections", "deque"): lambda v: [list(v), v.maxlen],
+    ("datetime", "date"): lambda v: [v.year, v.month, v.day],
+    ("datetime", "datetime"): lambda v: [v.year, v.month, v.day, v.hour, v.minute, v.second, v.microsecond],
+    ("datetime", "time"): lambda v: [v.hour, v.minute, v.second, v.microsecond],
+    ("datetime", "timedelta"): lambda v: [v.days, v.seconds, v.microseconds],
+    ("decimal", "Decimal"): lambda v: [str(v)],
+    ("fractions", "Fraction"): lambda v: [v.numerator, v.denominator],
 }
+_module_of = type.__dict__["__module__"].__get__
 _types = {value.__name__: value for value in vars(builtins).values() if type(value) is type}
-_makers = {kind.__name__: kind for kind in _arguments}
-_makers["number"] = lambda value: value
-_makers["type"] = lambda name: _types[name]
+_makers = {
+    "number": lambda value: value,
+    "type": lambda name: _types[name],
+    **{name: lambda *args, m=module, n=name: getattr(importlib.import_module(m), n)(*args) for module, name in _arguments},
+}
 
 
 def encode(value, encode_list):
     """JSON text of such a value, None of any other. `encode_list` gives that of its arguments."""
     kind = type(value)
-    if kind in _arguments and getattr(value, "tzinfo", None) is None:
-        name, arguments = kind.__name__, _arguments[kind](value)
+    name = codec._type_name(kind)
+    arguments = _arguments_of(kind, name)
+    if arguments is not None and getattr(value, "tzinfo", None) is None:
+        content = arguments(value)
     elif kind is type and _types.get(value.__name__) is value:
-        name, arguments = "type", [value.__name__]
+        name, content = "type", [value.__name__]
     elif "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):
         # It equals Python's number, which crosses in its place.
-        name, arguments = "number", [value.item()]
+        name, content = "number", [value.item()]
     else:
         return None
-    return '{"standard":%s,"args":%s}' % (codec.quote(name), encode_list(arguments))
+    return '{"standard":%s,"args":%s}' % (codec.quote(name), encode_list(content))
+
+
+def _arguments_of(kind, name):
+    module = _module_of(kind)
+    if type(module) is not str or (module, name) not in _arguments:
+        return None
+    # Another class may go by the same name.
+    known = getattr(sys.modules.get(module), name, None)
+    return _arguments[module, name] if kind is known else None
 
 
 def decode(plain, decode_list):

@@ -29,6 +29,8 @@ export const runnerEnvironment: Readonly<Record<string, string>> = {
   PYTHONHASHSEED: "0",
   OPENBLAS_NUM_THREADS: "1",
   OMP_NUM_THREADS: "1",
+  // Else each child would look up anew what it is the first to call.
+  LD_BIND_NOW: "1",
 };
 
 /** The first frame that a runner reads: its program and settings. */

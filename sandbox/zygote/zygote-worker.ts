@@ -24,8 +24,8 @@ export interface RunnerGreeting {
 
 /** A machine that is very busy, or was asleep, takes its time. */
 const startMs = 120_000;
-/** How long a runner may take beyond a job's own time to say how it ended. */
-const graceMs = 10_000;
+/** How long a runner may take beyond a job's own time to say how it ended; twice, since we may have been asleep. */
+const graceMs = 5_000;
 const abortMs = 3_000;
 
 /** The worker of a pool that runs its jobs in a forking runner. */
@@ -69,7 +69,9 @@ export class ZygoteWorker implements Worker {
     const parts = jobParts(job);
     const { id, limits } = job;
     const giveUp = new AbortController();
-    const timer = setTimeout(() => giveUp.abort(), limits.wallMs + graceMs);
+    let timer = setTimeout(() => {
+      timer = setTimeout(() => giveUp.abort(), graceMs);
+    }, limits.wallMs + graceMs);
     let abortTimer: NodeJS.Timeout | undefined;
     const onAbort = (): void => {
       this.#runner.input.write(frame({ abort: true }));

@@ -1,28 +1,23 @@
 """What a forked child does: give up every power, read its job, run it. The code of the job runs in this process."""
 
-import ctypes
 import os
-import random
 import resource
-import socket
 import sys
-import threading
 import time
-import traceback
 import types
 
-from . import candidate, codec, fork_server, judge, objects, system_calls
+from . import candidate, codec, fork_server, judge, objects
 
-_libc = ctypes.CDLL(None, use_errno=True)
-_PR_SET_NO_NEW_PRIVS = 38
 _RESULTS = 3
 _JOB = 4
 _CHANNEL = 5
 _ANY_LENGTH = 1 << 60
 
+_read = os.read
 _write = os.write
 _exit = os._exit
 _clock = time.process_time
+_print_exception = sys.__excepthook__
 
 
 def run(order, descriptors):
@@ -31,28 +26,31 @@ def run(order, descriptors):
         _confine(order, descriptors)
         job = codec.parse(_read_all(_JOB))
         os.close(_JOB)
-        random.seed(job["seed"])
-        if "numpy" in sys.modules:
-            sys.modules["numpy"].random.seed(job["seed"] % 2**32)
+        _seed(job["seed"])
         _roles[order["role"]](job)
     except MemoryError:
         _exit(71)
     except BaseException:
-        traceback.print_exc()
+        _print_exception(*sys.exc_info())
         sys.stderr.flush()
     finally:
         _exit(70)
 
 
+def _seed(seed):
+    # What is not imported is not used: see imports.py.
+    if "random" in sys.modules:
+        sys.modules["random"].seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+
+
 def _confine(order, descriptors):
-    """Descriptors 0 to 5 and no others, a session, a user and limits of its own, and no way back."""
-    count = len(descriptors)
-    # First out of the way of the places they go to.
-    high = [os.dup2(descriptor, 64 + place) for place, descriptor in enumerate(descriptors)]
-    for place, descriptor in enumerate(high):
+    """Descriptors 0 to 5 and no others, a group, a user and limits of its own, and no way back."""
+    for place, descriptor in enumerate(descriptors):
         os.dup2(descriptor, place)
-    os.closerange(count, 1024)
-    os.setsid()
+    os.closerange(len(descriptors), 1024)
+    os.setpgid(0, 0)
     limits = order["limits"]
     megabyte = 1 << 20
     seconds = limits["cpuMs"] // 1000 + 2
@@ -66,12 +64,6 @@ def _confine(order, descriptors):
     ]:
         resource.setrlimit(name, (amount, amount))
     fork_server.become(order["uid"])
-    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    system_calls.deny()
-    os.chdir(fork_server.TEMPORARY)
-    # A judge and its candidate are two users, and work on the same files.
-    os.umask(0)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
 
 
 def _read_all(descriptor):
@@ -92,16 +84,17 @@ def _report(nonce, name, text, cpu=0.0):
 
 
 class _Lines:
-    """Texts of one line each, over a socket."""
+    """Texts of one line each, over the channel between a judge and its candidate."""
 
-    def __init__(self, descriptor, longest):
-        self.socket = socket.socket(fileno=descriptor)
+    def __init__(self, longest):
         self.longest = longest
         self.input = b""
 
     def write(self, text):
+        data = text.encode("ascii") + b"\n"
         try:
-            self.socket.sendall(text.encode("ascii") + b"\n")
+            while data:
+                data = data[_write(_CHANNEL, data) :]
         except OSError:
             pass
 
@@ -116,7 +109,7 @@ class _Lines:
             if size > self.longest:
                 raise judge.BrokenProtocol
             try:
-                part = self.socket.recv(65536)
+                part = _read(_CHANNEL, 65536)
             except OSError:
                 return None
             if not part:
@@ -199,7 +192,8 @@ def _run_program(job):
     start = _clock()
     try:
         exec(compile(job["files"][entry], path, "exec", 0, True), main.__dict__)
-        threading._shutdown()
+        if "threading" in sys.modules:
+            sys.modules["threading"]._shutdown()
     except SystemExit as error:
         code = error.code
         if code is not None and type(code) is not int:
@@ -209,7 +203,7 @@ def _run_program(job):
         code = 1
         text = '{"outcome":"raised","error":' + candidate.error_text(error, path) + "}"
         error.__traceback__ = error.__traceback__.tb_next
-        traceback.print_exception(type(error), error, error.__traceback__)
+        _print_exception(type(error), error, error.__traceback__)
     code = (code or 0) & 255
     if code != 0 and text == '{"outcome":"returned"}':
         text = '{"outcome":"raised","error":{"type":"SystemExit","message":"exit code %d"}}' % code
@@ -222,7 +216,7 @@ def _run_candidate(job):
     _place_files(job)
     module, path = _load(job)
     served = objects.Objects(module, {"depth": job["depth"], "size": job["resultBytes"]}, path)
-    lines = _Lines(_CHANNEL, _ANY_LENGTH)
+    lines = _Lines(_ANY_LENGTH)
     while True:
         request = lines.read()
         if request is None:
@@ -232,7 +226,7 @@ def _run_candidate(job):
 
 def _run_judge(job):
     nonce = job["nonce"]
-    lines = _Lines(_CHANNEL, 2 * job["resultBytes"] + 65536)
+    lines = _Lines(2 * job["resultBytes"] + 65536)
 
     def ask(request):
         lines.write(request)

@@ -1,22 +1,27 @@
 """A process that forks one child per order and knows nothing of the jobs: they go past it in files that it never reads.
 
-An order is a small JSON message with file descriptors; the answers are the child's pid with a descriptor of it, then,
-when the child and whatever it left are gone, how it ended.
+An order is a small JSON message with file descriptors. The answer says how the child ended, once it and whatever it
+left are gone; where that takes longer than a moment, the child's pid with a descriptor of it comes first.
 """
 
 import ctypes
 import json
 import os
-import shutil
+import select
 import signal
 import socket
-import stat
+import sys
+
+from . import system_calls
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 
 TEMPORARY = "/tmp"
+# Most children end sooner: nobody has to watch them.
+_MOMENT_MS = 5
+_PLACES = 6
 
 
 def hide():
@@ -24,9 +29,24 @@ def hide():
     _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def serve(control):
-    """Serves orders until the other side is gone. Returns in every child, with its order and its descriptors."""
+def serve(control, uid):
+    """Serves orders until the other side is gone. Returns in every child, with its order and its descriptors; it has yet
+    to become the user.
+    """
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # What is the same for every child is done once, here. It has neither the host's end nor anything of the supervisor's.
+    empty = os.open("/dev/null", os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(empty, descriptor)
+    # Descriptors that come are beyond the places where children want them.
+    while os.dup(empty) < _PLACES:
+        pass
+    _become_group(uid)
+    system_calls.deny()
+    os.chdir(TEMPORARY)
+    # A judge and its candidate are two users, and work on the same files.
+    os.umask(0)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
     base = _address_space()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 65536, 8)
@@ -35,16 +55,14 @@ def serve(control):
         order = json.loads(message)
         pid = os.fork()
         if pid == 0:
-            return {**order, "baseBytes": base}, descriptors
+            return {**order, "baseBytes": base, "uid": uid}, descriptors
         for descriptor in descriptors:
             os.close(descriptor)
         _offer_to_the_oom_killer(pid)
-        process = os.pidfd_open(pid)
-        socket.send_fds(control, [b"%d" % pid], [process])
-        os.close(process)
+        _report_a_slow_one(control, pid)
         _, status, usage = os.wait4(pid, 0)
-        swept = _sweep(order["uid"])
-        _clear(order["uid"])
+        swept = _sweep(uid)
+        _clear(uid)
         end = {
             "code": os.WEXITSTATUS(status) if os.WIFEXITED(status) else None,
             "signal": os.WTERMSIG(status) if os.WIFSIGNALED(status) else None,
@@ -55,24 +73,38 @@ def serve(control):
         control.send(json.dumps(end).encode())
 
 
+def _report_a_slow_one(control, pid):
+    process = os.pidfd_open(pid)
+    poll = select.poll()
+    poll.register(process, select.POLLIN)
+    if not poll.poll(_MOMENT_MS):
+        socket.send_fds(control, [b"%d" % pid], [process])
+    os.close(process)
+
+
 def _address_space():
     """Bytes that the interpreter and what it has imported take before any job."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def become(uid):
-    """Gives up root for good."""
+def _become_group(uid):
     if os.getuid() != uid:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
+
+
+def become(uid):
+    """Gives up root for good, in a process whose group is the user's already."""
+    if os.getuid() != uid:
         os.setresuid(uid, uid, uid)
 
 
 def _offer_to_the_oom_killer(pid):
     try:
-        with open("/proc/%d/oom_score_adj" % pid, "w") as file:
-            file.write("1000")
+        file = os.open("/proc/%d/oom_score_adj" % pid, os.O_WRONLY)
+        os.write(file, b"1000")
+        os.close(file)
     except OSError:
         pass
 
@@ -113,6 +145,9 @@ def _clear(uid):
 
 
 def _remove(path):
+    import shutil
+    import stat
+
     for folder, _, _ in os.walk(path):
         os.chmod(folder, stat.S_IRWXU)
         # os.walk reads a folder before it gives it: one without permissions has to be walked again.

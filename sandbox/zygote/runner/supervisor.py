@@ -10,10 +10,9 @@ import select
 import signal
 import socket
 import struct
-import sys
 import time
 
-from . import fork_server
+from . import fork_server, imports
 
 _KEPT_PER_READ = 65536
 # A flood is not read to its end: it costs the supervisor as much as the candidate.
@@ -85,9 +84,17 @@ class _Run:
         self.flood = max(_SMALLEST_FLOOD, _FLOOD * limits["outputBytes"])
         self.stderr = _Output(pipes[1][0], limits["outputBytes"])
         self.results = _Output(pipes[2][0], self.result_bytes)
-        message, (self.process,), _, _ = socket.recv_fds(server, 64, 1)
-        self.pid = int(message)
-        self.clock = ((~self.pid) << 3) | 2
+        self.process = None
+
+    def ended_at_once(self):
+        """Waits a moment; where it has not ended then, it must be watched."""
+        message, descriptors, _, _ = socket.recv_fds(self.server, 4096, 1)
+        if not descriptors:
+            self.finish(message)
+            return True
+        (self.process,) = descriptors
+        self.clock = ((~int(message)) << 3) | 2
+        return False
 
     def cpu_ms(self):
         try:
@@ -97,9 +104,7 @@ class _Run:
 
     def check(self):
         """Kills it where it has gone beyond a limit; says for how long it cannot."""
-        if self.results.bytes > self.result_bytes:
-            self.kill("result_limit")
-        elif self.role == "program" and self.stdout.bytes > self.result_bytes:
+        if self.said_too_much():
             self.kill("result_limit")
         elif max(self.stdout.bytes, self.stderr.bytes) > self.flood:
             self.kill("output_limit")
@@ -110,6 +115,9 @@ class _Run:
             self.kill("timeout_cpu")
         return _TICK_MS
 
+    def said_too_much(self):
+        return max(self.results.bytes, self.stdout.bytes if self.role == "program" else 0) > self.result_bytes
+
     def kill(self, reason):
         if self.reason is None:
             self.reason = reason
@@ -118,12 +126,17 @@ class _Run:
         except ProcessLookupError:
             pass
 
-    def finish(self):
-        """After the process has ended: waits until what it left is gone."""
-        os.close(self.process)
-        self.end = json.loads(self.server.recv(4096))
+    def finish(self, message):
+        """After the process and what it left are gone."""
+        self.end = json.loads(message)
         for output in (self.stdout, self.stderr, self.results):
             output.drain()
+        if self.reason is None and self.said_too_much():
+            self.reason = "result_limit"
+
+    def end_watch(self):
+        os.close(self.process)
+        self.finish(self.server.recv(4096))
 
     def observed(self):
         return {
@@ -149,15 +162,13 @@ def _file_of(text):
 
 
 class Supervisor:
-    """Runs the host's jobs, one at a time."""
+    """Runs the host's jobs, one at a time, with fork servers for candidates and for judges: of few imports and of more."""
 
-    def __init__(self, candidates, judges, uid):
-        self.candidates = candidates
-        self.judges = judges
-        self.uid = uid
-        # Where there is only one user, tests run as the candidate's; processes are then kept apart by being undumpable.
-        self.judge_uid = uid if uid == os.getuid() else uid + 1
+    def __init__(self, servers, packages):
+        self.servers = {"few": servers[:2], "more": servers[2:]}
+        self.packages = packages
         self.input = b""
+        self.oom_kills = _oom_kills()
 
     def serve(self):
         while True:
@@ -191,81 +202,100 @@ class Supervisor:
     def run(self, job):
         start = time.monotonic()
         deadline = start + job["limits"]["wallMs"] / 1000
-        oom_before = _oom_kills()
         observed = []
-        for payload in job["parts"]:
-            runs = self.start(job, payload)
+        for part in job["parts"]:
+            runs = self.start(job["limits"], part)
             self.watch(runs, deadline)
             observed.append([run.observed() for run in runs])
             if any(run.reason is not None for run in runs):
                 break
+        oom_before, self.oom_kills = self.oom_kills, _oom_kills()
         return {
             "id": job["id"],
             "wallMs": (time.monotonic() - start) * 1000,
-            "oomKills": _oom_kills() - oom_before,
+            "oomKills": self.oom_kills - oom_before,
             "parts": observed,
             "clean": os.listdir(fork_server.TEMPORARY) == [],
         }
 
-    def start(self, job, part):
-        limits = job["limits"]
-        common = {"limits": limits}
+    def start(self, limits, part):
+        payload = part["payload"]
         if "judge" not in part:
-            order = {**common, "role": part["role"], "uid": self.uid}
-            return [_Run(self.candidates, order, part["payload"], limits, part.get("stdin", ""))]
+            order = {"limits": limits, "role": part["role"]}
+            return [_Run(self.server_for(payload), order, payload, limits, part.get("stdin", ""))]
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            order = {**common, "role": "candidate", "uid": self.uid}
-            candidate = _Run(self.candidates, order, part["payload"], limits, channel=theirs.fileno())
-            order = {**common, "role": "judge", "uid": self.judge_uid}
-            judge = _Run(self.judges, order, part["judge"], limits, channel=ours.fileno())
+            order = {"limits": limits, "role": "candidate"}
+            candidate = _Run(self.server_for(payload), order, payload, limits, channel=theirs.fileno())
+            order = {"limits": limits, "role": "judge"}
+            payload = part["judge"]
+            judge = _Run(self.server_for(payload, 1), order, payload, limits, channel=ours.fileno())
         return [candidate, judge]
 
+    def server_for(self, payload, place=0):
+        return self.servers["few" if imports.are_few(payload, self.packages) else "more"][place]
+
     def watch(self, runs, deadline):
-        poll = select.poll()
-        sources = {}
+        # The judge first: its candidate ends after it.
+        slow = [run for run in reversed(runs) if not run.ended_at_once()]
+        if slow:
+            _Watch(slow, deadline, self).run()
+        return runs
+
+
+class _Watch:
+    """Holds runs that take their time to their limits, until all have ended."""
+
+    def __init__(self, runs, deadline, host):
+        self.active = runs
+        self.deadline = deadline
+        self.host = host
+        self.poll = select.poll()
+        self.poll.register(0, select.POLLIN)
+        self.sources = {}
         for run in runs:
-            poll.register(run.process, select.POLLIN)
-            sources[run.process] = (run, None)
+            self.sources[run.process] = (run, None)
             for output in (run.stdout, run.stderr, run.results):
-                poll.register(output.descriptor, select.POLLIN)
-                sources[output.descriptor] = (run, output)
-        poll.register(0, select.POLLIN)
-        active = list(runs)
-        while active:
-            left = (deadline - time.monotonic()) * 1000
-            wait = min(_TICK_MS, left, *[run.check() for run in active])
+                self.sources[output.descriptor] = (run, output)
+        for descriptor in self.sources:
+            self.poll.register(descriptor, select.POLLIN)
+
+    def run(self):
+        while self.active:
+            left = (self.deadline - time.monotonic()) * 1000
+            wait = min(_TICK_MS, left, *[run.check() for run in self.active])
             if left <= 0:
-                for run in active:
-                    run.kill("timeout_wall")
+                self.kill_all("timeout_wall")
                 wait = _TICK_MS
-            for descriptor, _ in poll.poll(max(1, wait)):
+            for descriptor, _ in self.poll.poll(max(1, wait)):
                 if descriptor == 0:
-                    self.receive()
-                    if self.take_frame() is not None:
-                        for run in active:
-                            run.kill("aborted")
+                    self.host.receive()
+                    if self.host.take_frame() is not None:
+                        self.kill_all("aborted")
                     continue
-                run, output = sources[descriptor]
-                if output is not None:
-                    if run in active and not output.read():
-                        poll.unregister(descriptor)
-                    continue
-                if run not in active:
-                    continue
-                active.remove(run)
-                for part in (run.process, run.stdout.descriptor, run.stderr.descriptor, run.results.descriptor):
-                    try:
-                        poll.unregister(part)
-                    except KeyError:
-                        pass
-                run.finish()
-                # Without its judge the candidate has nobody to answer; a killed candidate takes the judge with it.
-                for other in active:
-                    if run.role == "judge":
-                        other.kill("judge-ended" if run.reason is None else run.reason)
-                    elif run.reason is not None:
-                        other.kill(run.reason)
+                run, output = self.sources[descriptor]
+                if output is None:
+                    self.end(run)
+                elif run in self.active and not output.read():
+                    self.poll.unregister(descriptor)
+
+    def end(self, run):
+        self.active.remove(run)
+        for descriptor in [each for each, (owner, _) in self.sources.items() if owner is run]:
+            try:
+                self.poll.unregister(descriptor)
+            except KeyError:
+                pass
+        run.end_watch()
+        # Without its judge the candidate has nobody to answer; a killed candidate takes the judge with it.
+        if run.role == "judge":
+            self.kill_all("judge-ended" if run.reason is None else run.reason)
+        elif run.reason is not None:
+            self.kill_all(run.reason)
+
+    def kill_all(self, reason):
+        for run in self.active:
+            run.kill(reason)
 
 
 def _oom_kills():
@@ -287,15 +317,3 @@ def send(data):
     data = struct.pack(">I", len(data)) + data
     while data:
         data = data[os.write(1, data) :]
-
-
-def ready(packages):
-    """Tells the host that jobs can come."""
-    found = []
-    for name in packages:
-        try:
-            __import__(name)
-            found.append(name)
-        except ImportError:
-            pass
-    return {"python": sys.version.split()[0], "packages": found}

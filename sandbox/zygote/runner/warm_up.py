@@ -1,0 +1,39 @@
+"""Prepares a process that will be forked: what children would each do for the first time is done before they are."""
+
+from . import candidate, judge, objects
+
+_CODE = """
+from typing import List
+
+class Box:
+    size: int = 1
+
+    def __init__(self, items): self.items = items
+
+    @property
+    def total(self): return sum(self.items)
+
+def double(items: List[int], *more, by=2, **rest) -> List[int]:
+    '''Doubles.'''
+    try:
+        for index, item in enumerate(items):
+            if not item and index != 1: continue
+            while item: item -= 1
+        found = {item: f"{item:>4}" for item in sorted(items, key=lambda item: -item)}
+        return [item * by for item in items[::1] if item in found]
+    except (ValueError, KeyError) as error:
+        raise
+"""
+_LIMITS = {"depth": 60, "size": 1 << 20}
+
+
+def rehearse():
+    """Does what children do, until the interpreter has nothing more to make or to learn of it."""
+    for _ in range(10):
+        module = candidate.load("/tmp/rehearsal.py", "rehearsal", _CODE)
+        function = candidate.find(module, "double")
+        candidate.call(function, '{"args":[{"list":[{"int":"1"},{"int":"2"}]}]}', _LIMITS)
+        tests = judge.Judge(objects.Objects(module, _LIMITS).answer, _LIMITS["size"])
+        tests.prepare("", ["double", "Box"])
+        tests.run("assert double([1, 2]) == [2, 4] and Box([1]).total == 1")
+    candidate.unload("rehearsal")

@@ -1,0 +1,25 @@
+import { execFileSync } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { zygoteBackends } from "./zygote-backends.ts";
+
+describe.each(zygoteBackends)("$name", ({ open, missing }) => {
+  test.skipIf(missing !== undefined)("closing while workers start waits for them, and leaves no process", async () => {
+    for (let delay = 0; delay <= 30; delay += 3) {
+      const sandbox = await open({ workers: 3 });
+      const warming = sandbox.warmUp();
+      warming.catch(() => undefined);
+      await sleep(delay);
+      await sandbox[Symbol.asyncDispose]();
+      await warming.catch((error: unknown) => expect(error).toMatchObject({ code: "sandbox.closed" }));
+    }
+    await expect.poll(bubbles, { timeout: 20_000 }).toEqual([]);
+  });
+});
+
+/** Processes of bubblewrap that nobody waits for any more. */
+function bubbles(): string[] {
+  const list = execFileSync("ps", ["-eo", "ppid,pid,comm"], { encoding: "utf8" });
+  const mine = new RegExp(`^ *(1|${process.pid}) +\\d+ bwrap$`);
+  return list.split("\n").filter((line) => mine.test(line));
+}
