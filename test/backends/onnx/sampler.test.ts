@@ -111,11 +111,15 @@ describe("sampling with a cache", () => {
   const kinds: Record<string, TrainableSpec> = { full: { type: "full" }, LoRA: lora, frozen: { type: "frozen" } };
 
   it.each(Object.entries(decoderConfigs))("is as without one: %s", async (_, config) => {
-    for (const trainable of Object.values(kinds)) {
+    // Few rows and many are computed by different graphs.
+    for (const [trainable, batchSize] of Object.values(kinds).flatMap((kind) => [
+      [kind, 4] as const,
+      [kind, 10] as const,
+    ])) {
       const { engine, model, sampler } = await openSampler({
         config: { ...config, max_position_embeddings: maxLength },
         trainable,
-        batchSize: 4,
+        batchSize,
       });
       const requests = mixedRequests(11, { longestPrompt: 40, longest: 40 });
       const samples = await sampleAll(engine, sampler, requests);
@@ -296,8 +300,10 @@ describe("a request", () => {
     }
   });
 
-  it("of a group differs from the group's others by its seed and settings alone", async () => {
-    const { engine, model, sampler } = await openSampler({ batchSize: 6 });
+  it.each([
+    6, 12,
+  ])("of a group differs from the group's others by its seed and settings alone, %i at a time", async (batchSize) => {
+    const { engine, model, sampler } = await openSampler({ batchSize });
     const promptIds = Array.from({ length: 50 }, (_, i) => (i * i) % vocabulary);
     const request = (seed: number, temperature = 1): SampleRequest => ({
       promptIds,
@@ -305,7 +311,16 @@ describe("a request", () => {
       seed,
       stopTokenIds: [],
     });
-    const requests = [request(1), request(2), request(1), request(3, 0), request(4, 0.5), request(5, 0), request(2)];
+    const others = Array.from({ length: 5 }, (_, i) => request(10 + i));
+    const requests = [
+      request(1),
+      request(2),
+      request(1),
+      request(3, 0),
+      request(4, 0.5),
+      request(5, 0),
+      request(2),
+    ].concat(others);
     const samples = await sampleAll(engine, sampler, requests);
     expect(samples[2]!.ids).toEqual(samples[0]!.ids);
     expect(samples[5]!.ids).toEqual(samples[3]!.ids);

@@ -37,8 +37,9 @@ export class DecodeBatch {
   constructor(config: DecoderConfig, weights: number) {
     this.#config = config;
     this.#rowCost = rowCost(weights, 2 * config.layers * config.keyValueHeads * config.headSize);
-    this.#prefix = new KeyValueCache(config);
-    this.#tail = new KeyValueCache(config);
+    // Where rows stand alone, they read a prompt's keys fastest transposed; those of the tail are appended one by one.
+    this.#prefix = new KeyValueCache(config, { transposedKeys: true });
+    this.#tail = new KeyValueCache(config, { transposedKeys: false });
   }
 
   /** Sequences that are not finished. */
@@ -49,6 +50,11 @@ export class DecodeBatch {
   /** Rows of a run, idle ones with them. */
   get rows(): number {
     return this.#groups.length * this.#width;
+  }
+
+  /** Rows of one prompt stand together; otherwise each row is a group of its own. */
+  get grouped(): boolean {
+    return this.#width > 1;
   }
 
   /** Takes in completions whose first token has been sampled. */
@@ -64,18 +70,14 @@ export class DecodeBatch {
       from: [...this.#groups.keys(), ...fresh.map(() => undefined)],
     });
     for (const [i, { length, keys, values, first }] of prompts.entries()) {
-      for (let token = first; token < first + length; token++) {
-        this.#prefix.append(held + i, { keys, values, start: token * size, stride: headSize });
-      }
+      this.#prefix.append(held + i, { keys, values, start: first * size, count: length });
     }
     this.#arrange([...this.#groups, ...fresh]);
   }
 
   /** What the decoding graph reads beside the weights, for one token more in every row. */
   feeds(): Record<string, Feed> {
-    const { heads, keyValueHeads, headSize } = this.#config;
     const groups = this.#groups.length;
-    const width = this.#width;
     this.#reserve();
     const ids = new Int32Array(this.rows);
     const positions = new BigInt64Array(this.rows);
@@ -85,18 +87,28 @@ export class DecodeBatch {
       positions[lane] = BigInt(this.#prefix.length(group) + this.#tail.length(lane));
       inverseTemperature[lane] = 1 / (completion.request.settings.temperature || 1);
     }
-    const queries = heads / keyValueHeads;
-    const [products, each] = queries * width < wideProduct ? [queries * width, 1] : [1, queries * width];
     return {
       ...this.#prefix.feeds("prefix", groups),
       ...this.#tail.feeds("tail", groups),
       ids: { data: ids, shape: [this.rows] },
       positions: { data: positions, shape: [this.rows, 1] },
       inverseTemperature: { data: inverseTemperature, shape: [this.rows, 1] },
+      spans: integers(this.#prefix.capacity, this.#tail.capacity, 1),
+      ...(this.grouped ? this.#gridFeeds() : {}),
+    };
+  }
+
+  /** How grouped rows are cut. */
+  #gridFeeds(): Record<string, Feed> {
+    const { heads, keyValueHeads, headSize } = this.#config;
+    const groups = this.#groups.length;
+    const width = this.#width;
+    const queries = heads / keyValueHeads;
+    const [products, each] = queries * width < wideProduct ? [queries * width, 1] : [1, queries * width];
+    return {
       grid: integers(groups, width, keyValueHeads, -1, headSize),
       prefixRows: integers(groups, keyValueHeads, 1, products, each, -1),
       queryRows: integers(groups, keyValueHeads, width, queries, -1),
-      spans: integers(this.#prefix.capacity, this.#tail.capacity, 1),
     };
   }
 
@@ -109,12 +121,10 @@ export class DecodeBatch {
   advance(results: Readonly<Record<"keys" | "values" | "probabilities", Float32Array>>): Sample[] {
     const { layers, keyValueHeads, headSize, vocabularySize } = this.#config;
     const { keys, values, probabilities } = results;
-    const width = this.#width;
     const finished: Sample[] = [];
     const goesOn = new Set<Completion>();
-    for (const { completion, group, member, lane } of this.#lanes()) {
-      const start = (group * layers * keyValueHeads * width + member) * headSize;
-      this.#tail.append(lane, { keys, values, start, stride: width * headSize });
+    for (const { completion, lane } of this.#lanes()) {
+      this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
       const sample = completion.advance(probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize));
       if (sample === undefined) goesOn.add(completion);
       else finished.push(sample);
@@ -123,10 +133,10 @@ export class DecodeBatch {
     return finished;
   }
 
-  *#lanes(): Generator<{ completion: Completion; group: number; member: number; lane: number }> {
+  *#lanes(): Generator<{ completion: Completion; group: number; lane: number }> {
     for (const [group, { rows }] of this.#groups.entries()) {
       for (const [member, completion] of rows.entries()) {
-        yield { completion, group, member, lane: group * this.#width + member };
+        yield { completion, group, lane: group * this.#width + member };
       }
     }
   }

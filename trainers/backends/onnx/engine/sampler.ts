@@ -1,7 +1,7 @@
 import type { Sample, SampleRequest } from "../../../../src/policy/sampler.ts";
 import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
-import { buildDecodeGraph } from "../models/decode-graph.ts";
+import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
 import { fuseAdapter } from "../models/fused-adapter.ts";
 import { GraphParameters } from "../models/graph-parameters.ts";
@@ -23,6 +23,9 @@ export interface SamplerSettings {
   readonly maxTokensPerPrefill: number;
 }
 
+/** From how many rows on products are faster with the weights on the left. */
+const manyRows = 8;
+
 /** Continues prompts by batched decoding over a key-value cache; finished rows make room for waiting requests. */
 export class BatchSampler {
   readonly #weights: ModelWeights;
@@ -34,8 +37,8 @@ export class BatchSampler {
   readonly #loadTokenizer: () => Promise<Tokenizer>;
   /** The weights as the decoding graph reads them. */
   readonly #decoding: ModelWeights;
-  readonly #keys: { prefill?: string; decode?: string } = {};
-  readonly #feeds: { prefill?: Record<string, Feed>; decode?: Record<string, Feed> } = {};
+  /** By graph: its key among the sessions, and the feeds of its weights, which never change. */
+  readonly #plans = new Map<string, { readonly key: string; feeds?: Record<string, Feed> }>();
 
   constructor(options: {
     readonly weights: ModelWeights;
@@ -115,7 +118,8 @@ export class BatchSampler {
 
   /** One token more for every row of the batch; the samples that it finishes. */
   async #decodeStep(batch: DecodeBatch): Promise<Sample[]> {
-    const { session, feeds } = await this.#plan("decode");
+    const weightsFirst = this.#sessions.settings.device === "cpu" && batch.rows >= manyRows;
+    const { session, feeds } = await this.#planDecode({ grouped: batch.grouped, weightsFirst });
     const results = await session.run({
       ...feeds,
       ...batch.feeds(),
@@ -132,7 +136,7 @@ export class BatchSampler {
       last += request.promptIds.length;
       return last;
     });
-    const { session, feeds } = await this.#plan("prefill");
+    const { session, feeds } = await this.#planPrefill();
     return session.run({
       ...feeds,
       ...sequenceFeeds(batch, config.heads / config.keyValueHeads),
@@ -142,17 +146,29 @@ export class BatchSampler {
     });
   }
 
-  /** The compiled graph, made anew where it has been dropped, and the feeds of its weights, which never change. */
-  async #plan(kind: "prefill" | "decode"): Promise<PlannedRun> {
-    const decodes = kind === "decode";
-    const weights = decodes ? this.#decoding : this.#weights;
-    const frozenBase = decodes ? this.#frozenBase : undefined;
-    this.#keys[kind] ??= `${kind}|${frozenBase ?? ""}|${structureKey(weights)}`;
-    const placement = frozenBase === undefined ? "input" : "constant";
-    const build = decodes ? buildDecodeGraph : buildPrefillGraph;
-    const compiled = await this.#sessions.get(this.#keys[kind], () => planGraph(weights, placement, build));
-    this.#feeds[kind] ??= parameterFeeds(compiled, weights);
-    return { session: compiled.session, feeds: this.#feeds[kind] };
+  #planPrefill(): Promise<PlannedRun> {
+    return this.#plan("prefill", { weights: this.#weights, placement: "input", build: buildPrefillGraph });
+  }
+
+  #planDecode(form: DecodeForm): Promise<PlannedRun> {
+    // On the left of a product weights are read where they are: as constants they would only be copied.
+    const frozenBase = form.weightsFirst ? undefined : this.#frozenBase;
+    const name = `decode|${frozenBase ?? ""}|${form.grouped ? "grouped" : "separate"}|${form.weightsFirst}`;
+    return this.#plan(name, {
+      weights: this.#decoding,
+      placement: frozenBase === undefined ? "input" : "constant",
+      build: (graph, parts) => buildDecodeGraph(graph, parts, form),
+    });
+  }
+
+  /** The compiled graph, made anew where it has been dropped, and the feeds of its weights. */
+  async #plan(name: string, recipe: GraphRecipe): Promise<PlannedRun> {
+    const { weights } = recipe;
+    const plan = this.#plans.get(name) ?? { key: `${name}|${structureKey(weights)}` };
+    this.#plans.set(name, plan);
+    const compiled = await this.#sessions.get(plan.key, () => planGraph(recipe));
+    plan.feeds ??= parameterFeeds(compiled, weights);
+    return { session: compiled.session, feeds: plan.feeds };
   }
 }
 
@@ -162,11 +178,14 @@ interface PlannedRun {
   readonly feeds: Readonly<Record<string, Feed>>;
 }
 
-function planGraph(
-  weights: ModelWeights,
-  placement: "input" | "constant",
-  build: (graph: Graph, parts: DecoderParts) => void,
-): GraphPlan {
+/** What a graph is made of. */
+interface GraphRecipe {
+  readonly weights: ModelWeights;
+  readonly placement: "input" | "constant";
+  readonly build: (graph: Graph, parts: DecoderParts) => void;
+}
+
+function planGraph({ weights, placement, build }: GraphRecipe): GraphPlan {
   const graph = new Graph();
   const parameters = new GraphParameters({ graph, block: weights.base, placement });
   const adapter =

@@ -1,0 +1,104 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { KeyValueCache } from "../../../trainers/backends/onnx/engine/key-value-cache.ts";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/models/decoder-config.ts";
+import { decoderConfigs } from "./decoder-configs.ts";
+
+const config = readDecoderConfig(decoderConfigs["llama, tied, grouped queries"]!);
+const { layers, keyValueHeads, headSize } = config;
+const size = layers * keyValueHeads * headSize;
+
+/** What a lane's tokens are told by: keys are `token`, values its negative, each plus a fraction by place. */
+function numbersOf(tokens: readonly number[], sign: 1 | -1): Float32Array {
+  return Float32Array.from({ length: tokens.length * size }, (_, i) => {
+    return sign * (tokens[Math.floor(i / size)]! + (i % size) / size);
+  });
+}
+
+/** Holds the cache's feeds against the tokens of each lane. */
+function expectHolds(
+  cache: KeyValueCache,
+  options: {
+    readonly lanes: readonly (readonly number[])[];
+    readonly members: number;
+    readonly transposedKeys: boolean;
+  },
+): void {
+  const { lanes, members, transposedKeys } = options;
+  const { capacity } = cache;
+  const feeds = cache.feeds("c", lanes.length / members);
+  expect(feeds.cMask!.shape).toEqual([lanes.length / members, 1, members, 1, capacity]);
+  for (const [lane, tokens] of lanes.entries()) {
+    expect(cache.length(lane)).toBe(tokens.length);
+    const mask = [...feeds.cMask!.data.subarray(lane * capacity, (lane + 1) * capacity)];
+    expect(mask).toEqual(Array.from({ length: capacity }, (_, i) => (i < tokens.length ? 0 : -Infinity)));
+    const [keys, values] = [numbersOf(tokens, 1), numbersOf(tokens, -1)];
+    for (let layer = 0; layer < layers; layer++) {
+      for (let head = 0; head < keyValueHeads; head++) {
+        const block = (Math.floor(lane / members) * keyValueHeads + head) * members + (lane % members);
+        for (let i = 0; i < headSize; i++) {
+          for (let token = 0; token < tokens.length; token++) {
+            const from = token * size + (layer * keyValueHeads + head) * headSize + i;
+            const byToken = (block * capacity + token) * headSize + i;
+            const byRow = (block * headSize + i) * capacity + token;
+            expect(feeds[`cKeys.${layer}`]!.data[transposedKeys ? byRow : byToken]).toBe(keys[from]);
+            expect(feeds[`cValues.${layer}`]!.data[byToken]).toBe(values[from]);
+          }
+        }
+      }
+    }
+  }
+}
+
+it.each([
+  true,
+  false,
+])("a cache holds the tokens it was given, wherever they are moved (keys transposed: %s)", (transposedKeys) => {
+  const step = fc.oneof(
+    fc.record({ type: fc.constant("append" as const), lane: fc.nat(), count: fc.integer({ min: 1, max: 40 }) }),
+    fc.record({ type: fc.constant("copy" as const), lane: fc.nat(), to: fc.nat() }),
+    fc.record({ type: fc.constant("clear" as const), lane: fc.nat() }),
+    fc.record({
+      type: fc.constant("layOut" as const),
+      members: fc.integer({ min: 1, max: 3 }),
+      from: fc.array(fc.option(fc.nat()), { minLength: 1, maxLength: 3 }),
+      spare: fc.integer({ min: 1, max: 20 }),
+    }),
+  );
+  const run = fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+    const cache = new KeyValueCache(config, { transposedKeys });
+    let [members, token] = [2, 0];
+    let lanes: number[][] = [[], []];
+    cache.layOut({ members, capacity: 30, from: [undefined, undefined] });
+    for (const action of steps) {
+      if (action.type === "layOut") {
+        const from = Array.from({ length: action.from.length * action.members }, (_, lane) => {
+          const source = action.from[lane % action.from.length];
+          return source === null || source === undefined ? undefined : (source + lane) % lanes.length;
+        });
+        members = action.members;
+        lanes = from.map((source) => (source === undefined ? [] : [...lanes[source]!]));
+        cache.layOut({ members, from, capacity: Math.max(...lanes.map((held) => held.length)) + action.spare });
+        continue;
+      }
+      const lane = action.lane % lanes.length;
+      if (action.type === "clear") {
+        cache.clear(lane);
+        lanes[lane] = [];
+      } else if (action.type === "copy") {
+        cache.copyLane(lane, action.to % lanes.length);
+        lanes[action.to % lanes.length] = [...lanes[lane]!];
+      } else {
+        const count = Math.min(action.count, cache.capacity - lanes[lane]!.length);
+        const before = 3;
+        const tokens = Array.from({ length: before + count }, () => token++);
+        const [keys, values] = [numbersOf(tokens, 1), numbersOf(tokens, -1)];
+        cache.append(lane, { keys, values, start: before * size, count });
+        lanes[lane]!.push(...tokens.slice(before));
+      }
+    }
+    expect(cache.longest(lanes.length / members)).toBe(Math.max(...lanes.map((held) => held.length)));
+    expectHolds(cache, { lanes, members, transposedKeys });
+  });
+  fc.assert(run, { numRuns: 60 });
+});
