@@ -45,6 +45,8 @@ export class PyodideWorker implements Worker {
     this.#jobs++;
     const { request, limits } = job;
     const { task } = request;
+    // On a busy machine its start may take longer than the job is given.
+    const judge = task.kind === "judge" ? await this.#startJudge(signal) : undefined;
     const start = performance.now();
     const nonce = randomBytes(16).toString("hex");
     const cases: CaseObservation[] = [];
@@ -55,7 +57,7 @@ export class PyodideWorker implements Worker {
     let end: JobEnd | Violation;
     try {
       if (task.kind === "judge") {
-        end = await this.#runJudge({ job, task, party, cases, signal });
+        end = await this.#runJudge({ job, task, party, judge: judge!, cases, signal });
       } else {
         this.#candidate.send({ kind: "run", ...common, task } satisfies ToChild);
         const fresh = task.kind === "program" || (task.kind === "calls" && task.isolate === "case");
@@ -90,19 +92,24 @@ export class PyodideWorker implements Worker {
     await Promise.all([this.#candidate.kill(), this.#judge?.kill()]);
   }
 
+  async #startJudge(signal: AbortSignal): Promise<PythonChild> {
+    this.#judge ??= await startChild(this.#boot, signal);
+    return this.#judge;
+  }
+
   /** Runs tests in the judge, and carries its questions to the code and the answers back. */
   async #runJudge(options: {
     readonly job: Job;
     readonly task: Judging;
     readonly party: Party;
+    readonly judge: PythonChild;
     readonly cases: CaseObservation[];
     readonly signal: AbortSignal;
   }): Promise<JobEnd | Violation> {
     const { job, task, party, cases, signal } = options;
     const { limits, seed, request } = job;
-    this.#judge ??= await startChild(this.#boot, signal);
     const { child, nonce, maxBytes } = party;
-    const judge = { child: this.#judge, nonce, maxBytes };
+    const judge = { child: options.judge, nonce, maxBytes };
     const { files, entry } = request;
     child.send({ kind: "serve", nonce, files, entry, exports: task.exports, limits, seed } satisfies ToChild);
     const loaded = await hear(party);
