@@ -42,6 +42,7 @@ const cases: readonly Case[] = [
   { name: "docker-judge", backend: "docker", language: "python", task: pythonJudge },
   { name: "bubblewrap-calls", backend: "bubblewrap", language: "python", task: pythonCalls },
   { name: "pyodide", backend: "pyodide", language: "python", task: pythonCalls },
+  { name: "docker-javascript", backend: "docker", language: "javascript", task: javascriptCalls },
   { name: "isolated-vm", backend: "isolated-vm", language: "javascript", task: javascriptCalls },
 ];
 

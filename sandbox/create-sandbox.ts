@@ -24,14 +24,17 @@ const python: Readonly<Record<"docker" | "bubblewrap" | "pyodide", Open>> = {
   pyodide: async (options) => (await import("./pyodide/create-pyodide-sandbox.ts")).createPyodideSandbox(options),
 };
 
-const javascript: Readonly<Record<"isolated-vm", Open>> = {
+const javascript: Readonly<Record<"docker" | "isolated-vm", Open>> = {
+  docker: async (options) =>
+    (await import("./docker/create-docker-javascript-sandbox.ts")).createDockerJavaScriptSandbox(options),
   "isolated-vm": async (options) =>
     (await import("./isolated-vm/isolated-vm-sandbox.ts")).createIsolatedVmSandbox(options),
 };
 
 /**
  * A sandbox for a language; its `info.backend` says which it is. For Python, `auto` takes Docker where an engine
- * answers and the image is there, else bubblewrap, else Pyodide, which works everywhere. Rejects with
+ * answers and the image is there, else bubblewrap, else Pyodide, which works everywhere; for JavaScript and TypeScript,
+ * Docker on the same terms, else isolated-vm in processes of this machine. Rejects with
  * `sandbox.unavailable` where none works, `sandbox.request` where the backend does not run the language.
  */
 export async function createSandbox(options: CreateSandboxOptions): Promise<Sandbox> {
@@ -61,6 +64,6 @@ export async function createSandbox(options: CreateSandboxOptions): Promise<Sand
   throw new LyceumError({
     code: "sandbox.unavailable",
     message: `No sandbox for ${language} works here. ${reasons.join(" ")}`,
-    hint: "Start Docker, install bubblewrap, or see what keeps Pyodide from starting.",
+    hint: "Start Docker and build the image, or see above what keeps the others from starting.",
   });
 }

@@ -1,6 +1,5 @@
 import { type Duplex, PassThrough } from "node:stream";
 import type Docker from "dockerode";
-import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";
 import type { RunnerProcess } from "../zygote/zygote-worker.ts";
 import type { Owner } from "./owner.ts";
 
@@ -11,18 +10,41 @@ export interface ContainerLimits {
   readonly temporaryMb: number;
 }
 
+/** The limits of a container for which none are named. */
+export const defaultContainerLimits: ContainerLimits = { memoryMb: 1_024, processes: 128, temporaryMb: 64 };
+
+/** What runs in a container, from its first process on. */
+export interface ContainerProgram {
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** `uid:gid`. */
+  readonly user: string;
+  /** What it may do of root's powers. */
+  readonly capabilities: readonly string[];
+}
+
 /** The label that says whose a container is. */
 export const ownerLabel = "lyceum.sandbox.owner";
 
-/** Starts a container with the runner in it, attached to its streams; it ends and is removed when these close. */
-export async function startContainer(options: {
+/** A program in a container that was started. */
+export interface RunningContainer extends RunnerProcess {
+  /** Resolves once the program has ended, with its exit code: above 128, a signal's number and 128. */
+  readonly exited: Promise<number>;
+}
+
+/** What a container is started with. */
+export interface ContainerOptions {
   readonly docker: Docker;
   readonly image: string;
   readonly owner: Owner;
   readonly limits: ContainerLimits;
-}): Promise<RunnerProcess> {
-  const { docker, image, owner, limits } = options;
-  const container = await docker.createContainer(await containerOptions({ image, owner, limits }));
+  readonly program: ContainerProgram;
+}
+
+/** Starts a container, attached to its streams; it ends and is removed when these close. */
+export async function startContainer(options: ContainerOptions): Promise<RunningContainer> {
+  const { docker } = options;
+  const container = await docker.createContainer(containerOptions(options));
   const remove = (): Promise<void> => removeContainer(docker, container.id);
   try {
     const streams = { stream: true, stdin: true, stdout: true, stderr: true, hijack: true };
@@ -37,12 +59,17 @@ export async function startContainer(options: {
     for (const event of ["end", "close"] as const) stream.on(event, () => output.end());
     stream.on("error", (error) => output.destroy(error));
     await container.start();
+    // One that is gone before the question arrives has no exit code.
+    const exited = container.wait().then(
+      ({ StatusCode }: { StatusCode: number }) => StatusCode,
+      () => 0,
+    );
     const kill = async (): Promise<void> => {
       stream.destroy();
       output.end();
       await remove();
     };
-    return { input: stream, output, complaints: () => complaints, kill };
+    return { input: stream, output, complaints: () => complaints, kill, exited };
   } catch (error) {
     await remove().catch(() => undefined);
     throw error;
@@ -59,20 +86,15 @@ export async function removeContainer(docker: Docker, id: string): Promise<void>
   }
 }
 
-async function containerOptions(options: {
-  readonly image: string;
-  readonly owner: Owner;
-  readonly limits: ContainerLimits;
-}): Promise<Docker.ContainerCreateOptions> {
-  const { image, owner, limits } = options;
+function containerOptions({ image, owner, limits, program }: ContainerOptions): Docker.ContainerCreateOptions {
+  const { command, environment, user, capabilities } = program;
   return {
     Image: image,
-    Entrypoint: await runnerCommand(),
+    Entrypoint: [...command],
     Cmd: [],
-    Env: Object.entries(runnerEnvironment).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries(environment).map(([name, value]) => `${name}=${value}`),
     Labels: { [ownerLabel]: JSON.stringify(owner) },
-    // The runner drops to other users by itself; nothing else of root's powers is left.
-    User: "0:0",
+    User: user,
     WorkingDir: "/",
     Hostname: "sandbox",
     OpenStdin: true,
@@ -87,7 +109,7 @@ async function containerOptions(options: {
       IpcMode: "none",
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
-      CapAdd: ["SETUID", "SETGID", "KILL"],
+      CapAdd: [...capabilities],
       SecurityOpt: ["no-new-privileges"],
       PidsLimit: limits.processes,
       Memory: limits.memoryMb * 2 ** 20,

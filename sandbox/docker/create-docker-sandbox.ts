@@ -1,13 +1,19 @@
 import { availableParallelism } from "node:os";
 import type Docker from "dockerode";
-import { LyceumError } from "../../src/errors/index.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";
 import { slotUid } from "../zygote/slot-uids.ts";
 import { ZygoteWorker } from "../zygote/zygote-worker.ts";
-import { type ContainerLimits, startContainer } from "./container.ts";
+import { type ContainerLimits, type ContainerProgram, defaultContainerLimits, startContainer } from "./container.ts";
+import { connectEngine, requireImage } from "./engine.ts";
 import { removeOrphans } from "./orphans.ts";
 import { currentOwner } from "./owner.ts";
+
+const imageHint = [
+  "In a clone of Lyceum, build it: docker build -t lyceum-sandbox sandbox/docker.",
+  "Or pull any image with Python 3.9 or newer, such as python:3.13-slim, and name it as `image`.",
+].join(" ");
 
 /** How {@link createDockerSandbox} runs containers. */
 export interface DockerSandboxOptions {
@@ -26,24 +32,33 @@ export interface DockerSandboxOptions {
   readonly signal?: AbortSignal;
 }
 
-const defaultContainer: ContainerLimits = { memoryMb: 1_024, processes: 128, temporaryMb: 64 };
-
 /**
  * Python in Docker containers without network, root or anything writable but `/tmp`. Containers that a killed process
  * left behind are removed first. Rejects with `sandbox.unavailable` where no engine answers or the image is missing.
  */
 export async function createDockerSandbox(options: DockerSandboxOptions = {}): Promise<Sandbox> {
   const { workers = availableParallelism(), spares = 0, image = "lyceum-sandbox", packages = ["numpy"] } = options;
-  const docker = await connect(options.connection);
+  const docker = await connectEngine(options.connection);
   await removeOrphans(docker);
-  await requireImage(docker, image);
+  await requireImage({ docker, image, hint: imageHint });
   const owner = currentOwner();
-  const limits = { ...defaultContainer, ...options.container };
+  const limits = { ...defaultContainerLimits, ...options.container };
+  // The runner drops to other users by itself; nothing else of root's powers is left.
+  const program: ContainerProgram = {
+    command: await runnerCommand(),
+    environment: runnerEnvironment,
+    user: "0:0",
+    capabilities: ["SETUID", "SETGID", "KILL"],
+  };
   let slot = 0;
   const start = async (signal: AbortSignal): Promise<ZygoteWorker> => {
     const settings = { uid: slotUid(slot++), packages };
     signal.throwIfAborted();
-    return ZygoteWorker.start({ runner: await startContainer({ docker, image, owner, limits }), settings, signal });
+    return ZygoteWorker.start({
+      runner: await startContainer({ docker, image, owner, limits, program }),
+      settings,
+      signal,
+    });
   };
   // The first tells what is in the image.
   await using first = await start(options.signal ?? new AbortController().signal);
@@ -54,41 +69,4 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
     workers,
     spares,
   });
-}
-
-async function connect(connection: Docker.DockerOptions | undefined): Promise<Docker> {
-  const { default: Engine } = await import("dockerode").catch((cause: unknown) => {
-    throw unavailable({ message: "The package dockerode is missing.", hint: "Run: npm install dockerode", cause });
-  });
-  const docker = new Engine(connection);
-  try {
-    await docker.ping();
-  } catch (cause) {
-    throw unavailable({
-      message: `No Docker engine answers: ${(cause as Error).message}`,
-      hint: "Start Docker, or set DOCKER_HOST, or choose another sandbox.",
-      cause,
-    });
-  }
-  return docker;
-}
-
-async function requireImage(docker: Docker, image: string): Promise<void> {
-  try {
-    await docker.getImage(image).inspect();
-  } catch (cause) {
-    const hint = [
-      "In a clone of Lyceum, build it: docker build -t lyceum-sandbox sandbox/docker.",
-      "Or pull any image with Python 3.9 or newer, such as python:3.13-slim, and name it as `image`.",
-    ].join(" ");
-    throw unavailable({ message: `Docker has no image "${image}".`, hint, cause });
-  }
-}
-
-function unavailable(options: {
-  readonly message: string;
-  readonly hint: string;
-  readonly cause: unknown;
-}): LyceumError {
-  return new LyceumError({ code: "sandbox.unavailable", ...options });
 }

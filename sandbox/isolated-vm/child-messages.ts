@@ -8,6 +8,6 @@ export interface JobMessage {
 
 /** What the child process sends: first that it is ready or why it never will be, then an answer to each job. */
 export type ChildMessage =
-  | { readonly kind: "ready" }
+  | { readonly kind: "ready"; readonly version: string }
   | { readonly kind: "unavailable"; readonly message: string }
   | { readonly kind: "result"; readonly nonce: string; readonly result: WorkerResult; readonly reusable: boolean };

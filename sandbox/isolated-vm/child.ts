@@ -1,20 +1,29 @@
+import { writeSync } from "node:fs";
+import { FrameReader, frame } from "../zygote/frames.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 
-// A program of its own, started by start-worker.ts: runs one job at a time in fresh isolates. The code under test has
+// A program of its own, which talks in frames by its standard input and output, as isolates have none: it runs one job at a time in fresh isolates. The code under test has
 // nothing of this process; should it break out of V8, the process has no environment, no files to write and no children.
 
 /** Ends without waiting for threads, which may be spinning in code that cannot be interrupted. */
 const die = (): never => {
   process.kill(process.pid, "SIGKILL");
-  throw new Error("unreachable");
+  // The first process of a container cannot be killed from within.
+  process.abort();
 };
 const send = (message: ChildMessage): void => {
-  process.send!(message);
+  const bytes = frame(message);
+  for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
 };
-process.on("disconnect", die);
+const frames = new FrameReader(2 ** 28);
+process.stdin.on("end", die);
 
 try {
-  const [{ runJob }, { createJobTools }] = await Promise.all([import("./run-job.ts"), import("./job-tools.ts")]);
+  const [{ runJob }, { createJobTools }, { isolatedVmVersion }] = await Promise.all([
+    import("./run-job.ts"),
+    import("./job-tools.ts"),
+    import("./version.ts"),
+  ]);
   // Before the process says that it is ready: its address space is limited by what it has then.
   const tools = createJobTools();
   const answer = async ({ nonce, job }: JobMessage): Promise<void> => {
@@ -27,12 +36,14 @@ try {
     tools.guests.prepare();
     tools.judges.prepare();
   };
-  process.on("message", (message) => {
-    answer(message as JobMessage).catch((error: unknown) => {
-      process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`, die);
-    });
+  process.stdin.on("data", (chunk: Buffer) => {
+    for (const text of frames.push(chunk)) {
+      answer(JSON.parse(text) as JobMessage).catch((error: unknown) => {
+        process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`, die);
+      });
+    }
   });
-  send({ kind: "ready" });
+  send({ kind: "ready", version: isolatedVmVersion() });
 } catch (error) {
   send({ kind: "unavailable", message: error instanceof Error ? error.message : String(error) });
 }

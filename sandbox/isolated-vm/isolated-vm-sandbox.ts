@@ -1,8 +1,9 @@
-import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
 import type { Sandbox } from "../sandbox.ts";
+import { startChildProcess } from "./child-connection.ts";
 import { startIsolatedVmWorker } from "./start-worker.ts";
+import { isolatedVmVersion } from "./version.ts";
 
 /** How {@link createIsolatedVmSandbox} runs its processes. */
 export interface IsolatedVmSandboxOptions {
@@ -24,15 +25,17 @@ export interface IsolatedVmSandboxOptions {
  */
 export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}): Sandbox {
   const { workers = availableParallelism(), spares = 0, maxJobs = 5_000, maxRssMb = 400 } = options;
-  const { version } = createRequire(import.meta.url)("isolated-vm/package.json") as { version: string };
   return new PooledSandbox({
     info: {
       backend: "isolated-vm",
       languages: ["javascript", "typescript"],
-      version: `isolated-vm ${version}, V8 ${process.versions.v8}`,
+      version: isolatedVmVersion(),
       packages: [],
     },
-    start: ({ signal }) => startIsolatedVmWorker({ signal, maxJobs, maxRssMb }),
+    start: async ({ signal }) => {
+      signal.throwIfAborted();
+      return startIsolatedVmWorker({ connection: startChildProcess(), signal, maxJobs, maxRssMb });
+    },
     workers,
     spares,
   });

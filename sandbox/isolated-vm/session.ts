@@ -17,6 +17,8 @@ export class Session implements Disposable {
   readonly #files: Readonly<Record<string, string>>;
   /** Rejects where the code ends its process. */
   readonly #exited = Promise.withResolvers<never>();
+  /** What it has used before it was taken. */
+  readonly #cpuStart: number;
   readonly #output = { stdout: { text: "", bytes: 0 }, stderr: { text: "", bytes: 0 } };
 
   /** `onCase` is given the reply to each case as it comes. */
@@ -39,6 +41,7 @@ export class Session implements Disposable {
     supplied.onCatastrophe = () => watchdog.end(outOfMemory(memoryMb));
     this.isolate = supplied.isolate;
     this.#context = supplied.context;
+    this.#cpuStart = Number(this.isolate.cpuTime) / 1e6;
     const send: Send = (kind, count, text) => {
       if (kind === "exit") this.#exited.reject(new Ended("exited", `It ended the process with code ${count}.`, count));
       else if (kind === "case") onCase(JSON.parse(text) as GuestReply);
@@ -54,7 +57,7 @@ export class Session implements Disposable {
   }
 
   get cpuMs(): number {
-    return this.isolate.isDisposed ? 0 : Number(this.isolate.cpuTime) / 1e6;
+    return this.isolate.isDisposed ? 0 : Number(this.isolate.cpuTime) / 1e6 - this.#cpuStart;
   }
 
   /** Runs the entry, keeps what it has of these names, and calls it for the cases, if there are any. */

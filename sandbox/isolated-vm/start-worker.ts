@@ -1,54 +1,29 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { LyceumError } from "../../src/errors/index.ts";
 import { missingCases } from "../pool/requests.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
 import { checkResult } from "../pool/worker-result.ts";
+import { FrameReader, frame } from "../zygote/frames.ts";
+import type { ChildConnection } from "./child-connection.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 
-const program = fileURLToPath(new URL(`./child${path.extname(import.meta.url)}`, import.meta.url));
-/** `--no-node-snapshot` is asked for by isolated-vm; the rest takes from the process what it does not need. */
-const flags = [
-  "--no-node-snapshot",
-  "--disable-wasm-trap-handler",
-  "--no-lazy",
-  "--no-sparkplug",
-  "--no-rehash-snapshot",
-  "--permission",
-  "--allow-addons",
-  "--allow-fs-read=*",
-  "--no-warnings",
-];
-const prlimit = ["/usr/bin/prlimit", "/bin/prlimit"].find((file) => existsSync(file));
-/** Address space beyond that of a process which has just started: V8's own limit does not count all buffers. */
-const addressSpaceBytes = 4 * 2 ** 30;
-const pageBytes = 4096;
 const startMs = 60_000;
 /** How much later than the child's own watchdog this side ends a job. */
 const backstopMs = 2_000;
-const stderrLength = 4_000;
+const longestFrame = 2 ** 28;
 
-/** Starts a child process that runs jobs. Rejects with `sandbox.unavailable` where isolated-vm does not load. */
+/** Makes a worker of a child program that was just started. Rejects with `sandbox.unavailable` where isolated-vm does not load. */
 export async function startIsolatedVmWorker(options: {
+  readonly connection: ChildConnection;
   readonly signal: AbortSignal;
   readonly maxJobs: number;
   readonly maxRssMb: number;
-}): Promise<Worker> {
-  options.signal.throwIfAborted();
-  const child = spawn(process.execPath, [...flags, program], {
-    env: {},
-    cwd: "/",
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-  });
-  const worker = new IsolatedVmWorker(child, options);
+}): Promise<IsolatedVmWorker> {
+  const { connection, signal } = options;
+  const worker = new IsolatedVmWorker(options);
   try {
-    await worker.started(options.signal);
-    await limitProcess(child.pid!);
+    await worker.started(signal);
+    await connection.limit?.();
     return worker;
   } catch (error) {
     await worker[Symbol.asyncDispose]();
@@ -56,40 +31,45 @@ export async function startIsolatedVmWorker(options: {
   }
 }
 
-/** Takes from a process what its jobs do not need, where the system can: address space, files, core dumps. */
-async function limitProcess(pid: number): Promise<void> {
-  if (prlimit === undefined) return;
-  const [pages] = (await readFile(`/proc/${pid}/statm`, "utf8")).split(" ");
-  const addressSpace = Number(pages) * pageBytes + addressSpaceBytes;
-  await promisify(execFile)(prlimit, [`--pid=${pid}`, `--as=${addressSpace}`, "--core=0", "--fsize=0"]);
-}
-
-class IsolatedVmWorker implements Worker {
-  readonly #child: ChildProcess;
-  readonly #exited: Promise<string>;
+/** A worker of a pool that runs its jobs in a child program. */
+export class IsolatedVmWorker implements Worker {
+  /** Of isolated-vm and V8 in the child program. */
+  version = "";
+  readonly #connection: ChildConnection;
+  readonly #ended: Promise<string>;
   readonly #maxJobs: number;
   readonly #maxRssMb: number;
-  #stderr = "";
   #jobs = 0;
   #reusable = true;
-  #onMessage: (message: ChildMessage) => void = () => undefined;
+  #onMessage: (message: ChildMessage | "broken") => void = () => undefined;
 
-  constructor(child: ChildProcess, options: { readonly maxJobs: number; readonly maxRssMb: number }) {
-    this.#child = child;
+  constructor(options: {
+    readonly connection: ChildConnection;
+    readonly maxJobs: number;
+    readonly maxRssMb: number;
+  }) {
+    const { connection } = options;
+    this.#connection = connection;
     this.#maxJobs = options.maxJobs;
     this.#maxRssMb = options.maxRssMb;
-    this.#exited = new Promise((resolve) => {
-      const onEnd = (how: string): void => {
-        this.#reusable = false;
-        resolve(how);
-      };
-      child.once("error", (error) => onEnd(error.message));
-      child.once("exit", (code, signal) => onEnd(signal ?? `code ${code}`));
+    this.#ended = connection.ended.then((how) => {
+      this.#reusable = false;
+      return how;
     });
-    child.stderr!.setEncoding("utf8").on("data", (text: string) => {
-      this.#stderr = (this.#stderr + text).slice(-stderrLength);
+    const reader = new FrameReader(longestFrame);
+    connection.output.on("data", (chunk: Buffer) => {
+      try {
+        for (const text of reader.push(chunk)) {
+          const message: unknown = JSON.parse(text);
+          this.#onMessage(typeof message === "object" && message !== null ? (message as ChildMessage) : "broken");
+        }
+      } catch {
+        this.#onMessage("broken");
+      }
     });
-    child.on("message", (message) => this.#onMessage(message as ChildMessage));
+    // It has ended, or is about to be.
+    connection.input.on("error", () => undefined);
+    connection.output.on("error", () => undefined);
   }
 
   get reusable(): boolean {
@@ -100,7 +80,7 @@ class IsolatedVmWorker implements Worker {
     const message = await this.#next({ signal, milliseconds: startMs });
     if (message === "aborted") throw signal.reason;
     if (message === "late") throw new Error("A worker of the isolated-vm sandbox did not start.");
-    if (typeof message === "string") throw new Error(`A worker ended while it started (${message}). ${this.#stderr}`);
+    if (typeof message === "string") throw new Error(`A worker ended while it started (${message}). ${this.#stderr()}`);
     if (message.kind === "unavailable") {
       throw new LyceumError({
         code: "sandbox.unavailable",
@@ -108,6 +88,7 @@ class IsolatedVmWorker implements Worker {
         hint: "Install Lyceum's dependencies for this platform, or choose another sandbox.",
       });
     }
+    if (message.kind === "ready") this.version = message.version;
   }
 
   async run(job: Job, signal: AbortSignal): Promise<WorkerResult> {
@@ -115,7 +96,7 @@ class IsolatedVmWorker implements Worker {
     const nonce = randomBytes(16).toString("hex");
     const { signal: _, ...request } = job.request;
     const answer = this.#next({ signal, milliseconds: job.limits.wallMs + backstopMs });
-    this.#child.send({ nonce, job: { ...job, request } } satisfies JobMessage, () => undefined);
+    this.#connection.input.write(frame({ nonce, job: { ...job, request } } satisfies JobMessage));
     const message = await answer;
     const wallMs = performance.now() - started;
     if (typeof message !== "string") return this.#accept(message, { job, nonce, wallMs });
@@ -125,24 +106,34 @@ class IsolatedVmWorker implements Worker {
         return endedResult(job, { status: "aborted", wallMs, words: "The execution was aborted." });
       case "late":
         return endedResult(job, { status: "timeout_wall", wallMs, words: "The worker gave no answer in time." });
+      case "broken":
+        return brokenResult(job, { wallMs, nonceOk: false });
     }
-    await stderrEnd(this.#child);
+    if (message === this.#connection.memorySignal) {
+      return endedResult(job, {
+        status: "memory",
+        wallMs,
+        words: "It used up the memory of its container.",
+        signal: message,
+      });
+    }
     // V8 gives up by a trap or an abort, and only what a job does brings it there; other ends come from outside.
     if (!["SIGTRAP", "SIGABRT", "SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE"].includes(message)) {
-      throw new Error(`The worker ended by ${message}. ${this.#stderr}`);
+      throw new Error(`The worker ended by ${message}. ${this.#stderr()}`);
     }
-    const outOfMemory = /out of memory|OOM|allocation failed/i.test(this.#stderr);
-    const words = `V8 gave up: ${/(?:Fatal|FATAL)[^\n]*/.exec(this.#stderr)?.[0] ?? message}`;
+    const outOfMemory = /out of memory|OOM|allocation failed/i.test(this.#stderr());
+    const words = `V8 gave up: ${/(?:Fatal|FATAL)[^\n]*/.exec(this.#stderr())?.[0] ?? message}`;
     return endedResult(job, { status: outOfMemory ? "memory" : "signal", wallMs, words, signal: message });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#reusable = false;
-    this.#child.kill("SIGKILL");
-    await this.#exited;
-    this.#child.removeAllListeners("message");
-    this.#child.stderr?.destroy();
-    if (this.#child.connected) this.#child.disconnect();
+    await this.#connection.kill();
+    this.#onMessage = () => undefined;
+  }
+
+  #stderr(): string {
+    return this.#connection.complaints();
   }
 
   #accept(
@@ -152,8 +143,7 @@ class IsolatedVmWorker implements Worker {
     const isAnswer = message.kind === "result" && message.nonce === nonce;
     if (!isAnswer || !checkResult(message.result, job)) {
       this.#reusable = false;
-      const result = endedResult(job, { status: "violation", wallMs, words: "An answer broke the protocol." });
-      return { ...result, integrity: { nonceOk: isAnswer, flags: ["broken-answer"] } };
+      return brokenResult(job, { wallMs, nonceOk: isAnswer });
     }
     const { result, reusable } = message;
     this.#jobs++;
@@ -175,7 +165,7 @@ class IsolatedVmWorker implements Worker {
     if (signal.aborted) onAbort();
     this.#onMessage = resolve;
     try {
-      return await Promise.race([promise, this.#exited]);
+      return await Promise.race([promise, this.#ended]);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
@@ -184,12 +174,11 @@ class IsolatedVmWorker implements Worker {
   }
 }
 
-/** What the process wrote last may arrive after its end. */
-async function stderrEnd(child: ChildProcess): Promise<void> {
-  if (child.stderr!.readableEnded || child.stderr!.destroyed) return;
-  await new Promise((resolve) => {
-    child.stderr!.once("close", resolve);
-  });
+/** The result of a job whose answer is not to be believed. */
+function brokenResult(job: Job, options: { readonly wallMs: number; readonly nonceOk: boolean }): WorkerResult {
+  const { wallMs, nonceOk } = options;
+  const result = endedResult(job, { status: "violation", wallMs, words: "An answer broke the protocol." });
+  return { ...result, integrity: { nonceOk, flags: ["broken-answer"] } };
 }
 
 /** The result of a job whose process said nothing more. */

@@ -1,305 +1,327 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, describe, expect, test } from "vitest";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { ExecuteResult, ExecuteStatus } from "../../sandbox/execution.ts";
-import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 
-const workers = 1;
-const sandbox = createIsolatedVmSandbox({ workers, spares: 1 });
-afterAll(async () => {
-  await sandbox[Symbol.asyncDispose]();
-  expect(childPrograms()).toEqual([]);
-});
+/** Hostile JavaScript, against a sandbox whose one worker, and one spare, are processes of this machine. */
+export function describeAdversaries(options: {
+  readonly name: string;
+  readonly open: (options: { readonly workers: number; readonly spares: number }) => Promise<Sandbox> | Sandbox;
+  /** Ids of the processes that are there. */
+  readonly pids: () => Promise<readonly (number | string)[]>;
+  /** Why this machine has none; its tests are then skipped. */
+  readonly missing?: string | undefined;
+}): void {
+  const { name, open, pids, missing } = options;
+  const title = missing === undefined ? name : `${name} (skipped: ${missing})`;
+  describe.skipIf(missing !== undefined)(title, () => {
+    const workers = 1;
+    const secret = "not to be seen";
+    let sandbox: Sandbox;
+    beforeAll(async () => {
+      process.env.LYCEUM_TEST_SECRET = secret;
+      sandbox = await open({ workers, spares: 1 });
+    });
+    afterAll(async () => {
+      await sandbox[Symbol.asyncDispose]();
+      await vi.waitFor(async () => expect(await pids()).toEqual([]), { timeout: 30_000 });
+    });
 
-/** The worker processes of this process, by /proc. */
-function childPrograms(): string[] {
-  return readdirSync("/proc").filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      const status = readFileSync(`/proc/${pid}/status`, "utf8");
-      if (!status.includes(`PPid:\t${process.pid}\n`) || /State:\tZ/.test(status)) return false;
-      return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("sandbox/isolated-vm/child");
-    } catch {
-      return false;
-    }
-  });
-}
+    const attack = async (body: string): Promise<ExecuteResult> => {
+      const limits = { cpuMs: 500, memoryMb: 64 };
+      const result = await runJavaScript(sandbox, body, callsOf("f", [float(1)]), { limits });
+      // The next execution is clean: the built-ins are whole, nothing is left of what ran before.
+      const honest = `function f(list) { return [...list].sort((a, b) => a - b).concat([typeof leftOver, Object.keys({}).length]); }`;
+      const next = await runJavaScript(sandbox, honest, callsOf("f", [{ list: [float(2), float(1)] }]));
+      expect(next.status).toBe("ok");
+      expect(next.attempts).toBe(1);
+      expect(next.cases[0]!.value).toEqual({ list: [float(1), float(2), "undefined", float(0)] });
+      await sandbox.warmUp();
+      await expect.poll(pids, { timeout: 30_000 }).toHaveLength(workers + 1);
+      return result;
+    };
 
-async function attack(body: string): Promise<ExecuteResult> {
-  const limits = { cpuMs: 500, memoryMb: 64 };
-  const result = await runJavaScript(sandbox, body, callsOf("f", [float(1)]), { limits });
-  // The next execution is clean: the built-ins are whole, nothing is left of what ran before.
-  const honest = `function f(list) { return [...list].sort((a, b) => a - b).concat([typeof leftOver, Object.keys({}).length]); }`;
-  const next = await runJavaScript(sandbox, honest, callsOf("f", [{ list: [float(2), float(1)] }]));
-  expect(next.status).toBe("ok");
-  expect(next.attempts).toBe(1);
-  expect(next.cases[0]!.value).toEqual({ list: [float(1), float(2), "undefined", float(0)] });
-  await sandbox.warmUp();
-  expect(childPrograms()).toHaveLength(workers + 1);
-  return result;
-}
+    describe("code that wants more than it may have", () => {
+      const memory: ExecuteStatus[] = ["memory", "signal"];
+      const cpu: ExecuteStatus[] = ["timeout_cpu"];
+      const either: ExecuteStatus[] = [...memory, ...cpu];
+      const table: [name: string, statuses: ExecuteStatus[], code: string][] = [
+        ["a loop", cpu, "function f() { while (1); }"],
+        ["a loop at the top level", cpu, "function f() {} while (1);"],
+        ["a loop that catches everything", cpu, "function f() { for (;;) try { f(); } catch {} }"],
+        ["a loop of microtasks", cpu, "async function f() { for (;;) await 0; }"],
+        [
+          "a thenable that never ends",
+          cpu,
+          "function f() { const t = { then(r) { r(t); } }; return Promise.resolve(t); }",
+        ],
+        ["timers without end", cpu, "async function f() { await new Promise(() => setInterval(() => 0, 1)); }"],
+        ["a regular expression", cpu, 'function f() { return /^(a+)+$/.test("a".repeat(40) + "b"); }'],
+        ["a comparator that loops", cpu, "function f() { return [2, 1].sort(() => { while (1); }); }"],
+        ["a proxy that loops", cpu, "function f() { return new Proxy({}, { ownKeys() { while (1); } }); }"],
+        ["an error whose stack loops", cpu, "function f() { throw { get stack() { while (1); } }; }"],
+        ["an error whose message loops", cpu, "function f() { throw { get message() { while (1); } }; }"],
+        ["an error whose name loops", cpu, "function f() { throw { get name() { while (1); } }; }"],
+        [
+          "Error.prepareStackTrace",
+          cpu,
+          "function f() { Error.prepareStackTrace = () => { while (1); }; throw new Error(); }",
+        ],
+        ["a module whose error loops", cpu, "export function f() {} throw { get stack() { while (1); } };"],
+        ["new Function without end", cpu, 'function f() { for (;;) new Function("return " + Math.random())(); }'],
+        ["BigInt squaring", either, "function f() { let x = 3n; for (;;) x = x * x; }"],
+        ["a fill that cannot be stopped", either, "function f() { new Array(2 ** 28).fill(0); }"],
+        ["an array that grows", either, "function f() { const a = []; for (;;) a.push({}); }"],
+        ["a map that grows", either, "function f() { const m = new Map(); for (let i = 0; ; i++) m.set(i, { i }); }"],
+        ["a split that V8 refuses", memory, 'function f() { return "x".repeat(2 ** 29 - 24).split(""); }'],
+        ["symbols without end", either, "function f() { const a = []; for (;;) a.push(Symbol(a.length)); }"],
+        [
+          "promises without end",
+          either,
+          "function f() { let p = Promise.resolve(); const a = []; for (;;) a.push((p = p.then(() => a))); }",
+        ],
+        ["a string that doubles", ["ok", ...either], 'function f() { let s = "x"; for (;;) s += s; }'],
+        [
+          "a buffer that is resized",
+          ["ok", ...either],
+          "function f() { const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 31 - 8); new Uint8Array(b).fill(1); }",
+        ],
+        ["nested JSON", ["ok", ...either], 'function f() { return JSON.parse("[".repeat(1e7)); }'],
+        [
+          "buffers without end",
+          ["ok", ...either],
+          "function f() { const a = []; for (;;) a.push(new ArrayBuffer(2 ** 24)); }",
+        ],
+        ["a value of 20 MB", ["result_limit"], 'function f() { return "x".repeat(2e7); }'],
+        [
+          "a list of 2 ** 32 - 1 holes",
+          ["result_limit"],
+          "function f() { const a = []; a.length = 2 ** 32 - 1; return a; }",
+        ],
+        [
+          "a value that is 100,000 deep",
+          ["result_limit"],
+          "function f() { let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a; }",
+        ],
+        ["a value that contains itself", ["result_limit"], "function f() { const a = []; a.push(a); return a; }"],
+        ["the end of the process", ["exited"], "function f() { process.exit(0); }"],
+        ["the end of the process while it loads", ["exited"], "process.exit(0); function f() { return 1; }"],
+      ];
 
-describe("code that wants more than it may have", () => {
-  const memory: ExecuteStatus[] = ["memory", "signal"];
-  const cpu: ExecuteStatus[] = ["timeout_cpu"];
-  const either: ExecuteStatus[] = [...memory, ...cpu];
-  const table: [name: string, statuses: ExecuteStatus[], code: string][] = [
-    ["a loop", cpu, "function f() { while (1); }"],
-    ["a loop at the top level", cpu, "function f() {} while (1);"],
-    ["a loop that catches everything", cpu, "function f() { for (;;) try { f(); } catch {} }"],
-    ["a loop of microtasks", cpu, "async function f() { for (;;) await 0; }"],
-    ["a thenable that never ends", cpu, "function f() { const t = { then(r) { r(t); } }; return Promise.resolve(t); }"],
-    ["timers without end", cpu, "async function f() { await new Promise(() => setInterval(() => 0, 1)); }"],
-    ["a regular expression", cpu, 'function f() { return /^(a+)+$/.test("a".repeat(40) + "b"); }'],
-    ["a comparator that loops", cpu, "function f() { return [2, 1].sort(() => { while (1); }); }"],
-    ["a proxy that loops", cpu, "function f() { return new Proxy({}, { ownKeys() { while (1); } }); }"],
-    ["an error whose stack loops", cpu, "function f() { throw { get stack() { while (1); } }; }"],
-    ["an error whose message loops", cpu, "function f() { throw { get message() { while (1); } }; }"],
-    ["an error whose name loops", cpu, "function f() { throw { get name() { while (1); } }; }"],
-    [
-      "Error.prepareStackTrace",
-      cpu,
-      "function f() { Error.prepareStackTrace = () => { while (1); }; throw new Error(); }",
-    ],
-    ["a module whose error loops", cpu, "export function f() {} throw { get stack() { while (1); } };"],
-    ["new Function without end", cpu, 'function f() { for (;;) new Function("return " + Math.random())(); }'],
-    ["BigInt squaring", either, "function f() { let x = 3n; for (;;) x = x * x; }"],
-    ["a fill that cannot be stopped", either, "function f() { new Array(2 ** 28).fill(0); }"],
-    ["an array that grows", either, "function f() { const a = []; for (;;) a.push({}); }"],
-    ["a map that grows", either, "function f() { const m = new Map(); for (let i = 0; ; i++) m.set(i, { i }); }"],
-    ["a split that V8 refuses", memory, 'function f() { return "x".repeat(2 ** 29 - 24).split(""); }'],
-    ["symbols without end", either, "function f() { const a = []; for (;;) a.push(Symbol(a.length)); }"],
-    [
-      "promises without end",
-      either,
-      "function f() { let p = Promise.resolve(); const a = []; for (;;) a.push((p = p.then(() => a))); }",
-    ],
-    ["a string that doubles", ["ok", ...either], 'function f() { let s = "x"; for (;;) s += s; }'],
-    [
-      "a buffer that is resized",
-      ["ok", ...either],
-      "function f() { const b = new ArrayBuffer(8, { maxByteLength: 2 ** 31 }); b.resize(2 ** 31 - 8); new Uint8Array(b).fill(1); }",
-    ],
-    ["nested JSON", ["ok", ...either], 'function f() { return JSON.parse("[".repeat(1e7)); }'],
-    [
-      "buffers without end",
-      ["ok", ...either],
-      "function f() { const a = []; for (;;) a.push(new ArrayBuffer(2 ** 24)); }",
-    ],
-    ["a value of 20 MB", ["result_limit"], 'function f() { return "x".repeat(2e7); }'],
-    [
-      "a list of 2 ** 32 - 1 holes",
-      ["result_limit"],
-      "function f() { const a = []; a.length = 2 ** 32 - 1; return a; }",
-    ],
-    [
-      "a value that is 100,000 deep",
-      ["result_limit"],
-      "function f() { let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a; }",
-    ],
-    ["a value that contains itself", ["result_limit"], "function f() { const a = []; a.push(a); return a; }"],
-    ["the end of the process", ["exited"], "function f() { process.exit(0); }"],
-    ["the end of the process while it loads", ["exited"], "process.exit(0); function f() { return 1; }"],
-  ];
+      test.each(table)("%s", async (_, statuses, code) => {
+        const { status, cases } = await attack(code);
+        expect(statuses).toContain(status);
+        expect(cases).toHaveLength(1);
+        expect(cases[0]!.outcome).not.toBe("returned");
+      });
+    });
 
-  test.each(table)("%s", async (_, statuses, code) => {
-    const { status, cases } = await attack(code);
-    expect(statuses).toContain(status);
-    expect(cases).toHaveLength(1);
-    expect(cases[0]!.outcome).not.toBe("returned");
-  });
-});
+    describe("code that lies", () => {
+      /** A value that must not come out as the plain value it imitates. */
+      const refused: [name: string, code: string][] = [
+        ["a getter", "function f() { return { get a() { return 1; } }; }"],
+        [
+          "a getter in a list",
+          "function f() { const a = [1]; Object.defineProperty(a, 0, { get: () => 1, enumerable: true }); return a; }",
+        ],
+        ["a subclass of Array", "class A extends Array {} function f() { return A.of(1); }"],
+        ["a subclass of Map", "class M extends Map {} function f() { return new M([[1, 1]]); }"],
+        ["a class with toJSON", "class T { toJSON() { return 1; } } function f() { return new T(); }"],
+        ["a class with valueOf", "class T { valueOf() { return 1; } } function f() { return new T(); }"],
+        ["a boxed number", "function f() { return new Number(1); }"],
+        ["a boxed string", 'function f() { return new String("1"); }'],
+        ["a function", "function f() { return f; }"],
+        ["a symbol", "function f() { return Symbol.iterator; }"],
+        ["a key that is a symbol", "function f() { return { [Symbol.toStringTag]: 1 }; }"],
+        ["a date", "function f() { return new Date(0); }"],
+        ["an error", 'function f() { return new Error("x"); }'],
+        ["a list whose prototype was changed", "function f() { return Object.setPrototypeOf([1], {}); }"],
+        ["an object made to look like a map", "function f() { return Object.setPrototypeOf({}, Map.prototype); }"],
+        [
+          "an object made to look like bytes",
+          "function f() { return Object.setPrototypeOf({}, Uint8Array.prototype); }",
+        ],
+        ["a list from another realm's prototype", "function f() { return Object.create(Array.prototype); }"],
+        [
+          "a revoked proxy",
+          "function f() { const { proxy, revoke } = Proxy.revocable([], {}); revoke(); return proxy; }",
+        ],
+        ["a proxy that throws", "function f() { return new Proxy({}, { ownKeys() { throw null; } }); }"],
+      ];
 
-describe("code that lies", () => {
-  /** A value that must not come out as the plain value it imitates. */
-  const refused: [name: string, code: string][] = [
-    ["a getter", "function f() { return { get a() { return 1; } }; }"],
-    [
-      "a getter in a list",
-      "function f() { const a = [1]; Object.defineProperty(a, 0, { get: () => 1, enumerable: true }); return a; }",
-    ],
-    ["a subclass of Array", "class A extends Array {} function f() { return A.of(1); }"],
-    ["a subclass of Map", "class M extends Map {} function f() { return new M([[1, 1]]); }"],
-    ["a class with toJSON", "class T { toJSON() { return 1; } } function f() { return new T(); }"],
-    ["a class with valueOf", "class T { valueOf() { return 1; } } function f() { return new T(); }"],
-    ["a boxed number", "function f() { return new Number(1); }"],
-    ["a boxed string", 'function f() { return new String("1"); }'],
-    ["a function", "function f() { return f; }"],
-    ["a symbol", "function f() { return Symbol.iterator; }"],
-    ["a key that is a symbol", "function f() { return { [Symbol.toStringTag]: 1 }; }"],
-    ["a date", "function f() { return new Date(0); }"],
-    ["an error", 'function f() { return new Error("x"); }'],
-    ["a list whose prototype was changed", "function f() { return Object.setPrototypeOf([1], {}); }"],
-    ["an object made to look like a map", "function f() { return Object.setPrototypeOf({}, Map.prototype); }"],
-    ["an object made to look like bytes", "function f() { return Object.setPrototypeOf({}, Uint8Array.prototype); }"],
-    ["a list from another realm's prototype", "function f() { return Object.create(Array.prototype); }"],
-    ["a revoked proxy", "function f() { const { proxy, revoke } = Proxy.revocable([], {}); revoke(); return proxy; }"],
-    ["a proxy that throws", "function f() { return new Proxy({}, { ownKeys() { throw null; } }); }"],
-  ];
+      test.each(refused)("%s is not a plain value", async (_, code) => {
+        const { status, cases } = await attack(code);
+        expect(status).toBe("ok");
+        expect(cases[0]!.outcome).toBe("unsupported");
+        expect(cases[0]!.value).toBeUndefined();
+      });
 
-  test.each(refused)("%s is not a plain value", async (_, code) => {
-    const { status, cases } = await attack(code);
-    expect(status).toBe("ok");
-    expect(cases[0]!.outcome).toBe("unsupported");
-    expect(cases[0]!.value).toBeUndefined();
-  });
+      /** Whatever is patched, the value that is returned comes out as it is: 2, not 1. */
+      const patches: [name: string, code: string][] = [
+        ["JSON.stringify", 'JSON.stringify = () => "1"; JSON.parse = () => 1;'],
+        [
+          "toJSON on prototypes",
+          "for (const p of [Object, Array, Number, String, BigInt]) p.prototype.toJSON = () => 1;",
+        ],
+        [
+          "Array.prototype",
+          'Array.prototype.push = Array.prototype.join = Array.prototype.map = () => "1"; Array.prototype[Symbol.iterator] = () => 1;',
+        ],
+        [
+          "Object.prototype",
+          'for (const k of ["value", "get", "enumerable", "list", "float", "outcome", "then", "reason", "stack"]) Object.defineProperty(Object.prototype, k, { __proto__: null, get: () => "1", set() {}, configurable: true });',
+        ],
+        [
+          "numbers of Array.prototype",
+          "for (let i = 0; i < 9; i++) Object.defineProperty(Array.prototype, i, { set() {}, get: () => 1, configurable: true });",
+        ],
+        ["Reflect", "for (const k of Reflect.ownKeys(Reflect)) if (k !== Symbol.toStringTag) Reflect[k] = () => 1;"],
+        ["Object", "for (const k of Object.getOwnPropertyNames(Object)) try { Object[k] = () => 1; } catch {}"],
+        [
+          "Function.prototype",
+          "Function.prototype.call = Function.prototype.apply = Function.prototype.bind = () => 1;",
+        ],
+        [
+          "Promise",
+          "Promise.prototype.then = function (ok) { ok(1); }; Promise.resolve = () => 1; globalThis.Promise = class {};",
+        ],
+        [
+          "String",
+          'String.prototype.toString = () => "1"; Number.prototype.toString = () => "1"; globalThis.String = () => "1";',
+        ],
+        ["Number", "globalThis.Number = () => 1; globalThis.isNaN = () => true; Symbol.toPrimitive;"],
+        [
+          "Map and Set",
+          "Map.prototype.forEach = Map.prototype.set = Map.prototype.get = Set.prototype.has = WeakSet.prototype.has = () => 1;",
+        ],
+        ["console", "globalThis.console = { log() { throw 1; } };"],
+        ["eval", "globalThis.eval = () => () => 1; globalThis.Function = () => () => 1;"],
+        [
+          "everything global",
+          'for (const k of Object.getOwnPropertyNames(globalThis)) if (k !== "f" && k !== "globalThis") try { globalThis[k] = undefined; } catch {}',
+        ],
+      ];
 
-  /** Whatever is patched, the value that is returned comes out as it is: 2, not 1. */
-  const patches: [name: string, code: string][] = [
-    ["JSON.stringify", 'JSON.stringify = () => "1"; JSON.parse = () => 1;'],
-    ["toJSON on prototypes", "for (const p of [Object, Array, Number, String, BigInt]) p.prototype.toJSON = () => 1;"],
-    [
-      "Array.prototype",
-      'Array.prototype.push = Array.prototype.join = Array.prototype.map = () => "1"; Array.prototype[Symbol.iterator] = () => 1;',
-    ],
-    [
-      "Object.prototype",
-      'for (const k of ["value", "get", "enumerable", "list", "float", "outcome", "then", "reason", "stack"]) Object.defineProperty(Object.prototype, k, { __proto__: null, get: () => "1", set() {}, configurable: true });',
-    ],
-    [
-      "numbers of Array.prototype",
-      "for (let i = 0; i < 9; i++) Object.defineProperty(Array.prototype, i, { set() {}, get: () => 1, configurable: true });",
-    ],
-    ["Reflect", "for (const k of Reflect.ownKeys(Reflect)) if (k !== Symbol.toStringTag) Reflect[k] = () => 1;"],
-    ["Object", "for (const k of Object.getOwnPropertyNames(Object)) try { Object[k] = () => 1; } catch {}"],
-    ["Function.prototype", "Function.prototype.call = Function.prototype.apply = Function.prototype.bind = () => 1;"],
-    [
-      "Promise",
-      "Promise.prototype.then = function (ok) { ok(1); }; Promise.resolve = () => 1; globalThis.Promise = class {};",
-    ],
-    [
-      "String",
-      'String.prototype.toString = () => "1"; Number.prototype.toString = () => "1"; globalThis.String = () => "1";',
-    ],
-    ["Number", "globalThis.Number = () => 1; globalThis.isNaN = () => true; Symbol.toPrimitive;"],
-    [
-      "Map and Set",
-      "Map.prototype.forEach = Map.prototype.set = Map.prototype.get = Set.prototype.has = WeakSet.prototype.has = () => 1;",
-    ],
-    ["console", "globalThis.console = { log() { throw 1; } };"],
-    ["eval", "globalThis.eval = () => () => 1; globalThis.Function = () => () => 1;"],
-    [
-      "everything global",
-      'for (const k of Object.getOwnPropertyNames(globalThis)) if (k !== "f" && k !== "globalThis") try { globalThis[k] = undefined; } catch {}',
-    ],
-  ];
+      test.each(patches)("a patched %s changes no value", async (_, code) => {
+        const { status, cases } = await attack(`function f(x) { return x + 1; } ${code}`);
+        expect(status).toBe("ok");
+        expect(cases[0]).toMatchObject({ outcome: "returned", value: float(2) });
+        const thrown = await attack(`function f(x) { throw new TypeError("x"); } ${code}`);
+        expect(thrown.cases[0]!.outcome).toBe("raised");
+        const later = await attack(`async function f(x) { return x + 1; } ${code}`);
+        expect(later.cases[0]!.value ?? float(2)).toEqual(float(2));
+      });
 
-  test.each(patches)("a patched %s changes no value", async (_, code) => {
-    const { status, cases } = await attack(`function f(x) { return x + 1; } ${code}`);
-    expect(status).toBe("ok");
-    expect(cases[0]).toMatchObject({ outcome: "returned", value: float(2) });
-    const thrown = await attack(`function f(x) { throw new TypeError("x"); } ${code}`);
-    expect(thrown.cases[0]!.outcome).toBe("raised");
-    const later = await attack(`async function f(x) { return x + 1; } ${code}`);
-    expect(later.cases[0]!.value ?? float(2)).toEqual(float(2));
-  });
-
-  test("values are those that were returned, and what is thrown is only words", async () => {
-    const values: [code: string, value: unknown][] = [
-      ["-0", float("-0.0")],
-      ["NaN", float("nan")],
-      ["-Infinity", float("-inf")],
-      ["2n ** 70n", { int: String(2n ** 70n) }],
-      ["undefined", { undefined: true }],
-      ["null", null],
-      ["new Map([[1, 2]])", { dict: [[float(1), float(2)]] }],
-      ["new Set([1])", { set: [float(1)] }],
-      ["new Uint8Array([255, 0, 7])", { bytes: Buffer.from([255, 0, 7]).toString("base64") }],
-      ["[1, , 2]", { list: [float(1), { undefined: true }, float(2)] }],
-      [
-        '({ b: 1, a: 2, __proto__: null, ["__proto__"]: 3 })',
-        {
-          dict: [
-            ["b", float(1)],
-            ["a", float(2)],
-            ["__proto__", float(3)],
+      test("values are those that were returned, and what is thrown is only words", async () => {
+        const values: [code: string, value: unknown][] = [
+          ["-0", float("-0.0")],
+          ["NaN", float("nan")],
+          ["-Infinity", float("-inf")],
+          ["2n ** 70n", { int: String(2n ** 70n) }],
+          ["undefined", { undefined: true }],
+          ["null", null],
+          ["new Map([[1, 2]])", { dict: [[float(1), float(2)]] }],
+          ["new Set([1])", { set: [float(1)] }],
+          ["new Uint8Array([255, 0, 7])", { bytes: Buffer.from([255, 0, 7]).toString("base64") }],
+          ["[1, , 2]", { list: [float(1), { undefined: true }, float(2)] }],
+          [
+            '({ b: 1, a: 2, __proto__: null, ["__proto__"]: 3 })',
+            {
+              dict: [
+                ["b", float(1)],
+                ["a", float(2)],
+                ["__proto__", float(3)],
+              ],
+            },
           ],
-        },
-      ],
-      ['"\\ud800\\0"', "\ud800\0"],
-      ["Promise.resolve([true])", { list: [true] }],
-      ["new Proxy([1], {})", { list: [float(1)] }],
-    ];
-    for (const [code, value] of values) {
-      const { cases } = await runJavaScript(sandbox, `function f() { return ${code}; }`, callsOf("f", []));
-      expect(cases[0], code).toMatchObject({ outcome: "returned", value });
-    }
-    const errors: [code: string, type: string, message: string][] = [
-      ["null", "null", "null"],
-      ["undefined", "undefined", "undefined"],
-      ["Symbol('x')", "symbol", "Symbol(x)"],
-      ["Object.freeze({})", "Object", ""],
-      ["Object.create(null)", "Object", ""],
-      ["new (class Mine extends Error {})('m')", "Mine", "m"],
-      ["new Proxy({}, { get() { throw 1; } })", "Object", ""],
-      ["({ name: {}, message: 5, stack: [] })", "Object", ""],
-      ["new Error('x'.repeat(1e6))", "Error", "x".repeat(1000)],
-    ];
-    for (const [code, type, message] of errors) {
-      const { status, cases } = await runJavaScript(sandbox, `function f() { throw ${code}; }`, callsOf("f", []));
-      expect(status).toBe("ok");
-      expect(cases[0], code).toMatchObject({ outcome: "raised", error: { type, message } });
-    }
-  });
+          ['"\\ud800\\0"', "\ud800\0"],
+          ["Promise.resolve([true])", { list: [true] }],
+          ["new Proxy([1], {})", { list: [float(1)] }],
+        ];
+        for (const [code, value] of values) {
+          const { cases } = await runJavaScript(sandbox, `function f() { return ${code}; }`, callsOf("f", []));
+          expect(cases[0], code).toMatchObject({ outcome: "returned", value });
+        }
+        const errors: [code: string, type: string, message: string][] = [
+          ["null", "null", "null"],
+          ["undefined", "undefined", "undefined"],
+          ["Symbol('x')", "symbol", "Symbol(x)"],
+          ["Object.freeze({})", "Object", ""],
+          ["Object.create(null)", "Object", ""],
+          ["new (class Mine extends Error {})('m')", "Mine", "m"],
+          ["new Proxy({}, { get() { throw 1; } })", "Object", ""],
+          ["({ name: {}, message: 5, stack: [] })", "Object", ""],
+          ["new Error('x'.repeat(1e6))", "Error", "x".repeat(1000)],
+        ];
+        for (const [code, type, message] of errors) {
+          const { status, cases } = await runJavaScript(sandbox, `function f() { throw ${code}; }`, callsOf("f", []));
+          expect(status).toBe("ok");
+          expect(cases[0], code).toMatchObject({ outcome: "raised", error: { type, message } });
+        }
+      });
 
-  test("deep recursion is an error of the code", async () => {
-    const { status, cases } = await attack("function f(x) { return f(x) + 1; }");
-    expect(status).toBe("ok");
-    expect(cases[0]).toMatchObject({ outcome: "raised", error: { type: "RangeError" } });
-  });
+      test("deep recursion is an error of the code", async () => {
+        const { status, cases } = await attack("function f(x) { return f(x) + 1; }");
+        expect(status).toBe("ok");
+        expect(cases[0]).toMatchObject({ outcome: "raised", error: { type: "RangeError" } });
+      });
 
-  test("a promise that never settles is an error of its case, and the others run", async () => {
-    const code = "function f(x) { return x === 1 ? new Promise(() => 0) : x; }";
-    const { status, cases } = await runJavaScript(sandbox, code, callsOf("f", [float(1)], [float(2)]));
-    expect(status).toBe("ok");
-    expect(cases).toMatchObject([{ outcome: "raised" }, { outcome: "returned", value: float(2) }]);
-  });
+      test("a promise that never settles is an error of its case, and the others run", async () => {
+        const code = "function f(x) { return x === 1 ? new Promise(() => 0) : x; }";
+        const { status, cases } = await runJavaScript(sandbox, code, callsOf("f", [float(1)], [float(2)]));
+        expect(status).toBe("ok");
+        expect(cases).toMatchObject([{ outcome: "raised" }, { outcome: "returned", value: float(2) }]);
+      });
 
-  test("a promise may settle twice, at once or by another's hand: its case is answered once", async () => {
-    const code = `function f(x) {
+      test("a promise may settle twice, at once or by another's hand: its case is answered once", async () => {
+        const code = `function f(x) {
       const p = Promise.resolve(x);
       p.constructor = { [Symbol.species]: function (run) { run((v) => 0, (e) => 0); return {}; } };
       p.then = (ok) => { ok(1); ok(2); };
       return p;
     }`;
-    const { status, cases } = await runJavaScript(sandbox, code, callsOf("f", [float(7)], [float(8)]));
-    expect(status).toBe("ok");
-    expect(cases.map(({ value }) => value)).toEqual([float(7), float(8)]);
-  });
-});
+        const { status, cases } = await runJavaScript(sandbox, code, callsOf("f", [float(7)], [float(8)]));
+        expect(status).toBe("ok");
+        expect(cases.map(({ value }) => value)).toEqual([float(7), float(8)]);
+      });
+    });
 
-describe("code that looks around", () => {
-  const reach: [name: string, expression: string][] = [
-    ["process of Node", 'this.constructor.constructor("return typeof process.binding + typeof process.mainModule")()'],
-    [
-      "shared memory",
-      'typeof SharedArrayBuffer + typeof Atomics + typeof WebAssembly === "undefinedundefinedundefined" ? "undefinedundefined" : "there"',
-    ],
-    [
-      "Node's modules",
-      '["child_process", "net", "http", "os", "vm", "worker_threads"].map((m) => { try { require(m); return "there"; } catch { return ""; } }).join("") + "undefinedundefined"',
-    ],
-    [
-      "files",
-      '(() => { try { return require("fs").readFileSync("/etc/passwd"); } catch { return "undefinedundefined"; } })()',
-    ],
-    ["the environment", 'Object.keys(process.env).join() + "undefinedundefined"'],
-    ["the network", "typeof fetch + typeof XMLHttpRequest"],
-    [
-      "the caller's function",
-      '(() => { Error.prepareStackTrace = (_, sites) => sites.map((s) => typeof s.getFunction() + typeof s.getThis()); const s = new Error().stack; return s.filter((t) => t !== "undefinedundefined" && t !== "functionobject" && t !== "functionundefined").length === 0 ? "undefinedundefined" : s.join(); })()',
-    ],
-    ["the callers of the call", "f.caller === null ? 'undefinedundefined' : 'there'"],
-    ["isolated-vm", "typeof ivm + typeof $0"],
-  ];
+    describe("code that looks around", () => {
+      const reach: [name: string, expression: string][] = [
+        [
+          "process of Node",
+          'this.constructor.constructor("return typeof process.binding + typeof process.mainModule")()',
+        ],
+        [
+          "shared memory",
+          'typeof SharedArrayBuffer + typeof Atomics + typeof WebAssembly === "undefinedundefinedundefined" ? "undefinedundefined" : "there"',
+        ],
+        [
+          "Node's modules",
+          '["child_process", "net", "http", "os", "vm", "worker_threads"].map((m) => { try { require(m); return "there"; } catch { return ""; } }).join("") + "undefinedundefined"',
+        ],
+        [
+          "files",
+          '(() => { try { return require("fs").readFileSync("/etc/passwd"); } catch { return "undefinedundefined"; } })()',
+        ],
+        ["the environment", 'Object.keys(process.env).join() + "undefinedundefined"'],
+        ["the network", "typeof fetch + typeof XMLHttpRequest"],
+        [
+          "the caller's function",
+          '(() => { Error.prepareStackTrace = (_, sites) => sites.map((s) => typeof s.getFunction() + typeof s.getThis()); const s = new Error().stack; return s.filter((t) => t !== "undefinedundefined" && t !== "functionobject" && t !== "functionundefined").length === 0 ? "undefinedundefined" : s.join(); })()',
+        ],
+        ["the callers of the call", "f.caller === null ? 'undefinedundefined' : 'there'"],
+        ["isolated-vm", "typeof ivm + typeof $0"],
+      ];
 
-  test.each(reach)("finds nothing of %s", async (_, expression) => {
-    const { cases } = await attack(`function f() { return ${expression}; }`);
-    expect(cases[0]).toMatchObject({ outcome: "returned", value: "undefinedundefined" });
-  });
+      test.each(reach)("finds nothing of %s", async (_, expression) => {
+        const { cases } = await attack(`function f() { return ${expression}; }`);
+        expect(cases[0]).toMatchObject({ outcome: "returned", value: "undefinedundefined" });
+      });
 
-  test("the frames of the code that calls it hold no function but its own", async () => {
-    const code = `function f() {
+      test("the frames of the code that calls it hold no function but its own", async () => {
+        const code = `function f() {
       const own = new Set([f, probe]);
       function probe() {
         Error.prepareStackTrace = (_, sites) => sites;
@@ -308,57 +330,60 @@ describe("code that looks around", () => {
       own.add(probe);
       return probe();
     }`;
-    const { cases } = await runJavaScript(sandbox, code, callsOf("f", []));
-    expect(cases[0]).toMatchObject({ outcome: "returned", value: { list: [] } });
-  });
+        const { cases } = await runJavaScript(sandbox, code, callsOf("f", []));
+        expect(cases[0]).toMatchObject({ outcome: "returned", value: { list: [] } });
+      });
 
-  test("import() of anything fails", async () => {
-    const code = 'async function f() { try { await import("node:fs"); return "there"; } catch { return "refused"; } }';
-    const { cases } = await runJavaScript(sandbox, code, callsOf("f", []));
-    expect(cases[0]!.value).toBe("refused");
-  });
+      test("import() of anything fails", async () => {
+        const code =
+          'async function f() { try { await import("node:fs"); return "there"; } catch { return "refused"; } }';
+        const { cases } = await runJavaScript(sandbox, code, callsOf("f", []));
+        expect(cases[0]!.value).toBe("refused");
+      });
 
-  test("a process has no environment of its parent", async () => {
-    await sandbox.warmUp();
-    for (const pid of childPrograms()) {
-      expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toMatch(/PATH|HOME|USER/);
-    }
-  });
+      test("a process has no environment of its parent", async () => {
+        await sandbox.warmUp();
+        for (const pid of await pids()) {
+          expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain(secret);
+        }
+      });
 
-  test("the arguments of later cases are not there yet", async () => {
-    const code = `let seen = []; function f(x) { seen.push(x); return seen; }`;
-    const { cases } = await runJavaScript(sandbox, code, callsOf("f", ["a"], ["b"]));
-    expect(cases[0]!.value).toEqual({ list: ["a"] });
-  });
-});
+      test("the arguments of later cases are not there yet", async () => {
+        const code = `let seen = []; function f(x) { seen.push(x); return seen; }`;
+        const { cases } = await runJavaScript(sandbox, code, callsOf("f", ["a"], ["b"]));
+        expect(cases[0]!.value).toEqual({ list: ["a"] });
+      });
+    });
 
-describe("output", () => {
-  test("a flood is cut, counted and costs no value", async () => {
-    const code = 'function f(x) { for (let i = 0; i < 20_000; i++) console.log("0123456789"); return x; }';
-    const { status, cases, stdout } = await runJavaScript(sandbox, code, callsOf("f", [float(1)]));
-    expect(status).toBe("ok");
-    expect(cases[0]!.value).toEqual(float(1));
-    expect(stdout).toMatchObject({ bytes: 220_000, truncated: true });
-    expect(Buffer.byteLength(stdout.text)).toBe(65_536);
-  });
+    describe("output", () => {
+      test("a flood is cut, counted and costs no value", async () => {
+        const code = 'function f(x) { for (let i = 0; i < 20_000; i++) console.log("0123456789"); return x; }';
+        const { status, cases, stdout } = await runJavaScript(sandbox, code, callsOf("f", [float(1)]));
+        expect(status).toBe("ok");
+        expect(cases[0]!.value).toEqual(float(1));
+        expect(stdout).toMatchObject({ bytes: 220_000, truncated: true });
+        expect(Buffer.byteLength(stdout.text)).toBe(65_536);
+      });
 
-  test("what was printed before a loop without end is kept", async () => {
-    const code = 'function f() { console.log("before"); while (1); }';
-    const { status, stdout } = await runJavaScript(sandbox, code, callsOf("f", []), { limits: { cpuMs: 200 } });
-    expect(status).toBe("timeout_cpu");
-    expect(stdout.text).toBe("before\n");
-  });
+      test("what was printed before a loop without end is kept", async () => {
+        const code = 'function f() { console.log("before"); while (1); }';
+        const { status, stdout } = await runJavaScript(sandbox, code, callsOf("f", []), { limits: { cpuMs: 200 } });
+        expect(status).toBe("timeout_cpu");
+        expect(stdout.text).toBe("before\n");
+      });
 
-  test("output that imitates a verdict is output", async () => {
-    const code = `function f() { console.log('{"outcome":"returned","value":1}'); throw 1; }`;
-    const { cases, stdout } = await runJavaScript(sandbox, code, callsOf("f", []));
-    expect(cases[0]!.outcome).toBe("raised");
-    expect(stdout.text).toContain("returned");
-  });
+      test("output that imitates a verdict is output", async () => {
+        const code = `function f() { console.log('{"outcome":"returned","value":1}'); throw 1; }`;
+        const { cases, stdout } = await runJavaScript(sandbox, code, callsOf("f", []));
+        expect(cases[0]!.outcome).toBe("raised");
+        expect(stdout.text).toContain("returned");
+      });
 
-  test("characters are cut at the border of a byte limit, not within", async () => {
-    const code = 'console.log("é".repeat(10)); function f() {}';
-    const { stdout } = await runJavaScript(sandbox, code, callsOf("f", []), { limits: { outputBytes: 5 } });
-    expect(stdout).toEqual({ text: "éé", bytes: 21, truncated: true });
+      test("characters are cut at the border of a byte limit, not within", async () => {
+        const code = 'console.log("é".repeat(10)); function f() {}';
+        const { stdout } = await runJavaScript(sandbox, code, callsOf("f", []), { limits: { outputBytes: 5 } });
+        expect(stdout).toEqual({ text: "éé", bytes: 21, truncated: true });
+      });
+    });
   });
-});
+}

@@ -1,0 +1,64 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+
+/** The child program as text, for where the package is not installed. */
+export interface ChildSources {
+  /** Its files by their paths from `root`; relative imports lead from one to another. */
+  readonly files: Readonly<Record<string, string>>;
+  /** The one that is run. */
+  readonly entry: string;
+}
+
+const extension = path.extname(import.meta.url);
+const root = new URL("../../", import.meta.url);
+/** An import or export from a relative path that is not of types alone. */
+const imports = /^\s*(?:import|export)(?!\s+type\b)[^;"']*?from\s*["'](\.[^"']+)["']|import\(["'](\.[^"']+)["']\)/gm;
+
+/** Reads the child program and all that it imports of this package. */
+export async function readChildSources(): Promise<ChildSources> {
+  const entry = `sandbox/isolated-vm/child${extension}`;
+  const files: Record<string, string> = {};
+  const read = async (file: string): Promise<void> => {
+    if (file in files) return;
+    files[file] = "";
+    const source = await readFile(new URL(file, root), "utf8");
+    files[file] = source;
+    const imported = [...source.matchAll(imports)].map((match) => match[1] ?? match[2]!);
+    await Promise.all(imported.map((specifier) => read(path.posix.join(path.posix.dirname(file), specifier))));
+  };
+  await read(entry);
+  return { files, entry };
+}
+
+/**
+ * A program for `node --input-type=module --eval`: reads one frame with {@link ChildSources} from its input and runs
+ * them as if they lay in `/lyceum`, whose `node_modules` has isolated-vm.
+ */
+export const childBootstrap: string = `
+import { readSync } from "node:fs";
+import { registerHooks } from "node:module";
+const read = (length) => {
+  const bytes = Buffer.alloc(length);
+  for (let at = 0; at < length; ) {
+    const count = readSync(0, bytes, at, length - at, null);
+    if (count === 0) throw new Error("No program came.");
+    at += count;
+  }
+  return bytes;
+};
+const { files, entry } = JSON.parse(read(read(4).readUInt32BE()).toString());
+const root = "file:///lyceum/";
+const fileOf = (url) => (url.startsWith(root) ? files[url.slice(root.length)] : undefined);
+registerHooks({
+  resolve: (specifier, context, next) => {
+    const url = URL.canParse(specifier, context.parentURL) ? new URL(specifier, context.parentURL).href : "";
+    return fileOf(url) === undefined ? next(specifier, context) : { url, shortCircuit: true };
+  },
+  load: (url, context, next) => {
+    const source = fileOf(url);
+    if (source === undefined) return next(url, context);
+    return { source, format: url.endsWith(".ts") ? "module-typescript" : "module", shortCircuit: true };
+  },
+});
+await import(root + entry);
+`;

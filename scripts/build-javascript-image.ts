@@ -1,0 +1,64 @@
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+
+/*
+ * Makes the image of the Docker sandbox for JavaScript and TypeScript from this machine's own Node, the libraries that
+ * it is linked with and the installed isolated-vm, where no image registry is in reach (Linux only). The image has no
+ * shell. Elsewhere build sandbox/docker/javascript/Dockerfile.
+ */
+const image = "lyceum-sandbox-javascript";
+const root = mkdtempSync(join(tmpdir(), "lyceum-image-"));
+try {
+  const node = join(root, "usr/bin/node");
+  copy(process.execPath, node);
+  strip(node);
+  const linked = execFileSync("ldd", [process.execPath], { encoding: "utf8" });
+  for (const [library] of linked.matchAll(/\/\S+(?= \(0x)/g)) copy(library, join(root, library));
+  const { resolve } = createRequire(import.meta.url);
+  for (const name of ["isolated-vm", "node-gyp-build"]) {
+    const folder = dirname(resolve(`${name}/package.json`));
+    const target = join(root, "lyceum/node_modules", name);
+    for (const part of ["package.json", "isolated-vm.js", "index.js", "node-gyp-build.js"])
+      copyIfThere(folder, target, part);
+    copyIfThere(folder, target, `prebuilds/${process.platform}-${process.arch}`);
+  }
+  for (const empty of ["tmp", "proc", "sys", "dev", "etc"]) mkdirSync(join(root, empty), { recursive: true });
+  await importImage();
+} finally {
+  rmSync(root, { recursive: true, force: true });
+}
+
+function copy(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, dereference: true });
+}
+
+/** Takes the symbols from a program, where the machine has the means: it is a third smaller then. */
+function strip(file: string): void {
+  try {
+    execFileSync("strip", [file]);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+function copyIfThere(folder: string, target: string, part: string): void {
+  try {
+    copy(join(folder, part), join(target, part));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+async function importImage(): Promise<void> {
+  const tar = spawn("tar", ["-C", root, "--owner=0", "--group=0", "--numeric-owner", "-c", "."], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const docker = spawn("docker", ["import", "-", image], { stdio: ["pipe", "inherit", "inherit"] });
+  const ended = new Promise<number | null>((done) => docker.once("close", done));
+  await pipeline(tar.stdout, docker.stdin);
+  if ((await ended) !== 0) throw new Error("docker import failed.");
+}
