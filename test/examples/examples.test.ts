@@ -75,6 +75,8 @@ describe("the configs", () => {
     "gsm8k-grpo.yaml": ["algorithm.groupSize=2"],
     "humaneval-grpo.yaml": ["algorithm.groupSize=2"],
     "humaneval-js-grpo.yaml": ["algorithm.groupSize=2"],
+    "bug-fix-grpo.yaml": ["algorithm.groupSize=2"],
+    "classeval-magrpo.yaml": ["algorithm.groupSize=2"],
     "coophumaneval-magrpo.yaml": ["algorithm.groupSize=2"],
   };
 

@@ -15,7 +15,8 @@ export interface TinyHub extends AsyncDisposable {
 
 /**
  * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai/gsm8k`,
- * `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `google-research-datasets/mbpp` and MultiPL-E's JavaScript.
+ * `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval` and MultiPL-E's
+ * JavaScript.
  */
 export async function createTinyHub(): Promise<TinyHub> {
   const cache = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
@@ -34,6 +35,7 @@ export async function createTinyHub(): Promise<TinyHub> {
   await write(join(await repository("datasets--CoMLRL--CoopHumanEval"), "test.jsonl"), codeProblems());
   const mbpp = await repository("datasets--google-research-datasets--mbpp");
   for (const split of ["train", "test"]) await write(join(mbpp, "full", `${split}.jsonl`), basicProblems(split));
+  await write(join(await repository("datasets--FudanSELab--ClassEval"), "test.jsonl"), classProblems());
   const scripts = await repository("datasets--nuprl--MultiPL-E");
   await write(join(scripts, "humaneval-js", "test.jsonl"), scriptProblems());
   return {
@@ -97,6 +99,23 @@ function basicProblems(split: string): string {
       code: `def times_${factor}(x):\n    return ${factor} * x`,
       test_setup_code: "",
       test_list: [1, 2, 3].map((x) => `assert times_${factor}(${x}) == ${factor * x}`),
+    };
+  });
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** Rows in the form of ClassEval. */
+function classProblems(): string {
+  const rows = Array.from({ length: 20 }, (_, i) => {
+    const cases = [1, 2].map((x) => `  def test_${x}(self):\n    self.assertEqual(Adder${i}().plus(${x}), ${x + i})\n`);
+    const method = `class Adder${i}:\n  def zero(self):\n    BODY0\n  def plus(self, x):\n    BODY1\n`;
+    return {
+      task_id: `Own_${i}`,
+      class_name: `Adder${i}`,
+      skeleton: method.replace("BODY0", '"""Give 0."""').replace("BODY1", `"""Add ${i} to x."""`),
+      solution_code: method.replace("BODY0", "return 0").replace("BODY1", `return x + ${i}`),
+      import_statement: [],
+      test: `import unittest\n\nclass TestPlus(unittest.TestCase):\n${cases.join("\n")}`,
     };
   });
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
