@@ -1,16 +1,21 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { parseArgs } from "node:util";
 
 /*
  * Makes the image of the Docker sandbox from this Debian machine's own package archive, where no image registry is in
- * reach: `node scripts/build-debian-image.ts [package ...]`, by default Python and NumPy. The image has no shell and
- * no package manager. Elsewhere build sandbox/docker/Dockerfile.
+ * reach: `node scripts/build-debian-image.ts [--image NAME] [package ...]`, by default Python and NumPy. The image has
+ * no shell and no package manager. Elsewhere build sandbox/docker/Dockerfile.
  */
-const image = "lyceum-sandbox";
-const asked = process.argv.length > 2 ? ["python3", ...process.argv.slice(2)] : ["python3", "python3-numpy"];
+const { values, positionals } = parseArgs({
+  options: { image: { type: "string", default: "lyceum-sandbox" } },
+  allowPositionals: true,
+});
+const { image } = values;
+const asked = ["python3", ...(positionals.length > 0 ? positionals : ["python3-numpy"])];
 
 const folder = mkdtempSync(join(tmpdir(), "lyceum-image-"));
 try {
@@ -41,12 +46,12 @@ function needed(packages: readonly string[]): string[] {
   });
   const unwanted = /^(<|dpkg$|tar$|debconf|cdebconf|perl|install-info|media-types$|mailcap$)|:i386$/;
   const real = tree.split("\n").filter((line) => /^\S/.test(line) && !unwanted.test(line));
-  return [...new Set(real)].filter((name) => hasCandidate(name));
-}
-
-/** False for names that other packages provide. */
-function hasCandidate(name: string): boolean {
-  return /^Package: /m.test(execFileSync("apt-cache", ["show", "--no-all-versions", name], { encoding: "utf8" }));
+  // Without names that other packages provide.
+  const shown = spawnSync("apt-cache", ["show", "--no-all-versions", ...new Set(real)], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 26,
+  });
+  return [...shown.stdout.matchAll(/^Package: (.+)$/gm)].map(([, name]) => name!);
 }
 
 /** What update-alternatives does when packages are installed: the libraries of linear algebra lie one folder down. */

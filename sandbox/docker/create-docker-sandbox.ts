@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import type Docker from "dockerode";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
+import { startWithinLimit } from "../pool/start-within-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";
 import { slotUid } from "../zygote/slot-uids.ts";
@@ -14,6 +15,9 @@ const imageHint = [
   "In a clone of Lyceum, build it: docker build -t lyceum-sandbox sandbox/docker.",
   "Or pull any image with Python 3.9 or newer, such as python:3.13-slim, and name it as `image`.",
 ].join(" ");
+
+/** An engine under load has been seen to leave a container's start unanswered. */
+const startLimitMs = 30_000;
 
 /** How {@link createDockerSandbox} runs containers. */
 export interface DockerSandboxOptions {
@@ -51,15 +55,14 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
     capabilities: ["SETUID", "SETGID", "KILL"],
   };
   let slot = 0;
-  const start = async (signal: AbortSignal): Promise<ZygoteWorker> => {
+  const startOnce = async (signal: AbortSignal): Promise<ZygoteWorker> => {
     const settings = { uid: slotUid(slot++), packages };
     signal.throwIfAborted();
-    return ZygoteWorker.start({
-      runner: await startContainer({ docker, image, owner, limits, program }),
-      settings,
-      signal,
-    });
+    const runner = await startContainer({ docker, image, owner, limits, program });
+    return ZygoteWorker.start({ runner, settings, signal });
   };
+  const start = (signal: AbortSignal): Promise<ZygoteWorker> =>
+    startWithinLimit({ start: () => startOnce(signal), limitMs: startLimitMs });
   // The first tells what is in the image.
   await using first = await start(options.signal ?? new AbortController().signal);
   const { python, packages: found } = first.greeting;

@@ -29,6 +29,7 @@ class Judge:
         self._ask = ask
         self._size = size
         self._stand_ins = {}
+        self._borrowed = {}
         self._fatal = None
         self._namespace = None
 
@@ -57,6 +58,28 @@ class Judge:
         return text
 
     def _request(self, number, do, args=(), kwargs=None):
+        self._give_back()
+        value = self._exchange(number, do, args, kwargs)
+        if do == "get" and number is not None and type(value) in (list, dict, set):
+            self._borrowed[number, args[0]] = (value, self._state(value))
+        return value
+
+    def _give_back(self):
+        """What a test changed in an attribute's list, dict or set, it changed in a copy: the candidate's follows."""
+        for place, (value, before) in list(self._borrowed.items()):
+            after = self._state(value)
+            if after != before:
+                self._borrowed[place] = (value, after)
+                number, name = place
+                self._exchange(number, "update", [name, value])
+
+    def _state(self, value):
+        try:
+            return codec.state(value, self._encode)
+        except (codec.Unsupported, codec.TooLarge):
+            return None
+
+    def _exchange(self, number, do, args=(), kwargs=None):
         if self._fatal is not None:
             raise self._fatal
         try:

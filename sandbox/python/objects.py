@@ -68,6 +68,18 @@ def _set(target, args, _):
     setattr(target, args[0], args[1])
 
 
+def _update(target, args, _):
+    name, value = args
+    content = getattr(target, name)
+    if type(content) is not type(value):
+        return
+    if type(content) is list:
+        content[:] = value
+    else:
+        content.clear()
+        content.update(value)
+
+
 def _set_item(target, args, _):
     target[args[0]] = args[1]
 
@@ -79,6 +91,7 @@ def _delete_item(target, args, _):
 _operations = {
     "get": lambda target, args, _: getattr(target, args[0]),
     "set": _set,
+    "update": _update,
     "delete": lambda target, args, _: delattr(target, args[0]),
     "call": lambda target, args, kwargs: target(*args, **kwargs),
     "get-item": lambda target, args, _: target[args[0]],

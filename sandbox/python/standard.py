@@ -3,6 +3,7 @@ NumPy, and the types that Python has built in. As JSON: `{"standard": name, "arg
 """
 
 import builtins
+import copy
 import importlib
 import sys
 
@@ -18,13 +19,24 @@ _arguments = {
     ("datetime", "timedelta"): lambda v: [v.days, v.seconds, v.microseconds],
     ("decimal", "Decimal"): lambda v: [str(v)],
     ("fractions", "Fraction"): lambda v: [v.numerator, v.denominator],
+    ("xml.etree.ElementTree", "Element"): lambda v: [_xml(v)],
 }
+
+
+def _xml(element):
+    # What follows it in its document is no part of it.
+    alone = copy.copy(element)
+    alone.tail = None
+    return sys.modules["xml.etree.ElementTree"].tostring(alone, "unicode")
+
+
 _module_of = type.__dict__["__module__"].__get__
 _types = {value.__name__: value for value in vars(builtins).values() if type(value) is type}
 _makers = {
     "number": lambda value: value,
     "type": lambda name: _types[name],
-    **{name: lambda *args, m=module, n=name: getattr(importlib.import_module(m), n)(*args) for module, name in _arguments},
+    "Element": lambda text: importlib.import_module("xml.etree.ElementTree").fromstring(text),
+    **{name: lambda *args, m=module, n=name: getattr(importlib.import_module(m), n)(*args) for module, name in _arguments if name != "Element"},
 }
 
 

@@ -208,6 +208,69 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       expect(cases).toMatchObject([{ outcome: "returned" }]);
     });
 
+    test("judge: what a test changes in an attribute's list, dict or set, the candidate sees", async () => {
+      const code = [
+        "class Shop:",
+        "    def __init__(self): self.items, self.prices, self.open, self.name = [], {}, set(), 'a'",
+        "    def state(self): return [self.items, self.prices, sorted(self.open), id(self.items)]",
+        "    @property",
+        "    def copy(self): return list(self.items)",
+      ].join("\n");
+      const tests = [
+        "shop = Shop()\nbefore = shop.state()[3]",
+        "shop.items.append(1)\nshop.prices['b'] = {'c': [2]}\nshop.open.add(3)",
+        "assert shop.state() == [[1], {'b': {'c': [2]}}, [3], before]",
+        "shop.prices['b']['c'].append(4)\nassert shop.prices == {'b': {'c': [2, 4]}}",
+        "shop.copy.append(5)\nassert shop.items == [1]",
+        "items = shop.items\nshop.items = [7]\nassert shop.items == [7]",
+        "shop.items.append(print)\nshop.state()",
+      ];
+      const { cases } = await runPython(sandbox, { code, task: { kind: "judge", tests, exports: ["Shop"] } });
+      expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual([
+        ...tests.slice(0, -1).map(() => "returned"),
+        expect.objectContaining({ type: "TypeError" }),
+      ]);
+    });
+
+    test("judge: XML elements cross by value, without what follows them", async () => {
+      const code = [
+        "import xml.etree.ElementTree as ET",
+        "def second(root): return root.findall('b')[1]",
+        "def tags(root): return [child.tag for child in root]",
+      ].join("\n");
+      const tests = [
+        "import xml.etree.ElementTree as ET\nroot = ET.fromstring('<a><b>1</b> x <b c=\"d\">2</b> tail </a>')",
+        "assert tags(root) == ['b', 'b']",
+        "b = second(root)\nassert (b.tag, b.text, b.attrib) == ('b', '2', {'c': 'd'})",
+      ];
+      const { status, cases } = await runPython(sandbox, {
+        code,
+        task: { kind: "judge", tests, exports: ["second", "tags"] },
+      });
+      expect(status).toBe("ok");
+      expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual(tests.map(() => "returned"));
+    });
+
+    test("judge: both sides write to one SQLite database, whoever made it", async () => {
+      const code = [
+        "import sqlite3",
+        "def run(path, line):",
+        "    with sqlite3.connect(path) as base: base.execute(line)",
+      ].join("\n");
+      const here = code.replace("run", "mine");
+      const tests = ["x.db", "y.db"].map((path, i) =>
+        [
+          ...(i === 0 ? [`mine('${path}', 'create table t (n)')`] : [`run('${path}', 'create table t (n)')`]),
+          `run('${path}', 'insert into t values (1)')`,
+          `mine('${path}', 'insert into t values (2)')`,
+          `assert list(sqlite3.connect('${path}').execute('select n from t')) == [(1,), (2,)]`,
+        ].join("\n"),
+      );
+      const task: ExecuteTask = { kind: "judge", setup: here, tests, exports: ["run"] };
+      const { cases } = await runPython(sandbox, { code, task });
+      expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual(["returned", "returned"]);
+    });
+
     test("judge: code that cannot be loaded, or lacks an export, is a load_error", async () => {
       const task: ExecuteTask = { kind: "judge", tests: ["assert f() == 1"], exports: ["f"] };
       for (const code of ["def f(:", "1/0", "g = 1"]) {

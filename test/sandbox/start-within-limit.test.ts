@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { startWithinLimit } from "../../sandbox/pool/start-within-limit.ts";
+
+class Started implements AsyncDisposable {
+  closed = 0;
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.closed++;
+  }
+}
+
+const never = new Promise<Started>(() => undefined);
+
+test("what starts in time is given, and is not closed", async () => {
+  const started = new Started();
+  expect(await startWithinLimit({ start: async () => started, limitMs: 60_000 })).toBe(started);
+  expect(started.closed).toBe(0);
+});
+
+test("a start that hangs is made again, and what it gives later is closed", async () => {
+  const first = Promise.withResolvers<Started>();
+  const second = new Started();
+  const starts = [first.promise, Promise.resolve(second)];
+  expect(await startWithinLimit({ start: () => starts.shift()!, limitMs: 10 })).toBe(second);
+  const late = new Started();
+  first.resolve(late);
+  await expect.poll(() => late.closed).toBe(1);
+  expect(second.closed).toBe(0);
+});
+
+test("after two that hang: sandbox.unavailable", async () => {
+  let starts = 0;
+  const start = (): Promise<Started> => {
+    starts++;
+    return never;
+  };
+  await expect(startWithinLimit({ start, limitMs: 10 })).rejects.toMatchObject({ code: "sandbox.unavailable" });
+  expect(starts).toBe(2);
+});
+
+test("a start that fails is not made again", async () => {
+  let starts = 0;
+  const start = async (): Promise<Started> => {
+    starts++;
+    throw new Error("no");
+  };
+  await expect(startWithinLimit({ start, limitMs: 60_000 })).rejects.toThrow("no");
+  expect(starts).toBe(1);
+});
