@@ -45,7 +45,7 @@ async function passes(options: {
   readonly seconds: number;
 }): Promise<boolean> {
   const { sandbox, row, completion, seconds } = options;
-  const limits = { cpuMs: 1000 * seconds, wallMs: 4_000 * seconds, memoryMb: 512 };
+  const limits = { cpuMs: 1000 * seconds, wallMs: 3_000 * seconds, memoryMb: 512 };
   const suite = { ...humanEvalProblem(row).suite, limits };
   const grade = await gradeCode({ sandbox, code: row.prompt + completion, suite });
   if (grade.infra) throw new Error(`${row.task_id}: ${grade.error.message}`);
@@ -61,7 +61,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
     for (const row of await readRows("HumanEval.jsonl.gz")) rows.set(row.task_id, row);
     const request = { problems: [...rows.values()], count: 8, seed: 1 };
     const all = await runPython<Mutant[]>({ environment, script: "mutate_solutions", request: request as never });
-    mutants = quick ? all.filter((_, i) => i % 9 === Math.floor(i / 9) % 9) : all;
+    mutants = quick ? all.filter((_, i) => i % 18 === Math.floor(i / 18) % 18) : all;
     theirs = await checkByHumanEval({
       environment,
       problems: [...rows.values()],
@@ -73,7 +73,7 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
 
   test("passes the solutions themselves, and fails most mutants", () => {
     const changed = mutants.flatMap(({ change }, i) => (change === "none" ? [] : [theirs[i]]));
-    expect(changed.length).toBeGreaterThanOrEqual(quick ? 100 : 1_000);
+    expect(changed.length).toBeGreaterThanOrEqual(quick ? 60 : 1_000);
     expect(changed.filter((result) => result !== "passed").length).toBeGreaterThan(changed.length / 2);
     expect(changed.filter((result) => result === "passed").length).toBeGreaterThan(changed.length / 20);
     const own = mutants.flatMap(({ change }, i) => (change === "none" ? [theirs[i]] : []));
@@ -107,7 +107,9 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
     expect(different).toEqual([]);
   });
 
-  test.each(sandboxes)("has an example whose pass@1 is the same in $name, to the last digit", async (backend) => {
+  test.each(
+    quick ? sandboxes.slice(-1) : sandboxes,
+  )("has an example whose pass@1 is the same in $name, to the last digit", async (backend) => {
     if (backend.missing !== undefined) return console.log(`${backend.name} is left out: ${backend.missing}`);
     const [row] = await readRows("humaneval-example-problem.jsonl");
     const samples = await readRows("humaneval-example-samples.jsonl");
