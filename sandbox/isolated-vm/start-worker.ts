@@ -7,7 +7,8 @@ import { FrameReader, frame } from "../zygote/frames.ts";
 import type { ChildConnection } from "./child-connection.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 
-const startMs = 60_000;
+/** A machine that is very busy, or was asleep, takes its time. */
+const startMs = 120_000;
 /** How much later than the child's own watchdog this side ends a job. */
 const backstopMs = 2_000;
 const longestFrame = 2 ** 28;

@@ -320,6 +320,28 @@ describe("judges", () => {
     expect(cases[3]!.error).toMatchObject({ type: "RangeError", message: "r" });
   });
 
+  test("tests have Node's assert", async () => {
+    const code =
+      "class Mine extends Error { name = 'Mine'; } function f(x) { if (x === 0) throw new Mine('no'); return { x: [x] }; }";
+    const assert = 'const assert = require("node:assert");';
+    const tests = [
+      "assert.deepStrictEqual(f(1), { x: [1] });",
+      "assert.deepStrictEqual(f(1), { x: [2] });",
+      'assert(require("assert/strict").equal !== assert.equal && require("assert").equal(1, "1") === undefined);',
+      "assert.throws(() => f(0), Mine); assert.throws(() => f(0), /no/); assert.throws(() => f(0), { message: 'no' });",
+      "assert.throws(() => f(1));",
+      "assert.throws(() => f(0), TypeError);",
+      'require("node:fs");',
+    ];
+    const task: ExecuteTask = { kind: "judge", setup: assert, exports: ["f", "Mine"], tests };
+    const { cases } = await runJavaScript(sandbox, code, task);
+    expect(cases.map(({ outcome }) => outcome === "returned")).toEqual([true, false, true, true, false, false, false]);
+    expect(cases[1]!.error).toMatchObject({
+      type: "AssertionError",
+      message: "{ x: [ 1 ] } should equal { x: [ 2 ] }",
+    });
+  });
+
   test("tests make objects, call their methods, read and write what they have", async () => {
     const code = `class Stack {
       constructor(limit) { this.limit = limit; this.items = []; }

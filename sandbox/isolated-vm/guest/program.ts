@@ -1,10 +1,11 @@
+import { createAssert } from "./assert.ts";
 import { createErrors } from "./errors.ts";
 import { createGuest, type GuestMakers } from "./guest.ts";
 import { createInspect } from "./inspect.ts";
 import { createModules } from "./modules.ts";
 import { createOutput } from "./output.ts";
 import { createPlainCodec } from "./plain-codec.ts";
-import { createStandIns } from "./stand-ins.ts";
+import { createStandIns, type JudgeMakers } from "./stand-ins.ts";
 import { createTimers } from "./timers.ts";
 
 const makers: GuestMakers = {
@@ -15,6 +16,7 @@ const makers: GuestMakers = {
   createPlainCodec,
   createTimers,
 };
+const judgeMakers: JudgeMakers = { createAssert, createInspect, createPlainCodec };
 const sourceOf = (functions: object): string =>
   `const makers = { ${Object.entries(functions)
     .map(([name, value]) => `${name}: ${value}`)
@@ -24,4 +26,4 @@ const sourceOf = (functions: object): string =>
 export const guestProgram: string = `"use strict"; ${sourceOf(makers)} return (${createGuest})($0, $1, makers);`;
 
 /** Makes what a judge sees of the code of `$0` (the way to it) and `$1` (the names): the body of a function. */
-export const judgeProgram: string = `"use strict"; ${sourceOf({ createPlainCodec })} return (${createStandIns})($0, $1, makers);`;
+export const judgeProgram: string = `"use strict"; ${sourceOf(judgeMakers)} return (${createStandIns})($0, $1, makers);`;

@@ -1,4 +1,6 @@
+import type { createAssert } from "./assert.ts";
 import type { GuestCall, GuestReply } from "./guest.ts";
+import type { createInspect } from "./inspect.ts";
 import type { createPlainCodec } from "./plain-codec.ts";
 
 /** What stand-ins are made with; JSON. */
@@ -8,15 +10,22 @@ export interface StandInOptions {
   readonly resultBytes: number;
 }
 
+/** The functions that stand-ins are made with: each is sent as source text. */
+export interface JudgeMakers {
+  readonly createAssert: typeof createAssert;
+  readonly createInspect: typeof createInspect;
+  readonly createPlainCodec: typeof createPlainCodec;
+}
+
 /**
- * Defines, in the isolate of a judge, stand-ins for the exports of the code under test: what is called, constructed,
- * read or written on them happens in the other isolate. Plain values are copied; others are stand-ins too. Sent to the
- * isolate as source text, so it refers to nothing but its arguments.
+ * Defines, in the isolate of a judge, stand-ins for the exports of the code under test, and `require` of Node's
+ * `assert`. What is called, constructed, read or written on a stand-in happens in the other isolate. Plain values are
+ * copied; others are stand-ins too. Sent to the isolate as source text, so it refers to nothing but its arguments.
  */
 export function createStandIns(
   ask: { applySyncPromise(receiver: undefined, args: [string]): string },
   text: string,
-  makers: { readonly createPlainCodec: typeof createPlainCodec },
+  makers: JudgeMakers,
 ): void {
   const options = JSON.parse(text) as StandInOptions;
   const targets = new WeakMap<object, string | number>();
@@ -79,6 +88,13 @@ export function createStandIns(
     });
     targets.set(proxy, target);
     return proxy;
+  };
+  const assert = makers.createAssert(makers.createInspect) as ReturnType<typeof createAssert> & { strict: unknown };
+  (globalThis as Record<string, unknown>).require = (specifier: string): unknown => {
+    const name = specifier.replace(/^node:/, "");
+    if (name === "assert") return assert;
+    if (name === "assert/strict") return assert.strict;
+    throw new Error(`Cannot find module '${specifier}'`);
   };
   for (const name of options.exports) (globalThis as Record<string, unknown>)[name] = standIn(name);
 }
