@@ -142,6 +142,27 @@ def flush():
             pass
 
 
+def _sleep(
+    seconds,
+    /,
+    *,
+    index=operator.index,
+    open=os.open,
+    write=os.write,
+    close=os.close,
+    flags=os.O_WRONLY,
+):
+    """What time.sleep does: WebAssembly cannot wait, but whoever holds this device can."""
+    seconds = seconds if isinstance(seconds, float) else index(seconds)
+    if not seconds >= 0:
+        raise ValueError("sleep length must be non-negative")
+    device = open("/dev/sleep", flags)
+    try:
+        write(device, b"%r" % float(seconds))
+    finally:
+        close(device)
+
+
 def close():
     """Takes away the modules that lead to JavaScript, and hides their objects from the garbage collector's lists."""
     import gc
@@ -150,6 +171,8 @@ def close():
         if name.split(".")[0] in ("js", "pyodide_js", "pyodide", "_pyodide", "_pyodide_core"):
             del sys.modules[name]
     sys.meta_path[:] = [finder for finder in sys.meta_path if "pyodide" not in type(finder).__module__]
+    _sleep.__name__ = _sleep.__qualname__ = "sleep"
+    time.sleep = _sleep
     sys.path[:] = ["/work"] + [entry for entry in sys.path if entry]
     gc.collect()
     gc.freeze()

@@ -71,6 +71,22 @@ export function addJudgeDevice(fs: EmscriptenFileSystem, ask: (question: string)
   fs.mkdev("/dev/judge", 0o666, device);
 }
 
+/** Makes a device that waits for as many seconds as are written to it: WebAssembly has no other way to wait. */
+export function addSleepDevice(fs: EmscriptenFileSystem): void {
+  const device = fs.makedev(65, 0);
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  fs.registerDevice(device, {
+    open: () => undefined,
+    close: () => undefined,
+    write: (_: unknown, bytes: Uint8Array, offset: number, length: number) => {
+      const seconds = Number(Buffer.from(bytes.subarray(offset, offset + length)).toString("latin1"));
+      Atomics.wait(cell, 0, 0, 1000 * seconds);
+      return length;
+    },
+  });
+  fs.mkdev("/dev/sleep", 0o666, device);
+}
+
 /** Guards a file system; returns what bounds a job and what wipes its traces. */
 export function guardFileSystem(fs: EmscriptenFileSystem): {
   readonly limit: (limits: { readonly bytes: number; readonly openFiles: number }) => void;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gateBridge } from "./bridge.ts";
 import { Capture } from "./capture.ts";
-import { addJudgeDevice, type EmscriptenFileSystem, guardFileSystem } from "./file-system.ts";
+import { addJudgeDevice, addSleepDevice, type EmscriptenFileSystem, guardFileSystem } from "./file-system.ts";
 import { HeapImage } from "./heap-image.ts";
 import { fillRandom, seedRandomBytes } from "./random-bytes.ts";
 
@@ -91,6 +91,7 @@ export class Interpreter {
     const functions = functionNames.map((name) => [name, python.runPython(`${package_}.runner.${name}`)]);
     this.#functions = Object.fromEntries(functions);
     addJudgeDevice(python.FS, (question) => this.#ask?.(question));
+    addSleepDevice(python.FS);
     this.#files = guardFileSystem(python.FS);
     python.runPython(`${package_}.runner.close()`);
     python.runPython(`del ${package_}`);
