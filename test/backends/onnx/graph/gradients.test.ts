@@ -6,7 +6,7 @@ import { gradients } from "../../../../trainers/backends/onnx/graph/gradients.ts
 import { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
 import { batchedProduct } from "../../../../trainers/backends/onnx/graph/linear.ts";
 import { pickColumns } from "../../../../trainers/backends/onnx/graph/pick.ts";
-import { packRows, unpackRows } from "../../../../trainers/backends/onnx/graph/ragged.ts";
+import { packHeads, splitHeads, unpackHeads } from "../../../../trainers/backends/onnx/graph/ragged.ts";
 import { reduceMax, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
 import { reshape, splitBy, splitEvenly } from "../../../../trainers/backends/onnx/graph/shape.ts";
 import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
@@ -123,19 +123,24 @@ describe("gathering", () => {
 
 describe("packing", () => {
   it("puts tokens at their places, passes no gradient from padding, and is undone by unpacking", async () => {
-    const layout = (graph: Graph) => ({
-      tokenAt: graph.constant(Int32Array.of(0, 0, 1, 2), [2, 2]),
-      placeOf: graph.constant(Int32Array.of(0, 2, 3), [3]),
-      present: graph.constant(Float32Array.of(1, 0, 1, 1), [2, 2, 1]),
-    });
+    const layout = (graph: Graph) =>
+      splitHeads(
+        {
+          tokenAt: graph.constant(Int32Array.of(0, 0, 1, 2), [2, 2]),
+          placeOf: graph.constant(Int32Array.of(0, 2, 3), [3]),
+          present: graph.constant(Float32Array.of(1, 0, 1, 1), [2, 2, 1]),
+        },
+        2,
+      );
     const flat = (x: Tensor): Tensor => reshape(x, ["values"]);
-    const pack = (x: Tensor, graph: Graph): Tensor => packRows(reshape(x, [3, 1]), layout(graph));
-    expect(await compute([5, 6, 7], (x, graph) => flat(pack(x, graph)))).toEqual([5, 5, 6, 7]);
-    expect(await compute([5, 6, 7], (x, graph) => flat(unpackRows(pack(x, graph), layout(graph))))).toEqual([5, 6, 7]);
-    const slopes = await compute([5, 6, 7], (x, graph) => {
-      const weights = graph.constant(Float32Array.of(1, 100, 10, 20), [2, 2, 1]);
+    const pack = (x: Tensor, graph: Graph): Tensor => packHeads(reshape(x, [3, 2]), layout(graph));
+    const tokens = [5, 50, 6, 60, 7, 70];
+    expect(await compute(tokens, (x, graph) => flat(pack(x, graph)))).toEqual([5, 5, 6, 7, 50, 50, 60, 70]);
+    expect(await compute(tokens, (x, graph) => flat(unpackHeads(pack(x, graph), layout(graph))))).toEqual(tokens);
+    const slopes = await compute(tokens, (x, graph) => {
+      const weights = graph.constant(Float32Array.of(1, 100, 10, 20, 3, 100, 30, 40), [2, 2, 2, 1]);
       return gradientBy(x, pack(x, graph), weights)!;
     });
-    expect(slopes).toEqual([1, 10, 20]);
+    expect(slopes).toEqual([1, 3, 10, 30, 20, 40]);
   });
 });

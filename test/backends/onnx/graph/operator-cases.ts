@@ -18,7 +18,12 @@ import type { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
 import { batchedProduct, matrixProduct, rowDot, sum } from "../../../../trainers/backends/onnx/graph/linear.ts";
 import { rmsNorm, rotate, silu, softmax } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { total } from "../../../../trainers/backends/onnx/graph/pick.ts";
-import { packRows, type RaggedLayout, unpackRows } from "../../../../trainers/backends/onnx/graph/ragged.ts";
+import {
+  type HeadLayout,
+  packHeads,
+  splitHeads,
+  unpackHeads,
+} from "../../../../trainers/backends/onnx/graph/ragged.ts";
 import { reduceMean, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
 import {
   concatenate,
@@ -294,43 +299,52 @@ const lengthLists = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, max
 const layOut = (lengths: readonly number[]): Batch =>
   layOutSequences(lengths.map((length) => new Array(length).fill(0)));
 
-function ragged(graph: Graph, lengths: readonly number[]): RaggedLayout {
+function ragged(graph: Graph, lengths: readonly number[], heads: number): HeadLayout {
   const { tokens, length, sequences, tokenAt, placeOf, present } = layOut(lengths);
-  return {
+  const layout = {
     tokenAt: graph.constant(tokenAt, [sequences, length]),
     placeOf: graph.constant(placeOf, [tokens]),
     present: graph.constant(present, [sequences, length, 1]),
   };
+  return splitHeads(layout, heads);
 }
 
-const packings = fc.tuple(lengthLists, size, seed).map(([lengths, width, seed]): OperatorCase => {
+const packings = fc.tuple(lengthLists, size, size, seed).map(([lengths, heads, width, seed]): OperatorCase => {
   const { tokens, present } = layOut(lengths);
   return {
-    operands: [operand({ shape: [tokens, width], sizes: {}, random: createRandom(seed) })],
+    operands: [operand({ shape: [tokens, heads * width], sizes: {}, random: createRandom(seed) })],
     sizes: {},
-    apply: ([x], graph) => packRows(x!, ragged(graph, lengths)),
-    ignored: (place) => present[Math.floor(place / width)] === 0,
+    apply: ([x], graph) => packHeads(x!, ragged(graph, lengths, heads)),
+    ignored: (place) => present[Math.floor(place / width) % present.length] === 0,
   };
 });
 
-const unpackings = fc.tuple(lengthLists, size, seed).map(([lengths, width, seed]): OperatorCase => {
-  const shape = [lengths.length, Math.max(...lengths), width];
+const unpackings = fc.tuple(lengthLists, size, size, seed).map(([lengths, heads, width, seed]): OperatorCase => {
+  const shape = [heads, lengths.length, Math.max(...lengths), width];
   return {
     operands: [operand({ shape, sizes: {}, random: createRandom(seed) })],
     sizes: {},
-    apply: ([x], graph) => unpackRows(x!, ragged(graph, lengths)),
+    apply: ([x], graph) => unpackHeads(x!, ragged(graph, lengths, heads)),
   };
 });
 
 /** Causal attention of ragged sequences as training does it, heads sharing keys. */
 const attentions = fc
-  .record({ lengths: lengthLists, keyValueHeads: fc.constantFrom(1, 2), group: fc.constantFrom(1, 3), seed })
-  .map(({ lengths, keyValueHeads, group, seed }): OperatorCase => {
+  .record({
+    lengths: lengthLists,
+    keyValueHeads: fc.constantFrom(1, 2),
+    group: fc.constantFrom(1, 3),
+    wantedBlocks: fc.integer({ min: 1, max: 5 }),
+    seed,
+  })
+  .map(({ lengths, keyValueHeads, group, wantedBlocks, seed }): OperatorCase => {
     const random = createRandom(seed);
     const headSize = 2;
     const heads = keyValueHeads * group;
     const { tokens, length, sequences, tokenAt, placeOf, present } = layOut(lengths);
-    const sizes = { tokens, batch: sequences, length, queries: group * length };
+    const sizes = { tokens, batch: sequences, length, group };
+    // As many blocks as wanted, but none without a place.
+    const blocks = Math.ceil(length / Math.ceil(length / Math.min(wantedBlocks, length)));
     const widths = [heads * headSize, keyValueHeads * headSize, keyValueHeads * headSize];
     return {
       operands: widths.map((width) => operand({ shape: ["tokens", width], sizes, random })),
@@ -339,11 +353,11 @@ const attentions = fc
         tokenAt: { type: "int32", shape: ["batch", "length"], values: tokenAt },
         placeOf: { type: "int32", shape: ["tokens"], values: placeOf },
         present: { type: "float32", shape: ["batch", "length", 1], values: present },
-        mask: { type: "float32", shape: ["queries", "length"], values: causalMask(length, group) },
+        mask: { type: "float32", shape: ["length", "group", "length"], values: causalMask(length, group) },
       },
       apply: ([queries, keys, values], _, { tokenAt, placeOf, present, mask }) => {
         const layout = { tokenAt: tokenAt!, placeOf: placeOf!, present: present! };
-        const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, mask: mask! });
+        const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, mask: mask!, blocks });
         return attend({ layer: 0, queries: queries!, keys: keys!, values: values! });
       },
     };
@@ -432,8 +446,8 @@ export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
   "several products of one tensor": severalProducts,
   sum: ofOne((x) => sum([x, negate(x), multiply(x, x)])),
   gatherRows: gathers,
-  packRows: packings,
-  unpackRows: unpackings,
+  packHeads: packings,
+  unpackHeads: unpackings,
   silu: ofOne(silu),
   softmax: maskedSoftmaxes,
   rmsNorm: rmsNorms,

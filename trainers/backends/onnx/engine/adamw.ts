@@ -30,7 +30,9 @@ export function adamWStep(options: {
   state.step += 1;
   const correction1 = 1 - beta1 ** state.step;
   const correction2 = Math.sqrt(1 - beta2 ** state.step);
-  const stepSize = learningRate / correction1;
+  // Both corrections of the moments in one factor, so that each weight takes one division.
+  const stepSize = (learningRate * correction2) / correction1;
+  const floor = epsilon * correction2;
   const decay = 1 - learningRate * weightDecay;
   for (let i = 0; i < weights.length; i++) {
     const slope = gradient[i]! * scale;
@@ -38,7 +40,7 @@ export function adamWStep(options: {
     const second = beta2 * secondMoment[i]! + (1 - beta2) * slope * slope;
     firstMoment[i] = first;
     secondMoment[i] = second;
-    weights[i] = weights[i]! * decay - (stepSize * first) / (Math.sqrt(second) / correction2 + epsilon);
+    weights[i] = weights[i]! * decay - (stepSize * first) / (Math.sqrt(second) + floor);
   }
 }
 

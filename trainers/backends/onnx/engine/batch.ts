@@ -37,10 +37,12 @@ export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch 
   return { tokens, length, sequences: sequences.length, ids, positions, tokenAt, placeOf, present };
 }
 
-/** (group x length, length): 0 where a query may look, minus infinity above the diagonal. */
+/** (length, group, length): 0 where a query of a group may look, minus infinity after its place. */
 export function causalMask(length: number, group: number): Float32Array {
-  const mask = new Float32Array(group * length * length).fill(Number.NEGATIVE_INFINITY);
-  for (let row = 0; row < group * length; row++) mask.fill(0, row * length, row * length + (row % length) + 1);
+  const mask = new Float32Array(length * group * length).fill(Number.NEGATIVE_INFINITY);
+  for (let row = 0; row < length * group; row++) {
+    mask.fill(0, row * length, row * length + Math.floor(row / group) + 1);
+  }
   return mask;
 }
 

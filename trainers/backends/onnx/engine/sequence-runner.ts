@@ -16,8 +16,8 @@ import type { Feed } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
-/** The most logits that live at a time by default: 64 MB of them. */
-const defaultLogitsPerChunk = 16_777_216;
+/** The most logits that live at a time by default: 128 MB of them. */
+const defaultLogitsPerChunk = 33_554_432;
 
 /** What one micro-batch gave. */
 export interface RunResult {
@@ -81,7 +81,8 @@ export class SequenceRunner {
     const batch = layOutSequences(part.map((datum) => datum.tokens));
     const chunks = chunkCount(countLossPositions(part) * config.vocabularySize, this.#logitsPerChunk);
     const loss = layOutLoss(part, batch.tokens, chunks);
-    const compiled = await this.#compile({ weights, terms, trains, chunks, wantEntropy });
+    const blocks = attentionBlocks(batch.length);
+    const compiled = await this.#compile({ weights, terms, trains, chunks, blocks, wantEntropy });
     const group = config.heads / config.keyValueHeads;
     const results = await compiled.session.run({
       ...parameterFeeds(compiled, weights),
@@ -108,17 +109,19 @@ export class SequenceRunner {
     readonly terms: readonly LossTerm[];
     readonly trains: "base" | "adapter" | "nothing";
     readonly chunks: number;
+    readonly blocks: number;
     readonly wantEntropy: boolean;
   }): Promise<CompiledGraph> {
-    const { weights, terms, trains, chunks, wantEntropy } = options;
+    const { weights, terms, trains, chunks, blocks, wantEntropy } = options;
     const structure = terms.map(termStructure).join("+");
-    const key = `sequences|${structureKey(weights)}|${trains}|${structure}|${chunks}|${wantEntropy}`;
+    const key = `sequences|${structureKey(weights)}|${trains}|${structure}|${chunks}|${blocks}|${wantEntropy}`;
     return this.#sessions.get(key, () =>
       buildTrainingGraph({
         ...weights,
         trains,
         terms,
         chunks,
+        blocks,
         wantEntropy,
         placement: "input",
         device: this.#sessions.settings.device,
@@ -132,6 +135,11 @@ function chunkCount(logits: number, logitsPerChunk: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(logits / logitsPerChunk)));
 }
 
+/** Blocks save products, but each has a dozen operators of its own, which count where sequences are short. */
+function attentionBlocks(length: number): number {
+  return length < 128 ? 1 : 4;
+}
+
 /** Feeds of the sequence inputs that every graph over whole sequences declares. */
 export function sequenceFeeds(batch: Batch, group: number): Record<string, Feed> {
   const { tokens, length, sequences } = batch;
@@ -141,7 +149,7 @@ export function sequenceFeeds(batch: Batch, group: number): Record<string, Feed>
     tokenAt: { data: batch.tokenAt, shape: [sequences, length] },
     placeOf: { data: batch.placeOf, shape: [tokens] },
     present: { data: batch.present, shape: [sequences, length, 1] },
-    mask: { data: causalMask(length, group), shape: [group * length, length] },
+    mask: { data: causalMask(length, group), shape: [length, group, length] },
   };
 }
 

@@ -81,7 +81,7 @@ export function compare(operator: "Less" | "LessOrEqual" | "Greater" | "GreaterO
 const onnxTypes: Record<DataType, number> = { float32: 1, int32: 6, int64: 7, bool: 9 };
 
 /** The values as another type; no gradient. */
-function cast(x: Tensor, type: DataType): Tensor {
+export function cast(x: Tensor, type: DataType): Tensor {
   return x.graph.node({
     operator: "Cast",
     inputs: [x],

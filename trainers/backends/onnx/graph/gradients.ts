@@ -17,9 +17,9 @@ export function gradients(options: {
   const dependent = dependsOn(tape, by);
   const sums = new Map<Tensor, Tensor>();
   const accumulate = (tensor: Tensor, gradient: InputGradient): void => {
+    // Not as a product's addend: the runtime copies that first, which takes longer than an addition.
     const sum = sums.get(tensor);
-    if (sum === undefined) sums.set(tensor, gradient());
-    else sums.set(tensor, gradient.addTo?.(sum) ?? add(sum, gradient()));
+    sums.set(tensor, sum === undefined ? gradient() : add(sum, gradient()));
   };
   for (const { tensor, gradient } of outputs) if (dependent.has(tensor)) accumulate(tensor, () => gradient);
   for (const entry of tape.toReversed()) {

@@ -8,11 +8,7 @@ import type { DataType, Dimension, Tensor } from "./tensor.ts";
 export type GradientRule = (outputGradients: readonly (Tensor | undefined)[]) => readonly InputGradient[];
 
 /** Appends the gradient by one input. */
-export interface InputGradient {
-  (): Tensor;
-  /** The same plus what other uses of the input gave, where one operator can do both. */
-  addTo?: (sum: Tensor) => Tensor;
-}
+export type InputGradient = () => Tensor;
 
 /** What differentiation sees of the graph: one operator, or several as one with a rule of their own. */
 export interface TapeEntry {

@@ -28,21 +28,17 @@ export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {})
       transB: transposeB ? 1 : 0,
       alpha: float(scale),
     },
-    gradient: ([dy]) => {
-      const byA = (sum?: Tensor): Tensor =>
+    gradient: ([dy]) => [
+      () =>
         transposeA
-          ? matrixProduct(b, dy!, { transposeA: transposeB, transposeB: true, scale, addend: sum })
-          : matrixProduct(dy!, b, { transposeB: !transposeB, scale, addend: sum });
-      const byB = (sum?: Tensor): Tensor =>
+          ? matrixProduct(b, dy!, { transposeA: transposeB, transposeB: true, scale })
+          : matrixProduct(dy!, b, { transposeB: !transposeB, scale }),
+      () =>
         transposeB
-          ? matrixProduct(dy!, a, { transposeA: true, transposeB: transposeA, scale, addend: sum })
-          : matrixProduct(a, dy!, { transposeA: !transposeA, scale, addend: sum });
-      return [
-        Object.assign(() => byA(), { addTo: byA }),
-        Object.assign(() => byB(), { addTo: byB }),
-        () => (addend!.shape.length === 1 ? reduceSum(dy!, [0]) : dy!),
-      ];
-    },
+          ? matrixProduct(dy!, a, { transposeA: true, transposeB: transposeA, scale })
+          : matrixProduct(a, dy!, { transposeA: !transposeA, scale }),
+      () => (addend!.shape.length === 1 ? reduceSum(dy!, [0]) : dy!),
+    ],
   })[0]!;
 }
 

@@ -92,18 +92,18 @@ export interface RotaryTables {
  * (Su et al. 2021, https://arxiv.org/abs/2104.09864). The gradient is the rotation back.
  */
 export function rotate(x: Tensor, heads: number, tables: RotaryTables): Tensor {
-  const batched = expandDimension(x, 0);
-  const rotated = x.graph.node({
+  return squeeze(rotateBatch(expandDimension(x, 0), heads, tables), 0);
+}
+
+function rotateBatch(x: Tensor, heads: number, tables: RotaryTables): Tensor {
+  return x.graph.node({
     operator: "RotaryEmbedding",
     domain: "com.microsoft",
-    inputs: [batched, tables.positions, tables.cos, tables.sin],
-    outputs: [{ shape: batched.shape }],
+    inputs: [x, tables.positions, tables.cos, tables.sin],
+    outputs: [{ shape: x.shape }],
     attributes: { num_heads: heads },
-    gradient: ([dy]) => [
-      () => expandDimension(rotate(squeeze(dy!, 0), heads, { ...tables, sin: negate(tables.sin) }), 0),
-    ],
+    gradient: ([dy]) => [() => rotateBatch(dy!, heads, { ...tables, sin: negate(tables.sin) })],
   })[0]!;
-  return squeeze(rotated, 0);
 }
 
 /** {@link rotate} on (tokens, heads, 1, headSize), each token by itself; `positions` is (tokens, 1). No gradient. */

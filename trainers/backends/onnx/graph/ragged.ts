@@ -1,7 +1,7 @@
-import { multiply } from "./elementwise.ts";
+import { add, cast, multiply } from "./elementwise.ts";
 import { gatherRows } from "./gather.ts";
-import { reshape } from "./shape.ts";
-import type { Tensor } from "./tensor.ts";
+import { expandDimension, reshape } from "./shape.ts";
+import { knownDimension, type Tensor } from "./tensor.ts";
 
 /**
  * Where the tokens of several sequences stand. Linear layers work on (tokens, width) without padding; attention wants
@@ -16,36 +16,64 @@ export interface RaggedLayout {
   readonly present: Tensor;
 }
 
+/** A {@link RaggedLayout} for tokens of several heads, whose padded form has the heads first. */
+export interface HeadLayout {
+  /** (heads, batch, length), int32: the row at each place, counted over tokens times heads. */
+  readonly rowAt: Tensor;
+  /** (tokens, heads), int32: the place of each row, counted over heads times batch times length. */
+  readonly placeOf: Tensor;
+  readonly present: Tensor;
+}
+
+/** The places of each head's part of the tokens. */
+export function splitHeads(layout: RaggedLayout, heads: number): HeadLayout {
+  const { tokenAt, placeOf, present } = layout;
+  const { graph } = tokenAt;
+  const head = graph.constant(
+    Int32Array.from({ length: heads }, (_, i) => i),
+    [heads],
+  );
+  const firstRow = multiply(expandDimension(tokenAt, 0), graph.constant(Int32Array.of(heads), []));
+  const perHead = multiply(head, sizeOf(tokenAt));
+  return {
+    rowAt: add(firstRow, reshape(head, [heads, 1, 1])),
+    placeOf: add(expandDimension(placeOf, 1), perHead),
+    present,
+  };
+}
+
 /**
- * (tokens, width) to (batch, length, width). Padding holds a copy of token 0: right for causal attention, where no
- * token looks at what follows it. Padding passes no gradient back.
+ * (tokens, heads x width) to (heads, batch, length, width). Padding holds a copy of token 0: right for causal
+ * attention, where no token looks at what follows it. Padding passes no gradient back.
  */
-export function packRows(x: Tensor, layout: RaggedLayout): Tensor {
-  const [batch, length] = layout.tokenAt.shape;
-  const width = x.shape[1]!;
+export function packHeads(x: Tensor, layout: HeadLayout): Tensor {
+  const width = knownDimension(x, 1) / knownDimension(layout.rowAt, 0);
+  const rows = reshape(x, ["rows", width]);
   return x.graph.node({
     operator: "Gather",
-    inputs: [x, layout.tokenAt],
-    outputs: [{ shape: [batch!, length!, width] }],
+    inputs: [rows, layout.rowAt],
+    outputs: [{ shape: [...layout.rowAt.shape, width] }],
     attributes: { axis: 0 },
     gradient: ([dy]) => [() => gatherRows(reshape(dy!, ["places", width]), layout.placeOf)],
   })[0]!;
 }
 
-/** (batch, length, width) to (tokens, width): the reverse of {@link packRows}. The gradient of padding is 0. */
-export function unpackRows(x: Tensor, layout: RaggedLayout): Tensor {
-  const width = x.shape[2]!;
-  const places = x.graph.node({
-    operator: "Reshape",
-    inputs: [x, x.graph.integers([-1, Number(width)])],
-    outputs: [{ shape: ["places", width] }],
-    gradient: ([dy]) => [() => dy!],
-  })[0]!;
-  return x.graph.node({
+/** (heads, batch, length, width) to (tokens, heads x width): the reverse of {@link packHeads}. The gradient of padding is 0. */
+export function unpackHeads(x: Tensor, layout: HeadLayout): Tensor {
+  const width = knownDimension(x, -1);
+  const [tokens, heads] = layout.placeOf.shape as [string, number];
+  const rows = x.graph.node({
     operator: "Gather",
-    inputs: [places, layout.placeOf],
-    outputs: [{ shape: [layout.placeOf.shape[0]!, width] }],
+    inputs: [reshape(x, ["places", width]), layout.placeOf],
+    outputs: [{ shape: [tokens, heads, width] }],
     attributes: { axis: 0 },
-    gradient: ([dy]) => [() => multiply(gatherRows(dy!, layout.tokenAt), layout.present)],
+    gradient: ([dy]) => [() => multiply(gatherRows(reshape(dy!, ["rows", width]), layout.rowAt), layout.present)],
   })[0]!;
+  return reshape(rows, [tokens, heads * width]);
+}
+
+/** How many elements a tensor has: int32. */
+function sizeOf(x: Tensor): Tensor {
+  const size = x.graph.node({ operator: "Size", inputs: [x], outputs: [{ type: "int64", shape: [] }] })[0]!;
+  return cast(size, "int32");
 }

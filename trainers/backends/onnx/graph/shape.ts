@@ -27,6 +27,16 @@ export function reshapeBy(x: Tensor, sizes: Tensor, shape: readonly Dimension[])
   return x.graph.node({ operator: "Reshape", inputs: [x, sizes], outputs: [{ type: x.type, shape }] })[0]!;
 }
 
+/** A matrix: axes from the last on are columns, what stands before them is rows, named `rows`. No gradient. */
+export function flatten(x: Tensor, rows: Dimension): Tensor {
+  return x.graph.node({
+    operator: "Flatten",
+    inputs: [x],
+    outputs: [{ type: x.type, shape: [rows, dimension(x, -1)] }],
+    attributes: { axis: x.shape.length - 1 },
+  })[0]!;
+}
+
 /** Axes in another order. */
 export function transpose(x: Tensor, order: readonly number[]): Tensor {
   const inverse = order.map((_, axis) => order.indexOf(axis));

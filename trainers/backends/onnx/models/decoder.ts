@@ -93,7 +93,7 @@ function adapt(
     const place = adapted.indexOf(projections[i]!);
     if (place === -1) return output;
     const b = adapter.parameters.tensor(loraB(layer, projections[i]!));
-    return matrixProduct(reduced[place]!, b, { transposeB: true, scale: adapter.scale, addend: output });
+    return add(output, matrixProduct(reduced[place]!, b, { transposeB: true, scale: adapter.scale }));
   });
 }
 

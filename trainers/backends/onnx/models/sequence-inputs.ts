@@ -25,7 +25,7 @@ export function sequenceInputs(graph: Graph, config: DecoderConfig): SequenceInp
       placeOf: graph.input("placeOf", "int32", ["tokens"]),
       present: graph.input("present", "float32", ["batch", "length", 1]),
     },
-    mask: graph.input("mask", "float32", ["queries", "length"]),
+    mask: graph.input("mask", "float32", ["length", config.heads / config.keyValueHeads, "length"]),
   };
 }
 

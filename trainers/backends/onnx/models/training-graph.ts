@@ -24,6 +24,8 @@ export interface TrainingGraphOptions {
   readonly trains: "base" | "adapter" | "nothing";
   readonly terms: readonly LossTerm[];
   readonly chunks: number;
+  /** Into how many blocks attention cuts the sequences. */
+  readonly blocks: number;
   readonly wantEntropy: boolean;
   readonly placement: "input" | "constant";
   readonly device: string;
@@ -62,7 +64,11 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
     ...(adapter === undefined ? {} : { adapter }),
   };
   const { ids, rotary, layout, mask } = sequenceInputs(graph, config);
-  const hidden = decoderBody(parts, { ids, rotary, attention: trainingAttention(config, { layout, mask }) });
+  const hidden = decoderBody(parts, {
+    ids,
+    rotary,
+    attention: trainingAttention(config, { layout, mask, blocks: options.blocks }),
+  });
   const perPosition = (name: string): Tensor => graph.input(name, "float32", ["positions"]);
   const head = lossHead({
     hidden,
