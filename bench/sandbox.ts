@@ -46,6 +46,8 @@ const cases: readonly Case[] = [
   { name: "isolated-vm", backend: "isolated-vm", language: "javascript", task: javascriptCalls },
 ];
 
+const rounds = 3;
+
 /**
  * Executions a second of a short function with five tests, beside those of a manager and a forked process for each
  * check (`forked-harness.py`), which is what the HumanEval harness does. Sandboxes that do not run here are left out.
@@ -57,8 +59,15 @@ export const sandbox: Benchmark = {
     for (const { name, backend, language, task } of cases) {
       await using opened = await open(backend, language);
       if (opened === undefined) continue;
-      const reference = await referenceRate();
-      const { rate, p99 } = await measure(opened, language, task);
+      await opened.warmUp();
+      let [reference, rate, p99] = [0, 0, Number.POSITIVE_INFINITY];
+      // By turns, and the best of each: the machine is not equally fast at all times.
+      for (let round = 0; round < rounds; round++) {
+        reference = Math.max(reference, await referenceRate());
+        const measured = await measure(opened, language, task);
+        rate = Math.max(rate, measured.rate);
+        p99 = Math.min(p99, measured.p99);
+      }
       results.push(
         { name: `sandbox/${name}`, value: rate, unit: "executions/s", baseline: reference },
         { name: `sandbox/${name}-ratio`, value: rate / reference, unit: "ratio" },
@@ -94,10 +103,9 @@ async function measure(
     }
     latencies.push(performance.now() - start);
   };
-  await opened.warmUp();
   for (let i = 0; i < 20; i++) await run();
   latencies.length = 0;
-  const seconds = 5;
+  const seconds = 2;
   const start = performance.now();
   const runs = async (): Promise<void> => {
     while (performance.now() - start < 1000 * seconds) await run();

@@ -6,6 +6,7 @@ nothing but itself.
 """
 
 import builtins
+import os
 import types
 
 from . import candidate, codec, standard
@@ -37,6 +38,7 @@ class Judge:
         """Runs the trusted set-up; afterwards the exported names mean the candidate's. Raises what the set-up raises."""
         module = types.ModuleType("tests")
         module.__builtins__ = builtins
+        module.__file__ = os.path.join(os.getcwd(), PATH)
         names = module.__dict__
         self._namespace = names
         bound = {name: self._request(None, "get", [name]) for name in exports}

@@ -35,6 +35,7 @@ _types = {value.__name__: value for value in vars(builtins).values() if type(val
 _makers = {
     "number": lambda value: value,
     "type": lambda name: _types[name],
+    "ndarray": lambda items, kind: importlib.import_module("numpy").array(items, kind),
     "Element": lambda text: importlib.import_module("xml.etree.ElementTree").fromstring(text),
     **{name: lambda *args, m=module, n=name: getattr(importlib.import_module(m), n)(*args) for module, name in _arguments if name != "Element"},
 }
@@ -52,9 +53,15 @@ def encode(value, encode_list):
     elif "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):
         # It equals Python's number, which crosses in its place.
         name, content = "number", [value.item()]
+    elif _is_array(kind) and value.dtype.kind in "biufcSU":
+        name, content = "ndarray", [value.tolist(), str(value.dtype)]
     else:
         return None
     return '{"standard":%s,"args":%s}' % (codec.quote(name), encode_list(content))
+
+
+def _is_array(kind):
+    return "numpy" in sys.modules and kind is sys.modules["numpy"].ndarray
 
 
 def _arguments_of(kind, name):

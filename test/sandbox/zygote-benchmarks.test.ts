@@ -30,7 +30,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       const rows = JSON.parse(readFileSync(benchmarkFile("ClassEval_data.json"), "utf8")) as unknown[];
       await using sandbox = await open();
       const failed = await failing(sandbox, rows.map(classEvalProblem));
-      const missingHere = [...packagesOfOthers, ...(sandbox.info.packages.includes(\"numpy\") ? [] : ofNumpy)];
+      const missingHere = [...packagesOfOthers, ...(sandbox.info.packages.includes("numpy") ? [] : ofNumpy)];
       const numbers = failed.map((id) => Number(id.split("_")[1]));
       // A machine may have more packages than the image.
       expect(numbers.filter((number) => !missingHere.includes(number))).toEqual(unable);

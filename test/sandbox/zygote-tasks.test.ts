@@ -232,6 +232,19 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       ]);
     });
 
+    test("judge: arrays of NumPy cross by value, where it is installed", async ({ skip }) => {
+      if (!sandbox.info.packages.includes("numpy")) skip();
+      const code = "import numpy as np\ndef double(a): return a * 2\ndef objects(): return np.array([object()])";
+      const tests = [
+        "import numpy as np\na = double(np.array([[1, 2], [3, 4]], 'float32'))",
+        "assert a.dtype == 'float32' and (a == [[2, 4], [6, 8]]).all() and type(a) is np.ndarray",
+        "assert type(objects()) is not np.ndarray",
+      ];
+      const task: ExecuteTask = { kind: "judge", tests, exports: ["double", "objects"] };
+      const { cases } = await runPython(sandbox, { code, task });
+      expect(cases.map(({ outcome, error }) => error ?? outcome)).toEqual(tests.map(() => "returned"));
+    });
+
     test("judge: XML elements cross by value, without what follows them", async () => {
       const code = [
         "import xml.etree.ElementTree as ET",
