@@ -74,9 +74,9 @@ describe("what is packed", () => {
     expect([...tops].toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
     const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
     expect([...rooms].toSorted()).toEqual(["environments", "sandbox", "src", "trainers"]);
-    expect(packed.filter(({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/sandbox\/.*\.py$/.test(path))).toEqual(
-      [],
-    );
+    expect(
+      packed.filter(({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*\.py$/.test(path)),
+    ).toEqual([]);
   });
 
   it("has whatever the manifest points to, and the files that are found at run time", () => {
@@ -116,7 +116,7 @@ describe("the installed package", () => {
     );
     expect(JSON.parse(shown)).toEqual({
       functions: Array(6).fill("function"),
-      names: ["math", "gsm8k", "code", "sft", "grpo"],
+      names: ["math", "gsm8k", "code", "bug-fix", "class-completion", "sft", "grpo"],
       native: [],
     });
   });
@@ -145,6 +145,29 @@ describe("the installed package", () => {
       "isolated-vm calls true",
       "isolated-vm judge true",
     ]);
+  });
+
+  it("has the programs that environments run in sandboxes", async () => {
+    const problem = {
+      task_id: "own/0",
+      prompt: "def double(x):\n",
+      entry_point: "double",
+      canonical_solution: "    return 2 * x\n",
+      test: "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(5) == 10\n",
+    };
+    await writeFile(join(project, "problems.jsonl"), JSON.stringify(problem));
+    const shown = await run(
+      "bug.mjs",
+      `import { bugFixEnvironment } from "lyceum/environments";
+      const definition = bugFixEnvironment({ path: "problems.jsonl", sandbox: "pyodide" });
+      const { task } = await (await definition.tasks("test")).get(0);
+      const environment = await definition.create();
+      const { agent } = await environment.reset({ task, seed: 1 });
+      console.log(JSON.stringify(agent.messages));
+      await environment.close();`,
+    );
+    expect(shown).toContain("def double(x)");
+    expect(shown).not.toContain("return 2 * x");
   });
 
   it("does not let its inside be imported", async () => {
