@@ -41,12 +41,13 @@ export function infoText(info: Info, options: TextOptions & { readonly keys: boo
 }
 
 function section(title: string, entries: readonly NamedReference[], width: number): Span[][] {
+  const left = Math.max(14, ...entries.map(({ id }) => id.length + 4));
   return [
     [],
     [span(title, "bold")],
     ...entries.flatMap(({ id, description, keys }) => [
-      ...wrapText(description, Math.max(1, width - 14)).map((line, index) => [
-        span(index === 0 ? `  ${id}`.padEnd(14) : " ".repeat(14), "cyan"),
+      ...wrapText(description, Math.max(1, width - left)).map((line, index) => [
+        span((index === 0 ? `  ${id}` : "").padEnd(left), "cyan"),
         span(line),
       ]),
       ...keyRows(keys, width, 4),

