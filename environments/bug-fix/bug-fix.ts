@@ -9,7 +9,6 @@ import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { codeFeedback } from "../code-turns/code-feedback.ts";
 import { codeLevels } from "../code-turns/code-levels.ts";
-import { requiredExpert } from "../code-turns/expert-edits.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
@@ -43,7 +42,6 @@ export function bugFixEnvironment(
   hub: HubOptions = {},
 ): EnvironmentDefinition<BugFixTask> {
   const parsed = parseBugFixOptions(options);
-  requiredExpert("bug-fix", parsed, undefined);
   const { dataset, finder, maxTurns, mutations, shareTests } = parsed;
   const limits = processorTime(parsed.cpuSeconds);
   const fixer = finder ? "fixer" : "agent";

@@ -8,7 +8,6 @@ import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
-import { requiredExpert } from "../code-turns/expert-edits.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
@@ -40,7 +39,6 @@ export function classCompletionEnvironment(
   hub: HubOptions = {},
 ): EnvironmentDefinition<ClassTask> {
   const parsed = parseClassCompletionOptions(options);
-  requiredExpert("class-completion", parsed, undefined);
   const { maxTurns, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);
   const limits = processorTime(parsed.cpuSeconds);

@@ -1,22 +1,27 @@
 import { z } from "zod";
 
 /** What agents are told after a turn. */
-const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;
+export const feedbackModes = ["level_feedback", "level_passed", "passed", "plain"] as const;
+/** Where Python runs. */
+export const pythonSandboxes = ["auto", "docker", "bubblewrap", "pyodide"] as const;
 
 /** Options that every environment of code over several turns has; the schema says what each means. */
 export interface CodeTurnOptions {
   readonly maxTurns: number;
-  readonly mode: (typeof feedbackModes)[number];
+  readonly mode: (typeof feedbackModes)[number] | "expert_edits";
   readonly sandboxSlice: number | "all" | null;
   readonly shareTests: boolean;
   readonly originalPrompt: boolean;
   readonly previousResponse: boolean;
   readonly history: "conversation" | "latest";
   readonly cpuSeconds: number;
-  readonly sandbox: "auto" | "docker" | "bubblewrap" | "pyodide" | "isolated-vm";
+  readonly sandbox: (typeof pythonSandboxes)[number] | "isolated-vm";
 }
 
-/** The schema of {@link CodeTurnOptions}, key by key, to be spread into that of an environment. */
+/**
+ * The schema of {@link CodeTurnOptions}, key by key, to be spread into that of an environment: for Python, and without
+ * an expert.
+ */
 export const codeTurnShape: { readonly [Key in keyof CodeTurnOptions]: z.ZodType<CodeTurnOptions[Key]> } = {
   maxTurns: z.int().min(1).max(20).default(1).describe("Turns until the episode ends; one that passes ends it."),
   mode: z.enum(feedbackModes).default("level_feedback").describe("What an agent is told after a turn."),
@@ -40,8 +45,5 @@ export const codeTurnShape: { readonly [Key in keyof CodeTurnOptions]: z.ZodType
     .max(300)
     .default(10)
     .describe("Processor time for all tests of a problem; code that needs more fails those that are left."),
-  sandbox: z
-    .enum(["auto", "docker", "bubblewrap", "pyodide", "isolated-vm"])
-    .default("auto")
-    .describe("Where code runs; auto takes the strongest that works."),
+  sandbox: z.enum(pythonSandboxes).default("auto").describe("Where code runs; auto takes the strongest that works."),
 };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Language } from "../../sandbox/execution.ts";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
 import { LyceumError } from "../../src/errors/index.ts";
-import { type CodeTurnOptions, codeTurnShape } from "../code-turns/turn-options.ts";
+import { type CodeTurnOptions, codeTurnShape, feedbackModes, pythonSandboxes } from "../code-turns/turn-options.ts";
 
 /** The benchmarks that come with a reader, and one's own problems. */
 const codeDatasets = [
@@ -44,6 +44,14 @@ const schema = z.strictObject({
     .default("correctness")
     .describe("What tests and the rest are worth: correctness from 0 to 1, comlrl to 4, mrlm from -0.5 to 2."),
   ...codeTurnShape,
+  mode: z
+    .enum([...feedbackModes, "expert_edits"])
+    .default("level_feedback")
+    .describe("What an agent is told after a turn."),
+  sandbox: z
+    .enum([...pythonSandboxes, "isolated-vm"])
+    .default("auto")
+    .describe("Where code runs; auto takes the strongest that works."),
 });
 
 /** The options of the code environment, for the registry. */

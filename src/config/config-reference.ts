@@ -102,6 +102,7 @@ function typeText(schema: z.core.$ZodType): string {
   if (inner instanceof z.ZodNumber) return numberText(inner);
   if (inner instanceof z.ZodString) return "text";
   if (inner instanceof z.ZodBoolean) return "true | false";
+  if (inner instanceof z.ZodNull) return "null";
   if (inner instanceof z.ZodLiteral) return [...inner.values].map(String).join(" | ");
   if (inner instanceof z.ZodEnum) return inner.options.map(String).join(" | ");
   if (inner instanceof z.ZodArray) return `list of ${typeText(inner.def.element)}`;
