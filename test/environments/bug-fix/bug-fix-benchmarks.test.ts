@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bugFixEnvironment } from "../../../environments/bug-fix/bug-fix.ts";
+import type { BugFixOptions } from "../../../environments/bug-fix/bug-fix-options.ts";
+import { listMutations, mutated } from "../../../environments/bug-fix/mutation.ts";
+import { createPyodideSandbox } from "../../../sandbox/pyodide/create-pyodide-sandbox.ts";
+import type { Sandbox } from "../../../sandbox/sandbox.ts";
+import {
+  collectGroups,
+  createRandom,
+  demonstrationPolicy,
+  type Policy,
+  rollout,
+  scriptedPolicy,
+  textOf,
+} from "../../../src/index.ts";
+import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+
+const programOf = (prompt: string): string => /```python\n([\s\S]*?)\n```/.exec(prompt)![1]!;
+const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+
+/** What a policy earns, task by task: total and tests. */
+async function play(
+  options: Partial<BugFixOptions>,
+  { policy, every = 1 }: { readonly policy?: Policy; readonly every?: number } = {},
+): Promise<readonly { readonly value: number; readonly tests: number }[]> {
+  const environment = bugFixEnvironment({ sandbox: "pyodide", ...options });
+  const taskset = await environment.tasks(options.dataset === "mbpp" ? "train" : "test");
+  const wanted = Array.from({ length: taskset.length as number }, (_, i) => i).filter((i) => i % every === 0);
+  const tasks = await Promise.all(wanted.map((i) => taskset.get(i)));
+  const policies = policy ?? demonstrationPolicy({ environment });
+  const groups = await collectGroups(rollout({ environment, tasks, policies, seed: 3 }));
+  return groups.map(({ task, episodes: [episode] }) => {
+    expect(episode!.error, task.id).toBeUndefined();
+    const { reward } = episode!.agents.agent!;
+    if (reward.status === "unscored") throw new Error(`${task.id}: ${reward.reason}`);
+    return { value: reward.value, tests: reward.components.tests! };
+  });
+}
+
+describe.skipIf(noBenchmarkData)("bugs in published solutions", () => {
+  const humaneval = { path: benchmarkFile("HumanEval.jsonl.gz") };
+  const mbpp = { dataset: "mbpp", path: benchmarkFile("mbpp.jsonl") } as const;
+  const unchanged = scriptedPolicy(({ messages }) => block(programOf(textOf(messages.at(-1)!))));
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await createPyodideSandbox({ workers: 1 });
+  });
+  afterAll(() => sandbox?.[Symbol.asyncDispose]());
+
+  it("are repaired by the solutions: HumanEval", async () => {
+    const earned = await play(humaneval);
+    expect(earned).toHaveLength(164);
+    expect(earned.filter(({ value }) => value < 1)).toEqual([]);
+  });
+
+  it("are repaired by the solutions: MBPP, of three mistakes", async () => {
+    const earned = await play({ ...mbpp, mutations: 3 }, { every: 9 });
+    expect(earned).toHaveLength(42);
+    expect(earned.filter(({ value }) => value < 1)).toEqual([]);
+  });
+
+  it("are not repaired by saying nothing new", async () => {
+    for (const { value } of [
+      ...(await play(humaneval, { policy: unchanged, every: 4 })),
+      ...(await play(mbpp, { policy: unchanged, every: 9 })),
+    ]) {
+      expect(value).toBe(0);
+    }
+  });
+
+  it("are seldom repaired by another mistake, tried blindly, even where the best of three counts", async () => {
+    const climber = (attempt: number): Policy =>
+      scriptedPolicy(async ({ messages, seed }) => {
+        const program = programOf(textOf(messages.at(-1)!));
+        const start = program.indexOf("def ");
+        const mutations = await listMutations({ sandbox, program, start });
+        return block(mutations.length === 0 ? "" : mutated(program, [createRandom(seed + attempt).pick(mutations)]));
+      });
+    const attempts: (readonly { readonly value: number }[])[] = [];
+    for (const attempt of [0, 1, 2]) attempts.push(await play(humaneval, { policy: climber(attempt), every: 6 }));
+    const best = attempts[0]!.map((_, i) => Math.max(...attempts.map((values) => values[i]!.value)));
+    const mean = best.reduce((sum, value) => sum + value, 0) / best.length;
+    expect(mean).toBeLessThan(0.3);
+  });
+});
