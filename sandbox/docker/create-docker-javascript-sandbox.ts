@@ -33,8 +33,6 @@ export interface DockerJavaScriptSandboxOptions {
   readonly signal?: AbortSignal;
 }
 
-const imageHint =
-  "In a clone of Lyceum, build it: docker build -t lyceum-sandbox-javascript sandbox/docker/javascript.";
 const maxJobs = 5_000;
 const maxRssMb = 400;
 
@@ -56,7 +54,7 @@ export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSan
   const { workers = availableParallelism(), spares = 0, image = "lyceum-sandbox-javascript" } = options;
   const docker = await connectEngine(options.connection);
   await removeOrphans(docker);
-  await requireImage({ docker, image, hint: imageHint });
+  await requireImage({ docker, image, recipe: new URL("./javascript/", import.meta.url) });
   const owner = currentOwner();
   const limits = { ...defaultContainerLimits, ...options.container };
   const sources = frame(await readChildSources());

@@ -11,11 +11,6 @@ import { connectEngine, requireImage } from "./engine.ts";
 import { removeOrphans } from "./orphans.ts";
 import { currentOwner } from "./owner.ts";
 
-const imageHint = [
-  "In a clone of Lyceum, build it: docker build -t lyceum-sandbox sandbox/docker.",
-  "Or pull any image with Python 3.9 or newer, such as python:3.13-slim, and name it as `image`.",
-].join(" ");
-
 /** An engine under load has been seen to leave a container's start unanswered. */
 const startLimitMs = 30_000;
 
@@ -44,7 +39,12 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
   const { workers = availableParallelism(), spares = 0, image = "lyceum-sandbox", packages = ["numpy"] } = options;
   const docker = await connectEngine(options.connection);
   await removeOrphans(docker);
-  await requireImage({ docker, image, hint: imageHint });
+  await requireImage({
+    docker,
+    image,
+    recipe: new URL(".", import.meta.url),
+    otherwise: "Or pull any image with Python 3.9 or newer, such as python:3.13-slim, and name it as `image`.",
+  });
   const owner = currentOwner();
   const limits = { ...defaultContainerLimits, ...options.container };
   // The runner drops to other users by itself; nothing else of root's powers is left.

@@ -1,3 +1,6 @@
+import { relative } from "node:path";
+import { cwd } from "node:process";
+import { fileURLToPath } from "node:url";
 import type Docker from "dockerode";
 import { LyceumError } from "../../src/errors/index.ts";
 
@@ -19,16 +22,22 @@ export async function connectEngine(connection: Docker.DockerOptions | undefined
   return docker;
 }
 
-/** Rejects with `sandbox.unavailable`, and a hint how to get it, where an engine does not have an image. */
+/**
+ * Rejects with `sandbox.unavailable`, and how to build it, where an engine does not have an image. `recipe` is the
+ * folder of its Dockerfile; `otherwise` says what would do instead.
+ */
 export async function requireImage(options: {
   readonly docker: Docker;
   readonly image: string;
-  readonly hint: string;
+  readonly recipe: URL;
+  readonly otherwise?: string;
 }): Promise<void> {
-  const { docker, image, hint } = options;
+  const { docker, image, recipe, otherwise } = options;
   try {
     await docker.getImage(image).inspect();
   } catch (cause) {
+    const build = `Build it: docker build -t ${image} ${relative(cwd(), fileURLToPath(recipe))}`;
+    const hint = otherwise === undefined ? build : `${build}. ${otherwise}`;
     throw unavailable({ message: `Docker has no image "${image}".`, hint, cause });
   }
 }

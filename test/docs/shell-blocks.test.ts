@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -33,6 +34,7 @@ describe("the commands of the documents", () => {
     const words = wordsOf(text);
     const program = programOf(words);
     if (program !== undefined) await checkLyceum(program, block);
+    else if (words[0] === "docker") checkImage(words);
     else checkNpm(words);
   });
 });
@@ -78,6 +80,13 @@ async function checkConfig({ config, set }: TrainArguments, block: CodeBlock): P
 }
 
 /** What would change the machine or take long is not run; it must name scripts and packages that exist. */
+/** An image is built from a folder of the package, which the build copies from the same place here. */
+function checkImage(words: readonly string[]): void {
+  expect(words.slice(0, 3)).toEqual(["docker", "build", "-t"]);
+  const folder = words[4]!.replace(`node_modules/${manifest.name}/dist/`, "");
+  expect(existsSync(join(repository, folder, "Dockerfile")), folder).toBe(true);
+}
+
 function checkNpm(words: readonly string[]): void {
   const [program, command, target = ""] = words.filter((word) => !/^[A-Z_]+=/.test(word));
   expect(program).toBe("npm");

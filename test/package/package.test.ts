@@ -75,7 +75,9 @@ describe("what is packed", () => {
     const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
     expect([...rooms].toSorted()).toEqual(["environments", "sandbox", "src", "trainers"]);
     expect(
-      packed.filter(({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*\.py$/.test(path)),
+      packed.filter(
+        ({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$/.test(path),
+      ),
     ).toEqual([]);
   });
 

@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)(`containers of ${name}`, () => {
   test("an image that is not there: sandbox.unavailable, and how to get it", async () => {
     await expect(open({ image: "lyceum-no-such-image" })).rejects.toMatchObject({
       code: "sandbox.unavailable",
-      hint: expect.stringContaining("docker build"),
+      hint: expect.stringContaining("docker build -t lyceum-no-such-image sandbox/docker/javascript"),
     });
   });
 });

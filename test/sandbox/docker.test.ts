@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
   test("an image that is not there: sandbox.unavailable, and how to get it", async () => {
     await expect(createDockerSandbox({ image: "lyceum-no-such-image" })).rejects.toMatchObject({
       code: "sandbox.unavailable",
-      hint: expect.stringContaining("docker build"),
+      hint: expect.stringContaining("docker build -t lyceum-no-such-image sandbox/docker"),
     });
   });
 
