@@ -122,6 +122,21 @@ describe("feedback", () => {
     expect(feedback).not.toContain("Visible tests");
   });
 
+  it("does not say that all passed to an agent whose own definition is missing", async () => {
+    const cases = [1, 2, 3].map((n, index) => {
+      return { index, outcome: "returned", value: { int: `${n}` }, cpuMs: 0 } as const;
+    });
+    const grade = await gradeCode({ sandbox: scriptedSandbox(() => ({ cases })), code: "", suite });
+    if (grade.infra) throw new Error("infra");
+    const tell = (found: boolean): string =>
+      codeFeedback(
+        { ...level, mode: "passed" },
+        { grade, visible: grade.tests, definitions: [{ name: "aux", found }] },
+      );
+    expect(tell(true)).toBe("Every test passed.");
+    expect(tell(false)).toBe("Not every level passed.");
+  });
+
   it("counts the lines of errors from the agent's own code", async () => {
     const error = { type: "NameError", message: "no x", line: 7 };
     const cases = [0, 1, 2].map((index) => ({ index, outcome: "missing", cpuMs: 0 }) as const);

@@ -144,6 +144,16 @@ describe("Python: main's use of aux is", () => {
       "in try, with another way out",
       def("try:", "    x = aux(n)", "except ValueError:", "    x = 0", "return x"),
     ],
+    [
+      "used",
+      "kept in try for the way out",
+      def("try:", "    x = aux(n)", "    check(n)", "except ValueError:", "    return x", "return n"),
+    ],
+    [
+      "used",
+      "by a function that is called for its result, and once without",
+      def("def f():", "    return aux(n)", "y = f()", "f()", "return y + 1"),
+    ],
     ["used", "kept where a branch may replace it", def("x = aux(n)", "if n: x = 1", "return x")],
     ["used", "after a guard", def("if n == 0: return 0", "return aux(n)")],
     ["used", "by match", def("match aux(n):", "    case 1: return 2", "    case _: return 3")],
