@@ -123,10 +123,11 @@ describe("feedback", () => {
   });
 
   it("does not say that all passed to an agent whose own definition is missing", async () => {
-    const cases = [1, 2, 3].map((n, index) => {
-      return { index, outcome: "returned", value: { int: `${n}` }, cpuMs: 0 } as const;
+    const identity = scriptedSandbox(({ task }) => {
+      if (task.kind !== "calls") throw new Error(task.kind);
+      return { cases: task.cases.map(({ args }, index) => returned(index, args[0]!)) };
     });
-    const grade = await gradeCode({ sandbox: scriptedSandbox(() => ({ cases })), code: "", suite });
+    const grade = await gradeCode({ sandbox: identity, code: "", suite });
     if (grade.infra) throw new Error("infra");
     const tell = (found: boolean): string =>
       codeFeedback(
