@@ -1,9 +1,9 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
+import { importImage } from "./import-image.ts";
 
 /*
  * Makes the image of the Docker sandbox from this Debian machine's own package archive, where no image registry is in
@@ -32,7 +32,7 @@ try {
   }
   for (const empty of ["tmp", "proc", "sys", "dev", "etc"]) mkdirSync(join(root, empty), { recursive: true });
   execFileSync("ldconfig", ["-r", root]);
-  await importImage(root);
+  await importImage(root, image);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -60,14 +60,4 @@ function linkAlternatives(root: string): void {
     const kind = library.split("/").at(-2)!;
     symlinkSync(`${kind}/${basename(library)}`, join(library, "../..", basename(library)));
   }
-}
-
-async function importImage(root: string): Promise<void> {
-  const tar = spawn("tar", ["-C", root, "--owner=0", "--group=0", "--numeric-owner", "-c", "."], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const docker = spawn("docker", ["import", "-", image], { stdio: ["pipe", "inherit", "inherit"] });
-  const ended = new Promise<number | null>((resolve) => docker.once("close", resolve));
-  await pipeline(tar.stdout, docker.stdin);
-  if ((await ended) !== 0) throw new Error("docker import failed.");
 }

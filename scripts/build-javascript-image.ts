@@ -1,9 +1,9 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
+import { importImage } from "./import-image.ts";
 
 /*
  * Makes the image of the Docker sandbox for JavaScript and TypeScript from this machine's own Node, the libraries that
@@ -27,7 +27,7 @@ try {
     copyIfThere(folder, target, `prebuilds/${process.platform}-${process.arch}`);
   }
   for (const empty of ["tmp", "proc", "sys", "dev", "etc"]) mkdirSync(join(root, empty), { recursive: true });
-  await importImage();
+  await importImage(root, image);
 } finally {
   rmSync(root, { recursive: true, force: true });
 }
@@ -51,14 +51,4 @@ function copyIfThere(folder: string, target: string, part: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
-}
-
-async function importImage(): Promise<void> {
-  const tar = spawn("tar", ["-C", root, "--owner=0", "--group=0", "--numeric-owner", "-c", "."], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const docker = spawn("docker", ["import", "-", image], { stdio: ["pipe", "inherit", "inherit"] });
-  const ended = new Promise<number | null>((done) => docker.once("close", done));
-  await pipeline(tar.stdout, docker.stdin);
-  if ((await ended) !== 0) throw new Error("docker import failed.");
 }

@@ -12,7 +12,7 @@ import { codeLevels } from "../code-turns/code-levels.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
-import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
 import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
@@ -100,7 +100,7 @@ export function bugFixEnvironment(
             ask: fixerAsk,
           }),
         },
-        context: parsed.history === "latest" ? ("replace" as const) : ("append" as const),
+        context: revisionContext(parsed),
       });
       if (parsed.mode === "plain" && !isLast) return revision("");
       const { program, linesBefore } = whole(code, task);

@@ -11,7 +11,7 @@ import { fenced } from "../code-turns/code-block.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
-import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { showAll } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import {
@@ -93,7 +93,7 @@ export function classCompletionEnvironment(
             }),
           ]),
         ),
-        context: parsed.history === "latest" ? ("replace" as const) : ("append" as const),
+        context: revisionContext(parsed),
       });
       const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
       if (parsed.mode === "plain" && !isLast) return revisions(() => "");

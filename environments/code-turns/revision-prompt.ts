@@ -24,3 +24,8 @@ export function revisionPrompt(
     ask,
   ].join("\n\n");
 }
+
+/** Whether a later prompt goes on with the conversation or begins it anew, by the option `history`. */
+export function revisionContext({ history }: Pick<CodeTurnOptions, "history">): "append" | "replace" {
+  return history === "latest" ? "replace" : "append";
+}

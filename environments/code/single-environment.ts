@@ -11,7 +11,7 @@ import { expertEdits } from "../code-turns/expert-edits.ts";
 import { joinSource } from "../code-turns/join-source.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
-import { revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import type { CodeOptions } from "./code-options.ts";
@@ -54,7 +54,7 @@ export function singleEnvironment(definition: {
           feedback,
           ask: revisionAsk(entryPoint),
         }),
-        context: options.history === "latest" ? ("replace" as const) : ("append" as const),
+        context: revisionContext(options),
       });
       if (mode === "plain" && !isLast) return revision("");
       const { source, linesBefore } = joinSource(language, [promptHelpers(task), code]);

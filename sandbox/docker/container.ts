@@ -13,6 +13,9 @@ export interface ContainerLimits {
 /** The limits of a container for which none are named. */
 export const defaultContainerLimits: ContainerLimits = { memoryMb: 1_024, processes: 128, temporaryMb: 64 };
 
+/** When a start is given up: an engine under load has been seen to leave one unanswered. */
+export const startLimitMs = 30_000;
+
 /** What runs in a container, from its first process on. */
 export interface ContainerProgram {
   readonly command: readonly string[];

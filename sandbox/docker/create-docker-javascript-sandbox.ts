@@ -4,15 +4,17 @@ import type { ChildConnection } from "../isolated-vm/child-connection.ts";
 import { childFlags } from "../isolated-vm/child-connection.ts";
 import { childBootstrap, readChildSources } from "../isolated-vm/child-sources.ts";
 import { type IsolatedVmWorker, startIsolatedVmWorker } from "../isolated-vm/start-worker.ts";
+import { frame } from "../pool/frames.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
+import { startWithinLimit } from "../pool/start-within-limit.ts";
 import type { Sandbox } from "../sandbox.ts";
-import { frame } from "../zygote/frames.ts";
 import {
   type ContainerLimits,
   type ContainerProgram,
   defaultContainerLimits,
   type RunningContainer,
   startContainer,
+  startLimitMs,
 } from "./container.ts";
 import { connectEngine, requireImage } from "./engine.ts";
 import { removeOrphans } from "./orphans.ts";
@@ -58,12 +60,14 @@ export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSan
   const owner = currentOwner();
   const limits = { ...defaultContainerLimits, ...options.container };
   const sources = frame(await readChildSources());
-  const start = async (signal: AbortSignal): Promise<IsolatedVmWorker> => {
+  const startOnce = async (signal: AbortSignal): Promise<IsolatedVmWorker> => {
     signal.throwIfAborted();
     const container = await startContainer({ docker, image, owner, limits, program });
     container.input.write(sources);
     return startIsolatedVmWorker({ connection: connectionOf(container), signal, maxJobs, maxRssMb });
   };
+  const start = (signal: AbortSignal): Promise<IsolatedVmWorker> =>
+    startWithinLimit({ start: () => startOnce(signal), limitMs: startLimitMs });
   // The first tells what is in the image.
   await using first = await start(options.signal ?? new AbortController().signal);
   const version = `${image}, ${first.version}`;

@@ -6,13 +6,16 @@ import type { Sandbox } from "../sandbox.ts";
 import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";
 import { slotUid } from "../zygote/slot-uids.ts";
 import { ZygoteWorker } from "../zygote/zygote-worker.ts";
-import { type ContainerLimits, type ContainerProgram, defaultContainerLimits, startContainer } from "./container.ts";
+import {
+  type ContainerLimits,
+  type ContainerProgram,
+  defaultContainerLimits,
+  startContainer,
+  startLimitMs,
+} from "./container.ts";
 import { connectEngine, requireImage } from "./engine.ts";
 import { removeOrphans } from "./orphans.ts";
 import { currentOwner } from "./owner.ts";
-
-/** An engine under load has been seen to leave a container's start unanswered. */
-const startLimitMs = 30_000;
 
 /** How {@link createDockerSandbox} runs containers. */
 export interface DockerSandboxOptions {

@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { FrameReader, frame } from "../zygote/frames.ts";
+import { FrameReader, frame } from "../pool/frames.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 
 // A program of its own, which talks in frames by its standard input and output, as isolates have none: it runs one job at a time in fresh isolates. The code under test has

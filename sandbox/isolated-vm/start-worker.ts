@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { LyceumError } from "../../src/errors/index.ts";
+import { FrameReader, frame } from "../pool/frames.ts";
 import { missingCases } from "../pool/requests.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
 import { checkResult } from "../pool/worker-result.ts";
-import { FrameReader, frame } from "../zygote/frames.ts";
 import type { ChildConnection } from "./child-connection.ts";
 import type { ChildMessage, JobMessage } from "./child-messages.ts";
 

@@ -1,5 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
-import { frame } from "./frames.ts";
+import { frame } from "../pool/frames.ts";
 
 /** Where the runner's modules lie: those of every Python sandbox, and its own. */
 const folders = ["../python/", "runner/"];

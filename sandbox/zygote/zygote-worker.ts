@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { LyceumError } from "../../src/errors/index.ts";
+import { FrameReader, frame } from "../pool/frames.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
-import { FrameReader, frame } from "./frames.ts";
 import { jobParts } from "./job-parts.ts";
 import { type ObservedJob, resultOf } from "./observed-job.ts";
 import { type RunnerSettings, runnerBundle } from "./runner-source.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FrameReader, frame } from "../../sandbox/zygote/frames.ts";
+import { FrameReader, frame } from "../../sandbox/pool/frames.ts";
 import { readReport } from "../../sandbox/zygote/reports.ts";
 
 const nonce = "0123456789abcdef0123456789abcdef";

@@ -1,4 +1,4 @@
-/** A message to a runner: its length in four bytes, then JSON. */
+/** A message between a sandbox and a worker: its length in four bytes, then JSON. */
 export function frame(message: unknown): Buffer {
   const body = Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(4);
