@@ -4,6 +4,9 @@ const config: ViteUserConfig = {
   test: {
     pool: "forks",
     maxWorkers: 2,
+    // V8 keeps its code pages by protection keys where the processor has them, and now and then ends the process when
+    // threads come and go ("Check failed: jit_page.has_value()", https://github.com/nodejs/node/issues/64500).
+    execArgv: ["--no-memory-protection-keys"],
     projects: [
       {
         extends: true,
