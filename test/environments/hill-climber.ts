@@ -1,0 +1,68 @@
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import { createRandom, deriveSeed, type Random } from "../../src/random/random.ts";
+import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
+import type { TaskEntry } from "../../src/taskset/taskset.ts";
+
+/** What an answer-blind climb came to. */
+export interface Climb {
+  /** The highest total reward that any episode gave an agent. */
+  readonly best: number;
+  /** The text of that episode, the same for each turn and agent. */
+  readonly text: string;
+  readonly episodes: number;
+}
+
+/**
+ * Climbs one task's reward without knowing its answer: a text made of `words` is changed at random, and a change is
+ * kept where no episode before earned more. What it reaches is what an agent can have without solving the task. Every
+ * episode plays the same text in each turn and for each agent.
+ */
+export async function climb<Task>(options: {
+  readonly environment: EnvironmentDefinition<Task>;
+  readonly task: TaskEntry<Task>;
+  readonly words: readonly string[];
+  /** Texts to begin from, such as what the prompt itself says. */
+  readonly starts?: readonly string[];
+  /** 10,000 by default. */
+  readonly episodes?: number;
+  readonly seed?: number;
+}): Promise<Climb> {
+  const { environment, task, words, starts = [""], episodes = 10_000, seed = 0 } = options;
+  const random = createRandom(deriveSeed(seed, "climb", task.hash));
+  let best = -Infinity;
+  let text = starts[0] ?? "";
+  for (let i = 0; i < episodes; i++) {
+    const candidate = starts[i] ?? change(random, text, words);
+    const episode = await rolloutEpisode({ environment, task, policies: scriptedPolicy(() => candidate), seed });
+    if (episode.status === "failed") throw new Error(`The episode failed: ${episode.error?.message}`);
+    const rewards = Object.values(episode.agents).map(({ reward }) => (reward.status === "scored" ? reward.value : 0));
+    const reached = Math.max(...rewards);
+    if (reached < best) continue;
+    best = reached;
+    text = candidate;
+  }
+  return { best, text, episodes };
+}
+
+/** One word added, taken away, changed or moved; now and then the whole text is doubled or begun anew. */
+function change(random: Random, text: string, words: readonly string[]): string {
+  const parts = text === "" ? [] : text.split(" ").slice(0, 400);
+  const at = random.integer(0, Math.max(0, parts.length - 1));
+  switch (random.integer(0, 7)) {
+    case 0:
+      return parts.toSpliced(at, 1).join(" ");
+    case 1:
+      return parts.toSpliced(at, 1, random.pick(words)).join(" ");
+    case 2:
+      return [...parts, ...parts].join(" ");
+    case 3:
+      return random.pick(words);
+    case 4: {
+      const [moved] = parts.splice(at, 1);
+      return moved === undefined ? random.pick(words) : [...parts, moved].join(" ");
+    }
+    default:
+      return parts.toSpliced(random.integer(0, parts.length), 0, random.pick(words)).join(" ");
+  }
+}
