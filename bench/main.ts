@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { decode } from "./decode.ts";
 import { demo } from "./demo.ts";
+import { environmentSteps } from "./environments.ts";
 import { falsePasses } from "./false-passes.ts";
 import { loraStep } from "./lora-step.ts";
 import { benchmarks as rollout } from "./rollout.ts";
@@ -10,7 +11,7 @@ import { sandbox } from "./sandbox.ts";
  * Every benchmark, one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`, one object a line:
  * name, value, unit, and the baseline that the figure is held against where there is one.
  */
-const benchmarks = [...rollout, sandbox, falsePasses, loraStep, decode, demo];
+const benchmarks = [...rollout, environmentSteps, sandbox, falsePasses, loraStep, decode, demo];
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
 const only = values.only ?? "";

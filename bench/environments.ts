@@ -1,0 +1,116 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { environments } from "../environments/index.ts";
+import type { Action, Environment, EnvironmentDefinition, Observations } from "../src/environment/environment.ts";
+import { textMessage } from "../src/message/message.ts";
+import { scriptedPolicy } from "../src/policy/scripted-policy.ts";
+import { rollout } from "../src/rollout/rollout.ts";
+import { sliceTaskset } from "../src/taskset/slice-taskset.ts";
+import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
+
+const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../shared/data");
+
+/** The files of environments that read one, here; one whose file is missing is left out. */
+const files: Readonly<Record<string, string>> = {
+  gsm8k: "gsm8k-train.jsonl",
+  code: "HumanEval.jsonl.gz",
+  "bug-fix": "HumanEval.jsonl.gz",
+  "class-completion": "ClassEval_data.json",
+};
+
+const seconds = 2;
+const concurrency = 1_000;
+
+/**
+ * Environments without a model: `environments/<id>` in steps a second of one instance that gets the expert's answers
+ * (`Is it 1?` where there is no expert), resets included (sandboxes run one and the same code once); `environments/event-loop-p99-ms` with 1,000 episodes of every
+ * environment without a sandbox at a time.
+ */
+export const environmentSteps: Benchmark = { prefix: "environments", run };
+
+async function run(): Promise<BenchmarkResult[]> {
+  const definitions = environments.entries.flatMap(({ id }) => {
+    const file = files[id];
+    if (file === undefined) return [environments.create(id)];
+    const path = join(data, file);
+    return existsSync(path) ? [environments.create(id, { path })] : [];
+  });
+  const results: BenchmarkResult[] = [];
+  for (const definition of definitions) {
+    results.push({
+      name: `environments/${definition.spec.id}`,
+      value: await stepsPerSecond(definition),
+      unit: "steps/s",
+    });
+  }
+  const inProcess = definitions.filter(({ spec }) => files[spec.id] === undefined);
+  return [
+    ...results,
+    { name: "environments/event-loop-p99-ms", value: await eventLoopDelay(inProcess), unit: "ms", baseline: 50 },
+  ];
+}
+
+async function stepsPerSecond(definition: EnvironmentDefinition): Promise<number> {
+  const tasks = await definition.tasks(definition.splits[0]!);
+  const count = tasks.length === "unbounded" ? 64 : Math.min(64, tasks.length);
+  const chosen = await Promise.all(Array.from({ length: count }, async (_, index) => (await tasks.get(index)).task));
+  const instance = await definition.create();
+  try {
+    // What is made once (a sandbox, a worker) is no part of the rate.
+    await play(definition, instance, chosen[0]);
+    const started = performance.now();
+    let steps = 0;
+    for (let i = 0; performance.now() - started < 1_000 * seconds; i++) {
+      steps += await play(definition, instance, chosen[i % count]);
+    }
+    return (1_000 * steps) / (performance.now() - started);
+  } finally {
+    await instance.close();
+  }
+}
+
+/** Plays one episode and returns how many steps it took. */
+async function play(definition: EnvironmentDefinition, instance: Environment, task: unknown): Promise<number> {
+  const answers = definition.demonstrate?.(task);
+  let observations: Observations = await instance.reset({ task, seed: 0 });
+  let turn = 0;
+  for (; Object.keys(observations).length > 0; turn++) {
+    const actions = Object.fromEntries(
+      Object.keys(observations).map((agent) => [agent, say(answers?.[turn]?.[agent] ?? "Is it 1?")]),
+    );
+    ({ observations } = await instance.step(actions));
+  }
+  return turn;
+}
+
+function say(text: string): Action {
+  return { message: textMessage("assistant", text), finish: "stop" };
+}
+
+/** The 99th percentile of the event loop's delay, in milliseconds, the worst over these environments. */
+async function eventLoopDelay(definitions: readonly EnvironmentDefinition[]): Promise<number> {
+  let worst = 0;
+  for (const environment of definitions) {
+    const tasks = await environment.tasks(environment.splits[0]!);
+    const size = tasks.length === "unbounded" ? concurrency : Math.min(concurrency, tasks.length);
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const events = rollout({
+      environment,
+      tasks: sliceTaskset(tasks, { to: { unit: "tasks", value: size } }),
+      policies: scriptedPolicy(() => "Is it 1?"),
+      groupSize: Math.ceil((3 * concurrency) / size),
+      concurrency,
+      seed: 0,
+    });
+    for await (const event of events) {
+      if (event.type === "episode-end" && event.episode.status === "failed") {
+        throw new Error(`An episode of ${environment.spec.id} failed: ${event.episode.error?.message}`);
+      }
+    }
+    delay.disable();
+    worst = Math.max(worst, delay.percentile(99) / 1e6);
+  }
+  return worst;
+}
