@@ -4,6 +4,7 @@ import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { mathEntry } from "./math/math.ts";
+import { numberGuessingEntry } from "./number-guessing/number-guessing.ts";
 
 export { bugFixEntry, bugFixEnvironment } from "./bug-fix/bug-fix.ts";
 export type { BugFixOptions } from "./bug-fix/bug-fix-options.ts";
@@ -22,6 +23,12 @@ export { mathEntry, mathEnvironment } from "./math/math.ts";
 export type { MathOptions } from "./math/math-options.ts";
 export type { MathTask } from "./math/math-problem.ts";
 export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
+export {
+  type NumberGuessingOptions,
+  type NumberGuessingTask,
+  numberGuessingEntry,
+  numberGuessingEnvironment,
+} from "./number-guessing/number-guessing.ts";
 
 /** Every environment that comes with Lyceum, by name. */
 export const environments: EnvironmentRegistry = createRegistry([
@@ -30,4 +37,5 @@ export const environments: EnvironmentRegistry = createRegistry([
   codeEntry,
   bugFixEntry,
   classCompletionEntry,
+  numberGuessingEntry,
 ]);

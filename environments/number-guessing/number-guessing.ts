@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+
+/** What the number-guessing environment is made from; the schema says what each option means. */
+export interface NumberGuessingOptions {
+  readonly maximum: number;
+  readonly spareGuesses: number;
+}
+
+/** The number to be found. The agent is never told it. */
+export interface NumberGuessingTask {
+  readonly secret: number;
+}
+
+const schema = z.strictObject({
+  maximum: z.int().min(2).max(100_000).default(100).describe("The secret lies between 1 and this number."),
+  spareGuesses: z.int().min(0).max(20).default(3).describe("Guesses beyond what halving the range needs at most."),
+});
+
+const description = "Find a secret number; each wrong guess is answered by higher or lower.";
+
+/**
+ * The number-guessing environment: one agent, one guess a turn. A number found within the guesses that halving the
+ * range takes at most is worth 1, each guess more costs an equal share, and a number not found is worth 0. One number
+ * in five is held out for `test`.
+ */
+export function numberGuessingEnvironment(
+  options: Partial<NumberGuessingOptions> = {},
+): EnvironmentDefinition<NumberGuessingTask> {
+  const { maximum, spareGuesses } = parseEnvironmentOptions("number-guessing", schema, options);
+  // Halving leaves 2^n - 1 numbers at most to n guesses.
+  const par = Math.ceil(Math.log2(maximum + 1));
+  const maxTurns = par + spareGuesses;
+  const numbers = Array.from({ length: maximum }, (_, i) => ({ secret: i + 1 }));
+  return defineEnvironment<NumberGuessingTask>({
+    id: "number-guessing",
+    description,
+    tasks: (split) => numbers.filter(({ secret }) => (secret % 5 === 2) === (split === "test")),
+    maxTurns,
+    reset: () =>
+      `I think of a whole number between 1 and ${maximum}. You have ${maxTurns} guesses, and after each I say whether ` +
+      "my number is higher or lower. The last number of your reply is your guess.",
+    step: ({ task: { secret }, text, turn }) => {
+      const guess = readGuess(text);
+      const used = turn + 1;
+      if (guess === secret) return { reward: used <= par ? 1 : 1 - (used - par) / (spareGuesses + 1) };
+      if (used === maxTurns) return { reward: 0 };
+      if (guess === undefined) return { reply: "There is no whole number in your reply. That cost a guess." };
+      return { reply: guess < secret ? `My number is higher than ${guess}.` : `My number is lower than ${guess}.` };
+    },
+    demonstrate: ({ secret }) => halvingGuesses(secret, maximum).map(String),
+  });
+}
+
+/** The last whole number of a reply. */
+function readGuess(text: string): number | undefined {
+  const last = text.match(/-?\d+/g)?.at(-1);
+  return last === undefined ? undefined : Number(last);
+}
+
+/** The guesses of a search that always asks for the middle of what is left. */
+function halvingGuesses(secret: number, maximum: number): readonly number[] {
+  const guesses: number[] = [];
+  let [low, high] = [1, maximum];
+  while (guesses.at(-1) !== secret) {
+    const middle = Math.floor((low + high) / 2);
+    guesses.push(middle);
+    if (middle < secret) low = middle + 1;
+    else high = middle - 1;
+  }
+  return guesses;
+}
+
+/** The registry's entry of the number-guessing environment. */
+export const numberGuessingEntry: EnvironmentEntry = {
+  id: "number-guessing",
+  description,
+  options: schema,
+  create: numberGuessingEnvironment,
+};

@@ -1,0 +1,38 @@
+import { defineEnvironment } from "../../../src/environment/define-environment.ts";
+import type { Environment, EnvironmentDefinition } from "../../../src/environment/environment.ts";
+import { textMessage } from "../../../src/message/message.ts";
+
+/**
+ * An environment of one turn whose reward is what a text earns on average over tasks of a single-agent environment,
+ * said in every turn of each. What a climb reaches here it owes to no task's own secret.
+ */
+export async function averaged<Task>(
+  environment: EnvironmentDefinition<Task>,
+  tasks: readonly Task[],
+): Promise<EnvironmentDefinition<string>> {
+  const instance = await environment.create();
+  return defineEnvironment<string>({
+    id: `averaged-${environment.spec.id}`,
+    tasks: ["all"],
+    rewardRange: environment.spec.rewardRange,
+    reset: () => "",
+    step: async ({ text }) => {
+      let sum = 0;
+      for (const task of tasks) sum += await play(instance, task, text);
+      return { reward: sum / tasks.length };
+    },
+  });
+}
+
+async function play<Task>(instance: Environment<Task>, task: Task, text: string): Promise<number> {
+  const message = textMessage("assistant", text);
+  let total = 0;
+  let observations = await instance.reset({ task, seed: 0 });
+  while (observations.agent !== undefined) {
+    const result = await instance.step({ agent: { message, finish: "stop" } });
+    const reward = result.agents.agent?.reward;
+    if (reward?.status === "scored") total += reward.value;
+    observations = result.observations;
+  }
+  return total;
+}

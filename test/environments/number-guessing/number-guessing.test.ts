@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { environments } from "../../../environments/index.ts";
+import { numberGuessingEnvironment } from "../../../environments/number-guessing/number-guessing.ts";
+import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
+import type { Policy } from "../../../src/policy/policy.ts";
+import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import type { Episode } from "../../../src/rollout/episode.ts";
+import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
+import { taskEntry } from "../../../src/taskset/task-entry.ts";
+import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { climb } from "../hill-climber.ts";
+import { averaged } from "./averaged.ts";
+
+type Options = Parameters<typeof numberGuessingEnvironment>[0];
+
+function play(secret: number, policies: Policy, options?: Options): Promise<Episode> {
+  const environment = numberGuessingEnvironment(options);
+  return rolloutEpisode({ environment, task: taskEntry({ secret }, 0), policies, seed: 1 });
+}
+
+function replies(episode: Episode): readonly string[] {
+  const { nodes } = episode.agents.agent!;
+  return nodes.filter(({ message }) => message.role === "user").map(({ message }) => JSON.stringify(message.content));
+}
+
+test("keeps the laws of environments", async () => {
+  for (const options of [{}, { maximum: 2, spareGuesses: 0 }, { maximum: 100_000 }]) {
+    for (const split of ["train", "test"]) {
+      await checkEnvironmentLaws({ environment: numberGuessingEnvironment(options), split });
+    }
+  }
+});
+
+test("train and test share no number, and hold every number between them", async () => {
+  const environment = environments.create("number-guessing", { maximum: 23 });
+  const [train, held] = [await environment.tasks("train"), await environment.tasks("test")];
+  await checkDisjoint(train, held);
+  expect([train.length, held.length]).toEqual([18, 5]);
+});
+
+test("an expert that halves the range finds every number within par", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 2, max: 5_000 }), fc.nat(), async (maximum, number) => {
+      const options = { maximum, spareGuesses: 0 };
+      const environment = numberGuessingEnvironment(options);
+      const episode = await play((number % maximum) + 1, demonstrationPolicy({ environment }), options);
+      expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: 1 });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("each guess beyond par costs a share, and the number never found earns nothing", async () => {
+  const after = async (misses: number): Promise<unknown> => {
+    const script = Array.from({ length: 10 }, (_, turn) => (turn < misses ? "1" : "It must be 42"));
+    return (await play(42, scriptedPolicy(script))).agents.agent!.reward;
+  };
+  for (const [misses, value] of [
+    [0, 1],
+    [6, 1],
+    [7, 0.75],
+    [9, 0.25],
+    [10, 0],
+  ] as const) {
+    expect(await after(misses)).toMatchObject({ value });
+  }
+});
+
+test("says higher or lower, never the number, and reads the last number of a reply", async () => {
+  const script = ["between 42 and 50", "-3", "no idea", "41.", "42"];
+  const episode = await play(42, scriptedPolicy(script));
+  expect(replies(episode).slice(1)).toEqual([
+    expect.stringContaining("lower than 50"),
+    expect.stringContaining("higher than -3"),
+    expect.stringContaining("no whole number"),
+    expect.stringContaining("higher than 41"),
+  ]);
+  expect(replies(episode).join(" ")).not.toContain("42");
+});
+
+test("a fool who says nothing earns 0", async () => {
+  const episode = await play(
+    9,
+    scriptedPolicy(() => "higher"),
+  );
+  expect(episode.agents.agent!.reward).toMatchObject({ value: 0 });
+});
+
+test("no text that is blind to the answers earns more than one number in twenty", { timeout: 60_000 }, async () => {
+  const tasks = Array.from({ length: 20 }, (_, i) => ({ secret: 5 * i + 1 }));
+  const environment = await averaged(numberGuessingEnvironment(), tasks);
+  const words = ["higher", "lower", "-", ...Array.from({ length: 100 }, (_, i) => String(i + 1))];
+  const { best } = await climb({ environment, task: taskEntry("all", 0), words });
+  expect(best).toBeLessThanOrEqual(1 / 20);
+});
