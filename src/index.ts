@@ -29,6 +29,14 @@ export type {
   ParseError,
   StepResult,
 } from "./environment/environment.ts";
+export {
+  type AnswerContext,
+  type AnswerDefinition,
+  environmentFromReward,
+  type RewardValue,
+  type TeamContext,
+  type TeamDefinition,
+} from "./environment/environment-from-reward.ts";
 export type { Prompt } from "./environment/prompt.ts";
 export {
   createRegistry,
@@ -111,3 +119,4 @@ export type { Renderer } from "./tokens/renderer.ts";
 export type { Tokenizer } from "./tokens/tokenizer.ts";
 export { readTrace } from "./trace/read-trace.ts";
 export { createTraceWriter, type TraceWriter } from "./trace/trace-writer.ts";
+export { type SeatOptions, withPolicies } from "./wrappers/with-policies.ts";

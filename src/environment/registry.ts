@@ -7,6 +7,8 @@ import type { EnvironmentDefinition } from "./environment.ts";
 export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
   readonly id: string;
   readonly description: string;
+  /** Such as `1.2.0`: what a config asks for by `id: name@1`. That of its package where it is left out. */
+  readonly version?: string;
   /** Every option should have a default, so that the name alone makes an environment. Unknown keys are errors. */
   readonly options: Options;
   create(options: z.output<Options>): EnvironmentDefinition;

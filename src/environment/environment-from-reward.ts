@@ -1,0 +1,104 @@
+import { defineEnvironment } from "./define-environment.ts";
+import { type DefinitionBase, defineParallelEnvironment } from "./define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "./environment.ts";
+import type { Prompt } from "./prompt.ts";
+import type { Reward } from "./reward.ts";
+
+/** What a reward function may give: a number, a reward, or named parts that add up to it. */
+export type RewardValue = number | Reward | Readonly<Record<string, number>>;
+
+/** What a reward function of one agent is given. */
+export interface AnswerContext<Task> {
+  readonly task: Task;
+  /** The text of the answer, reasoning left out. */
+  readonly text: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What a reward function of several agents is given. */
+export interface TeamContext<Agent extends string, Task> {
+  readonly task: Task;
+  /** The text of each agent's answer, reasoning left out. */
+  readonly texts: Readonly<Record<Agent, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** What {@link environmentFromReward} takes for one agent as for several; `id` is "reward" by default. */
+export interface RewardDefinitionBase<Task>
+  extends Pick<DefinitionBase<Task, undefined>, "description" | "tasks" | "splits" | "rewardRange" | "deterministic"> {
+  readonly id?: string;
+}
+
+/** An environment of one answer of one agent. */
+export interface AnswerDefinition<Task> extends RewardDefinitionBase<Task> {
+  /** What the agent is asked. */
+  readonly prompt: (task: Task) => Prompt;
+  readonly reward: (context: AnswerContext<Task>) => RewardValue | Promise<RewardValue>;
+  /** The answer of an expert; undefined where none is known. */
+  readonly demonstrate?: (task: Task) => string | undefined;
+}
+
+/** An environment of one answer each of several agents, who earn one joint reward. */
+export interface TeamDefinition<Agent extends string, Task> extends RewardDefinitionBase<Task> {
+  /** What each agent is asked. The names of the agents are its keys, in their order. */
+  readonly prompts: Readonly<Record<Agent, (task: Task) => Prompt>>;
+  readonly reward: (context: TeamContext<Agent, Task>) => RewardValue | Promise<RewardValue>;
+  /** The answers of experts; undefined where none are known. */
+  readonly demonstrate?: (task: Task) => Readonly<Record<NoInfer<Agent>, string>> | undefined;
+}
+
+/**
+ * An environment of one turn from a data set, a prompt (or one formatter for each agent) and a reward function. What
+ * the function throws fails the episode, which is then unscored; so does a reward of `unscored(reason)`.
+ */
+export function environmentFromReward<Task>(definition: AnswerDefinition<Task>): EnvironmentDefinition<Task>;
+export function environmentFromReward<Task, const Agent extends string>(
+  definition: TeamDefinition<Agent, Task>,
+): EnvironmentDefinition<Task>;
+export function environmentFromReward<Task>(
+  definition: AnswerDefinition<Task> | TeamDefinition<string, Task>,
+): EnvironmentDefinition<Task> {
+  return "prompt" in definition ? answerEnvironment(definition) : teamEnvironment(definition);
+}
+
+function answerEnvironment<Task>(definition: AnswerDefinition<Task>): EnvironmentDefinition<Task> {
+  const { id = "reward", prompt, reward, ...base } = definition;
+  return defineEnvironment<Task>({
+    ...base,
+    id,
+    reset: ({ task }) => prompt(task),
+    step: async ({ task, text, signal }) => outcome(await reward({ task, text, ...signalled(signal) })),
+  });
+}
+
+function teamEnvironment<Task>(definition: TeamDefinition<string, Task>): EnvironmentDefinition<Task> {
+  const { id = "reward", prompts, reward, demonstrate, ...base } = definition;
+  return defineParallelEnvironment<string, Task>({
+    ...base,
+    id,
+    agents: Object.keys(prompts),
+    reset: ({ task }) => Object.fromEntries(Object.entries(prompts).map(([agent, prompt]) => [agent, prompt(task)])),
+    step: async ({ task, texts, signal }) => outcome(await reward({ task, texts, ...signalled(signal) })),
+    ...(demonstrate === undefined
+      ? {}
+      : {
+          demonstrate: (task: Task) => {
+            const answers = demonstrate(task);
+            return answers === undefined ? undefined : [answers];
+          },
+        }),
+  });
+}
+
+function outcome(value: RewardValue): { reward: number | Reward } | { components: Readonly<Record<string, number>> } {
+  if (typeof value === "number" || isWholeReward(value)) return { reward: value };
+  return { components: value };
+}
+
+function isWholeReward(value: Reward | Readonly<Record<string, number>>): value is Reward {
+  return typeof value.status === "string";
+}
+
+function signalled(signal: AbortSignal | undefined): { readonly signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
