@@ -10,6 +10,12 @@ export interface TrainArguments {
   readonly output?: string;
 }
 
+/** What `lyceum init` was told. */
+export interface InitArguments {
+  /** Of the package, and of its folder. */
+  readonly name: string;
+}
+
 /** What `lyceum info` was told. */
 export interface InfoArguments {
   readonly json: boolean;
@@ -27,6 +33,7 @@ export interface ReportArguments {
 export interface Commands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
+  init(args: InitArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
 }
 
@@ -43,7 +50,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
   program
     .command("train")
     .description("train a model in an environment, as a config says")
-    .requiredOption("-c, --config <file>", "the run, in YAML")
+    .option("-c, --config <file>", "the run, in YAML", "train.yaml")
     .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
     .option("-r, --resume", "go on from the newest checkpoint in the output folder", false)
     .option("-o, --output <folder>", "where the run is kept (default: runs/ and the config's name)")
@@ -54,6 +61,12 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .description("draw a run's report.html anew from its metrics.jsonl, also while it goes on or after it was killed")
     .argument("<folder>", "the run's output folder, such as runs/my-run")
     .action((folder: string) => commands.report({ folder }));
+
+  program
+    .command("init")
+    .description("write an environment package to start from: environment, tasks, tests, a training config")
+    .argument("<name>", "of the package and its new folder, such as my-env")
+    .action((name: string) => commands.init({ name }));
 
   program
     .command("info")

@@ -1,5 +1,11 @@
 import { CommanderError } from "commander";
-import { createProgram, type InfoArguments, type ReportArguments, type TrainArguments } from "./create-program.ts";
+import {
+  createProgram,
+  type InfoArguments,
+  type InitArguments,
+  type ReportArguments,
+  type TrainArguments,
+} from "./create-program.ts";
 import { errorText } from "./error-text.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { listenForInterrupt } from "./interrupt.ts";
@@ -11,7 +17,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
-  const program = createProgram({ train, report, info }, { version: packageVersion() });
+  const program = createProgram({ train, report, init, info }, { version: packageVersion() });
   try {
     await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
@@ -42,6 +48,13 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const { writeReport } = await import("../report/index.ts");
     const { visibleText } = await import("../report/visible-text.ts");
     stdout.write(`report: ${visibleText(await writeReport(folder))}\n`);
+  }
+
+  async function init({ name }: InitArguments): Promise<void> {
+    const { initPackage } = await import("./init.ts");
+    const { folder, files } = await initPackage(name);
+    stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n  cd ${folder}\n  npm install\n  npm test\n`);
+    stdout.write("  npx lyceum play ./environment.ts\n  npx lyceum train\n");
   }
 
   async function info({ json, keys }: InfoArguments): Promise<void> {

@@ -2,14 +2,13 @@ import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { train } from "../../trainers/train.ts";
-import { loadConfig } from "../config/index.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { recordRun, reportFileName, showTraining, type TerminalViewOptions } from "../report/index.ts";
 import { visibleText } from "../report/visible-text.ts";
 import type { TrainArguments } from "./create-program.ts";
+import { loadRunConfig } from "./load-run-config.ts";
 import type { Rooms } from "./rooms.ts";
-import { type RunConfig, runConfigSchema } from "./run-config.ts";
 
 /**
  * `lyceum train`: reads the config, trains, shows and records the run. Ends normally when the run is completed;
@@ -26,13 +25,12 @@ export async function trainCommand(
   },
 ): Promise<void> {
   const { rooms, view, signal, resumeCommand } = options;
-  const schema = runConfigSchema({ environments: rooms.environments.entries, algorithms: rooms.algorithms });
-  const config: RunConfig = await loadConfig({ path: args.config, schema, overrides: args.set });
+  const { config, environments } = await loadRunConfig({ path: args.config, overrides: args.set, rooms });
   const { environment: environmentConfig, output: configured, ...trainingConfig } = config;
   const { id, ...environmentOptions } = environmentConfig;
   const output = args.output ?? configured ?? join("runs", basename(args.config, extname(args.config)));
 
-  const environment = rooms.environments.create(id, environmentOptions);
+  const environment = environments.create(id, environmentOptions);
   await using backend = await rooms.createBackend(config);
   const events = train({
     config: trainingConfig as TrainingConfigInput,

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   createProgram,
   type InfoArguments,
+  type InitArguments,
   type ReportArguments,
   type TrainArguments,
 } from "../../src/cli/create-program.ts";
@@ -10,12 +11,18 @@ import { exitCodeOf } from "../../src/cli/exit-code.ts";
 
 /** Parses a command line and says what it asked for, or how it failed. */
 async function parse(...argv: string[]) {
-  const calls: ({ train: TrainArguments } | { report: ReportArguments } | { info: InfoArguments })[] = [];
+  const calls: (
+    | { train: TrainArguments }
+    | { report: ReportArguments }
+    | { init: InitArguments }
+    | { info: InfoArguments }
+  )[] = [];
   let output = "";
   const program = createProgram(
     {
       train: async (train) => void calls.push({ train }),
       report: async (report) => void calls.push({ report }),
+      init: async (init) => void calls.push({ init }),
       info: async (info) => void calls.push({ info }),
     },
     { version: "1.2.3" },
@@ -54,6 +61,10 @@ describe("lyceum train", () => {
     expect(calls).toEqual([{ train: { config: "a.yaml", set: [], resume: false } }]);
   });
 
+  it("takes train.yaml where no config is named", async () => {
+    expect((await parse("train")).calls).toMatchObject([{ train: { config: "train.yaml" } }]);
+  });
+
   it("takes overrides that begin with a dash or hold spaces and equals signs", async () => {
     const { calls } = await parse("train", "-c", "a", "--set=-x=1", "--set", 'sampling.stop=["a = b"]');
     expect(calls).toMatchObject([{ train: { set: ["-x=1", 'sampling.stop=["a = b"]'] } }]);
@@ -63,6 +74,12 @@ describe("lyceum train", () => {
 describe("lyceum report", () => {
   it("takes a folder", async () => {
     expect((await parse("report", "runs/a b")).calls).toEqual([{ report: { folder: "runs/a b" } }]);
+  });
+});
+
+describe("lyceum init", () => {
+  it("takes a name", async () => {
+    expect((await parse("init", "my-env")).calls).toEqual([{ init: { name: "my-env" } }]);
   });
 });
 
@@ -98,7 +115,7 @@ describe("lyceum", () => {
   it.each([
     [[], "Usage: lyceum"],
     [["trian"], "Did you mean train?"],
-    [["train"], "required option '-c, --config <file>'"],
+    [["init"], "missing required argument 'name'"],
     [["train", "--config"], "argument missing"],
     [["train", "-c", "a", "--resum"], "Did you mean --resume?"],
     [["train", "-c", "a", "extra"], "too many arguments"],

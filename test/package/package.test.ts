@@ -27,6 +27,7 @@ interface Manifest {
 let folder: string;
 /** Where the package is installed. */
 let project: string;
+let tarball: string;
 let packed: readonly PackedFile[];
 let manifest: Manifest;
 
@@ -46,7 +47,7 @@ beforeAll(async () => {
   ];
   packed = result.files;
   await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
-  const tarball = join(folder, result.filename);
+  tarball = join(folder, result.filename);
   await execute(npm, ["install", "--no-audit", "--no-fund", tarball], { cwd: project, env: environment });
 });
 
@@ -76,7 +77,10 @@ describe("what is packed", () => {
     expect([...rooms].toSorted()).toEqual(["environments", "sandbox", "src", "trainers"]);
     expect(
       packed.filter(
-        ({ path }) => !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$/.test(path),
+        ({ path }) =>
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$/.test(
+            path,
+          ),
       ),
     ).toEqual([]);
   });
@@ -233,6 +237,29 @@ describe("the installed package", () => {
       cwd: project,
     }).catch((error: { stdout: string }) => error);
     expect(compiled.stdout).toBe("");
+  });
+});
+
+describe("a new user", () => {
+  it("makes an environment in an empty folder, tests it and trains in it to a learning curve", async () => {
+    const home = join(folder, "new-user");
+    await mkdir(home);
+    const at = (cwd: string) => ({ cwd, env: environment });
+    await execute(npm, ["exec", "--yes", `--package=${tarball}`, "--", "lyceum", "init", "my-env"], at(home));
+    expect(await readdir(home)).toEqual(["my-env"]);
+    const own = join(home, "my-env");
+    // The file stands for what the registry has under the range in package.json.
+    await execute(npm, ["install", "--no-audit", "--no-fund", "--no-save", tarball], at(own));
+    const tested = await execute(npm, ["test"], at(own));
+    expect(tested.stdout).toMatch(/pass 6\n/);
+    const trained = await execute("npx", ["lyceum", "train"], at(own));
+    expect(trained.stdout).toMatch(/\nevaluation of test at step 0 {2}accuracy 0\.0%/);
+    const last = /\nevaluation of test at step 150 {2}accuracy ([\d.]+)%/.exec(trained.stdout);
+    expect(Number(last?.[1])).toBeGreaterThan(60);
+    expect(await readdir(join(own, "runs/train"))).toEqual(expect.arrayContaining(["model", "report.html"]));
+    const report = await readFile(join(own, "runs/train/report.html"), "utf8");
+    expect(report).toContain("sft on my-env");
+    expect(report).toContain("<svg");
   });
 });
 

@@ -1,0 +1,149 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { findPackageJSON, isBuiltin, registerHooks } from "node:module";
+import { isAbsolute, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { createRegistry, type EnvironmentRegistry } from "../environment/registry.ts";
+import { LyceumError } from "../errors/index.ts";
+import { nearestName } from "../errors/unknown-name.ts";
+import { environmentEntryOf } from "./environment-module.ts";
+import { packageVersion } from "./package-version.ts";
+
+/**
+ * The registry with the environment that `id` names, where that is not built in: a file (`./my-env.ts`) or an npm
+ * package (`my-env`), whose module exports it. A name may ask for a version: `my-env@1.2`.
+ *
+ * A name that is close to a known one leaves the registry as it is: whoever asks it suggests the known one. Throws
+ * `config.unknown-name` for what is nowhere, `config.invalid` for another version, `data.not-found` for a missing
+ * file, `environment.failed` where the module throws, and `environment.contract` where it exports no environment.
+ */
+export async function withEnvironment(
+  registry: EnvironmentRegistry,
+  id: string,
+  options: {
+    /** Relative files are relative to it. */
+    readonly folder: string;
+    /** Packages are looked up from it; the current folder by default. */
+    readonly project?: string;
+  },
+): Promise<EnvironmentRegistry> {
+  const { name, version } = splitVersion(id);
+  const known = registry.entries.map((entry) => entry.id);
+  if (known.includes(id)) return registry;
+  const builtIn = known.includes(name);
+  const url = builtIn ? undefined : locate(name, { ...options, known });
+  if (!builtIn && url === undefined) return registry;
+  const entry = url === undefined ? registry.entry(name) : environmentEntryOf(await importModule(url, name), name);
+  if (version !== undefined) {
+    const found = entry.version ?? (url === undefined ? packageVersion() : manifestVersion(url));
+    checkVersion({ name, version, found });
+  }
+  return createRegistry([...registry.entries, { ...entry, id }]);
+}
+
+/** `math@1.2` as a name and a version. A file's name is taken as it is. */
+function splitVersion(id: string): { readonly name: string; readonly version?: string } {
+  const match = isFile(id) ? undefined : /^(.+)@(\d[\w.+-]*)$/.exec(id);
+  return match ? { name: match[1]!, version: match[2]! } : { name: id };
+}
+
+function isFile(name: string): boolean {
+  return /^\.{0,2}[/\\]/.test(name) || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);
+}
+
+/** Where the module is; undefined where the name rather is a mistyped one. */
+function locate(
+  name: string,
+  options: { readonly folder: string; readonly project?: string; readonly known: readonly string[] },
+): string | undefined {
+  const { folder, project = process.cwd(), known } = options;
+  if (isFile(name)) {
+    const path = resolve(folder, name);
+    if (existsSync(path) && statSync(path).isFile()) return pathToFileURL(path).href;
+    throw new LyceumError({
+      code: "data.not-found",
+      message: existsSync(path) ? `The environment ${path} is no file.` : `There is no environment file ${path}.`,
+      hint: "Name the module itself, such as ./environment.ts. In a config, its path is relative to the config file.",
+      data: { path },
+    });
+  }
+  try {
+    return resolveFrom(name, project);
+  } catch (error) {
+    // A package that is there and does not resolve says more than that there is none.
+    if (manifestOf(name, project) !== undefined) throw importFailure(name, error);
+    if (nearestName(name, known) !== undefined) return undefined;
+    throw new LyceumError({
+      code: "config.unknown-name",
+      message: `Unknown environment "${name}": it is not built in, and no package of this name is installed in ${project}.`,
+      hint: `Built in: ${known.join(", ")}. Install the package, or name a file, such as ./${name}.ts.`,
+      data: { name, known: [...known] },
+    });
+  }
+}
+
+/** Resolves a package as an import in `folder` would. */
+function resolveFrom(name: string, folder: string): string {
+  const parentURL = pathToFileURL(join(folder, "importer.js")).href;
+  const hooks = registerHooks({ resolve: (specifier, context, next) => next(specifier, { ...context, parentURL }) });
+  try {
+    const url = import.meta.resolve(name);
+    if (isBuiltin(url)) throw new Error(`${name} is a part of Node.`);
+    return url;
+  } finally {
+    hooks.deregister();
+  }
+}
+
+function manifestOf(name: string, folder: string): string | undefined {
+  try {
+    return findPackageJSON(name, pathToFileURL(join(folder, "importer.js")));
+  } catch {
+    return undefined;
+  }
+}
+
+async function importModule(url: string, name: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(url)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw importFailure(name, error);
+  }
+}
+
+function importFailure(name: string, error: unknown): LyceumError {
+  const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
+  return new LyceumError({
+    code: "environment.failed",
+    message: `The environment "${name}" cannot be imported: ${message}`,
+    hint:
+      code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
+        ? "Node runs no TypeScript of an installed package: publish it as JavaScript, or install it by its folder."
+        : "Its module has to load by itself: try node with its path. --debug shows where this comes from.",
+    data: { name },
+    cause: error,
+  });
+}
+
+/** The version of the package that a module belongs to. */
+function manifestVersion(url: string): string | undefined {
+  const path = findPackageJSON(url);
+  if (path === undefined) return undefined;
+  const { version } = JSON.parse(readFileSync(path, "utf8")) as { readonly version?: unknown };
+  return typeof version === "string" ? version : undefined;
+}
+
+/** `1`, `1.2` and `1.2.3` ask for what begins so. */
+function checkVersion(options: {
+  readonly name: string;
+  readonly version: string;
+  readonly found: string | undefined;
+}): void {
+  const { name, version, found } = options;
+  if (found === version || found?.startsWith(`${version}.`) === true) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `Version ${version} of the environment "${name}" is asked for, and ${found === undefined ? "it has none" : `there is ${found}`}.`,
+    hint: `Ask for "${found === undefined ? name : `${name}@${found}`}", or install the other version.`,
+    data: { name, version, ...(found === undefined ? {} : { found }) },
+  });
+}

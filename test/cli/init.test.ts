@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readMetrics } from "../../src/report/index.ts";
+import { folderContents, lyceum, tinyRunFolder } from "./run-lyceum.ts";
+
+const repository = join(import.meta.dirname, "../..");
+const fromSource = join(repository, "scripts/import-from-source.ts");
+const main = join(repository, "src/cli/main.ts");
+
+let folder: string;
+beforeEach(async () => {
+  folder = await tinyRunFolder();
+});
+
+/** Runs Node in the new package, where "lyceum" means the sources. */
+async function node(...args: string[]): Promise<string> {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const cwd = join(folder, "my-env");
+  const run = promisify(execFile)(process.execPath, ["--import", fromSource, ...args], { cwd, env });
+  return (await run).stdout;
+}
+
+describe("lyceum init", () => {
+  it("writes a package whose tests pass and whose config trains to a learning curve", async () => {
+    const { code, stdout, stderr } = await lyceum(["init", "my-env"], { folder });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^my-env: .*\n\nNext:\n {2}cd my-env\n/);
+    const files = await readdir(join(folder, "my-env"));
+    for (const file of files) {
+      const text = await readFile(join(folder, "my-env", file), "utf8");
+      expect(text, file).not.toMatch(/\{\{\w+\}\}/);
+    }
+    expect(files.toSorted()).toEqual([
+      ".gitignore",
+      "README.md",
+      "environment.test.ts",
+      "environment.ts",
+      "package.json",
+      "tasks.jsonl",
+      "train.yaml",
+    ]);
+    expect(JSON.parse(await readFile(join(folder, "my-env/package.json"), "utf8"))).toMatchObject({
+      name: "my-env",
+      type: "module",
+      dependencies: { lyceum: expect.stringMatching(/^\^\d+\.\d+\.\d+/) },
+    });
+
+    expect(await node("--test", "--test-reporter=tap")).toMatch(/\n# pass 6\n# fail 0\n/);
+
+    await node(main, "train");
+    const output = join(folder, "my-env/runs/train");
+    expect(await readFile(join(output, "report.html"), "utf8")).toContain("sft on my-env");
+    const { events } = await readMetrics(join(output, "metrics.jsonl"));
+    const curve = events.flatMap((event) => (event.type === "evaluation" ? [event.metrics["reward/mean"]!] : []));
+    expect(curve[0]).toBeLessThan(0.1);
+    expect(curve.at(-1)).toBeGreaterThan(0.8);
+  });
+
+  it("notices a broken environment by the tests that it wrote", async () => {
+    await lyceum(["init", "my-env"], { folder });
+    const path = join(folder, "my-env/environment.ts");
+    const text = await readFile(path, "utf8");
+    for (const [sound, broken] of [
+      ["right ? 1 / task.word.length : 0", "right ? 1 : 0"],
+      ["right ? 1 / task.word.length : 0", "1 / task.word.length"],
+      ["[...word].reverse()", "[...word]"],
+    ] as const) {
+      expect(text).toContain(sound);
+      await writeFile(path, text.replace(sound, broken));
+      await expect(node("--test"), broken).rejects.toThrow();
+    }
+  });
+
+  it("names a scoped package's folder by its last part", async () => {
+    expect((await lyceum(["init", "@me/my-env"], { folder })).code).toBe(0);
+    expect(await readFile(join(folder, "my-env/package.json"), "utf8")).toContain('"@me/my-env"');
+  });
+
+  it.each([
+    "My-Env",
+    "my env",
+    "../my-env",
+    "a/b",
+    ".hidden",
+    "@me",
+    "@/x",
+    "lyceum",
+    "node_modules",
+    "fs",
+    "",
+    "..",
+    "a".repeat(215),
+  ])("refuses the name %j and writes nothing", async (name) => {
+    const before = await folderContents(folder);
+    const { code, stderr } = await lyceum(["init", name], { folder });
+    expect(stderr).toMatch(/^error\[config\.invalid\]: .*\n {2}\S/);
+    expect(code).toBe(2);
+    expect(await folderContents(folder)).toEqual(before);
+  });
+
+  it("refuses a folder with something in it, and a file; takes an empty folder", async () => {
+    await mkdir(join(folder, "full"));
+    await writeFile(join(folder, "full/mine.txt"), "mine");
+    await writeFile(join(folder, "file"), "mine");
+    const before = await folderContents(folder);
+    for (const name of ["full", "file"]) {
+      const { code, stderr } = await lyceum(["init", name], { folder });
+      expect(stderr).toMatch(/^error\[config\.invalid\]: .*\n {2}Choose another name/);
+      expect(code).toBe(2);
+    }
+    expect(await folderContents(folder)).toEqual(before);
+    await mkdir(join(folder, "empty"));
+    expect((await lyceum(["init", "empty"], { folder })).code).toBe(0);
+  });
+});
