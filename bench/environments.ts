@@ -24,8 +24,8 @@ const concurrency = 1_000;
 
 /**
  * Environments without a model: `environments/<id>` in steps a second of one instance that gets the expert's answers
- * (`Is it 1?` where there is no expert), resets included (sandboxes run one and the same code once); `environments/event-loop-p99-ms` with 1,000 episodes of every
- * environment without a sandbox at a time.
+ * (`Is it 1?` where there is no expert), resets included; a sandbox runs the same code once.
+ * `environments/event-loop-p99-ms` with 1,000 episodes at a time of each environment that has no sandbox, the worst.
  */
 export const environmentSteps: Benchmark = { prefix: "environments", run };
 
