@@ -2,9 +2,13 @@ import { createRegistry, type EnvironmentRegistry } from "../src/environment/reg
 import { bugFixEntry } from "./bug-fix/bug-fix.ts";
 import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";
+import { debateEntry } from "./debate/debate.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { mathEntry } from "./math/math.ts";
 import { numberGuessingEntry } from "./number-guessing/number-guessing.ts";
+import { ticTacToeEntry } from "./tic-tac-toe/tic-tac-toe.ts";
+import { toolsEntry } from "./tools/tools.ts";
+import { wordGuessingEntry } from "./word-guessing/word-guessing.ts";
 
 export { bugFixEntry, bugFixEnvironment } from "./bug-fix/bug-fix.ts";
 export type { BugFixOptions } from "./bug-fix/bug-fix-options.ts";
@@ -18,6 +22,10 @@ export type { CodeOptions } from "./code/code-options.ts";
 export type { CodeResources } from "./code/code-resources.ts";
 export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
 export { estimatePassAtK } from "./code-benchmarks/pass-at-k.ts";
+export { debateEntry, debateEnvironment } from "./debate/debate.ts";
+export type { DebateOptions } from "./debate/debate-options.ts";
+export type { DebateResources } from "./debate/debate-resources.ts";
+export type { DebateTopic } from "./debate/debate-topic.ts";
 export { type Gsm8kOptions, gsm8kEntry, gsm8kEnvironment } from "./gsm8k/gsm8k.ts";
 export { mathEntry, mathEnvironment } from "./math/math.ts";
 export type { MathOptions } from "./math/math-options.ts";
@@ -29,6 +37,22 @@ export {
   numberGuessingEntry,
   numberGuessingEnvironment,
 } from "./number-guessing/number-guessing.ts";
+export {
+  type TicTacToeOptions,
+  type TicTacToeTask,
+  ticTacToeEntry,
+  ticTacToeEnvironment,
+} from "./tic-tac-toe/tic-tac-toe.ts";
+export { defineTool, type Tool, type ToolContext, type ToolEpisode, toToolSpec } from "./tools/tool.ts";
+export { type ToolsExtras, toolsEntry, toolsEnvironment } from "./tools/tools.ts";
+export type { ToolsOptions } from "./tools/tools-options.ts";
+export type { ToolsTask } from "./tools/tools-task.ts";
+export {
+  type WordGuessingOptions,
+  type WordGuessingTask,
+  wordGuessingEntry,
+  wordGuessingEnvironment,
+} from "./word-guessing/word-guessing.ts";
 
 /** Every environment that comes with Lyceum, by name. */
 export const environments: EnvironmentRegistry = createRegistry([
@@ -37,5 +61,9 @@ export const environments: EnvironmentRegistry = createRegistry([
   codeEntry,
   bugFixEntry,
   classCompletionEntry,
+  debateEntry,
   numberGuessingEntry,
+  wordGuessingEntry,
+  ticTacToeEntry,
+  toolsEntry,
 ]);

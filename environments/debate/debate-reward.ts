@@ -1,0 +1,30 @@
+import { type Reward, scored } from "../../src/environment/reward.ts";
+import type { DebateOptions } from "./debate-options.ts";
+
+/** A debater's own score from 0 to 1, and the parts that add up to it. */
+export interface OwnScore {
+  readonly value: number;
+  readonly components: Readonly<Record<string, number>>;
+}
+
+/** The least and greatest reward of a debater. */
+export function debateRange(reward: DebateOptions["reward"]): readonly [number, number] {
+  return [reward === "zero-sum" ? -1 : 0, 1];
+}
+
+/** What each debater earns. The components of a reward that depends on others are the own score and what they did. */
+export function debateRewards(
+  kind: DebateOptions["reward"],
+  scores: ReadonlyMap<string, OwnScore>,
+): Readonly<Record<string, Reward>> {
+  let total = 0;
+  for (const { value } of scores.values()) total += value;
+  return Object.fromEntries(
+    [...scores].map(([agent, { value, components }]) => {
+      if (kind === "own") return [agent, scored(value, components)];
+      const others = (total - value) / (scores.size - 1);
+      if (kind === "zero-sum") return [agent, scored(value - others, { own: value, others: -others })];
+      return [agent, scored(total / scores.size, { team: total / scores.size })];
+    }),
+  );
+}

@@ -1,0 +1,54 @@
+import { resolve } from "node:path";
+import type { DefinitionBase } from "../../src/environment/define-parallel-environment.ts";
+import { LyceumError } from "../../src/errors/index.ts";
+import { contentHash } from "../../src/taskset/content-hash.ts";
+import { loadTaskset } from "../../src/taskset/load-taskset.ts";
+import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { type DebateTopic, topicRowSchema } from "./debate-topic.ts";
+import { keyWords } from "./rule-judge.ts";
+import { debateTopics } from "./topics.ts";
+
+/** Where the topics come from: the ones that come with the environment, of which the test holds one in four. */
+export function debateTasks(
+  path: string | undefined,
+): Pick<DefinitionBase<DebateTopic, undefined>, "tasks" | "splits"> {
+  if (path === undefined) {
+    return {
+      splits: ["train", "test"],
+      tasks: (split) => debateTopics.filter((topic) => isHeldOut(topic) === (split === "test")),
+    };
+  }
+  const isOneFile = /\.(?:jsonl|jsonl\.gz|parquet)$/i.test(path) && !path.includes("{split}");
+  return {
+    splits: isOneFile ? ["train"] : ["train", "test"],
+    tasks: async (split, { signal }) => {
+      const rows = await loadTaskset(
+        { source: resolve(path), split, schema: topicRowSchema },
+        signal === undefined ? {} : { signal },
+      );
+      return mapTaskset(rows, checkTopic, `debate/${split}`);
+    },
+  };
+}
+
+/** Whether a topic is held out is a matter of its proposition alone. */
+function isHeldOut({ proposition }: DebateTopic): boolean {
+  return Number.parseInt(contentHash(proposition).slice(0, 8), 16) % 4 === 0;
+}
+
+/** The topic, if each key point can be told by its words. Throws `data.malformed` if not. */
+function checkTopic(topic: DebateTopic): DebateTopic {
+  for (const [side, points] of [
+    ["PRO", topic.pro],
+    ["CON", topic.con],
+  ] as const) {
+    const index = keyWords(topic, side).findIndex((words) => words.size < 2);
+    if (index < 0) continue;
+    throw new LyceumError({
+      code: "data.malformed",
+      message: `A key point has fewer than two words that the proposition and background lack: "${points[index]}".`,
+      hint: "The judge tells a key point by such words: say more in it, or less in the background.",
+    });
+  }
+  return topic;
+}

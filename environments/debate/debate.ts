@@ -1,0 +1,127 @@
+import { defineParallelEnvironment, type Prompts } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { EnvironmentEntry } from "../../src/environment/registry.ts";
+import { unscored } from "../../src/environment/reward.ts";
+import { LyceumError, toErrorData } from "../../src/errors/index.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import { type DebateOptions, debateOptionsSchema, parseDebateOptions } from "./debate-options.ts";
+import { debaterPrompt, nextPrompt } from "./debate-prompt.ts";
+import type { DebateResources } from "./debate-resources.ts";
+import { debateRange, debateRewards } from "./debate-reward.ts";
+import { debateTasks } from "./debate-tasks.ts";
+import type { Argument, DebateTopic, Side } from "./debate-topic.ts";
+import { defaultRubric } from "./judge-prompt.ts";
+import { judgeByModel } from "./model-judge.ts";
+import { judgeByRules } from "./rule-judge.ts";
+
+const description = "Debates over a proposition between two or more agents, judged by rules or by a model.";
+
+interface DebateState {
+  readonly sides: ReadonlyMap<string, Side>;
+  /** Who speaks, in order; the first is for the proposition. */
+  readonly order: readonly string[];
+  readonly said: Argument[];
+  /** How many arguments each debater had been shown when it last spoke. */
+  readonly heard: Map<string, number>;
+}
+
+/**
+ * The debate environment. `debater-1`, `debater-2`, ... argue for or against a proposition, the sides drawn from the
+ * seed; everyone earns at the end. Every seat takes a policy of its own, a learner or any other. Throws
+ * `config.invalid` where the options are not what the schema asks for, and where a judge is missing or not asked for.
+ */
+export function debateEnvironment(
+  options: Partial<DebateOptions> = {},
+  resources: DebateResources = {},
+): EnvironmentDefinition<DebateTopic> {
+  const parsed = parseDebateOptions(options);
+  const { rounds, order } = parsed;
+  const judge = checkedJudge(parsed, resources.judge);
+  const rubric = resources.rubric ?? defaultRubric;
+  const agents = Array.from({ length: parsed.debaters }, (_, index) => `debater-${index + 1}`);
+  const simultaneous = order === "simultaneous";
+
+  /** The prompts of one turn: each speaker is told what it has not heard. */
+  const ask = (topic: DebateTopic, turn: number, state: DebateState): Prompts<string> => {
+    const speakers = simultaneous ? state.order : [state.order[turn % agents.length]!];
+    const round = simultaneous ? turn : Math.floor(turn / agents.length);
+    return Object.fromEntries(
+      speakers.map((agent) => {
+        const isNew = !state.heard.has(agent);
+        const unheard = state.said.slice(state.heard.get(agent) ?? 0).filter((argument) => argument.agent !== agent);
+        state.heard.set(agent, state.said.length);
+        const next = nextPrompt(round, rounds, unheard);
+        if (!isNew) return [agent, next];
+        return [agent, `${debaterPrompt(parsed, { agent, side: state.sides.get(agent)!, topic })}\n\n${next}`];
+      }),
+    );
+  };
+
+  return defineParallelEnvironment<string, DebateTopic, DebateState>({
+    id: "debate",
+    description,
+    agents,
+    ...debateTasks(parsed.path),
+    maxTurns: simultaneous ? rounds : rounds * agents.length,
+    rewardRange: debateRange(parsed.reward),
+    deterministic: judge === undefined,
+    reset: ({ task, random }) => {
+      const first = random.integer(0, 1);
+      const sides = new Map(agents.map((agent, seat) => [agent, (seat + first) % 2 === 0 ? "PRO" : "CON"] as const));
+      const state = { sides, order: [...agents.slice(first), ...agents.slice(0, first)], said: [], heard: new Map() };
+      return { prompts: ask(task, 0, state), state };
+    },
+    step: async ({ task, state, actions, texts, turn, random, signal }) => {
+      const round = simultaneous ? turn : Math.floor(turn / agents.length);
+      for (const agent of state.order) {
+        if (actions[agent] === undefined) continue;
+        state.said.push({ agent, side: state.sides.get(agent)!, round, text: texts[agent]! });
+      }
+      if (state.said.length < rounds * agents.length) return { replies: ask(task, turn + 1, state) };
+      const { said, sides } = state;
+      const judgement = { ...parsed, topic: task, said, simultaneous };
+      const verdicts = new Map(agents.map((agent) => [agent, judgeByRules(agent, judgement)]));
+      const info = Object.fromEntries(
+        [...verdicts].map(([agent, verdict]) => [agent, { side: sides.get(agent)!, ...verdict }]),
+      );
+      if (judge === undefined) return { rewards: debateRewards(parsed.reward, verdicts), info };
+      try {
+        const scores = await judgeByModel({
+          ...{ judge, rubric, topic: task, agents, said },
+          limitMs: parsed.judgeSeconds * 1000,
+          seed: random.integer(0, 2 ** 31),
+          ...(signal === undefined ? {} : { signal }),
+        });
+        return { rewards: debateRewards(parsed.reward, scores), info };
+      } catch (error) {
+        signal?.throwIfAborted();
+        const data = toErrorData(error, "policy.failed");
+        return { reward: unscored(`The judge failed: ${data.message}`, data), info };
+      }
+    },
+  });
+}
+
+/** The model that judges, where one does. Throws `config.invalid` where it is missing, or given and not asked for. */
+function checkedJudge({ judge: kind }: DebateOptions, judge: Policy | undefined): Policy | undefined {
+  if ((kind === "model") === (judge !== undefined)) return judge;
+  throw new LyceumError({
+    code: "config.invalid",
+    message:
+      judge === undefined
+        ? "The judge of this debate is to be a model, and there is none."
+        : "A model is given as the judge of this debate, and its option judge is rules.",
+    hint:
+      judge === undefined
+        ? "Make the environment in a program and give it a policy as its judge, or set judge: rules."
+        : "Set judge: model, or leave the policy out.",
+  });
+}
+
+/** The registry's entry of the debate environment. */
+export const debateEntry: EnvironmentEntry = {
+  id: "debate",
+  description,
+  options: debateOptionsSchema,
+  create: (options) => debateEnvironment(options),
+};
