@@ -1,0 +1,61 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { environments } from "../../environments/index.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { demonstrationPolicy } from "../../src/policy/demonstration-policy.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
+import { checkEnvironmentLaws } from "../../src/testing/index.ts";
+
+const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data");
+
+/** The files of environments that read one; the others bring their own tasks. */
+const files: Readonly<Record<string, string>> = {
+  gsm8k: "gsm8k-train.jsonl",
+  code: "HumanEval.jsonl.gz",
+  "bug-fix": "HumanEval.jsonl.gz",
+  "class-completion": "ClassEval_data.json",
+};
+
+const fool = scriptedPolicy(() => "I do not know.", { name: "fool" });
+const tasks = 3;
+
+describe.each(environments.entries.map(({ id }) => id))("%s", (id) => {
+  const path = files[id] === undefined ? undefined : join(data, files[id]);
+  const missing = path !== undefined && !existsSync(path) ? `${path} is not here` : "";
+  const make = (): EnvironmentDefinition => environments.create(id, path === undefined ? {} : { path });
+
+  test.skipIf(missing !== "")(`keeps the laws ${missing}`, async () => {
+    await checkEnvironmentLaws({ environment: make(), tasks: 2 });
+  });
+
+  test.skipIf(missing !== "")(`pays an expert more than a fool ${missing}`, async () => {
+    const environment = make();
+    const [minimum, maximum] = environment.spec.rewardRange;
+    const foolish = await mean(environment, fool);
+    expect(foolish).toBeGreaterThanOrEqual(minimum);
+    expect(foolish).toBeLessThanOrEqual(minimum + 0.5 * (maximum - minimum));
+    // In a zero-sum game experts among themselves earn what fools among themselves earn: its own tests play one side.
+    if (environment.demonstrate === undefined || minimum === -maximum) return;
+    const expert = await mean(environment, demonstrationPolicy({ environment }));
+    expect(expert).toBeGreaterThan(foolish);
+    expect(expert).toBeLessThanOrEqual(maximum);
+  });
+});
+
+/** The mean reward over the agents and a few tasks. */
+async function mean(environment: EnvironmentDefinition, policies: Policy): Promise<number> {
+  const taskset = await environment.tasks(environment.splits[0]!);
+  const rewards: number[] = [];
+  for (let index = 0; index < tasks; index++) {
+    const episode = await rolloutEpisode({ environment, task: await taskset.get(index), policies, seed: index });
+    expect(episode.error).toBeUndefined();
+    for (const { reward } of Object.values(episode.agents)) {
+      expect(reward.status).toBe("scored");
+      if (reward.status === "scored") rewards.push(reward.value);
+    }
+  }
+  return rewards.reduce((sum, value) => sum + value, 0) / rewards.length;
+}
