@@ -1,0 +1,107 @@
+import type { MathNode } from "mathjs";
+import { z } from "zod";
+import { defineTool, type Tool } from "./tool.ts";
+
+const maximumLength = 500;
+const maximumDepth = 40;
+
+/** Functions of numbers that end at once, whatever they are given. */
+const functions = new Set(
+  [
+    "abs cbrt ceil exp fix floor gcd hypot lcm log log10 log2 max min mod pow round sign sqrt",
+    "sin cos tan asin acos atan atan2 sinh cosh tanh factorial",
+  ].flatMap((names) => names.split(" ")),
+);
+const constants = new Set(["pi", "e", "tau", "phi"]);
+const operators = new Set(["+", "-", "*", "/", "^", "%", "!"]);
+
+/**
+ * A calculator: one expression of numbers with `+ - * / ^ % !`, parentheses, functions such as `sqrt` and constants
+ * such as `pi`. Numbers are doubles: whole numbers are exact up to 2^53. Nothing is ever run as code, and there are no
+ * names, lists, units or texts, so every expression ends at once. Results that are no finite number are errors.
+ */
+export const calculatorTool: Tool = defineTool({
+  name: "calculator",
+  description:
+    "Works out an arithmetic expression such as (3 + 4) * sqrt(2)^3. Operators: + - * / ^ % (remainder) !. " +
+    `Functions: ${[...functions].join(", ")}. Constants: ${[...constants].join(", ")}. Angles are in radians.`,
+  parameters: z.strictObject({ expression: z.string().min(1).max(maximumLength) }),
+  call: ({ expression }) => calculate(expression),
+});
+
+/** The value of an expression, as text. Rejects with an error that says what is wrong with it. */
+export async function calculate(expression: string): Promise<string> {
+  const { parse } = await import("mathjs/number");
+  checkNesting(expression);
+  let node: MathNode;
+  try {
+    node = parse(expression.replaceAll("**", "^"));
+  } catch (error) {
+    throw new Error(`this is no expression: ${error instanceof RangeError ? "it nests too deep" : messageOf(error)}`);
+  }
+  checkNode(node, 0);
+  const value: unknown = node.compile().evaluate({});
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    throw new Error("the result is no finite number: it is undefined, or too large.");
+  }
+  return showNumber(value);
+}
+
+/** Fifteen digits, so that 0.1 + 0.2 is 0.3; whole numbers with all of theirs. */
+function showNumber(value: number): string {
+  return String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
+}
+
+/** Before parsing, which goes down one step per bracket or sign. */
+function checkNesting(expression: string): void {
+  if (expression.length > maximumLength) throw new Error(`an expression has at most ${maximumLength} characters.`);
+  let depth = 0;
+  for (const character of expression) {
+    if (character === "(") depth++;
+    if (character === ")") depth--;
+    if (depth > maximumDepth) throw new Error(`brackets nest at most ${maximumDepth} deep.`);
+  }
+}
+
+/** Only numbers, known names, operators and calls of known functions. */
+function checkNode(node: MathNode, depth: number): void {
+  if (depth > maximumLength) throw new Error("the expression nests too deep.");
+  if (!isAllowed(node)) throw new Error(refusal(node));
+  const children = node.type === "FunctionNode" ? (node as unknown as { args: MathNode[] }).args : childrenOf(node);
+  for (const child of children) checkNode(child, depth + 1);
+}
+
+function isAllowed(node: MathNode): boolean {
+  const { value, name, op, fn } = node as unknown as Record<string, unknown>;
+  switch (node.type) {
+    case "ConstantNode":
+      return typeof value === "number";
+    case "ParenthesisNode":
+      return true;
+    case "SymbolNode":
+      return constants.has(name as string);
+    case "OperatorNode":
+      return operators.has(op as string);
+    case "FunctionNode":
+      return (fn as MathNode).type === "SymbolNode" && functions.has((fn as unknown as { name: string }).name);
+    default:
+      return false;
+  }
+}
+
+function refusal(node: MathNode): string {
+  const names = `Known functions: ${[...functions].join(", ")}; constants: ${[...constants].join(", ")}.`;
+  return `"${node.toString().slice(0, 60)}" is not allowed: only numbers, + - * / ^ % ! and brackets. ${names}`;
+}
+
+function childrenOf(node: MathNode): MathNode[] {
+  const children: MathNode[] = [];
+  node.forEach((child) => {
+    children.push(child);
+  });
+  return children;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,62 @@
+import { z } from "zod";
+import type { ExecuteResult } from "../../sandbox/execution.ts";
+import type { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
+import { LyceumError } from "../../src/errors/index.ts";
+import { languageNames } from "../code-turns/code-block.ts";
+import { processorTime } from "../code-turns/processor-time.ts";
+import type { InterpreterLanguage } from "./code-tasks.ts";
+import { interpreterProgram } from "./interpreter-program.ts";
+import { defineTool, type Tool, type ToolEpisode } from "./tool.ts";
+
+/**
+ * An interpreter that keeps its names from call to call of an episode. Each call runs a program of its own in the
+ * sandbox, which first runs the episode's earlier code again, its output hidden: so nothing has to stay alive between
+ * calls, at the price of repeating what the code did. Code that was stopped by a limit is not repeated. The seed is the
+ * episode's, so random numbers repeat too.
+ */
+export function interpreterTool(options: {
+  readonly language: InterpreterLanguage;
+  readonly sandbox: SharedSandbox;
+  readonly cpuSeconds: number;
+}): Tool {
+  const { language, sandbox: shared, cpuSeconds } = options;
+  const earlier = new WeakMap<ToolEpisode, string[]>();
+  return defineTool({
+    name: language,
+    description:
+      `Runs ${languageNames[language]} code and gives what it prints and, as an interactive session does, the value ` +
+      "of its last expression. Names stay defined for later calls.",
+    parameters: z.strictObject({ code: z.string().min(1).max(20_000) }),
+    call: async ({ code }, { episode, signal }) => {
+      const cells = earlier.get(episode) ?? [];
+      await using hold = await shared.hold();
+      const result = await hold.sandbox.execute({
+        language,
+        ...interpreterProgram(language, [...cells, code]),
+        task: { kind: "script", integrity: "inline" },
+        limits: processorTime(cpuSeconds),
+        seed: episode.seed,
+        signal,
+      });
+      signal.throwIfAborted();
+      if (result.status === "infra_error") throw sandboxFailed(language, result);
+      if (result.status !== "ok") throw new Error(`the code was stopped (${result.status}).${outputOf(result)}`);
+      earlier.set(episode, [...cells, code]);
+      const error = result.cases[0]?.error;
+      if (error !== undefined) throw new Error(`${error.type}: ${error.message}${outputOf(result)}`);
+      return result.stdout.text.trimEnd();
+    },
+  });
+}
+
+function outputOf({ stdout }: ExecuteResult): string {
+  const text = stdout.text.trimEnd();
+  return text === "" ? "" : `\nOutput until then:\n${text}`;
+}
+
+function sandboxFailed(language: InterpreterLanguage, { error }: ExecuteResult): LyceumError {
+  return new LyceumError({
+    code: "sandbox.unavailable",
+    message: `The sandbox failed to run ${languageNames[language]}: ${error?.message ?? "no reason is known"}`,
+  });
+}

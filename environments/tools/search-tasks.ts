@@ -1,0 +1,42 @@
+import type { Random } from "../../src/random/random.ts";
+import { type Fact, facts } from "./documents.ts";
+import { answerText, callText, type TaskGenerator } from "./tools-task.ts";
+
+/** Facts of several documents to be looked up and put together. With a calculator, it must be used too. */
+export function searchTask(options: { readonly calculator: boolean }): TaskGenerator {
+  return (random) => {
+    const [a, b, c] = threeFacts(random);
+    const [asked, expression, value] = random.pick([
+      [`${times(a, b)} and add ${c.phrase}`, `${a.value} * ${b.value} + ${c.value}`, a.value * b.value + c.value],
+      [`${times(a, b)} and subtract ${c.phrase}`, `${a.value} * ${b.value} - ${c.value}`, a.value * b.value - c.value],
+      [
+        `Add ${a.phrase} and ${b.phrase} and multiply the sum by ${c.phrase}`,
+        `(${a.value} + ${b.value}) * ${c.value}`,
+        (a.value + b.value) * c.value,
+      ],
+    ] as const);
+    const answer = String(value);
+    return {
+      kind: "search",
+      question: `${asked}. What is the result?`,
+      answer,
+      tools: ["web_search", ...(options.calculator ? ["calculator"] : [])],
+      solution: [
+        [a, b, c].map(({ title, phrase }) => callText("web_search", { query: `${title}: ${phrase}` })).join("\n"),
+        ...(options.calculator ? [callText("calculator", { expression })] : []),
+        answerText(answer),
+      ],
+    };
+  };
+}
+
+function times(a: Fact, b: Fact): string {
+  return `Multiply ${a.phrase} by ${b.phrase}`;
+}
+
+function threeFacts(random: Random): readonly [Fact, Fact, Fact] {
+  const first = random.pick(facts);
+  const second = random.pick(facts.filter(({ title }) => title !== first.title));
+  const third = random.pick(facts.filter(({ title }) => title !== first.title && title !== second.title));
+  return [first, second, third];
+}

@@ -1,0 +1,73 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { LyceumError } from "../../src/errors/index.ts";
+import { deriveSeed } from "../../src/random/random.ts";
+import { contentHash } from "../../src/taskset/content-hash.ts";
+import { generatedTaskset } from "../../src/taskset/generated-taskset.ts";
+import { jsonlTaskset } from "../../src/taskset/jsonl-taskset.ts";
+import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import type { Taskset } from "../../src/taskset/taskset.ts";
+import { arithmeticTask } from "./arithmetic-tasks.ts";
+import { codeTask } from "./code-tasks.ts";
+import { fileTask } from "./file-tasks.ts";
+import { searchTask } from "./search-tasks.ts";
+import type { ToolSetName, ToolsOptions } from "./tools-options.ts";
+import type { TaskGenerator, ToolsTask } from "./tools-task.ts";
+
+/** How many held-out tasks there are where nothing else is asked for. */
+const testSize = 200;
+
+/**
+ * Generated tasks of one split, of a kind for each set of tools. Whether a task is held out is a matter of its content
+ * alone, one in five: no seed lets a task stand in both splits. `train` is made as it is asked for and may repeat
+ * itself; those of `test` differ. Throws `config.invalid` without any tools.
+ */
+export function generatedTasks(
+  options: Pick<ToolsOptions, "tools" | "seed" | "limit"> & { readonly split: "train" | "test" },
+): Taskset<ToolsTask> {
+  const { tools, seed, limit, split } = options;
+  const generators = generatorsFor(tools);
+  if (generators.length === 0) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "The tools environment has no tools to make tasks for.",
+      hint: "Name some in the option tools, or give tasks of your own by path.",
+    });
+  }
+  return generatedTaskset({
+    name: `tools/${split}`,
+    seed: deriveSeed(seed, split),
+    length: limit ?? (split === "test" ? testSize : "unbounded"),
+    generate: (random) => random.pick(generators)(random),
+    accept: ({ task }) => isHeldOut(task) === (split === "test"),
+    distinct: split === "test",
+  });
+}
+
+const row = z.object({
+  question: z.string().min(1),
+  answer: z.union([z.string().min(1), z.number()]),
+  tools: z.array(z.string()).default([]),
+});
+
+/** Tasks of one's own from a JSONL file. Rejects with `data.not-found` or `data.malformed`, which names the line. */
+export async function ownTasks(path: string, signal: AbortSignal | undefined): Promise<Taskset<ToolsTask>> {
+  const rows = await jsonlTaskset(resolve(path), { schema: row, ...(signal === undefined ? {} : { signal }) });
+  return mapTaskset(rows, ({ question, answer, tools }) => ({ question, answer: String(answer), tools }));
+}
+
+function isHeldOut({ question, files }: ToolsTask): boolean {
+  return Number.parseInt(contentHash({ question, files: files ?? null }).slice(0, 8), 16) % 5 === 0;
+}
+
+function generatorsFor(tools: readonly ToolSetName[]): readonly TaskGenerator[] {
+  const calculator = tools.includes("calculator");
+  const generators: Readonly<Record<ToolSetName, TaskGenerator>> = {
+    calculator: arithmeticTask,
+    search: searchTask({ calculator }),
+    files: fileTask({ calculator }),
+    python: codeTask("python"),
+    javascript: codeTask("javascript"),
+  };
+  return tools.map((name) => generators[name]);
+}

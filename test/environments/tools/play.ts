@@ -1,0 +1,35 @@
+import type { ToolsTask } from "../../../environments/tools/tools-task.ts";
+import type { Action, EnvironmentDefinition, StepResult } from "../../../src/environment/environment.ts";
+import { textMessage, textOf } from "../../../src/message/message.ts";
+
+/** Plays messages one after another: texts, or whole actions. */
+export async function play(
+  environment: EnvironmentDefinition<ToolsTask>,
+  task: ToolsTask,
+  messages: readonly (string | Action)[],
+): Promise<StepResult[]> {
+  const instance = await environment.create();
+  try {
+    await instance.reset({ task, seed: 1 });
+    const results: StepResult[] = [];
+    for (const message of messages) {
+      const action: Action =
+        typeof message === "string" ? { message: textMessage("assistant", message), finish: "stop" } : message;
+      results.push(await instance.step({ agent: action }));
+    }
+    return results;
+  } finally {
+    await instance.close();
+  }
+}
+
+/** What the agent reads after a step. */
+export function replyOf(result: StepResult | undefined): string {
+  return result?.observations.agent?.messages.map(textOf).join("\n") ?? "";
+}
+
+/** The value of the episode's reward. */
+export function rewardOf(results: readonly StepResult[]): unknown {
+  const reward = results.at(-1)?.agents.agent?.reward;
+  return reward?.status === "scored" ? reward.value : reward?.status;
+}
