@@ -4,6 +4,7 @@ import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";
 import { debateEntry } from "./debate/debate.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
+import { kuhnPokerEntry } from "./kuhn-poker/kuhn-poker.ts";
 import { mathEntry } from "./math/math.ts";
 import { numberGuessingEntry } from "./number-guessing/number-guessing.ts";
 import { ticTacToeEntry } from "./tic-tac-toe/tic-tac-toe.ts";
@@ -27,6 +28,12 @@ export type { DebateOptions } from "./debate/debate-options.ts";
 export type { DebateResources } from "./debate/debate-resources.ts";
 export type { DebateTopic } from "./debate/debate-topic.ts";
 export { type Gsm8kOptions, gsm8kEntry, gsm8kEnvironment } from "./gsm8k/gsm8k.ts";
+export {
+  type KuhnPokerOptions,
+  type KuhnPokerTask,
+  kuhnPokerEntry,
+  kuhnPokerEnvironment,
+} from "./kuhn-poker/kuhn-poker.ts";
 export { mathEntry, mathEnvironment } from "./math/math.ts";
 export type { MathOptions } from "./math/math-options.ts";
 export type { MathTask } from "./math/math-problem.ts";
@@ -66,4 +73,5 @@ export const environments: EnvironmentRegistry = createRegistry([
   wordGuessingEntry,
   ticTacToeEntry,
   toolsEntry,
+  kuhnPokerEntry,
 ]);

@@ -1,0 +1,28 @@
+import type { Random } from "../../src/random/random.ts";
+import { type Card, type Deal, type KuhnMove, legalMoves, seatToMove } from "./kuhn-rules.ts";
+
+/**
+ * How often, from 0 to 1, an optimal player bets (or calls, where there is a bet) with a card after these moves. Of the
+ * game's equilibria (Kuhn 1950) it is the one in which the first seat opens with a check, whatever its card.
+ */
+export function boldness(card: Card, moves: readonly KuhnMove[]): number {
+  switch (moves.join(" ")) {
+    case "":
+      return 0;
+    case "check":
+      return { J: 1 / 3, Q: 0, K: 1 }[card];
+    default:
+      // Against a bet, from either seat.
+      return { J: 0, Q: 1 / 3, K: 1 }[card];
+  }
+}
+
+/** A hand that both seats play by the equilibrium, their chances taken from `random`. */
+export function equilibriumHand(deal: Deal, random: Random): readonly KuhnMove[] {
+  const moves: KuhnMove[] = [];
+  for (let legal = legalMoves(moves); legal.length > 0; legal = legalMoves(moves)) {
+    const isBold = random.next() < boldness(deal[seatToMove(moves)], moves);
+    moves.push(legal.find((move) => (move === "bet" || move === "call") === isBold)!);
+  }
+  return moves;
+}

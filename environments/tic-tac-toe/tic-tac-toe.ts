@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { defineParallelEnvironment, type Prompts } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { drawBoard, freeCells, type Moves, openings, type Player, playerToMove, result } from "./board.ts";
+import { perfectGame } from "./minimax.ts";
+
+/** What the tic-tac-toe environment is made from; the schema says what each option means. */
+export interface TicTacToeOptions {
+  readonly openingMoves: number;
+  readonly retries: number;
+}
+
+/** The moves that a game begins with. */
+export interface TicTacToeTask {
+  readonly opening: Moves;
+}
+
+interface Game {
+  readonly moves: Moves;
+  /** Replies that were no move, of each player. */
+  readonly refused: Readonly<Record<Player, number>>;
+}
+
+const schema = z.strictObject({
+  openingMoves: z.int().min(0).max(4).default(1).describe("Moves that are made before the agents play."),
+  retries: z
+    .int()
+    .min(0)
+    .max(5)
+    .default(1)
+    .describe("Replies that are no move a player may give before losing by one."),
+});
+
+const description = "Tic-tac-toe in self-play: X and O in turns, 1 for the winner and -1 for the loser.";
+
+/**
+ * The tic-tac-toe environment: the agents `x` and `o`, of whom only the one to move is asked. The winner earns 1, the
+ * loser -1, both 0 for a draw. Tasks are openings, one in five of them for `test`; the empty board is a task of `train`
+ * alone.
+ */
+export function ticTacToeEnvironment(options: Partial<TicTacToeOptions> = {}): EnvironmentDefinition<TicTacToeTask> {
+  const { openingMoves, retries } = parseEnvironmentOptions("tic-tac-toe", schema, options);
+  return defineParallelEnvironment<Player, TicTacToeTask, Game>({
+    id: "tic-tac-toe",
+    description,
+    agents: ["x", "o"],
+    splits: openingMoves === 0 ? ["train"] : ["train", "test"],
+    tasks: (split) =>
+      openings(openingMoves)
+        .filter((_, i) => (i % 5 === 2) === (split === "test"))
+        .map((opening) => ({ opening })),
+    maxTurns: 9 - openingMoves + 2 * retries,
+    rewardRange: [-1, 1],
+    reset: ({ task: { opening } }) => ({ prompts: ask(opening), state: { moves: opening, refused: { x: 0, o: 0 } } }),
+    step: ({ state: { moves, refused }, texts }) => {
+      const player = playerToMove(moves);
+      const cell = readCell(texts[player]);
+      if (cell === undefined || !freeCells(moves).includes(cell)) {
+        if (refused[player] === retries) return { rewards: rewardsOf(player === "x" ? "o" : "x") };
+        const again = { ...refused, [player]: refused[player] + 1 };
+        return {
+          replies: { [player]: `That is no free cell. Choose one of ${freeCells(moves).join(", ")}.` },
+          state: { moves, refused: again },
+        };
+      }
+      const next = [...moves, cell];
+      const end = result(next);
+      return end === undefined ? { replies: ask(next), state: { moves: next, refused } } : { rewards: rewardsOf(end) };
+    },
+    demonstrate: ({ opening }) =>
+      perfectGame(opening)
+        .slice(opening.length)
+        .map((cell) => ({ x: String(cell), o: String(cell) })),
+  });
+}
+
+/** Shows the board to the player who is to move, and to no other. */
+function ask(moves: Moves): Prompts<Player> {
+  const player = playerToMove(moves);
+  const text =
+    `Tic-tac-toe, you play ${player.toUpperCase()}. The board, where a number is a free cell:\n\n${drawBoard(moves)}\n\n` +
+    "Three in a row, column or diagonal win. The last number of your reply is the cell that you take.";
+  return { [player]: text };
+}
+
+function rewardsOf(end: Player | "draw"): Readonly<Record<Player, number>> {
+  if (end === "draw") return { x: 0, o: 0 };
+  return end === "x" ? { x: 1, o: -1 } : { x: -1, o: 1 };
+}
+
+/** The last whole number of a reply. */
+function readCell(text: string): number | undefined {
+  const last = text.match(/\d+/g)?.at(-1);
+  return last === undefined ? undefined : Number(last);
+}
+
+/** The registry's entry of the tic-tac-toe environment. */
+export const ticTacToeEntry: EnvironmentEntry = {
+  id: "tic-tac-toe",
+  description,
+  options: schema,
+  create: ticTacToeEnvironment,
+};

@@ -1,0 +1,88 @@
+import { z } from "zod";
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { expertGuesses } from "./expert-guesses.ts";
+import { markLetters } from "./letter-marks.ts";
+import { words } from "./words.ts";
+
+/** What the word-guessing environment is made from; the schema says what each option means. */
+export interface WordGuessingOptions {
+  readonly maxTurns: number;
+  readonly progressReward: number;
+}
+
+/** The word to be found. The agent is never told it. */
+export interface WordGuessingTask {
+  readonly secret: string;
+}
+
+const schema = z.strictObject({
+  maxTurns: z.int().min(1).max(20).default(6).describe("Guesses until the episode ends."),
+  progressReward: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .default(0.1)
+    .describe("The worth of an unsolved word all of whose letters were found in their places."),
+});
+
+const description = "Find a secret five-letter word; each guess is answered by a mark for every letter.";
+
+/**
+ * The word-guessing environment: one agent, one guess a turn, letters marked as {@link markLetters} does. The word is
+ * worth 1 at the first guess, and less by `1 / (2 maxTurns)` for each later one. One word in five is held out for
+ * `test`.
+ */
+export function wordGuessingEnvironment(
+  options: Partial<WordGuessingOptions> = {},
+): EnvironmentDefinition<WordGuessingTask> {
+  const { maxTurns, progressReward } = parseEnvironmentOptions("word-guessing", schema, options);
+  return defineEnvironment<WordGuessingTask, Set<number>>({
+    id: "word-guessing",
+    description,
+    tasks: (split) => words.filter((_, i) => (i % 5 === 2) === (split === "test")).map((secret) => ({ secret })),
+    maxTurns,
+    reset: () => ({ messages: rules(maxTurns), state: new Set() }),
+    step: ({ task: { secret }, state: found, text, turn }) => {
+      const guess = readGuess(text);
+      if (guess === secret) return { components: { solved: 1 - turn / (2 * maxTurns), progress: 0 } };
+      const marks = guess === undefined ? [] : markLetters(secret, guess);
+      for (const [place, mark] of marks.entries()) if (mark === "green") found.add(place);
+      if (turn + 1 === maxTurns) {
+        return { components: { solved: 0, progress: (progressReward * found.size) / secret.length } };
+      }
+      if (guess === undefined) return { reply: "The last word of your reply does not have five letters. Guess again." };
+      return { reply: Array.from(guess, (letter, i) => `${letter}: ${marks[i]}`).join("\n") };
+    },
+    demonstrate: ({ secret }) => {
+      const guesses = expertGuesses(secret, words);
+      return guesses.length <= maxTurns ? guesses : undefined;
+    },
+  });
+}
+
+function rules(maxTurns: number): string {
+  return (
+    `Find a common English word of five letters. You have ${maxTurns} guesses. After each I mark its letters: green ` +
+    "stands in the right place, yellow is in the word at another place, grey is not in the word (or not that often). " +
+    "The last word of your reply is your guess."
+  );
+}
+
+/** The last word of a reply, where it has five letters. */
+function readGuess(text: string): string | undefined {
+  const last = text
+    .match(/\p{L}+/gu)
+    ?.at(-1)
+    ?.toLowerCase();
+  return last !== undefined && /^[a-z]{5}$/.test(last) ? last : undefined;
+}
+
+/** The registry's entry of the word-guessing environment. */
+export const wordGuessingEntry: EnvironmentEntry = {
+  id: "word-guessing",
+  description,
+  options: schema,
+  create: wordGuessingEnvironment,
+};

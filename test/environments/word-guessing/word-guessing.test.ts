@@ -1,0 +1,123 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { expertGuesses } from "../../../environments/word-guessing/expert-guesses.ts";
+import { type LetterMark, markLetters } from "../../../environments/word-guessing/letter-marks.ts";
+import { wordGuessingEnvironment } from "../../../environments/word-guessing/word-guessing.ts";
+import { words } from "../../../environments/word-guessing/words.ts";
+import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
+import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import type { Episode } from "../../../src/rollout/episode.ts";
+import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
+import { taskEntry } from "../../../src/taskset/task-entry.ts";
+import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { climb } from "../hill-climber.ts";
+import { averaged } from "../number-guessing/averaged.ts";
+
+function play(secret: string, script: readonly string[]): Promise<Episode> {
+  const task = taskEntry({ secret }, 0);
+  return rolloutEpisode({ environment: wordGuessingEnvironment(), task, policies: scriptedPolicy(script), seed: 1 });
+}
+
+describe("the marks", () => {
+  const cases: readonly [secret: string, guess: string, marks: string][] = [
+    ["apple", "apple", "GGGGG"],
+    ["apple", "poppy", "Y.G.."],
+    ["sheep", "eerie", "YY..."],
+    ["level", "eagle", "Y..YY"],
+    ["those", "geese", "...GG"],
+    ["robot", "floor", "..YGY"],
+  ];
+  test.each(cases)("of %s guessed as %s are told apart", (secret, guess, marks) => {
+    const shown = { green: "G", yellow: "Y", grey: "." };
+    expect(
+      markLetters(secret, guess)
+        .map((mark) => shown[mark])
+        .join(""),
+    ).toBe(marks);
+  });
+
+  /** The rules said another way: a letter's yellow marks are as many as it has places left, the first ones. */
+  function restated(secret: string, guess: string): readonly LetterMark[] {
+    return [...guess].map((letter, i) => {
+      if (secret[i] === letter) return "green";
+      const places = [...secret].filter((other, at) => other === letter && guess[at] !== letter).length;
+      const earlier = [...guess.slice(0, i)].filter((other, at) => other === letter && secret[at] !== letter).length;
+      return earlier < places ? "yellow" : "grey";
+    });
+  }
+
+  test("are those of an independent statement of the rules, repeated letters and all", () => {
+    const word = fc.array(fc.constantFrom(..."abc"), { minLength: 5, maxLength: 5 }).map((letters) => letters.join(""));
+    fc.assert(
+      fc.property(word, word, (secret, guess) => {
+        expect(markLetters(secret, guess)).toEqual(restated(secret, guess));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+test("the list holds hundreds of different words of five letters, in order", () => {
+  expect(words.length).toBeGreaterThan(500);
+  expect(words.filter((word) => !/^[a-z]{5}$/.test(word))).toEqual([]);
+  expect(new Set(words).size).toBe(words.length);
+  expect([...words].sort()).toEqual(words);
+});
+
+test("keeps the laws of environments; train and test share no word", async () => {
+  const environment = wordGuessingEnvironment();
+  await checkEnvironmentLaws({ environment });
+  await checkEnvironmentLaws({
+    environment: wordGuessingEnvironment({ maxTurns: 1, progressReward: 0 }),
+    split: "test",
+  });
+  const [train, held] = [await environment.tasks("train"), await environment.tasks("test")];
+  await checkDisjoint(train, held);
+  expect(Number(train.length) + Number(held.length)).toBe(words.length);
+});
+
+test("the expert finds every word in six guesses, most in four, and earns the most for the first", async () => {
+  const counts = words.map((word) => expertGuesses(word, words).length);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(6);
+  expect(counts.filter((count) => count <= 4).length / counts.length).toBeGreaterThan(0.85);
+  const environment = wordGuessingEnvironment();
+  const expert = async (secret: string): Promise<unknown> =>
+    (
+      await rolloutEpisode({
+        environment,
+        task: taskEntry({ secret }, 0),
+        policies: demonstrationPolicy({ environment }),
+        seed: 1,
+      })
+    ).agents.agent!.reward;
+  expect(await expert("raise")).toMatchObject({ value: 1 });
+  expect(await expert("water")).toMatchObject({
+    value: 1 - (expertGuesses("water", words).length - 1) / 12,
+  });
+});
+
+test("a reply is read from its last word, and one of another length costs a guess", async () => {
+  const episode = await play("apple", ["I guess: POPPY!", "apples", "", "äpple", "maybe apple."]);
+  const said = episode.agents.agent!.nodes.flatMap(({ message }) =>
+    message.role === "user" ? [JSON.stringify(message.content)] : [],
+  );
+  expect(said[1]).toContain("p: yellow\\no: grey\\np: green\\np: grey\\ny: grey");
+  expect(said.slice(2)).toEqual(Array(3).fill(expect.stringContaining("does not have five letters")));
+  expect(said.join(" ")).not.toContain("apple");
+  expect(episode.agents.agent!.reward).toMatchObject({ value: 1 - 4 / 12 });
+});
+
+test("a fool stays low: letters in their places are worth a tenth at most", async () => {
+  const none = await play("apple", Array(6).fill("wrong"));
+  expect(none.agents.agent!.reward).toMatchObject({ value: 0 });
+  const near = await play("apple", ["appqq", "qqqle", "appqq", "appqq", "appqq", "ample"]);
+  expect(near.agents.agent!.reward).toMatchObject({ components: { solved: 0, progress: 0.1 } });
+});
+
+test("no text that is blind to the answers earns more than a tenth", { timeout: 60_000 }, async () => {
+  const tasks = words.filter((_, i) => i % 28 === 0).map((secret) => ({ secret }));
+  const environment = await averaged(wordGuessingEnvironment(), tasks);
+  const { best } = await climb({ environment, task: taskEntry("all", 0), words });
+  expect(best).toBeLessThan(0.1);
+});
