@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, InvalidArgumentError } from "commander";
 import { exitCodeHelp } from "./exit-code.ts";
 
 /** What `lyceum train` was told. */
@@ -14,6 +14,21 @@ export interface TrainArguments {
 export interface InitArguments {
   /** Of the package, and of its folder. */
   readonly name: string;
+}
+
+/** What `lyceum play` was told. */
+export interface PlayArguments {
+  /** A name, a file or a package. */
+  readonly environment: string;
+  /** `option=value` of the environment, in order. */
+  readonly set: readonly string[];
+  /** The person's seat; every seat when absent. */
+  readonly agent?: string;
+  /** The environment's first split when absent. */
+  readonly split?: string;
+  /** The place of the task in its split, from 0. */
+  readonly task: number;
+  readonly seed: number;
 }
 
 /** What `lyceum info` was told. */
@@ -34,6 +49,7 @@ export interface Commands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
+  play(args: PlayArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
 }
 
@@ -69,6 +85,17 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .action((name: string) => commands.init({ name }));
 
   program
+    .command("play")
+    .description("act in an environment yourself: one episode, its prompts, tools and rewards")
+    .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
+    .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
+    .option("-a, --agent <name>", "take one seat and leave the others to the demonstration (default: every seat)")
+    .option("--split <split>", "where the task is from, such as test (default: the first)")
+    .option("-t, --task <n>", "which task of the split, from 0", wholeNumber, 0)
+    .option("--seed <n>", "seeds everything random", wholeNumber, 0)
+    .action((environment: string, args: Omit<PlayArguments, "environment">) => commands.play({ environment, ...args }));
+
+  program
     .command("info")
     .description("show versions, devices, algorithms and environments")
     .option("--keys", "and every other key of a config", false)
@@ -76,6 +103,11 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .action((args: InfoArguments) => commands.info(args));
 
   return program;
+}
+
+function wholeNumber(value: string): number {
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError("Expected a whole number from 0 on.");
 }
 
 function append(value: string, values: string[]): string[] {

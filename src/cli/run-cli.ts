@@ -3,6 +3,7 @@ import {
   createProgram,
   type InfoArguments,
   type InitArguments,
+  type PlayArguments,
   type ReportArguments,
   type TrainArguments,
 } from "./create-program.ts";
@@ -17,7 +18,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
-  const program = createProgram({ train, report, init, info }, { version: packageVersion() });
+  const program = createProgram({ train, report, init, play, info }, { version: packageVersion() });
   try {
     await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
@@ -55,6 +56,14 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const { folder, files } = await initPackage(name);
     stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n  cd ${folder}\n  npm install\n  npm test\n`);
     stdout.write("  npx lyceum play ./environment.ts\n  npx lyceum train\n");
+  }
+
+  async function play(args: PlayArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { openRooms } = await import("./rooms.ts");
+    const { playCommand } = await import("./play-command.ts");
+    const { signal } = interruption;
+    await playCommand(args, { rooms: await openRooms(), input: process.stdin, output: stdout, signal });
   }
 
   async function info({ json, keys }: InfoArguments): Promise<void> {

@@ -4,6 +4,7 @@ import {
   createProgram,
   type InfoArguments,
   type InitArguments,
+  type PlayArguments,
   type ReportArguments,
   type TrainArguments,
 } from "../../src/cli/create-program.ts";
@@ -15,6 +16,7 @@ async function parse(...argv: string[]) {
     | { train: TrainArguments }
     | { report: ReportArguments }
     | { init: InitArguments }
+    | { play: PlayArguments }
     | { info: InfoArguments }
   )[] = [];
   let output = "";
@@ -23,6 +25,7 @@ async function parse(...argv: string[]) {
       train: async (train) => void calls.push({ train }),
       report: async (report) => void calls.push({ report }),
       init: async (init) => void calls.push({ init }),
+      play: async (play) => void calls.push({ play }),
       info: async (info) => void calls.push({ info }),
     },
     { version: "1.2.3" },
@@ -83,6 +86,17 @@ describe("lyceum init", () => {
   });
 });
 
+describe("lyceum play", () => {
+  it("takes an environment, and has a default for everything else", async () => {
+    const defaults = { environment: "math", set: [], task: 0, seed: 0 };
+    expect((await parse("play", "math")).calls).toEqual([{ play: defaults }]);
+    const all = "play ./e.ts -s a=1 --set b=2 --agent pro --split test --task 7 --seed 3".split(" ");
+    expect((await parse(...all)).calls).toEqual([
+      { play: { environment: "./e.ts", set: ["a=1", "b=2"], agent: "pro", split: "test", task: 7, seed: 3 } },
+    ]);
+  });
+});
+
 describe("lyceum info", () => {
   it("takes --json and --keys", async () => {
     expect((await parse("info")).calls).toEqual([{ info: { json: false, keys: false } }]);
@@ -115,6 +129,9 @@ describe("lyceum", () => {
   it.each([
     [[], "Usage: lyceum"],
     [["trian"], "Did you mean train?"],
+    [["play"], "missing required argument 'environment'"],
+    [["play", "math", "--task", "-1"], "Expected a whole number"],
+    [["play", "math", "--seed", "1e3"], "Expected a whole number"],
     [["init"], "missing required argument 'name'"],
     [["train", "--config"], "argument missing"],
     [["train", "-c", "a", "--resum"], "Did you mean --resume?"],

@@ -21,21 +21,28 @@ export interface LyceumResult {
  */
 export function lyceum(
   args: readonly string[],
-  options: { readonly folder: string; readonly onOutput?: (output: string, child: ChildProcess) => void },
+  options: {
+    readonly folder: string;
+    /** What is piped in, and whether more could come; nothing by default. */
+    readonly input?: { readonly text: string; readonly open?: boolean };
+    readonly onOutput?: (output: string, child: ChildProcess) => void;
+  },
 ): Promise<LyceumResult> {
   // Started directly, whatever started the tests.
   const { npm_lifecycle_event: _, ...env } = process.env;
   const child = spawn(process.execPath, [main, ...args], {
     cwd: options.folder,
     env,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
+  child.stdin?.write(options.input?.text ?? "");
+  if (options.input?.open !== true) child.stdin?.end();
   onTestFinished(() => {
     if (child.exitCode === null) child.kill("SIGKILL");
   });
   const streams = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
-    child[name].setEncoding("utf8").on("data", (text: string) => {
+    child[name]!.setEncoding("utf8").on("data", (text: string) => {
       streams[name] += text;
       options.onOutput?.(streams.stdout, child);
     });

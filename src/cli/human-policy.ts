@@ -1,0 +1,110 @@
+import type { Action } from "../environment/environment.ts";
+import { LyceumError, unknownNameError } from "../errors/index.ts";
+import type { Json } from "../json.ts";
+import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../message/message.ts";
+import type { ActRequest, Policy } from "../policy/policy.ts";
+import type { TerminalInput } from "./terminal-input.ts";
+
+/** A person as a policy. */
+export interface HumanPolicyOptions {
+  readonly input: TerminalInput;
+  /** Shows a text to the person, as lines of their own. */
+  readonly say: (text: string) => void;
+  /** Called at the end of the input; the policy then rejects with `aborted`. */
+  readonly onEnd: () => void;
+  /** What answers in the person's place, where it has an answer. */
+  readonly instead?: (request: ActRequest) => string | undefined;
+}
+
+/**
+ * Shows an agent what is new in its conversation, with its tools, and takes the answer that is typed. A line
+ * `/call NAME {"key": "value"}` is a call of a tool. Agents that act at once are asked one after the other.
+ */
+export function humanPolicy(options: HumanPolicyOptions): Policy {
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    specificationVersion: "v1",
+    name: "a person",
+    accepts: ["text", "reasoning", "image"],
+    act: (request) => {
+      const asked = turn.then(() => ask(request, options));
+      turn = asked.catch(() => {});
+      return asked.then((action) => ({ action }));
+    },
+  };
+}
+
+async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<Action> {
+  const { agent, messages, tools = [] } = request;
+  const { input, say, onEnd } = options;
+  const signal = request.signal ?? new AbortController().signal;
+  signal.throwIfAborted();
+  for (const message of messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1)) {
+    say(`\n[${message.role} to ${agent}]\n${shown(message)}`);
+  }
+  const instead = options.instead?.(request);
+  if (instead !== undefined) {
+    say(`\n[${agent} answers]\n${instead}`);
+    return { message: textMessage("assistant", instead), finish: "stop" };
+  }
+  if (tools.length > 0) {
+    say(`\nTools, called by a line /call NAME {"key": "value"}:`);
+    for (const tool of tools) say(`  ${tool.name}: ${tool.description} ${JSON.stringify(tool.parameters)}`);
+  }
+  say(`\nYour answer as ${agent}; an empty line or "." ends it:`);
+  for (;;) {
+    const text = await input.answer(signal);
+    if (text === undefined) {
+      onEnd();
+      throw new LyceumError({ code: "aborted", message: "The input ended." });
+    }
+    try {
+      return actionOf(text, tools);
+    } catch (error) {
+      if (!LyceumError.isInstance(error)) throw error;
+      say(`${error.message} ${error.hint ?? ""}\nOnce more:`);
+    }
+  }
+}
+
+function shown(message: Message): string {
+  const parts = message.content.map((part) => (part.type === "image" ? `(an image, ${part.mediaType})` : part.text));
+  const calls = (message.toolCalls ?? []).map((call) => `/call ${call.name} ${JSON.stringify(call.arguments)}`);
+  return [parts.join(""), ...calls].join("\n");
+}
+
+/** A typed answer as an action: its lines `/call ...` are calls where there are tools. */
+function actionOf(text: string, tools: readonly ToolSpec[]): Action {
+  const said: string[] = [];
+  const toolCalls: ToolCall[] = [];
+  for (const line of text.split("\n")) {
+    const call = tools.length === 0 ? null : /^\/call\s+(\S+)\s*(.*)$/.exec(line);
+    if (call === null) said.push(line);
+    else toolCalls.push(toolCall(call[1]!, call[2]!, { tools, id: `call-${toolCalls.length + 1}` }));
+  }
+  const message = textMessage("assistant", said.join("\n"));
+  return toolCalls.length === 0
+    ? { message, finish: "stop" }
+    : {
+        message: { ...message, content: textOf(message) === "" ? [] : message.content, toolCalls },
+        finish: "tool-calls",
+      };
+}
+
+function toolCall(
+  name: string,
+  text: string,
+  options: { readonly tools: readonly ToolSpec[]; readonly id: string },
+): ToolCall {
+  const known = options.tools.map((tool) => tool.name);
+  if (!known.includes(name)) throw unknownNameError({ kind: "tool", name, known });
+  try {
+    return { id: options.id, name, arguments: JSON.parse(text === "" ? "{}" : text) as Json };
+  } catch {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `"${text}" is no JSON.`,
+      hint: 'Such as {"key": "value"}.',
+    });
+  }
+}
