@@ -43,9 +43,10 @@ _session(json.loads(${pythonText(JSON.stringify(cells))}))
 `;
 }
 
-/** A text as a Python literal; JSON's escapes are also Python's, once lone surrogates and the rest are plain ASCII. */
-function pythonText(text: string): string {
-  return JSON.stringify(text).replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** JSON as a Python literal: in plain ASCII first, since JSON's pairs of surrogates are no characters of Python's. */
+function pythonText(json: string): string {
+  const ascii = json.replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return JSON.stringify(ascii);
 }
 
 function javascriptProgram(cells: readonly string[]): string {
