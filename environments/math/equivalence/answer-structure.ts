@@ -1,0 +1,65 @@
+import { isWhollyBracketed, splitTop } from "./split-top.ts";
+
+/** An answer as its parts: what is compared part by part instead of as one expression. */
+export type AnswerStructure =
+  | { readonly kind: "expression"; readonly latex: string }
+  /** Values in any order: a set, a bare list, both signs of `\pm`. */
+  | { readonly kind: "values"; readonly items: readonly AnswerStructure[] }
+  /** Values in their order, with their brackets: a tuple or an interval. */
+  | { readonly kind: "sequence"; readonly brackets: string; readonly items: readonly AnswerStructure[] }
+  | { readonly kind: "union"; readonly items: readonly AnswerStructure[] }
+  | { readonly kind: "matrix"; readonly fence: string; readonly rows: readonly (readonly AnswerStructure[])[] }
+  /** `parts[0] operators[0] parts[1] ...`; the operators are `=`, `<`, `<=`, `>`, `>=` and `!=`. */
+  | { readonly kind: "relation"; readonly operators: readonly string[]; readonly parts: readonly string[] };
+
+const relations: Readonly<Record<string, string>> = { "\\le": "<=", "\\ge": ">=", "\\ne": "!=" };
+const deepest = 12;
+
+/** The structure of an answer in normal LaTeX. What is nested more than 12 deep stays one expression. */
+export function answerStructure(text: string, depth = 0): AnswerStructure {
+  const latex = dropMembership(text.trim());
+  if (depth >= deepest) return { kind: "expression", latex };
+  const inner = (part: string): AnswerStructure => answerStructure(part, depth + 1);
+  const union = splitTop(latex, /^\\cup(?![A-Za-z])/);
+  if (union.parts.length > 1) return { kind: "union", items: union.parts.map(inner) };
+  const list = splitTop(joinThousands(latex), /^[,;]/);
+  const items = list.parts.filter((part) => part.trim() !== "");
+  if (items.length > 1) return { kind: "values", items: items.map(inner) };
+  const chain = splitTop(latex, /^(?:[<>=]|\\(?:le|ge|ne)(?![A-Za-z]))/);
+  if (chain.parts.length > 1) {
+    const operators = chain.separators.map((operator) => relations[operator] ?? operator);
+    return { kind: "relation", operators, parts: chain.parts.map((part) => part.trim()) };
+  }
+  const matrix = /^\\begin\{([a-z]*)matrix\}([\s\S]*)\\end\{\1matrix\}$/.exec(latex);
+  if (matrix !== null && !matrix[2]!.includes("\\begin")) {
+    const rows = matrix[2]!.split(/\\\\/).filter((row) => row.trim() !== "");
+    const fence = matrix[1] === "b" ? "p" : matrix[1]!;
+    return { kind: "matrix", fence, rows: rows.map((row) => row.split("&").map(inner)) };
+  }
+  if (/^\\\{/.test(latex) && latex.endsWith("\\}") && isWhollyBracketed(latex)) {
+    const content = latex.slice(2, -2);
+    const { parts } = splitTop(content, /^[,;]/);
+    return { kind: "values", items: parts.filter((part) => part.trim() !== "").map(inner) };
+  }
+  if (/^[([]/.test(latex) && /[)\]]$/.test(latex) && isWhollyBracketed(latex)) {
+    const { parts } = splitTop(latex.slice(1, -1), /^[,;]/);
+    if (parts.length > 1) return { kind: "sequence", brackets: latex[0]! + latex.at(-1)!, items: parts.map(inner) };
+    if (latex.startsWith("(") && latex.endsWith(")")) return inner(parts[0]!);
+  }
+  if ((latex.match(/\\pm(?![A-Za-z])/g) ?? []).length === 1 && !latex.includes("\\mp")) {
+    const items = ["+", "-"].map((sign) => inner(latex.replace(/\\pm(?![A-Za-z])/, sign).replace(/^\+/, "")));
+    return { kind: "values", items };
+  }
+  return { kind: "expression", latex };
+}
+
+/** `x \in (1, 2)` is `(1, 2)`. */
+function dropMembership(latex: string): string {
+  return latex.replace(/^[A-Za-z]\s*\\in(?![A-Za-z])\s*/, "");
+}
+
+/** `1,234` is one number where it stands outside of all brackets. */
+function joinThousands(latex: string): string {
+  if (/[([]|\\\{/.test(latex)) return latex;
+  return latex.replace(/(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?![\d,])/g, (number) => number.replaceAll(",", ""));
+}

@@ -1,0 +1,103 @@
+import { type BoxedExpression, ComputeEngine } from "@cortex-js/compute-engine";
+
+/** Digits that expressions are worked out to. */
+const precision = 50;
+/** Relative difference below which two values are one. */
+const tolerance = 1e-28;
+const mostUnknowns = 4;
+/** Values for the unknowns, of both signs and off every round number: `points[i]` is the first unknown's at point i. */
+const points = [0.7310585786, 1.6180339123, -0.5772156649, 2.2795318642, -1.3947261835, 3.3598856662];
+
+const engine = new ComputeEngine();
+engine.precision = precision;
+
+/**
+ * Whether two expressions in LaTeX have one value: exactly where both are rational, else to 28 digits, at six points
+ * of their unknowns. Throws what the engine throws.
+ */
+export function equalExpressions(first: string, second: string): boolean {
+  const [a, b] = [parse(first), parse(second)];
+  if (a === undefined || b === undefined) return false;
+  if (a.isSame(b)) return true;
+  const unknowns = unknownsOf(a, b);
+  if (unknowns === undefined) return false;
+  if (unknowns.length === 0) {
+    const difference = a.sub(b).evaluate();
+    return isExact(difference) ? difference.isSame(0) : isZero(a, b);
+  }
+  let checked = 0;
+  for (const values of assignments(unknowns)) {
+    const [x, y] = [a.subs(values), b.subs(values)];
+    if (!hasValue(x) || !hasValue(y)) {
+      if (hasValue(x) !== hasValue(y)) return false;
+      continue;
+    }
+    if (!isZero(x, y)) return false;
+    checked++;
+  }
+  return checked >= 3;
+}
+
+/**
+ * The sign of the constant c with `first[0] - first[1] = c (second[0] - second[1])` for all values of the unknowns;
+ * 0 where there is none.
+ */
+export function proportion(first: readonly [string, string], second: readonly [string, string]): -1 | 0 | 1 {
+  const [a, b] = [subtract(first), subtract(second)];
+  if (a === undefined || b === undefined) return 0;
+  const unknowns = unknownsOf(a, b);
+  if (unknowns === undefined || unknowns.length === 0) return 0;
+  let ratio: number | undefined;
+  for (const values of assignments(unknowns)) {
+    const [x, y] = [numberOf(a.subs(values)), numberOf(b.subs(values))];
+    if (x === undefined || y === undefined || Math.abs(x) < 1e-9 || Math.abs(y) < 1e-9) return 0;
+    const found = x / y;
+    ratio ??= found;
+    if (Math.abs(found - ratio) > 1e-11 * Math.abs(ratio)) return 0;
+  }
+  return ratio === undefined ? 0 : ratio > 0 ? 1 : -1;
+}
+
+function parse(latex: string): BoxedExpression | undefined {
+  const raw = engine.parse(latex, { form: "raw" });
+  if (!raw.isValid) return undefined;
+  const expression = engine.parse(latex);
+  return expression.isValid ? expression : undefined;
+}
+
+function subtract([left, right]: readonly [string, string]): BoxedExpression | undefined {
+  const [a, b] = [parse(left), parse(right)];
+  return a === undefined || b === undefined ? undefined : a.sub(b);
+}
+
+/** The unknowns of both, which must be the same; undefined where they are not, or too many. */
+function unknownsOf(a: BoxedExpression, b: BoxedExpression): readonly string[] | undefined {
+  const names = [...new Set([...a.unknowns, ...b.unknowns])].sort();
+  return names.length > mostUnknowns ? undefined : names;
+}
+
+function* assignments(unknowns: readonly string[]): Generator<Record<string, number>> {
+  for (let i = 0; i < points.length; i++) {
+    yield Object.fromEntries(unknowns.map((name, j) => [name, points[(i + j) % points.length]! + 0.0917 * i * j]));
+  }
+}
+
+function isExact(value: BoxedExpression): boolean {
+  return value.isInteger === true || value.isRational === true;
+}
+
+function hasValue(value: BoxedExpression): boolean {
+  const { re, im } = value.N();
+  return Number.isFinite(re) && Number.isFinite(im);
+}
+
+function isZero(a: BoxedExpression, b: BoxedExpression): boolean {
+  const [value, difference] = [a.N(), a.sub(b).N()];
+  const size = Math.hypot(difference.re, difference.im);
+  return Number.isFinite(size) && size <= tolerance * Math.max(1, Math.hypot(value.re, value.im));
+}
+
+function numberOf(expression: BoxedExpression): number | undefined {
+  const { re, im } = expression.N();
+  return Number.isFinite(re) && Math.abs(im) < 1e-12 ? re : undefined;
+}

@@ -1,0 +1,46 @@
+/** A text cut at separators, and the separators between its parts. */
+export interface SplitText {
+  readonly parts: readonly string[];
+  readonly separators: readonly string[];
+}
+
+/** Cuts a LaTeX text at what `separator` (anchored by `^`) matches, outside of brackets, braces and environments. */
+export function splitTop(latex: string, separator: RegExp): SplitText {
+  const parts: string[] = [];
+  const separators: string[] = [];
+  let start = 0;
+  forEachToken(latex, (token, position, depth) => {
+    if (depth !== 0) return;
+    const match = separator.exec(token);
+    if (match === null) return;
+    parts.push(latex.slice(start, position));
+    separators.push(match[0]);
+    start = position + match[0].length;
+  });
+  return { parts: [...parts, latex.slice(start)], separators };
+}
+
+/** Whether the bracket that a text begins with is closed by its last token. */
+export function isWhollyBracketed(latex: string): boolean {
+  let closedEarly = false;
+  let last = 0;
+  forEachToken(latex, (_token, position, depth) => {
+    if (depth === 0 && position > 0) closedEarly = true;
+    last = depth;
+  });
+  return !closedEarly && last > 0;
+}
+
+/**
+ * Each token (a command, or one character) with its position and how many brackets are open around it; a bracket
+ * counts as inside of itself.
+ */
+function forEachToken(latex: string, visit: (token: string, position: number, depth: number) => void): void {
+  let depth = 0;
+  for (const match of latex.matchAll(/\\(?:[A-Za-z]+|[\s\S])|[\s\S]/g)) {
+    const [token] = match;
+    if (/^(?:[([{]|\\\{|\\begin)$/.test(token)) depth++;
+    visit(token, match.index, depth);
+    if (/^(?:[)\]}]|\\\}|\\end)$/.test(token)) depth--;
+  }
+}

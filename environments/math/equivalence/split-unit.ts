@@ -1,0 +1,59 @@
+/** A value, and what it is counted in. */
+export interface MeasuredValue {
+  readonly value: string;
+  /** In one spelling; absent where none is written. */
+  readonly unit?: string;
+  readonly percent: boolean;
+}
+
+const spellings: Readonly<Record<string, string>> = {
+  centimeter: "cm",
+  centimetre: "cm",
+  meter: "m",
+  metre: "m",
+  kilometer: "km",
+  kilometre: "km",
+  millimeter: "mm",
+  millimetre: "mm",
+  inche: "in",
+  inch: "in",
+  foot: "ft",
+  feet: "ft",
+  gram: "g",
+  kilogram: "kg",
+  hour: "h",
+  hr: "h",
+  minute: "min",
+  second: "s",
+  sec: "s",
+  degree: "degree",
+  liter: "l",
+  litre: "l",
+};
+const plainUnits =
+  "cm|mm|km|kg|mg|ml|mi|ft|yd|lb|oz|hr|min|mph|inch(?:es)?|f(?:oo|ee)t|miles?|yards?|(?:centi|milli|kilo)?met(?:er|re)s?|(?:kilo)?grams?|hours?|minutes?|seconds?|days?|weeks?|months?|years?|degrees?|dollars?|cents?|euros?|pounds?|units?|square units?|people|apples?|ways?|times|points?|lit(?:er|re)s?";
+const trailing = new RegExp(
+  String.raw`(?<=[\d})\]]|\\pi)\s*(?:\\text\s*\{\s*([^{}]*?)\s*\}|((?:square |cubic |sq )?(?:${plainUnits})(?:\s*/\s*[a-z]+| per [a-z]+)?))\.?(?:\s*\^\s*\{?([23])\}?)?$`,
+  "i",
+);
+
+/** Takes a unit, a degree sign and a percent sign from the end of a value in normal LaTeX. */
+export function splitUnit(latex: string): MeasuredValue {
+  const text = latex.trim();
+  const percent = /\s*(?:\\%|%|\\text\s*\{\s*(?:percent|%)\s*\}|\bpercent)$/.exec(text);
+  if (percent !== null) return { value: text.slice(0, percent.index).trim(), percent: true };
+  const degrees = /\s*\^\s*(?:\\circ|\{\s*\\circ\s*\})$/.exec(text);
+  if (degrees !== null) return { value: text.slice(0, degrees.index).trim(), unit: "degree", percent: false };
+  const match = trailing.exec(text);
+  if (match === null) return { value: text, percent: false };
+  const unit = `${unitName((match[1] ?? match[2]!).toLowerCase())}${match[3] === undefined ? "" : `^${match[3]}`}`;
+  const value = text.slice(0, match.index).trim();
+  return unit === "" || unit === "unit" ? { value, percent: false } : { value, unit, percent: false };
+}
+
+function unitName(words: string): string {
+  const power = /^(?:square|sq)\.? /.test(words) ? "^2" : /^cubic /.test(words) ? "^3" : "";
+  const bare = words.replace(/^(?:square|sq|cubic)\.? /, "").replace(/\.$/, "");
+  const single = bare.length > 2 ? bare.replace(/s$/, "") : bare;
+  return (spellings[single] ?? single) + power;
+}
