@@ -38,6 +38,7 @@ export function judgeByRules(agent: string, judgement: RuleJudgement): RuleVerdi
   const made = own.map(() => 0);
   const proven = own.map(() => 0);
   const conceded = other.map(() => 0);
+  const used = new Set(own.flatMap((words) => [...words]));
   const features: ArgumentFeatures[] = [];
   for (const [index, argument] of said.entries()) {
     if (argument.agent !== agent) continue;
@@ -54,9 +55,11 @@ export function judgeByRules(agent: string, judgement: RuleJudgement): RuleVerdi
       const point = bestPoint(sentence, own);
       const against = bestPoint(sentence, other);
       if (against.credit > point.credit && !sentence.answers) raise(conceded, against);
-      if (!isDeveloped(sentence, own[point.index]!)) continue;
-      raise(made, point);
-      if (sentence.evidence.length > 0) raise(proven, point);
+      if (isDeveloped(sentence, used)) {
+        raise(made, point);
+        if (sentence.evidence.length > 0) raise(proven, point);
+      }
+      for (const word of sentence.own) used.add(word);
     }
     const gained = remaining - (own.length - sum(made));
     const opposing = heard.filter((earlier) => earlier.side !== side).flatMap((earlier) => earlier.sentences);
@@ -114,9 +117,12 @@ function bestPoint({ own }: Sentence, points: readonly ReadonlySet<string>[]): P
   return best;
 }
 
-/** A point is developed where its sentence gives a reason or evidence, and 4 words that the point does not have. */
-function isDeveloped({ own, reasons, evidence }: Sentence, point: ReadonlySet<string>): boolean {
-  return reasons.length + evidence.length > 0 && without(own, point).size >= 4;
+/**
+ * A point is developed where its sentence gives a reason or evidence, and 4 words that no key point of the side has and
+ * the debater has not used before: points strung together develop none, and the same words tacked on to each one at most.
+ */
+function isDeveloped({ own, reasons, evidence }: Sentence, used: ReadonlySet<string>): boolean {
+  return reasons.length + evidence.length > 0 && without(own, used).size >= 4;
 }
 
 function raise(credits: number[], { index, credit }: PointCredit): void {

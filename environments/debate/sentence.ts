@@ -41,7 +41,7 @@ export function sentencesOf(text: string, known: ReadonlySet<string>): readonly 
 }
 
 /**
- * True for what could be a sentence: 6 to 45 words, of which 20 to 70 in 100 are function words, never more than 6
+ * True for what could be a sentence: 6 to 45 words, of which 20 to 70 in 100 are function words, never more than 8
  * subject words in a row, no word more than three times, and at least 4 subject words of its own.
  */
 export function isSound({ words, own }: Sentence): boolean {
@@ -54,7 +54,7 @@ export function isSound({ words, own }: Sentence): boolean {
     if (count > 3) return false;
     counts.set(word, count);
     run = isFunctionWord(word) ? 0 : run + 1;
-    if (run > 6) return false;
+    if (run > 8) return false;
     if (run === 0) functions++;
   }
   const share = functions / words.length;

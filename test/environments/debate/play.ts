@@ -1,0 +1,48 @@
+import { debateEnvironment } from "../../../environments/debate/debate.ts";
+import type { DebateOptions } from "../../../environments/debate/debate-options.ts";
+import type { DebateResources } from "../../../environments/debate/debate-resources.ts";
+import type { ScoredReward } from "../../../src/environment/reward.ts";
+import type { Policy } from "../../../src/policy/policy.ts";
+import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import type { Episode } from "../../../src/rollout/episode.ts";
+import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+
+/** What a debate is played with. */
+export interface DebatePlay {
+  readonly options?: Partial<DebateOptions>;
+  readonly resources?: DebateResources;
+  readonly policies?: Policy | Readonly<Record<string, Policy>>;
+  readonly split?: string;
+  readonly index?: number;
+  readonly seed?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Plays one debate. Without policies everybody says who they are and how often they have spoken. */
+export async function playDebate(play: DebatePlay = {}): Promise<Episode> {
+  const environment = debateEnvironment(play.options, play.resources);
+  return rolloutEpisode({
+    environment,
+    task: await (await environment.tasks(play.split ?? environment.splits[0]!)).get(play.index ?? 0),
+    policies: play.policies ?? introducer,
+    seed: play.seed ?? 1,
+    ...(play.signal === undefined ? {} : { signal: play.signal }),
+  });
+}
+
+const introducer = scriptedPolicy(({ agent, messages }) => {
+  const spoken = messages.filter(({ role }) => role === "assistant").length;
+  return `I am ${agent} in round ${spoken}.`;
+});
+
+/** What an agent earned. Throws where it is unscored. */
+export function earned(episode: Episode, agent: string): number {
+  return rewardOf(episode, agent).value;
+}
+
+/** The reward of an agent. Throws where it is unscored. */
+export function rewardOf(episode: Episode, agent: string): ScoredReward {
+  const { reward } = episode.agents[agent]!;
+  if (reward.status === "unscored") throw new Error(reward.reason);
+  return reward;
+}
