@@ -8,7 +8,8 @@ import { interpreterTool } from "./interpreter-tool.ts";
 import { offlineSearch } from "./offline-search.ts";
 import { type SearchEngine, searchTool } from "./search-tool.ts";
 import type { Tool } from "./tool.ts";
-import type { ToolSetName, ToolsOptions } from "./tools-options.ts";
+import type { SearchEngineName, ToolSetName, ToolsOptions } from "./tools-options.ts";
+import { braveSearch, searxngSearch, tavilySearch } from "./web-search.ts";
 
 /** The tools of an environment, and what its instances hold for them. */
 export interface ToolBox {
@@ -49,9 +50,9 @@ export class HeldTools implements AsyncDisposable {
   }
 }
 
-/** The tools that the options name, with `engine` for searches in place of the offline index. */
+/** The tools that the options name, with `engine` for searches in place of the one that they name. */
 export function createToolBox(
-  options: Pick<ToolsOptions, "tools" | "sandbox" | "cpuSeconds">,
+  options: Pick<ToolsOptions, "tools" | "sandbox" | "cpuSeconds" | "engine" | "engineUrl">,
   more: { readonly engine?: SearchEngine | undefined; readonly tools?: readonly Tool[] | undefined },
 ): ToolBox {
   const { tools: names, sandbox: backend, cpuSeconds } = options;
@@ -63,7 +64,7 @@ export function createToolBox(
   };
   const sets: Readonly<Record<ToolSetName, () => readonly Tool[]>> = {
     calculator: () => [calculatorTool],
-    search: () => [searchTool(more.engine ?? offlineSearch(documents))],
+    search: () => [searchTool(more.engine ?? namedEngine(options))],
     files: () => fileTools,
     python: () => interpreter("python"),
     javascript: () => interpreter("javascript"),
@@ -77,4 +78,14 @@ export function createToolBox(
       return new HeldTools(stack.move());
     },
   };
+}
+
+function namedEngine({ engine, engineUrl: url }: Pick<ToolsOptions, "engine" | "engineUrl">): SearchEngine {
+  const engines: Readonly<Record<SearchEngineName, () => SearchEngine>> = {
+    offline: () => offlineSearch(documents),
+    searxng: () => searxngSearch({ url }),
+    brave: () => braveSearch({ url }),
+    tavily: () => tavilySearch({ url }),
+  };
+  return engines[engine]();
 }

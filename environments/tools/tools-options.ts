@@ -9,10 +9,17 @@ const toolSets = ["calculator", "search", "files", "python", "javascript"] as co
 /** One of {@link toolSets}. */
 export type ToolSetName = (typeof toolSets)[number];
 
+const searchEngines = ["offline", "searxng", "brave", "tavily"] as const;
+
+/** What `web_search` may ask. */
+export type SearchEngineName = (typeof searchEngines)[number];
+
 /** What the tools environment is made from; the schema says what each option means. */
 export interface ToolsOptions {
   readonly tools: readonly ToolSetName[];
   readonly path?: string | undefined;
+  readonly engine: SearchEngineName;
+  readonly engineUrl?: string | undefined;
   readonly protocol: ToolProtocol;
   readonly maxTurns: number;
   readonly callSeconds: number;
@@ -29,6 +36,11 @@ const schema = z.strictObject({
     .default(["calculator", "search", "files"])
     .describe("What a model may call. Generated tasks need these alone; python and javascript open a sandbox."),
   path: z.string().min(1).optional().describe("Own tasks: JSONL of {question, answer, tools?}, instead of generated."),
+  engine: z
+    .enum(searchEngines)
+    .default("offline")
+    .describe("What web_search asks: the index that comes with the environment, or a service of the web."),
+  engineUrl: z.url().optional().describe("Address of the service; searxng needs one."),
   protocol: z
     .enum(toolProtocols)
     .default("tagged")

@@ -30,7 +30,7 @@ interface State {
 export interface ToolsExtras {
   /** Tools beside those of the option `tools`. */
   readonly tools?: readonly Tool[];
-  /** What `web_search` asks, in place of the offline index. */
+  /** What `web_search` asks, in place of the option's engine. */
   readonly engine?: SearchEngine;
 }
 
@@ -63,7 +63,8 @@ export function toolsEnvironment(
     maxTurns,
     rewardRange: [0, 1],
     // How long code takes is the machine's affair, and what others' tools do is theirs.
-    deterministic: !runsCode && extras.tools === undefined && extras.engine === undefined,
+    deterministic:
+      !runsCode && parsed.engine === "offline" && extras.tools === undefined && extras.engine === undefined,
     ...(protocol === "native" ? { tools: specs } : {}),
     open,
     reset: async ({ task, held, random }) => {

@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { LyceumError } from "../../src/errors/index.ts";
+import type { SearchEngine, SearchResult } from "./search-tool.ts";
+
+/** Where a search service is, and the key to it. */
+export interface WebSearchOptions {
+  /** Address of the service; its public one by default. SearXNG has none: it is run by oneself. */
+  readonly url?: string | undefined;
+  /** By default the environment variable `BRAVE_API_KEY` or `TAVILY_API_KEY`. */
+  readonly apiKey?: string | undefined;
+}
+
+/**
+ * Searches by a SearXNG server of one's own, at `url`; its settings must allow the format `json`. Throws
+ * `config.invalid` without a url.
+ */
+export function searxngSearch({ url }: WebSearchOptions): SearchEngine {
+  if (url === undefined) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "SearXNG has no public address.",
+      hint: "Give the address of your server, such as http://localhost:8080.",
+    });
+  }
+  return {
+    name: "searxng",
+    search: async (query, { limit, signal }) => {
+      const address = new URL("search", url.endsWith("/") ? url : `${url}/`);
+      address.search = new URLSearchParams({ q: query, format: "json" }).toString();
+      const { results } = await ask("SearXNG", contentResults, address, { signal });
+      return results.slice(0, limit).map(fromContent);
+    },
+  };
+}
+
+/** Searches by the Brave Search API. Throws `config.invalid` without a key. */
+export function braveSearch(options: WebSearchOptions = {}): SearchEngine {
+  const key = requiredKey("Brave", options, "BRAVE_API_KEY");
+  return {
+    name: "brave",
+    search: async (query, { limit, signal }) => {
+      const address = new URL(options.url ?? "https://api.search.brave.com/res/v1/web/search");
+      address.search = new URLSearchParams({ q: query, count: String(limit) }).toString();
+      const { web } = await ask("Brave", braveResults, address, {
+        headers: { accept: "application/json", "x-subscription-token": key },
+        signal,
+      });
+      const results = web?.results.slice(0, limit) ?? [];
+      return results.map(({ title, url, description }) => ({ title, url, text: description }));
+    },
+  };
+}
+
+/** Searches by the Tavily API. Throws `config.invalid` without a key. */
+export function tavilySearch(options: WebSearchOptions = {}): SearchEngine {
+  const key = requiredKey("Tavily", options, "TAVILY_API_KEY");
+  return {
+    name: "tavily",
+    search: async (query, { limit, signal }) => {
+      const { results } = await ask("Tavily", contentResults, new URL(options.url ?? "https://api.tavily.com/search"), {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+        body: JSON.stringify({ query, max_results: limit }),
+        signal,
+      });
+      return results.slice(0, limit).map(fromContent);
+    },
+  };
+}
+
+const contentResults = z.object({
+  results: z.array(z.object({ title: z.string(), url: z.string(), content: z.string().nullish() })),
+});
+const braveResults = z.object({
+  web: z
+    .object({ results: z.array(z.object({ title: z.string(), url: z.string(), description: z.string().default("") })) })
+    .optional(),
+});
+
+function fromContent(result: z.output<typeof contentResults>["results"][number]): SearchResult {
+  return { title: result.title, url: result.url, text: result.content ?? "" };
+}
+
+function requiredKey(service: string, { apiKey }: WebSearchOptions, variable: string): string {
+  const key = apiKey ?? process.env[variable];
+  if (key !== undefined && key !== "") return key;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `A search by ${service} needs a key.`,
+    hint: `Set the environment variable ${variable}.`,
+  });
+}
+
+/** What a service answers, checked. Rejects with `data.unavailable`, which never tells the key, or the signal's reason. */
+async function ask<Schema extends z.ZodType>(
+  service: string,
+  schema: Schema,
+  address: URL,
+  init: RequestInit & { readonly signal: AbortSignal },
+): Promise<z.output<Schema>> {
+  let response: Response;
+  let body: unknown;
+  try {
+    response = await fetch(address, init);
+    body = response.ok ? await response.json() : await response.body?.cancel();
+  } catch (error) {
+    init.signal.throwIfAborted();
+    throw unavailable(`${service} cannot be reached, or its answer is no JSON: ${String(error)}`, "Check its address.");
+  }
+  if (!response.ok) {
+    const hint = [401, 403].includes(response.status) ? "Check the key." : "Ask more slowly, or later.";
+    throw unavailable(`${service} answered with status ${response.status}.`, hint);
+  }
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw unavailable(`${service} answered with something else than results.`, "Check its address.");
+}
+
+function unavailable(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "data.unavailable", message, hint });
+}

@@ -1,0 +1,20 @@
+import { McpServer } from "@modelcontextprotocol/server";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { z } from "zod";
+
+/** A server of the Model Context Protocol with two tools; run as a program, it speaks over stdio. */
+export function wordServer(): McpServer {
+  const server = new McpServer({ name: "words", version: "1.0.0" });
+  server.registerTool(
+    "count_letters",
+    { description: "Counts letters.", inputSchema: z.object({ word: z.string(), letter: z.string().length(1) }) },
+    async ({ word, letter }) => ({ content: [{ type: "text", text: String(word.split(letter).length - 1) }] }),
+  );
+  server.registerTool("fails", { description: "Fails.", inputSchema: z.object({}) }, async () => ({
+    content: [{ type: "text", text: "out of words" }],
+    isError: true,
+  }));
+  return server;
+}
+
+if (import.meta.main) await wordServer().connect(new StdioServerTransport());

@@ -1,0 +1,131 @@
+import { join } from "node:path";
+import { createMcpHandler } from "@modelcontextprotocol/server";
+import { jsonSchema, tool } from "ai";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { aiSdkTools, mcpTools, type Tool, toolsEnvironment, toToolSpec } from "../../../environments/index.ts";
+import { answerText, callText } from "../../../environments/tools/tools-task.ts";
+import { wordServer } from "./mcp-server.ts";
+import { play, replyOf, rewardOf } from "./play.ts";
+import { serve } from "./serve.ts";
+
+const task = { question: "?", answer: "3", tools: ["count_letters"] };
+
+async function replies(tools: readonly Tool[], messages: readonly string[]): Promise<string[]> {
+  return (await play(toolsEnvironment({ tools: [] }, { tools }), task, messages)).map(replyOf);
+}
+
+describe("servers of the Model Context Protocol", () => {
+  const isServed = async (tools: readonly Tool[]): Promise<void> => {
+    expect(toToolSpec(tools[0]!)).toMatchObject({
+      name: "count_letters",
+      description: "Counts letters.",
+      parameters: { type: "object", required: ["word", "letter"] },
+    });
+    const call = callText("count_letters", { word: "strawberry", letter: "r" });
+    const [count, wrong, fails] = await replies(tools, [
+      call,
+      callText("count_letters", { word: 5 }),
+      callText("fails", {}),
+    ]);
+    expect(count).toContain("\n3\n");
+    expect(wrong).toMatch(/input of count_letters is wrong/);
+    expect(fails).toContain("Error: out of words");
+    const environment = toolsEnvironment({ tools: [] }, { tools });
+    expect(rewardOf(await play(environment, task, [call, answerText("3")]))).toBeCloseTo(1, 12);
+    expect(environment.spec.deterministic).toBe(false);
+  };
+
+  test("over stdio", { timeout: 60_000 }, async () => {
+    await using server = await mcpTools({
+      command: process.execPath,
+      args: [join(import.meta.dirname, "mcp-server.ts")],
+    });
+    await isServed(server.tools);
+  });
+
+  test("over HTTP, with headers", { timeout: 60_000 }, async () => {
+    const handler = createMcpHandler(wordServer);
+    const keys = new Set<string | null>();
+    await using http = await serve((request) => {
+      keys.add(request.headers.get("x-key"));
+      return handler.fetch(request);
+    });
+    await using server = await mcpTools({ url: `${http.url}/mcp`, headers: { "x-key": "k" } });
+    await isServed(server.tools);
+    expect([...keys]).toEqual(["k"]);
+  });
+
+  test("one that is not there is an error that names it", { timeout: 60_000 }, async () => {
+    await expect(mcpTools({ command: "/no/such/program" })).rejects.toMatchObject({
+      code: "data.unavailable",
+      message: expect.stringContaining("/no/such/program"),
+    });
+    await using http = await serve(() => new Response("no", { status: 404 }));
+    await expect(mcpTools({ url: http.url })).rejects.toMatchObject({ code: "data.unavailable" });
+  });
+});
+
+describe("tools of the AI SDK", () => {
+  const add = z.object({ a: z.number(), b: z.number() });
+
+  test("those with Zod or JSON Schema, and those that stream", async () => {
+    const tools = await aiSdkTools({
+      add: tool({ description: "Adds.", inputSchema: add, execute: async ({ a, b }) => ({ sum: a + b }) }),
+      upper: tool({
+        inputSchema: jsonSchema<{ text: string }>({
+          type: "object",
+          properties: { text: { type: "string" } },
+          required: ["text"],
+        }),
+        execute: ({ text }) => text.toUpperCase(),
+      }),
+      steps: tool({
+        inputSchema: z.object({}),
+        execute: async function* () {
+          yield "first";
+          yield "last";
+        },
+      }),
+    });
+    expect(toToolSpec(tools[0]!)).toMatchObject({ name: "add", description: "Adds.", parameters: { type: "object" } });
+    const shown = await replies(tools, [
+      callText("add", { a: 2, b: 3 }),
+      callText("add", { a: "2", b: 3 }),
+      callText("upper", { text: "abc" }),
+      callText("upper", {}),
+      callText("steps", {}),
+    ]);
+    expect(shown[0]).toContain('{"sum":5}');
+    expect(shown[1]).toMatch(/input of add is wrong/);
+    expect(shown[2]).toContain("\nABC\n");
+    expect(shown[3]).toMatch(/input of upper is wrong/);
+    expect(shown[4]).toContain("\nlast\n");
+  });
+
+  test("the signal reaches the tool when its time is over", async () => {
+    let aborted = false;
+    const [wait] = await aiSdkTools({
+      wait: tool({
+        inputSchema: z.object({}),
+        execute: (_, { abortSignal }) =>
+          new Promise<string>(() => {
+            abortSignal!.addEventListener("abort", () => {
+              aborted = true;
+            });
+          }),
+      }),
+    });
+    const environment = toolsEnvironment({ tools: [], callSeconds: 0.02 }, { tools: [wait!] });
+    const [result] = await play(environment, task, [callText("wait", {})]);
+    expect(replyOf(result)).toContain("longer than 0.02 s");
+    expect(aborted).toBe(true);
+  });
+
+  test("one that nobody carries out is refused", async () => {
+    await expect(aiSdkTools({ ask: tool({ inputSchema: z.object({}) }) })).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringContaining('"ask"'),
+    });
+  });
+});

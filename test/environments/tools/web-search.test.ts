@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  braveSearch,
+  type SearchEngine,
+  searxngSearch,
+  tavilySearch,
+  toolsEnvironment,
+} from "../../../environments/index.ts";
+import { callText } from "../../../environments/tools/tools-task.ts";
+import { play, replyOf, rewardOf } from "./play.ts";
+import { serve } from "./serve.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+const search = (engine: SearchEngine) =>
+  engine.search("high & low?", { limit: 2, signal: new AbortController().signal });
+const found = [1, 2, 3].map((i) => ({ title: `t${i}`, url: `https://example.com/${i}`, text: `text ${i}` }));
+const contents = { results: found.map(({ text, ...rest }) => ({ ...rest, content: text, score: 1 })) };
+const services: readonly [
+  string,
+  (url: string) => SearchEngine,
+  unknown,
+  (request: Request) => Promise<unknown>,
+  unknown,
+][] = [
+  [
+    "SearXNG",
+    (url) => searxngSearch({ url: `${url}/searx` }),
+    contents,
+    async ({ url }) => [new URL(url).pathname, ...new URL(url).searchParams.values()],
+    ["/searx/search", "high & low?", "json"],
+  ],
+  [
+    "Brave",
+    (url) => braveSearch({ url, apiKey: "secret-key" }),
+    { web: { results: found.map(({ text, ...rest }) => ({ ...rest, description: text })) } },
+    async ({ url, headers }) => [...new URL(url).searchParams.values(), headers.get("x-subscription-token")],
+    ["high & low?", "2", "secret-key"],
+  ],
+  [
+    "Tavily",
+    (url) => tavilySearch({ url, apiKey: "secret-key" }),
+    contents,
+    async (request) => [request.method, request.headers.get("authorization"), await request.json()],
+    ["POST", "Bearer secret-key", { query: "high & low?", max_results: 2 }],
+  ],
+];
+
+describe.each(services)("%s", (_, engine, body, asked, request) => {
+  test("is asked as its API wants, and what it finds is read", async () => {
+    const seen: unknown[] = [];
+    await using server = await serve(async (incoming) => {
+      seen.push(await asked(incoming));
+      return Response.json(body);
+    });
+    expect(await search(engine(server.url))).toEqual(found.slice(0, 2));
+    expect(seen).toEqual([request]);
+  });
+
+  test.each<[string, () => Response]>([
+    ["a refused key", () => new Response("secret-key", { status: 401 })],
+    ["too many requests", () => new Response("", { status: 429 })],
+    ["no JSON", () => new Response("<html>")],
+    ["other JSON", () => Response.json({ results: [1], web: 7 })],
+  ])("%s is data.unavailable, without the key", async (_case, response) => {
+    await using server = await serve(response);
+    const error: unknown = await search(engine(server.url)).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "data.unavailable" });
+    expect(String((error as Error).message)).not.toContain("secret-key");
+  });
+
+  test("nobody there is data.unavailable; an abort is the signal's reason", async () => {
+    await expect(search(engine("http://127.0.0.1:1"))).rejects.toMatchObject({ code: "data.unavailable" });
+    await using server = await serve(() => Response.json(body));
+    const signal = AbortSignal.abort(new Error("enough"));
+    await expect(engine(server.url).search("x", { limit: 1, signal })).rejects.toThrow("enough");
+  });
+});
+
+test("keys come from the environment's variables; without one, or without SearXNG's address, nothing is made", async () => {
+  vi.stubEnv("BRAVE_API_KEY", "");
+  vi.stubEnv("TAVILY_API_KEY", "");
+  for (const engine of ["brave", "tavily", "searxng"] as const) {
+    expect(() => toolsEnvironment({ engine })).toThrow(expect.objectContaining({ code: "config.invalid" }));
+  }
+  vi.stubEnv("BRAVE_API_KEY", "from-variable");
+  let key: string | null = "";
+  await using server = await serve(({ headers }) => {
+    key = headers.get("x-subscription-token");
+    return Response.json({ web: { results: [] } });
+  });
+  const environment = toolsEnvironment({ engine: "brave", engineUrl: server.url });
+  const task = { question: "?", answer: "1", tools: [] };
+  const [result] = await play(environment, task, [callText("web_search", { query: "x" })]);
+  expect(replyOf(result)).toContain("Nothing was found");
+  expect(key).toBe("from-variable");
+  expect(environment.spec.deterministic).toBe(false);
+});
+
+test("a service that is down leaves the episode unscored", async () => {
+  const environment = toolsEnvironment({ engine: "searxng", engineUrl: "http://127.0.0.1:1" });
+  const task = { question: "?", answer: "1", tools: [] };
+  expect(rewardOf(await play(environment, task, [callText("web_search", { query: "x" })]))).toBe("unscored");
+});
