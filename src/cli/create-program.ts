@@ -1,5 +1,7 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { exitCodeHelp } from "./exit-code.ts";
+
+const devices = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
 
 /** What `lyceum train` was told. */
 export interface TrainArguments {
@@ -31,6 +33,31 @@ export interface PlayArguments {
   readonly seed: number;
 }
 
+/** What `lyceum collect` was told. */
+export interface CollectArguments {
+  /** A name, a file or a package. */
+  readonly env: string;
+  /** `option=value` of the environment, in order. */
+  readonly set: readonly string[];
+  readonly policy: "demonstration" | "model";
+  /** A Hugging Face folder, a hub id or a checkpoint. */
+  readonly model?: string;
+  readonly device: string;
+  /** The environment's first split when absent. */
+  readonly split?: string;
+  /** The most episodes, rounded up to whole groups; every task when absent. */
+  readonly episodes?: number;
+  /** Episodes per task. */
+  readonly group: number;
+  /** The least reward of a conversation that is written; any when absent. */
+  readonly minReward?: number;
+  readonly output: string;
+  readonly temperature: number;
+  readonly maxTokens: number;
+  readonly concurrency: number;
+  readonly seed: number;
+}
+
 /** What `lyceum info` was told. */
 export interface InfoArguments {
   readonly json: boolean;
@@ -50,6 +77,7 @@ export interface Commands {
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
   play(args: PlayArguments): Promise<void>;
+  collect(args: CollectArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
 }
 
@@ -96,6 +124,27 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .action((environment: string, args: Omit<PlayArguments, "environment">) => commands.play({ environment, ...args }));
 
   program
+    .command("collect")
+    .description("play tasks and write the conversations, with their rewards, to a file to train on (JSONL)")
+    .requiredOption("-e, --env <environment>", "a name, a file such as ./environment.ts, or an npm package")
+    .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
+    .addOption(
+      new Option("-p, --policy <policy>", "who plays").choices(["demonstration", "model"]).default("demonstration"),
+    )
+    .option("-m, --model <folder>", "for --policy model: a Hugging Face folder, a hub id, or a run's checkpoint")
+    .addOption(new Option("--device <device>", "what runs the model").choices(devices).default("auto"))
+    .option("--split <split>", "the tasks, such as train[:1000] (default: the first split)")
+    .option("-n, --episodes <n>", "the most episodes, in whole groups (default: every task)", positive)
+    .option("-g, --group <n>", "episodes per task", positive, 1)
+    .option("--min-reward <x>", "leave out what earned less", finite)
+    .requiredOption("-o, --output <file>", "a new file, such as good.jsonl")
+    .option("--temperature <t>", "0 is greedy", finite, 1)
+    .option("--max-tokens <n>", "the most tokens of one answer", positive, 256)
+    .option("--concurrency <n>", "episodes that are played at once", positive, 64)
+    .option("--seed <n>", "seeds everything random", wholeNumber, 0)
+    .action((args: CollectArguments) => commands.collect(args));
+
+  program
     .command("info")
     .description("show versions, devices, algorithms and environments")
     .option("--keys", "and every other key of a config", false)
@@ -108,6 +157,16 @@ export function createProgram(commands: Commands, options: { readonly version: s
 function wholeNumber(value: string): number {
   if (/^\d{1,15}$/.test(value)) return Number(value);
   throw new InvalidArgumentError("Expected a whole number from 0 on.");
+}
+
+function positive(value: string): number {
+  if (wholeNumber(value) > 0) return Number(value);
+  throw new InvalidArgumentError("Expected a whole number above 0.");
+}
+
+function finite(value: string): number {
+  if (value.trim() !== "" && Number.isFinite(Number(value))) return Number(value);
+  throw new InvalidArgumentError("Expected a number.");
 }
 
 function append(value: string, values: string[]): string[] {

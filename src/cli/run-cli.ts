@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import {
+  type CollectArguments,
   createProgram,
   type InfoArguments,
   type InitArguments,
@@ -18,7 +19,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
-  const program = createProgram({ train, report, init, play, info }, { version: packageVersion() });
+  const program = createProgram({ train, report, init, play, collect, info }, { version: packageVersion() });
   try {
     await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
@@ -64,6 +65,13 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const { playCommand } = await import("./play-command.ts");
     const { signal } = interruption;
     await playCommand(args, { rooms: await openRooms(), input: process.stdin, output: stdout, signal });
+  }
+
+  async function collect(args: CollectArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { openRooms } = await import("./rooms.ts");
+    const { collectCommand } = await import("./collect-command.ts");
+    await collectCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
   }
 
   async function info({ json, keys }: InfoArguments): Promise<void> {

@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
 import {
+  type CollectArguments,
   createProgram,
   type InfoArguments,
   type InitArguments,
@@ -17,6 +18,7 @@ async function parse(...argv: string[]) {
     | { report: ReportArguments }
     | { init: InitArguments }
     | { play: PlayArguments }
+    | { collect: CollectArguments }
     | { info: InfoArguments }
   )[] = [];
   let output = "";
@@ -26,6 +28,7 @@ async function parse(...argv: string[]) {
       report: async (report) => void calls.push({ report }),
       init: async (init) => void calls.push({ init }),
       play: async (play) => void calls.push({ play }),
+      collect: async (collect) => void calls.push({ collect }),
       info: async (info) => void calls.push({ info }),
     },
     { version: "1.2.3" },
@@ -97,6 +100,30 @@ describe("lyceum play", () => {
   });
 });
 
+describe("lyceum collect", () => {
+  it("takes an environment and a file, and has a default for everything else", async () => {
+    const defaults = { policy: "demonstration", device: "auto", group: 1, temperature: 1, maxTokens: 256 };
+    const rest = { set: [], concurrency: 64, seed: 0 };
+    expect((await parse("collect", "-e", "math", "-o", "f.jsonl")).calls).toEqual([
+      { collect: { env: "math", output: "f.jsonl", ...defaults, ...rest } },
+    ]);
+    const chosen = "-p model -m folder --split test -n 8 -g 4 --min-reward=-0.5 --temperature 0".split(" ");
+    expect((await parse("collect", "-e", "math", "-o", "f.jsonl", ...chosen)).calls).toMatchObject([
+      {
+        collect: {
+          policy: "model",
+          model: "folder",
+          split: "test",
+          episodes: 8,
+          group: 4,
+          minReward: -0.5,
+          temperature: 0,
+        },
+      },
+    ]);
+  });
+});
+
 describe("lyceum info", () => {
   it("takes --json and --keys", async () => {
     expect((await parse("info")).calls).toEqual([{ info: { json: false, keys: false } }]);
@@ -132,6 +159,11 @@ describe("lyceum", () => {
     [["play"], "missing required argument 'environment'"],
     [["play", "math", "--task", "-1"], "Expected a whole number"],
     [["play", "math", "--seed", "1e3"], "Expected a whole number"],
+    [["collect", "-o", "f"], "required option '-e, --env <environment>'"],
+    [["collect", "-e", "math"], "required option '-o, --output <file>'"],
+    [["collect", "-e", "math", "-o", "f", "-p", "models"], "Allowed choices are demonstration, model"],
+    [["collect", "-e", "math", "-o", "f", "-n", "0"], "Expected a whole number above 0"],
+    [["collect", "-e", "math", "-o", "f", "--min-reward", "high"], "Expected a number"],
     [["init"], "missing required argument 'name'"],
     [["train", "--config"], "argument missing"],
     [["train", "-c", "a", "--resum"], "Did you mean --resume?"],

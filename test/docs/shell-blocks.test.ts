@@ -55,6 +55,9 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
       trained = given;
     },
     report: async () => {},
+    init: async () => {},
+    play: async () => {},
+    collect: async () => {},
     info: async () => {
       informed = true;
     },

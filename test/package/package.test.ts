@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { environments } from "../../environments/index.ts";
+import { algorithms } from "../../trainers/algorithms/index.ts";
 import { repository } from "../examples/run-program.ts";
 
 const execute = promisify(execFile);
@@ -122,7 +124,7 @@ describe("the installed package", () => {
     );
     expect(JSON.parse(shown)).toEqual({
       functions: Array(6).fill("function"),
-      names: ["math", "gsm8k", "code", "bug-fix", "class-completion", "sft", "grpo"],
+      names: [...environments.entries, ...algorithms].map(({ id }) => id),
       native: [],
     });
   });

@@ -1,0 +1,135 @@
+import { existsSync } from "node:fs";
+import { mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { refuseFailure } from "../../trainers/refuse-failure.ts";
+import { LyceumError, toErrorData } from "../errors/index.ts";
+import { visibleText } from "../report/visible-text.ts";
+import type { Episode, Group } from "../rollout/episode.ts";
+import { rollout } from "../rollout/rollout.ts";
+import type { RolloutEvent } from "../rollout/rollout-event.ts";
+import type { TaskEntry, Taskset } from "../taskset/taskset.ts";
+import { chatRows } from "./chat-row.ts";
+import { openCollector } from "./collect-policy.ts";
+import type { CollectArguments } from "./create-program.ts";
+import { namedEnvironment } from "./named-environment.ts";
+import type { Rooms } from "./rooms.ts";
+
+/** Parts of a reward, such as thirds, need not add up to the last bit. */
+const rounding = 1e-9;
+
+/**
+ * `lyceum collect`: plays tasks and writes the conversations that earned enough to a file, one line of JSON each, in
+ * the order of the tasks. Every line is written whole as its task ends; what an abort leaves is good as far as it
+ * goes. Throws `config.invalid` for a file that exists, `aborted` after the signal, and the first episode's error where
+ * every episode failed.
+ */
+export async function collectCommand(
+  args: CollectArguments,
+  options: {
+    readonly rooms: Rooms;
+    readonly output: { write(text: string): unknown };
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const { rooms, signal } = options;
+  const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
+  if (existsSync(args.output)) throw existsError(args.output);
+  const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments });
+  const split = args.split ?? environment.splits[0] ?? "train";
+  const taskset = await environment.tasks(split, { signal });
+  const count = taskCount({ args, taskset, split });
+  await using collector = await openCollector(args, { environment, rooms, signal });
+  await mkdir(dirname(args.output), { recursive: true });
+  await using file = await open(args.output, "wx");
+
+  const events = rollout({
+    environment,
+    policies: collector.policy,
+    tasks: firstTasks(taskset, count, signal),
+    groupSize,
+    concurrency,
+    seed,
+    sampling: { temperature, maxTokens },
+    signal,
+  });
+  const counts = { episodes: 0, written: 0, below: 0, unscored: 0 };
+  const failed: Episode[] = [];
+  try {
+    for await (const { episodes } of inOrder(events)) {
+      for (const episode of episodes) {
+        if (episode.status === "aborted") continue;
+        counts.episodes += 1;
+        if (episode.status === "failed") failed.push(episode);
+        else if (Object.values(episode.agents).some(({ reward }) => reward.status === "unscored")) counts.unscored += 1;
+        for (const row of chatRows(episode)) {
+          const enough = args.minReward === undefined || row.reward >= args.minReward - rounding;
+          if (enough) await file.appendFile(`${JSON.stringify(row)}\n`);
+          counts[enough ? "written" : "below"] += 1;
+        }
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted || toErrorData(error).code !== "aborted") throw error;
+  }
+  const parts = [
+    `${counts.episodes} episodes`,
+    `${counts.written} conversations written`,
+    ...(args.minReward === undefined ? [] : [`${counts.below} below ${args.minReward}`]),
+    ...(counts.unscored === 0 ? [] : [`${counts.unscored} episodes unscored`]),
+    ...(failed.length === 0 ? [] : [`${failed.length} episodes failed, the first: ${failed[0]!.error?.message}`]),
+  ];
+  options.output.write(visibleText(`${args.output}: ${parts.join(", ")}\n`));
+  signal.throwIfAborted();
+  if (failed.length === counts.episodes && failed.length > 0)
+    refuseFailure([{ task: failed[0]!.task, episodes: failed }]);
+}
+
+function existsError(path: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The file ${path} exists already.`,
+    hint: "Name another --output, or move the file out of the way.",
+    data: { path },
+  });
+}
+
+/** How many tasks to play. */
+function taskCount(options: {
+  readonly args: CollectArguments;
+  readonly taskset: Taskset<unknown>;
+  readonly split: string;
+}): number {
+  const { args, taskset, split } = options;
+  const available = taskset.length === "unbounded" ? Number.POSITIVE_INFINITY : taskset.length;
+  const wanted = args.episodes === undefined ? available : Math.ceil(args.episodes / args.group);
+  const count = Math.min(available, wanted);
+  if (Number.isFinite(count)) return count;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The split "${split}" has no end.`,
+    hint: "Say how much to collect, such as --episodes 1000.",
+  });
+}
+
+async function* firstTasks(
+  taskset: Taskset<unknown>,
+  count: number,
+  signal: AbortSignal,
+): AsyncGenerator<TaskEntry<unknown>> {
+  for (let index = 0; index < count; index++) yield await taskset.get(index, { signal });
+}
+
+/** The groups of a rollout in the order of their tasks, each as soon as those before it have ended. */
+async function* inOrder(events: AsyncIterable<RolloutEvent>): AsyncGenerator<Group> {
+  const early = new Map<number, Group>();
+  let next = 0;
+  for await (const event of events) {
+    if (event.type !== "group-end") continue;
+    early.set(event.group, event.result);
+    for (let group = early.get(next); group !== undefined; group = early.get(next)) {
+      early.delete(next);
+      next += 1;
+      yield group;
+    }
+  }
+}

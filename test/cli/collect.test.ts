@@ -1,0 +1,196 @@
+import { statSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
+
+const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
+
+/** Task n earns n tenths a turn for a right answer; every fourth is unscored, task 6 throws, 7 is not demonstrated. */
+const uneven = `
+import { defineEnvironment } from ${source("environment/define-environment.ts")};
+import { unscored } from ${source("environment/reward.ts")};
+export const environment = defineEnvironment({
+  id: "uneven", maxTurns: 2, tasks: [0, 1, 2, 3, 4, 5, 6, 7],
+  reset: ({ task }) => "q" + task,
+  step: async ({ task, text, turn, signal }) => {
+    if (task === 6) throw new Error("six is broken");
+    // The first tasks are the last to end.
+    await new Promise((resolve) => setTimeout(resolve, 40 - 5 * task));
+    if (task === 3) return { reward: unscored("nobody looked") };
+    const components = { right: text === "a" + task ? task / 10 : 0, long: 0 };
+    return turn === 0 ? { components, reply: "more" } : { components };
+  },
+  demonstrate: (task) => task === 7 ? undefined : ["a" + task, "a" + task],
+});
+`;
+const endless = `
+import { defineEnvironment } from ${source("environment/define-environment.ts")};
+import { generatedTaskset } from ${source("taskset/generated-taskset.ts")};
+export const environment = defineEnvironment({
+  id: "endless", tasks: generatedTaskset({ name: "numbers", seed: 1, length: "unbounded", generate: (random) => random.integer(1, 1e9) }),
+  reset: ({ task }) => String(task),
+  step: async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return { reward: 1 };
+  },
+  demonstrate: String,
+});
+`;
+const fresh = `
+import { defineEnvironment } from ${source("environment/define-environment.ts")};
+import { textMessage } from ${source("message/message.ts")};
+export const environment = defineEnvironment({
+  id: "fresh", tasks: ["x"], maxTurns: 3,
+  reset: () => [textMessage("system", "be brief"), textMessage("user", "one")],
+  step: ({ turn }) => turn === 2 ? { reward: 1 }
+    : { reply: turn === 0 ? "two" : "three", context: turn === 1 ? "replace" : "append" },
+  demonstrate: () => ["1", "2", "3"],
+});
+`;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await tinyRunFolder();
+  await writeFile(join(folder, "uneven.ts"), uneven);
+  await writeFile(join(folder, "endless.ts"), endless);
+  await writeFile(join(folder, "fresh.ts"), fresh);
+});
+
+const collect = (words: string): Promise<LyceumResult> =>
+  lyceum(["collect", "-o", "out/good.jsonl", ...words.split(" ")], { folder });
+
+async function rows(): Promise<Record<string, unknown>[]> {
+  const text = await readFile(join(folder, "out/good.jsonl"), "utf8");
+  expect(text).toMatch(/^$|\n$/);
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+describe("lyceum collect", () => {
+  it("writes what earned enough in the order of the tasks, and counts the rest", async () => {
+    const { code, stdout, stderr } = await collect("-e ./uneven.ts --min-reward 0.4");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toBe(
+      "out/good.jsonl: 8 episodes, 3 conversations written, 2 below 0.4, 1 episodes unscored, 2 episodes failed, the first: " +
+        'Environment "uneven" threw in step: Error: six is broken\n',
+    );
+    const written = await rows();
+    expect(written.map(({ task }) => task)).toEqual(["2", "4", "5"]);
+    expect(written[1]).toEqual({
+      messages: [
+        { role: "user", content: "q4" },
+        { role: "assistant", content: "a4" },
+        { role: "user", content: "more" },
+        { role: "assistant", content: "a4" },
+      ],
+      reward: 0.8,
+      components: { right: 0.8, long: 0 },
+      task: "4",
+      agent: "agent",
+    });
+  });
+
+  it("plays as many episodes as asked, in whole groups, of the split asked for", async () => {
+    const { stdout } = await collect("-e ./uneven.ts --split train[1:3] -g 3 -n 4");
+    expect(stdout).toBe("out/good.jsonl: 6 episodes, 6 conversations written\n");
+    expect((await rows()).map(({ task }) => task)).toEqual(["1", "1", "1", "2", "2", "2"]);
+  });
+
+  it("gives a row for each conversation that was begun anew", async () => {
+    expect((await collect("-e ./fresh.ts")).code).toBe(0);
+    expect(
+      (await rows()).map(({ messages }) => (messages as { content: string }[]).map(({ content }) => content)),
+    ).toEqual([
+      ["be brief", "one", "1", "two", "2"],
+      ["three", "3"],
+    ]);
+  });
+
+  it("collects from a trained model's folder and from its checkpoint, the same each time", async () => {
+    const train = [
+      "train",
+      "-c",
+      "tiny.yaml",
+      "-o",
+      "run",
+      "-s",
+      "environment={id: ./endless.ts}",
+      "-s",
+      "evaluation={}",
+    ];
+    expect((await lyceum(train, { folder })).code).toBe(0);
+    const files: string[] = [];
+    for (const [index, model] of ["run/model", "run/model", "run/checkpoints/step-000003"].entries()) {
+      const words = `collect -e ./endless.ts -p model -m ${model} -n 4 -g 2 --max-tokens 4 --device cpu -o ${index}.jsonl`;
+      const { code, stderr, stdout } = await lyceum(words.split(" "), { folder });
+      expect({ code, stderr, stdout }).toEqual({
+        code: 0,
+        stderr: "",
+        stdout: `${index}.jsonl: 4 episodes, 4 conversations written\n`,
+      });
+      files.push(await readFile(join(folder, `${index}.jsonl`), "utf8"));
+    }
+    expect(files[1]).toBe(files[0]);
+    expect(files[2]).toBe(files[0]);
+    expect(new Set(files[0]!.split("\n")).size).toBeGreaterThan(3);
+  });
+
+  it("leaves whole lines at Ctrl-C, and says what there is", async () => {
+    let sent = false;
+    const { code, stdout, stderr } = await lyceum(
+      ["collect", "-e", "./endless.ts", "-n", "1000000", "-o", "out/good.jsonl"],
+      {
+        folder,
+        onOutput: (_, child) => {
+          if (sent) return;
+          sent = true;
+          const timer = setInterval(() => {
+            const size = statSync(join(folder, "out/good.jsonl"), { throwIfNoEntry: false })?.size ?? 0;
+            if (size === 0) return;
+            clearInterval(timer);
+            child.kill("SIGINT");
+          }, 20);
+          onTestFinished(() => clearInterval(timer));
+        },
+      },
+    );
+    expect({ code, stderr: stderr.trim() }).toEqual({ code: 130, stderr: "Interrupted." });
+    const { length } = await rows();
+    expect(stdout).toBe(`out/good.jsonl: ${length} episodes, ${length} conversations written\n`);
+    expect(length).toBeGreaterThan(0);
+  });
+
+  it("fails where every episode does", async () => {
+    const { code, stderr } = await collect("-e ./uneven.ts --split train[6:]");
+    expect(stderr).toMatch(/^error\[environment\.failed\]: Every one of 2 episodes failed\. The first: /);
+    expect(code).toBe(1);
+  });
+
+  it.each([
+    ["-e ./endless.ts", 2, "has no end"],
+    ["-e ./uneven.ts -p model", 2, "--policy model needs --model"],
+    ["-e ./uneven.ts -m run/model", 2, "--model belongs to --policy model"],
+    ["-e ./uneven.ts -p model -m ./nowhere", 1, "There is no folder ./nowhere"],
+    ["-e mathh", 2, 'Did you mean "math"?'],
+    ["-e ./uneven.ts --split tests", 1, "tests"],
+  ])("refuses %j with exit code %i and writes nothing", async (words, exit, text) => {
+    const before = await folderContents(folder);
+    const { code, stderr } = await collect(words);
+    expect(stderr).toContain(text);
+    expect(stderr).not.toMatch(/\n\s+at /);
+    expect(code).toBe(exit);
+    expect(await folderContents(folder)).toEqual(before);
+  });
+
+  it("keeps a file that exists", async () => {
+    await collect("-e ./fresh.ts");
+    const before = await folderContents(folder);
+    const { code, stderr } = await collect("-e ./uneven.ts");
+    expect(stderr).toContain("exists already");
+    expect(code).toBe(2);
+    expect(await folderContents(folder)).toEqual(before);
+  });
+});
