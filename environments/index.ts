@@ -10,6 +10,7 @@ import { numberGuessingEntry } from "./number-guessing/number-guessing.ts";
 import { ticTacToeEntry } from "./tic-tac-toe/tic-tac-toe.ts";
 import { toolsEntry } from "./tools/tools.ts";
 import { wordGuessingEntry } from "./word-guessing/word-guessing.ts";
+import { writingEntry } from "./writing/writing.ts";
 
 export { bugFixEntry, bugFixEnvironment } from "./bug-fix/bug-fix.ts";
 export type { BugFixOptions } from "./bug-fix/bug-fix-options.ts";
@@ -60,6 +61,7 @@ export {
   wordGuessingEntry,
   wordGuessingEnvironment,
 } from "./word-guessing/word-guessing.ts";
+export { type WritingOptions, type WritingTask, writingEntry, writingEnvironment } from "./writing/writing.ts";
 
 /** Every environment that comes with Lyceum, by name. */
 export const environments: EnvironmentRegistry = createRegistry([
@@ -74,4 +76,5 @@ export const environments: EnvironmentRegistry = createRegistry([
   ticTacToeEntry,
   toolsEntry,
   kuhnPokerEntry,
+  writingEntry,
 ]);

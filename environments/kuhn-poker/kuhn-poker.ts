@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineParallelEnvironment, type Prompts } from "../../src/environment/define-parallel-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import { createRandom } from "../../src/random/random.ts";
+import { createRandom, deriveSeed } from "../../src/random/random.ts";
 import { generatedTaskset } from "../../src/taskset/generated-taskset.ts";
 import { equilibriumHand } from "./equilibrium.ts";
 import { type Deal, deals, type KuhnMove, legalMoves, type Seat, seatToMove, winnings } from "./kuhn-rules.ts";
@@ -40,7 +40,8 @@ const description = "Kuhn poker in self-play: three cards, one bet; what one pla
 
 /**
  * The Kuhn poker environment: the agents `first` and `second`, of whom only the one to move is asked, and each of whom
- * sees its own card alone. Rewards are chips won or lost, from -2 to 2. Hands are dealt by seed, without end.
+ * sees its own card alone. Rewards are chips won or lost, from -2 to 2. Hands are dealt by seed: without end to train on, 120
+ * to test with.
  */
 export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): EnvironmentDefinition<KuhnPokerTask> {
   const { retries, seed } = parseEnvironmentOptions("kuhn-poker", schema, options);
@@ -48,12 +49,16 @@ export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): E
     id: "kuhn-poker",
     description,
     agents: ["first", "second"],
-    tasks: generatedTaskset<KuhnPokerTask>({
-      name: "kuhn-poker/train",
-      seed,
-      length: "unbounded",
-      generate: (random) => ({ deal: random.pick(deals), chance: random.integer(0, 2 ** 32) }),
-    }),
+    tasks: (split) => {
+      const isTest = split === "test";
+      return generatedTaskset<KuhnPokerTask>({
+        name: `kuhn-poker/${split}`,
+        seed: deriveSeed(seed, split),
+        length: isTest ? 120 : "unbounded",
+        // Even chances to train on and odd ones to test with: no task is in both.
+        generate: (random) => ({ deal: random.pick(deals), chance: 2 * random.integer(0, 2 ** 31) + (isTest ? 1 : 0) }),
+      });
+    },
     maxTurns: 3 + 2 * retries,
     rewardRange: [-2, 2],
     reset: ({ task: { deal } }) => ({

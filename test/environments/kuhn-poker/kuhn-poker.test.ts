@@ -14,6 +14,7 @@ import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts
 import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
 import type { Episode } from "../../../src/rollout/episode.ts";
 import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
 import { taskEntry } from "../../../src/taskset/task-entry.ts";
 import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
 import { climb } from "../hill-climber.ts";
@@ -102,7 +103,9 @@ function told(episode: Episode, agent: string): string {
 
 test("keeps the laws of environments", async () => {
   await checkEnvironmentLaws({ environment: kuhnPokerEnvironment(), tasks: 12 });
-  await checkEnvironmentLaws({ environment: kuhnPokerEnvironment({ retries: 0, seed: 3 }) });
+  const other = kuhnPokerEnvironment({ retries: 0, seed: 3 });
+  await checkEnvironmentLaws({ environment: other, split: "test" });
+  await checkDisjoint(await other.tasks("train[:1000]"), await other.tasks("test"));
 });
 
 test("the environment pays what the rules do, in every deal and every line of play", async () => {

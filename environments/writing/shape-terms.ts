@@ -1,0 +1,73 @@
+import { contentWords } from "./text-words.ts";
+import { transitionKinds } from "./transition-words.ts";
+
+/** The two texts of an episode, in the agents' order. */
+export type TextPair = readonly [first: string, second: string];
+
+/** What a pair of texts must look like: the same for training and for evaluation. */
+export interface ShapeRanges {
+  /** Fewest and most words of each text, split at white space. */
+  readonly tokens: readonly [number, number];
+  /** Characters of the second text by those of the first: none at the ends, full between the middle ones. */
+  readonly length: readonly [number, number, number, number];
+  /** Different content words of the second text by those of the first, likewise. */
+  readonly uniqueWords: readonly [number, number, number, number];
+  /** The share of common content words (Jaccard) from which coherence is full. */
+  readonly coherence: number;
+  /** Whose transitions count. */
+  readonly transitionsOf: "second" | "both";
+}
+
+/** CoMLRL's ranges for a short and a detailed summary, and for the two halves of an introduction. */
+export const shapeRanges: Readonly<Record<"tldr" | "arxiv", ShapeRanges>> = {
+  tldr: {
+    tokens: [8, 256],
+    length: [1.1, 1.6, 3.2, 5],
+    uniqueWords: [1.3, 2, Infinity, Infinity],
+    coherence: 0.03,
+    transitionsOf: "second",
+  },
+  arxiv: {
+    tokens: [128, 256],
+    length: [0.8, 1.3, 1.6, 2],
+    uniqueWords: [0.5, 0.7, 1.3, 1.7],
+    coherence: 0.23,
+    transitionsOf: "both",
+  },
+};
+
+/** How well a pair of texts keeps to the ranges, each term from 0 to 1. */
+export interface ShapeTerms {
+  readonly structure: number;
+  readonly length: number;
+  readonly uniqueWords: number;
+  /** 0.4 of transitions and 0.6 of coherence. */
+  readonly style: number;
+}
+
+/** Measures a pair of texts. Stopwords count for its length alone. */
+export function shapeTerms([first, second]: TextPair, ranges: ShapeRanges): ShapeTerms {
+  const [fewest, most] = ranges.tokens;
+  const isLongEnough = [first, second].every((text) => {
+    const tokens = text.split(/\s+/).filter((token) => token !== "").length;
+    return tokens >= fewest && tokens <= most;
+  });
+  const [one, other] = [new Set(contentWords(first)), new Set(contentWords(second))];
+  const common = [...one].filter((word) => other.has(word)).length;
+  const jaccard = common === 0 ? 0 : common / (one.size + other.size - common);
+  const kinds = transitionKinds(ranges.transitionsOf === "both" ? `${first}\n${second}` : second);
+  const transitions = kinds === 0 ? 0 : Math.min(1, 0.4 + 0.05 * (kinds - 1));
+  return {
+    structure: isLongEnough ? 1 : 0,
+    length: trapezoid(second.length / Math.max(1, first.length), ranges.length),
+    uniqueWords: trapezoid(other.size / Math.max(1, one.size), ranges.uniqueWords),
+    style: 0.4 * transitions + (0.6 * Math.min(jaccard, ranges.coherence)) / ranges.coherence,
+  };
+}
+
+/** 0 up to `from`, rising to 1 at `full`, falling after `end` to 0 at `none`. */
+function trapezoid(value: number, [from, full, end, none]: readonly [number, number, number, number]): number {
+  if (value <= from || value >= none) return 0;
+  if (value < full) return (value - from) / (full - from);
+  return value <= end ? 1 : (none - value) / (none - end);
+}

@@ -1,0 +1,104 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import type { HubOptions } from "../../src/hub/hub.ts";
+import { loadTaskset } from "../../src/taskset/load-taskset.ts";
+import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { abstracts } from "./abstracts.ts";
+import { posts } from "./posts.ts";
+import { type Writer, writingPrompts } from "./writing-prompts.ts";
+import { greatestReward, type WritingPreset, writingReward } from "./writing-reward.ts";
+
+/** What the writing environment is made from; the schema says what each option means. */
+export interface WritingOptions {
+  readonly form: "tldr" | "arxiv";
+  readonly reward: WritingPreset;
+  readonly path?: string | undefined;
+  readonly dataset?: string | undefined;
+  readonly revision?: string | undefined;
+  readonly field?: string | undefined;
+}
+
+/** A text to write about. */
+export interface WritingTask {
+  readonly source: string;
+}
+
+const schema = z.strictObject({
+  form: z.enum(["tldr", "arxiv"]).default("tldr").describe("A pair of summaries, or the two parts of an introduction."),
+  reward: z.enum(["default", "comlrl"]).default("default").describe("What counts; comlrl never looks at the source."),
+  path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A folder with the splits as files, one file (then the only split is train), or a path with {split}."),
+  dataset: z.string().min(1).optional().describe("A hub data set, where no path is given; else the built-in texts."),
+  revision: z.string().optional().describe("Branch, tag or commit of the data set; a commit makes runs repeatable."),
+  field: z.string().min(1).optional().describe("The field of a row that has the text."),
+});
+
+const description =
+  "Two agents write about a source: a short and a detailed summary, or the halves of an introduction.";
+
+/**
+ * The writing environment: the agents `first` and `second` write at once, neither sees the other's text, and both earn
+ * what the pair is worth. Sources are built in, or come from files by `path` or from the hub by `dataset`. `hub` says
+ * how the hub is reached, for tests and mirrors.
+ */
+export function writingEnvironment(
+  options: Partial<WritingOptions> = {},
+  hub: HubOptions = {},
+): EnvironmentDefinition<WritingTask> {
+  const parsed = parseEnvironmentOptions("writing", schema, options);
+  const { form, reward: preset, path, dataset, revision } = parsed;
+  const field = parsed.field ?? { tldr: "prompt", arxiv: "abstract_text" }[form];
+  const rowSchema = z.object({ [field]: z.string().min(1) });
+  return defineParallelEnvironment<Writer, WritingTask>({
+    id: "writing",
+    description,
+    agents: ["first", "second"],
+    splits: splitsOf(parsed),
+    tasks: async (split, { signal }) => {
+      const source = path === undefined ? dataset : resolve(path);
+      if (source === undefined) {
+        const texts = form === "tldr" ? posts : abstracts;
+        return texts.filter((_, i) => (i % 5 === 2) === (split === "test")).map((text) => ({ source: text }));
+      }
+      const rows = await loadTaskset(
+        { source, split, schema: rowSchema, ...(revision === undefined ? {} : { revision }) },
+        { ...hub, ...(signal === undefined ? {} : { signal }) },
+      );
+      return mapTaskset(rows, (row) => ({ source: sourceText(row[field]!) }), `writing/${split}`);
+    },
+    rewardRange: [0, greatestReward[preset]],
+    reset: ({ task: { source } }) => writingPrompts(form, source),
+    step: ({ task: { source }, texts }) => {
+      const pair = [texts.first.trim(), texts.second.trim()] as const;
+      const { components, copied, unsupported } = writingReward({ form, preset, texts: pair, source });
+      return { components, info: { copied, unsupported } };
+    },
+  });
+}
+
+/** The data set of posts ends each with the mark of the summary that is to follow. */
+function sourceText(text: string): string {
+  return text.replace(/\s*TL;DR:?\s*$/i, "").trim();
+}
+
+function splitsOf({ form, path, dataset }: WritingOptions): readonly string[] {
+  if (path !== undefined) {
+    return /\.(?:jsonl|jsonl\.gz|parquet)$/i.test(path) && !path.includes("{split}") ? ["train"] : ["train", "test"];
+  }
+  if (dataset === undefined) return ["train", "test"];
+  return form === "arxiv" ? ["train", "val"] : ["train", "validation", "test"];
+}
+
+/** The registry's entry of the writing environment. */
+export const writingEntry: EnvironmentEntry = {
+  id: "writing",
+  description,
+  options: schema,
+  create: (options) => writingEnvironment(options),
+};

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
+import { trainOneStep } from "../../examples/train-one-step.ts";
+
+let hub: TinyHub;
+beforeAll(async () => {
+  hub = await createTinyHub();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+it.each([
+  { id: "number-guessing", maximum: 12, spareGuesses: 1 },
+  { id: "word-guessing", maxTurns: 2 },
+  { id: "tic-tac-toe", openingMoves: 2 },
+  { id: "kuhn-poker" },
+])("one step of GRPO trains on $id", { timeout: 120_000 }, async (environment) => {
+  const config = {
+    seed: 1,
+    environment,
+    algorithm: { id: "grpo", groupSize: 2 },
+    model: { path: hub.model },
+    evaluation: { split: "test" },
+  };
+  await using run = await trainOneStep({ config, hub });
+  expect(run.output).toMatch(/\nstep 1\/1 /);
+  expect(run.output).toMatch(/\nmodel: /);
+});

@@ -1,0 +1,243 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { environments } from "../../../environments/index.ts";
+import { words } from "../../../environments/word-guessing/words.ts";
+import { abstracts } from "../../../environments/writing/abstracts.ts";
+import { posts } from "../../../environments/writing/posts.ts";
+import { type WritingOptions, writingEnvironment } from "../../../environments/writing/writing.ts";
+import { defineEnvironment } from "../../../src/environment/define-environment.ts";
+import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
+import { taskEntry } from "../../../src/taskset/task-entry.ts";
+import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { startFakeHub } from "../../hub/fake-hub.ts";
+import { climb } from "../hill-climber.ts";
+import { expertIntroduction, expertSummaries } from "./expert-texts.ts";
+
+type Texts = Readonly<Record<"first" | "second", string>>;
+
+/** What a pair of texts earns. */
+async function earned(source: string, texts: Texts, options: Partial<WritingOptions> = {}) {
+  const policies = { first: scriptedPolicy(() => texts.first), second: scriptedPolicy(() => texts.second) };
+  const task = taskEntry({ source }, 0);
+  const episode = await rolloutEpisode({ environment: writingEnvironment(options), task, policies, seed: 1 });
+  const { first, second } = episode.agents;
+  expect(first!.reward).toEqual(second!.reward);
+  if (first!.reward.status !== "scored") throw new Error("The pair is unscored.");
+  return first!.reward;
+}
+
+describe("an expert", () => {
+  test("earns nearly all there is with a pair of summaries, in both presets", async () => {
+    expect((await earned(posts[0]!, expertSummaries)).value).toBeGreaterThan(0.9);
+    expect((await earned(posts[0]!, expertSummaries, { reward: "comlrl" })).value).toBeGreaterThan(2.6);
+  });
+
+  test("earns nearly all there is with an introduction, in both presets", async () => {
+    const { value } = await earned(abstracts[0]!, expertIntroduction, { form: "arxiv" });
+    expect(value).toBeGreaterThan(0.8);
+    const published = await earned(abstracts[0]!, expertIntroduction, { form: "arxiv", reward: "comlrl" });
+    expect(published.value).toBeGreaterThan(2.5);
+  });
+});
+
+describe("what is not faithful stays low", () => {
+  test("texts of the right shape about another source, which comlrl cannot tell", async () => {
+    for (const post of posts.slice(1)) {
+      expect((await earned(post, expertSummaries)).value).toBeLessThan(0.1);
+      expect((await earned(post, expertSummaries, { reward: "comlrl" })).value).toBeGreaterThan(2.6);
+    }
+    for (const abstract of abstracts.slice(1)) {
+      expect((await earned(abstract, expertIntroduction, { form: "arxiv" })).value).toBeLessThan(0.1);
+    }
+  });
+
+  test("numbers and names that the source does not have", async () => {
+    const right = (await earned(posts[0]!, expertSummaries)).value;
+    const number = { ...expertSummaries, first: expertSummaries.first.replace("at four", "at 5") };
+    const name = { ...expertSummaries, first: expertSummaries.first.replace("My neighbour", "My neighbour Brunhilde") };
+    for (const texts of [number, name]) {
+      const { value } = await earned(posts[0]!, texts);
+      expect(value).toBeLessThan(0.8 * right);
+      expect(value).toBeGreaterThan(0.4 * right);
+    }
+  });
+
+  test("copies of the source, of the other text, and repetition", async () => {
+    const source = posts[0]!;
+    const opening = source.split(". ").slice(0, 2).join(". ");
+    expect((await earned(source, { first: opening, second: source })).value).toBe(0);
+    const { first } = expertSummaries;
+    expect((await earned(source, { first, second: first })).value).toBe(0);
+    const right = (await earned(source, expertSummaries)).value;
+    const said = { first, second: `${expertSummaries.second} `.repeat(3) };
+    expect((await earned(source, said)).value).toBeLessThan(0.6 * right);
+  });
+
+  test("nothing, noise, the prompt's own words, a list of the source's words", async () => {
+    const source = posts[0]!;
+    const list = source.match(/\p{L}{5,}/gu)!.join(" ");
+    const rule = "Summarise it in some detail, however, in your own words and answer with nothing but your own part.";
+    for (const texts of [
+      { first: "", second: "" },
+      { first: "?!".repeat(20), second: "... ".repeat(40) },
+      { first: rule, second: `${rule} Therefore ${rule}` },
+    ]) {
+      expect((await earned(source, texts)).value).toBe(0);
+    }
+    expect((await earned(source, { first: list.slice(0, 150), second: list.slice(150) })).value).toBeLessThan(0.55);
+  });
+});
+
+describe("an answer-blind climb over both texts", () => {
+  const sources = posts.slice(0, 3);
+  /** The mean reward over three posts, for one text that holds both, divided by "|". */
+  function joined(reward: "default" | "comlrl") {
+    const environment = writingEnvironment({ reward });
+    return defineEnvironment<string>({
+      id: "joined-writing",
+      tasks: ["all"],
+      rewardRange: environment.spec.rewardRange,
+      reset: () => "",
+      step: async ({ text }) => {
+        const [first = "", second = ""] = text.split("|").map((part) => part.trim());
+        const act = (own: string) =>
+          ({ message: { role: "assistant", content: [{ type: "text", text: own }] }, finish: "stop" }) as const;
+        const instance = await environment.create();
+        let sum = 0;
+        for (const source of sources) {
+          await instance.reset({ task: { source }, seed: 0 });
+          const { agents } = await instance.step({ first: act(first), second: act(second) });
+          if (agents.first!.reward?.status === "scored") sum += agents.first!.reward.value;
+        }
+        return { reward: sum / sources.length };
+      },
+    });
+  }
+  const task = taskEntry("all", 0);
+  const common =
+    "| | . . the a of is and however therefore also because for I my we said told two last week month years day Anna 3";
+  const vocabulary = [...common.split(" "), ...words.filter((_, i) => i % 6 === 0)];
+  // Every post says that somebody said something, so that the climb has somewhere to begin.
+  const start = `she said that they said so to all of us | ${"she said it to us and so they also said it to me . ".repeat(2)}`;
+
+  test("earns about a third of what an expert does, with words that know nothing of the sources", {
+    timeout: 120_000,
+  }, async () => {
+    const { best } = await climb({ environment: joined("default"), task, words: vocabulary, starts: [start] });
+    expect(best).toBeGreaterThan(0.05);
+    expect(best).toBeLessThan(0.35);
+  });
+
+  test("earns nearly all of comlrl's reward with the same words", { timeout: 120_000 }, async () => {
+    const climbed = await climb({
+      environment: joined("comlrl"),
+      task,
+      words: vocabulary,
+      starts: [start],
+      episodes: 1_000,
+    });
+    expect(climbed.best).toBeGreaterThan(2.5);
+  });
+});
+
+describe("the terms", () => {
+  const filler = "one thing stays here while others leave";
+  const first = "alpha beta gamma delta epsilon zeta eta theta";
+
+  test("find transitions as whole words only", async () => {
+    const inside = "Sofas absorb gasoline, gifts lift ifs, thusly firstly butter yetis.";
+    const styled = (second: string) => earned("-", { first, second: `${second} ${first}` }, { reward: "comlrl" });
+    expect((await styled(inside)).components.style).toBeCloseTo(0.6, 10);
+    expect((await styled(`${inside} So it goes on quite so long.`)).components.style).toBeCloseTo(0.6 + 0.4 * 0.4, 10);
+    const more = await styled("However, in other words, it grows and we all, as a result, go on with it. ");
+    expect(more.components.style).toBeCloseTo(0.6 + 0.4 * 0.5, 10);
+  });
+
+  test("have the documented ranges, each gate closing those after it", async () => {
+    const of = async (one: string, other: string) =>
+      (await earned("-", { first: one, second: other }, { reward: "comlrl" })).components;
+    expect(await of("too short", filler)).toEqual({ structure: 0, length: 0, uniqueWords: 0, style: 0 });
+    const same = await of(first, first);
+    expect(same).toEqual({ structure: 0.5, length: 0, uniqueWords: 0, style: 0 });
+    const long = (ratio: number): string => `b c d e f g h ${"x".repeat(Math.round(ratio * 100) - 14)}`;
+    const short = long(1);
+    for (const [ratio, value] of [
+      [1.1, 0],
+      [1.35, 0.5],
+      [1.6, 1],
+      [3.2, 1],
+      [4.1, 0.5],
+      [5, 0],
+    ] as const) {
+      expect((await of(short, long(ratio))).length).toBeCloseTo(value, 10);
+    }
+  });
+
+  test("count no stopword as a word of its own", async () => {
+    const stop = "the of and is was were been being with without they them";
+    const { components } = await earned("-", { first, second: `${first} ${stop}` }, { reward: "comlrl" });
+    expect(components).toMatchObject({ structure: 0.5, length: 1, uniqueWords: 0, style: 0 });
+  });
+});
+
+test("keeps the laws of environments, and its built-in texts apart", async () => {
+  for (const options of [{}, { form: "arxiv" }, { reward: "comlrl" }] as const) {
+    const environment = writingEnvironment(options);
+    for (const split of ["train", "test"]) await checkEnvironmentLaws({ environment, split });
+    await checkDisjoint(await environment.tasks("train"), await environment.tasks("test"));
+  }
+  expect([posts.length, abstracts.length]).toEqual([12, 8]);
+  for (const abstract of abstracts) expect(abstract.split(/\s+/).length).toBeGreaterThan(99);
+});
+
+describe("data", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "lyceum-writing-"));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+  const row = JSON.stringify({ prompt: "POST: I lost my hat.\n\nTL;DR:", completion: "hat lost" });
+
+  test("comes from JSONL by path, without the mark of a summary", async () => {
+    const path = join(folder, "own.jsonl");
+    await writeFile(path, `${row}\n`);
+    const environment = environments.create("writing", { path });
+    expect(environment.splits).toEqual(["train"]);
+    expect((await (await environment.tasks("train")).get(0)).task).toEqual({ source: "POST: I lost my hat." });
+    await checkEnvironmentLaws({ environment });
+  });
+
+  test("may have its text in another field, and a row without it is named", async () => {
+    const path = join(folder, "field.jsonl");
+    await writeFile(path, '{"text":"A tale."}\n{"txt":"?"}\n');
+    const tasks = await writingEnvironment({ path, field: "text" }).tasks("train");
+    expect((await tasks.get(0)).task.source).toBe("A tale.");
+    await expect(tasks.get(1)).rejects.toMatchObject({
+      code: "data.malformed",
+      message: expect.stringContaining(`${path}:2: text`),
+    });
+  });
+
+  test.each([
+    ["tldr", "trl-lib/tldr", "validation", row, "POST: I lost my hat."],
+    ["arxiv", "OpenMLRL/arXiv_abstract", "val", JSON.stringify({ abstract_text: "We lose." }), "We lose."],
+  ] as const)("of %s comes from the hub by name", async (form, dataset, split, content, source) => {
+    const commit = "c".repeat(40);
+    await using hub = await startFakeHub([
+      {
+        type: "dataset",
+        name: dataset,
+        branches: { main: commit },
+        commits: { [commit]: { [`data/${split}.jsonl`]: content } },
+      },
+    ]);
+    const reaching = { hubUrl: hub.url, cacheFolder: join(folder, form) };
+    const environment = writingEnvironment({ form, dataset }, reaching);
+    expect(environment.splits).toContain(split);
+    expect((await (await environment.tasks(split)).get(0)).task).toEqual({ source });
+  });
+});
