@@ -56,7 +56,9 @@ export function toolReply(options: {
   const { message, results, notes } = options;
   const answers = message.calls.map((call, index) => ({ call, text: results[index]! }));
   if (!message.native) {
-    const responses = answers.map(({ call, text }) => `<tool_response name="${call.name}">\n${text}\n</tool_response>`);
+    const responses = answers.map(
+      ({ call, text }) => `<tool_response name="${call.name.slice(0, 100)}">\n${text}\n</tool_response>`,
+    );
     return [textMessage("user", [...responses, ...notes].join("\n"))];
   }
   return [

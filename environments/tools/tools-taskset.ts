@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError, unknownNameError } from "../../src/errors/index.ts";
 import { deriveSeed } from "../../src/random/random.ts";
 import { contentHash } from "../../src/taskset/content-hash.ts";
 import { generatedTaskset } from "../../src/taskset/generated-taskset.ts";
@@ -50,10 +50,20 @@ const row = z.object({
   tools: z.array(z.string()).default([]),
 });
 
-/** Tasks of one's own from a JSONL file. Rejects with `data.not-found` or `data.malformed`, which names the line. */
-export async function ownTasks(path: string, signal: AbortSignal | undefined): Promise<Taskset<ToolsTask>> {
+/**
+ * Tasks of one's own from a JSONL file, which may require the tools that there are. Rejects with `data.not-found` or
+ * `data.malformed`, which names the line or the unknown tool.
+ */
+export async function ownTasks(
+  path: string,
+  { tools: known, signal }: { readonly tools: readonly string[]; readonly signal: AbortSignal | undefined },
+): Promise<Taskset<ToolsTask>> {
   const rows = await jsonlTaskset(resolve(path), { schema: row, ...(signal === undefined ? {} : { signal }) });
-  return mapTaskset(rows, ({ question, answer, tools }) => ({ question, answer: String(answer), tools }));
+  return mapTaskset(rows, ({ question, answer, tools }) => {
+    const unknown = tools.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw unknownNameError({ kind: "tool", name: unknown, known, code: "data.malformed" });
+    return { question, answer: String(answer), tools };
+  });
 }
 
 function isHeldOut({ question, files }: ToolsTask): boolean {

@@ -59,7 +59,7 @@ export function toolsEnvironment(
     tasks: (split, { signal }) =>
       path === undefined
         ? generatedTasks({ ...parsed, split: split === "test" ? "test" : "train" })
-        : ownTasks(path, signal),
+        : ownTasks(path, { tools: tools.map(({ name }) => name), signal }),
     maxTurns,
     rewardRange: [0, 1],
     // How long code takes is the machine's affair, and what others' tools do is theirs.
@@ -114,7 +114,7 @@ export function toolsEnvironment(
         return { reward: unscored(data.message, data) };
       }
       const notes = [
-        ...problems.map((problem) => `Error: ${problem}. ${callForm}`),
+        ...problems.slice(0, maximumCalls).map((problem) => `Error: ${problem}. ${callForm}`),
         ...(asks ? [] : ["There is no call and no answer in this message. Call a tool, or answer."]),
         ...(asks && message.answer !== undefined ? ["An answer beside calls does not count. Give it alone."] : []),
         `${maxTurns - turns === 1 ? "The next message is the last: give" : "Go on, or give"} the answer as <answer>...</answer>.`,

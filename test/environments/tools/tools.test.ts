@@ -81,7 +81,12 @@ describe("tasks and laws", () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-own-"));
     try {
       const path = join(folder, "tasks.jsonl");
-      const rows = [{ question: "Who?", answer: "Ada" }, { question: "6 * 7?", answer: 42, tools: ["calculator"] }, {}];
+      const rows = [
+        { question: "Who?", answer: "Ada" },
+        { question: "6 * 7?", answer: 42, tools: ["calculator"] },
+        {},
+        { question: "?", answer: 1, tools: ["python"] },
+      ];
       await writeFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
       const environment = toolsEnvironment({ path });
       expect(environment.splits).toEqual(["train"]);
@@ -92,6 +97,7 @@ describe("tasks and laws", () => {
         rewardOf(await play(environment, second!, [callText("calculator", { expression: "6*7" }), answerText("42")])),
       ).toBeCloseTo(1, 12);
       await expect(tasks.get(2)).rejects.toThrow(/tasks\.jsonl:3/);
+      await expect(tasks.get(3)).rejects.toMatchObject({ code: "data.malformed", message: 'Unknown tool "python".' });
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -127,15 +133,20 @@ describe("the reward", () => {
     expect(rewardOf(await play(environment, sum, messages))).toBeCloseTo(reward, 12);
   });
 
-  test("an answer-blind climb of 10,000 episodes stays at or under 0.1", { timeout: 300_000 }, async () => {
-    const task = await (await toolsEnvironment().tasks("train")).get(0);
-    const cheap = toolsEnvironment({ tools: ["calculator"] });
+  test.each([
+    "calculator",
+    "search",
+  ] as const)("an answer-blind climb of 10,000 episodes with %s stays at or under 0.1", {
+    timeout: 300_000,
+  }, async (name) => {
+    const cheap = toolsEnvironment({ tools: [name] });
+    const task = await (await cheap.tasks("train")).get(0);
     const words = [
       ...Array.from({ length: 20 }, (_, i) => String(i * 37)),
       ...task.task.question.split(" "),
       ...["<answer>", "</answer>", "<answer>42</answer>", "<tool_call>", "</tool_call>"],
-      callText("calculator", { expression: "1+1" }),
-      callText("calculator", {}),
+      callText(task.task.tools[0]!, { expression: "1+1" }),
+      callText(task.task.tools[0]!, { query: "height" }),
     ];
     const { best, text } = await climb({ environment: cheap, task, words });
     expect(best, text).toBeLessThanOrEqual(0.1);
@@ -227,6 +238,20 @@ describe("tools of one's own", () => {
 
   test("one that never ends is stopped, and told so", async () => {
     expect(await reply(own(() => new Promise(() => {}), { callSeconds: 0.02 }))).toContain("longer than 0.02 s");
+  });
+
+  test("an abort from outside ends the step with its reason", async () => {
+    const controller = new AbortController();
+    const environment = own(() => {
+      controller.abort(new Error("enough"));
+      return new Promise(() => {});
+    });
+    const instance = await environment.create();
+    await instance.reset({ task: sum, seed: 0 });
+    const message = textMessage("assistant", callText("own", {}));
+    const step = instance.step({ agent: { message, finish: "stop" } }, { signal: controller.signal });
+    await expect(step).rejects.toThrow("enough");
+    await instance.close();
   });
 
   test("infrastructure that fails leaves the episode unscored", async () => {
