@@ -33,6 +33,7 @@ export {
   type AnswerContext,
   type AnswerDefinition,
   environmentFromReward,
+  type RewardSource,
   type RewardValue,
   type TeamContext,
   type TeamDefinition,
@@ -103,6 +104,8 @@ export { rolloutGroup } from "./rollout/rollout-group.ts";
 export { defaultLimits, type RolloutLimits } from "./rollout/rollout-limits.ts";
 export type { PlayOptions, RolloutOptions } from "./rollout/rollout-options.ts";
 export { tokenSequences } from "./rollout/token-sequences.ts";
+export type { AnswerCriterion, Criterion, GroupCriterion, GroupScores } from "./rubric/criterion.ts";
+export { type Rubric, rubric } from "./rubric/rubric.ts";
 export { contentHash } from "./taskset/content-hash.ts";
 export { checkDisjoint } from "./taskset/disjoint.ts";
 export { type GeneratedTasksetOptions, generatedTaskset } from "./taskset/generated-taskset.ts";
@@ -119,4 +122,10 @@ export type { Renderer } from "./tokens/renderer.ts";
 export type { Tokenizer } from "./tokens/tokenizer.ts";
 export { readTrace } from "./trace/read-trace.ts";
 export { createTraceWriter, type TraceWriter } from "./trace/trace-writer.ts";
+export { clipReward } from "./wrappers/clip-reward.ts";
+export { type EpisodeSink, type RecordedEpisode, record } from "./wrappers/record.ts";
+export { scaleReward } from "./wrappers/scale-reward.ts";
+export { timeLimit } from "./wrappers/time-limit.ts";
+export { toolBudget } from "./wrappers/tool-budget.ts";
+export { type ObservationPlace, transformObservation } from "./wrappers/transform-observation.ts";
 export { type SeatOptions, withPolicies } from "./wrappers/with-policies.ts";

@@ -1,3 +1,4 @@
+import type { Rubric } from "../rubric/rubric.ts";
 import { defineEnvironment } from "./define-environment.ts";
 import { type DefinitionBase, defineParallelEnvironment } from "./define-parallel-environment.ts";
 import type { EnvironmentDefinition } from "./environment.ts";
@@ -6,6 +7,9 @@ import type { Reward } from "./reward.ts";
 
 /** What a reward function may give: a number, a reward, or named parts that add up to it. */
 export type RewardValue = number | Reward | Readonly<Record<string, number>>;
+
+/** A reward function, or a rubric; of a rubric the range of the rewards is known, and its group criteria are asked. */
+export type RewardSource<Context> = ((context: Context) => RewardValue | Promise<RewardValue>) | Rubric<Context>;
 
 /** What a reward function of one agent is given. */
 export interface AnswerContext<Task> {
@@ -33,7 +37,7 @@ export interface RewardDefinitionBase<Task>
 export interface AnswerDefinition<Task> extends RewardDefinitionBase<Task> {
   /** What the agent is asked. */
   readonly prompt: (task: Task) => Prompt;
-  readonly reward: (context: AnswerContext<Task>) => RewardValue | Promise<RewardValue>;
+  readonly reward: RewardSource<AnswerContext<Task>>;
   /** The answer of an expert; undefined where none is known. */
   readonly demonstrate?: (task: Task) => string | undefined;
 }
@@ -42,7 +46,7 @@ export interface AnswerDefinition<Task> extends RewardDefinitionBase<Task> {
 export interface TeamDefinition<Agent extends string, Task> extends RewardDefinitionBase<Task> {
   /** What each agent is asked. The names of the agents are its keys, in their order. */
   readonly prompts: Readonly<Record<Agent, (task: Task) => Prompt>>;
-  readonly reward: (context: TeamContext<Agent, Task>) => RewardValue | Promise<RewardValue>;
+  readonly reward: RewardSource<TeamContext<Agent, Task>>;
   /** The answers of experts; undefined where none are known. */
   readonly demonstrate?: (task: Task) => Readonly<Record<NoInfer<Agent>, string>> | undefined;
 }
@@ -58,27 +62,32 @@ export function environmentFromReward<Task, const Agent extends string>(
 export function environmentFromReward<Task>(
   definition: AnswerDefinition<Task> | TeamDefinition<string, Task>,
 ): EnvironmentDefinition<Task> {
-  return "prompt" in definition ? answerEnvironment(definition) : teamEnvironment(definition);
+  const { reward } = definition;
+  const environment = "prompt" in definition ? answerEnvironment(definition) : teamEnvironment(definition);
+  if (typeof reward === "function" || reward.scoreGroup === undefined) return environment;
+  return { ...environment, scoreGroup: reward.scoreGroup };
 }
 
 function answerEnvironment<Task>(definition: AnswerDefinition<Task>): EnvironmentDefinition<Task> {
   const { id = "reward", prompt, reward, ...base } = definition;
   return defineEnvironment<Task>({
+    ...rangeOf(reward),
     ...base,
     id,
     reset: ({ task }) => prompt(task),
-    step: async ({ task, text, signal }) => outcome(await reward({ task, text, ...signalled(signal) })),
+    step: async ({ task, text, signal }) => outcome(await ask(reward, { task, text, ...signalled(signal) })),
   });
 }
 
 function teamEnvironment<Task>(definition: TeamDefinition<string, Task>): EnvironmentDefinition<Task> {
   const { id = "reward", prompts, reward, demonstrate, ...base } = definition;
   return defineParallelEnvironment<string, Task>({
+    ...rangeOf(reward),
     ...base,
     id,
     agents: Object.keys(prompts),
     reset: ({ task }) => Object.fromEntries(Object.entries(prompts).map(([agent, prompt]) => [agent, prompt(task)])),
-    step: async ({ task, texts, signal }) => outcome(await reward({ task, texts, ...signalled(signal) })),
+    step: async ({ task, texts, signal }) => outcome(await ask(reward, { task, texts, ...signalled(signal) })),
     ...(demonstrate === undefined
       ? {}
       : {
@@ -88,6 +97,17 @@ function teamEnvironment<Task>(definition: TeamDefinition<string, Task>): Enviro
           },
         }),
   });
+}
+
+function ask<Context extends { readonly signal?: AbortSignal }>(
+  reward: RewardSource<Context>,
+  context: Context,
+): RewardValue | Promise<RewardValue> {
+  return typeof reward === "function" ? reward(context) : reward.score(context);
+}
+
+function rangeOf(reward: RewardSource<never>): Pick<RewardDefinitionBase<unknown>, "rewardRange"> {
+  return typeof reward === "function" ? {} : { rewardRange: reward.range };
 }
 
 function outcome(value: RewardValue): { reward: number | Reward } | { components: Readonly<Record<string, number>> } {
