@@ -6,6 +6,7 @@ import { debateEntry } from "./debate/debate.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { kuhnPokerEntry } from "./kuhn-poker/kuhn-poker.ts";
 import { mathEntry } from "./math/math.ts";
+import { mathProblemsEntry } from "./math-problems/math-problems.ts";
 import { numberGuessingEntry } from "./number-guessing/number-guessing.ts";
 import { ticTacToeEntry } from "./tic-tac-toe/tic-tac-toe.ts";
 import { toolsEntry } from "./tools/tools.ts";
@@ -35,10 +36,13 @@ export {
   kuhnPokerEntry,
   kuhnPokerEnvironment,
 } from "./kuhn-poker/kuhn-poker.ts";
+export { type AnswerChecker, createAnswerChecker } from "./math/answer-checker.ts";
 export { mathEntry, mathEnvironment } from "./math/math.ts";
 export type { MathOptions } from "./math/math-options.ts";
 export type { MathTask } from "./math/math-problem.ts";
 export { type AnswerVerifier, type Verdict, verifyAnswer } from "./math/verify-answer.ts";
+export type { MathProblemTask } from "./math-problems/math-problem-row.ts";
+export { type MathProblemsOptions, mathProblemsEntry, mathProblemsEnvironment } from "./math-problems/math-problems.ts";
 export {
   type NumberGuessingOptions,
   type NumberGuessingTask,
@@ -71,6 +75,7 @@ export { type WritingOptions, type WritingTask, writingEntry, writingEnvironment
 export const environments: EnvironmentRegistry = createRegistry([
   mathEntry,
   gsm8kEntry,
+  mathProblemsEntry,
   codeEntry,
   bugFixEntry,
   classCompletionEntry,

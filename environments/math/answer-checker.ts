@@ -1,8 +1,8 @@
 import { LyceumError } from "../../src/errors/index.ts";
 import { ComparisonPool, type ComparisonPoolOptions } from "./equivalence/comparison-pool.ts";
-import { literalNumber } from "./equivalence/literal-number.ts";
+import { equalMeasuredNumbers, type MeasuredNumber, measuredNumber } from "./equivalence/measured-number.ts";
 import { normalLatex } from "./equivalence/normal-latex.ts";
-import { splitUnit } from "./equivalence/split-unit.ts";
+import { formatRational } from "./rational.ts";
 import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
@@ -53,18 +53,30 @@ export function createAnswerChecker(options: ComparisonPoolOptions = {}): Answer
   };
 }
 
-/** The verdict of the exact first stage where both are plain numbers; undefined where it cannot tell. */
+/** The verdict on exact numbers, where the gold is one and the text states one; undefined where it cannot tell. */
 function decideAtOnce(text: string, stated: StatedAnswer, gold: string): Verdict | undefined {
-  if (numberIn(gold) === undefined) return undefined;
-  if (stated.mark === "none") {
-    const isProse = /[a-z]{2,} [a-z]{2,}/i.test(stated.text) && !/[$\\]/.test(stated.text);
-    return isProse ? verifyAnswer(text, gold) : undefined;
+  const wanted = numberIn(gold);
+  if (wanted === undefined) return undefined;
+  const found = numberIn(stated.text);
+  if (found !== undefined) {
+    const extracted = formatNumber(found);
+    return { correct: equalMeasuredNumbers(found, wanted), extracted, mark: stated.mark };
   }
-  return numberIn(stated.text) === undefined ? undefined : verifyAnswer(text, gold);
+  return isProse(stated.text) ? verifyAnswer(text, formatNumber(wanted)) : undefined;
 }
 
-function numberIn(text: string): unknown {
-  return text.length > longestAnswer ? undefined : literalNumber(splitUnit(normalLatex(text)).value);
+function numberIn(text: string): MeasuredNumber | undefined {
+  return text.length > longestAnswer ? undefined : measuredNumber(normalLatex(text));
+}
+
+function formatNumber({ number, percent }: MeasuredNumber): string {
+  return `${formatRational(number)}${percent ? "%" : ""}`;
+}
+
+/** Words around plain numbers, and no formula that the numbers could be parts of. */
+function isProse(text: string): boolean {
+  const isFormula = /[\\[\](){}<>$|!^]|(?<![a-z])(?:a?(?:sin|cos|tan)|cot|sec|csc|log|ln|exp|sqrt|pi|inf)(?![a-z])/i;
+  return /[a-z]{2,}/i.test(text) && !isFormula.test(text);
 }
 
 /** What may be the answer: the stated text, of an unmarked text its last line and the last formula in it. */

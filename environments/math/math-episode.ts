@@ -1,6 +1,6 @@
 import type { StepOutcome } from "../../src/environment/define-environment.ts";
 import { answerLine } from "./math-problem.ts";
-import { type AnswerVerifier, type Verdict, verifyAnswer } from "./verify-answer.ts";
+import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
 /** What the episodes of every math environment have in common. */
 export interface MathEpisodeOptions {
@@ -9,7 +9,6 @@ export interface MathEpisodeOptions {
   readonly maxTurns: number;
   /** Added to the reward of an answer, right or wrong, that is stated as the prompt asks; 0 by default. */
   readonly formatReward: number;
-  readonly verify?: AnswerVerifier;
 }
 
 /** What the model is told beside the question. */
@@ -25,23 +24,25 @@ export interface MathEpisode {
     readonly text: string;
     readonly turn: number;
   }): StepOutcome<undefined>;
+  /** What a reply earns that is judged already. */
+  outcome(reply: { readonly text: string; readonly turn: number; readonly verdict: Verdict }): StepOutcome<undefined>;
 }
 
 /** A question, then replies until one is right or the turns are over. Only the last reply earns a reward. */
 export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
   const { answerOnly, maxTurns, formatReward } = options;
-  const verify = options.verify ?? verifyAnswer;
+  const outcome: MathEpisode["outcome"] = ({ text, turn, verdict }) => {
+    const info = { extracted: verdict.extracted ?? null, correct: verdict.correct };
+    if (!verdict.correct && turn + 1 < maxTurns) return { reply: feedback(verdict), info };
+    const correct = verdict.correct ? 1 : 0;
+    if (formatReward === 0) return { components: { correct }, info };
+    return { components: { correct, format: isAsAsked(text, verdict, answerOnly) ? formatReward : 0 }, info };
+  };
   return {
     rewardRange: [0, 1 + formatReward],
     prompt: ({ question }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
-    judge: ({ task, text, turn }) => {
-      const verdict = verify(text, task.answer);
-      const info = { extracted: verdict.extracted ?? null, correct: verdict.correct };
-      if (!verdict.correct && turn + 1 < maxTurns) return { reply: feedback(verdict), info };
-      const correct = verdict.correct ? 1 : 0;
-      if (formatReward === 0) return { components: { correct }, info };
-      return { components: { correct, format: isAsAsked(text, verdict, answerOnly) ? formatReward : 0 }, info };
-    },
+    judge: ({ task, text, turn }) => outcome({ text, turn, verdict: verifyAnswer(text, task.answer) }),
+    outcome,
   };
 }
 

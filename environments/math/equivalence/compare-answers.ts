@@ -40,7 +40,9 @@ function relationValue(relation: Relation, other: AnswerStructure): AnswerStruct
     const interval = relationInterval(relation);
     if (interval !== undefined) return answerStructure(interval);
   }
-  const isNamed = /^(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?|[A-Za-z]\s*\([A-Za-z]\))$/.test(parts[0]!);
+  const isNamed = /^(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?|[A-Za-z]\s*\([A-Za-z]\)|\([A-Za-z](?:\s*,\s*[A-Za-z])+\))$/.test(
+    parts[0]!,
+  );
   if (operators.length === 1 && operators[0] === "=" && isNamed) {
     const value = answerStructure(parts[1]!);
     if (value.kind !== "relation") return value;

@@ -18,7 +18,7 @@ engine.precision = precision;
 export function equalExpressions(first: string, second: string): boolean {
   const [a, b] = [parse(first), parse(second)];
   if (a === undefined || b === undefined) return false;
-  if (a.isSame(b)) return true;
+  if (a.isSame(b)) return !/ComplexInfinity|NaN/.test(JSON.stringify(a.json));
   const unknowns = unknownsOf(a, b);
   if (unknowns === undefined) return false;
   if (unknowns.length === 0) {

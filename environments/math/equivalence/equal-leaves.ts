@@ -1,35 +1,24 @@
-import { equalRationals } from "../rational.ts";
 import { equalExpressions } from "./equal-expressions.ts";
-import { literalNumber } from "./literal-number.ts";
+import { equalMeasuredNumbers, measuredNumber } from "./measured-number.ts";
 import { splitUnit } from "./split-unit.ts";
 
 /**
- * Whether two answers of one part are equal: as text, as exact numbers, or as expressions. Units are compared only
- * where both have one. A percent sign on one side may stand for a hundredth. Where the gold is a number, an expression
- * that is still to be worked out is no answer.
+ * Whether two answers of one part are equal: as exact numbers, as text, or as expressions. Units are compared only
+ * where both have one. Where the gold is a number, an expression that is still to be worked out is no answer.
  */
 export function equalLeaves(answerText: string, goldText: string): boolean {
-  const [answer, gold] = [splitUnit(answerText), splitUnit(goldText)];
-  if (answer.unit !== undefined && gold.unit !== undefined && answer.unit !== gold.unit) return false;
-  if (answer.value === "" || gold.value === "") return false;
-  if (equalValues(answer.value, gold.value)) return true;
-  if (answer.percent === gold.percent) return false;
-  const hundredth = (value: string, percent: boolean): string => (percent ? `(${value})/100` : value);
-  const [answerNumber, goldNumber] = [literalNumber(answer.value), literalNumber(gold.value)];
-  if (answerNumber === undefined || goldNumber === undefined) return false;
-  return equalExpressions(hundredth(answer.value, answer.percent), hundredth(gold.value, gold.percent));
-}
-
-function equalValues(answer: string, gold: string): boolean {
-  const [answerText, goldText] = [textOf(answer), textOf(gold)];
-  if (answerText.replaceAll(/[{}]/g, "") === goldText.replaceAll(/[{}]/g, "") && answerText === goldText) return true;
-  const wanted = literalNumber(gold);
+  const wanted = measuredNumber(goldText);
   if (wanted !== undefined) {
-    const number = literalNumber(answer);
-    return number !== undefined && equalRationals(number, wanted);
+    const number = measuredNumber(answerText);
+    return number !== undefined && equalMeasuredNumbers(number, wanted);
   }
-  if (isWord(answer) || isWord(gold)) return answerText.toLowerCase() === goldText.toLowerCase();
-  return equalExpressions(answer, gold);
+  const [answer, gold] = [splitUnit(answerText), splitUnit(goldText)];
+  if (answer.value === "" || gold.value === "" || answer.percent !== gold.percent) return false;
+  if (answer.unit !== undefined && gold.unit !== undefined && answer.unit !== gold.unit) return false;
+  const [given, expected] = [textOf(answer.value), textOf(gold.value)];
+  if (given === expected) return true;
+  if (isWord(answer.value) || isWord(gold.value)) return given.toLowerCase() === expected.toLowerCase();
+  return equalExpressions(answer.value, gold.value);
 }
 
 function textOf(value: string): string {

@@ -34,9 +34,10 @@ export function normalLatex(text: string): string {
     .replace(/[^\0-\u007F]/g, (character) => characters[character] ?? character)
     .replace(/\\(?:displaystyle|limits|(?:[bB]igg?[lr]?))(?![A-Za-z])/g, " ")
     .replace(/\\(?:left|right)(?![A-Za-z])\s*\.?/g, " ")
-    .replace(/\\[,;:! ]|\\q?quad(?![A-Za-z])|[~\u00A0\u202F\u2009]/g, " ")
+    .replace(/(?<=\d)\\[,!;:](?=\d{3}(?!\d))/g, "")
+    .replace(/(?<!\\)\\[,;:! ]|\\q?quad(?![A-Za-z])|[~\u00A0\u202F\u2009]/g, " ")
     .replace(/\{,\}/g, "")
-    .replace(/\\\$|\\[()[\]]|[$€£¥]/g, " ")
+    .replace(/\\\$|(?<!\\)\\[()[\]]|[$€£¥]/g, " ")
     .replace(/\*\*(?=\s*[\d({a-z])/gi, "^")
     .replace(/[`]|\*\*/g, " ")
     .replace(/\\[dtc]frac(?![A-Za-z])/g, "\\frac")
@@ -54,7 +55,7 @@ export function normalLatex(text: string): string {
     .replace(/(?<![A-Za-z\\])pi(?![A-Za-z])/g, "\\pi ")
     .replace(/(?<![A-Za-z\\])(?:infinity|infty|inf|oo)(?![A-Za-z])/gi, "\\infty ")
     .replace(new RegExp(`(?<![A-Za-z\\\\])(?=(?:${functions})(?![A-Za-z]))`, "g"), "\\")
-    .replace(/(\\[A-Za-z]+)\s+(?=[^A-Za-z\s])/g, "$1")
+    .replace(/(\\(?:frac|sqrt))\s+/g, "$1")
     .replace(/\\frac\s*(\d)\s*(?:(\d)|\{)/g, (_all, top: string, bottom?: string) =>
       bottom === undefined ? `\\frac{${top}}{` : `\\frac{${top}}{${bottom}}`,
     )
@@ -64,5 +65,6 @@ export function normalLatex(text: string): string {
     .replace(/(?<![\w.}^_/])(\d+) +(\d+) ?\/ ?(\d+)(?![\w.])/g, "($1+\\frac{$2}{$3})")
     .replace(/\s+/g, " ")
     .trim()
-    .replace(/(?<=.)\.$/, "");
+    .replace(/(?<=.)\.$/, "")
+    .replace(/^\{([^{}]*)\}$/, "$1");
 }

@@ -22,14 +22,15 @@ export function splitTop(latex: string, separator: RegExp): SplitText {
 
 /** Whether the bracket that a text begins with is closed by its last token. */
 export function isWhollyBracketed(latex: string): boolean {
-  let closedEarly = false;
-  let last = 0;
-  forEachToken(latex, (_token, position, depth) => {
-    if (depth === 0 && position > 0) closedEarly = true;
-    last = depth;
+  let firstClosed = -1;
+  forEachToken(latex, (token, position, depth) => {
+    if (depth === 1 && firstClosed === -1 && closing.test(token)) firstClosed = position + token.length;
   });
-  return !closedEarly && last > 0;
+  return firstClosed === latex.length;
 }
+
+const opening = /^(?:[([{]|\\\{|\\begin)$/;
+const closing = /^(?:[)\]}]|\\\}|\\end)$/;
 
 /**
  * Each token (a command, or one character) with its position and how many brackets are open around it; a bracket
@@ -39,8 +40,8 @@ function forEachToken(latex: string, visit: (token: string, position: number, de
   let depth = 0;
   for (const match of latex.matchAll(/\\(?:[A-Za-z]+|[\s\S])|[\s\S]/g)) {
     const [token] = match;
-    if (/^(?:[([{]|\\\{|\\begin)$/.test(token)) depth++;
+    if (opening.test(token)) depth++;
     visit(token, match.index, depth);
-    if (/^(?:[)\]}]|\\\}|\\end)$/.test(token)) depth--;
+    if (closing.test(token)) depth--;
   }
 }

@@ -43,7 +43,8 @@ export function splitUnit(latex: string): MeasuredValue {
   const percent = /\s*(?:\\%|%|\\text\s*\{\s*(?:percent|%)\s*\}|\bpercent)$/.exec(text);
   if (percent !== null) return { value: text.slice(0, percent.index).trim(), percent: true };
   const degrees = /\s*\^\s*(?:\\circ|\{\s*\\circ\s*\})$/.exec(text);
-  if (degrees !== null) return { value: text.slice(0, degrees.index).trim(), unit: "degree", percent: false };
+  if (degrees !== null && !/\\(?:sin|cos|tan|cot|sec|csc)/.test(text))
+    return { value: text.slice(0, degrees.index).trim(), unit: "degree", percent: false };
   const match = trailing.exec(text);
   if (match === null) return { value: text, percent: false };
   const unit = `${unitName((match[1] ?? match[2]!).toLowerCase())}${match[3] === undefined ? "" : `^${match[3]}`}`;

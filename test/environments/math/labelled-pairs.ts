@@ -1,7 +1,7 @@
-/** An answer as a model may write it, the right one, and whether they are equal. */
+/** An answer as a model may write it, and the right one. */
 export type LabelledPair = readonly [answer: string, gold: string];
 
-/** Pairs by kind. `known` lists the pairs of either sort that the checker calls unequal although they are equal. */
+/** Answers that are right, by kind. */
 export const equalPairs: Readonly<Record<string, readonly LabelledPair[]>> = {
   numbers: [
     ["5", "5"],

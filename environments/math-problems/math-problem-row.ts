@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { LyceumError } from "../../src/errors/index.ts";
+import { answerLine } from "../math/math-problem.ts";
+import { statedAnswer } from "../math/stated-answer.ts";
+
+/** A row of MATH (`problem`, `solution` with a boxed answer, `level`, `type`), or a question with its answer. */
+export interface MathProblemRow {
+  readonly problem?: string | undefined;
+  readonly question?: string | undefined;
+  readonly solution?: string | undefined;
+  readonly answer?: string | number | readonly string[] | undefined;
+  readonly level?: string | number | undefined;
+  readonly type?: string | undefined;
+}
+
+/** Checks a row. */
+export const mathProblemRowSchema: z.ZodType<MathProblemRow> = z
+  .object({
+    problem: z.string().min(1).optional(),
+    question: z.string().min(1).optional(),
+    solution: z.string().optional(),
+    answer: z.union([z.string(), z.number(), z.array(z.string()).min(1)]).optional(),
+    level: z.union([z.string(), z.number()]).optional(),
+    type: z.string().optional(),
+  })
+  .refine((row) => row.problem !== undefined || row.question !== undefined, "a problem or a question is missing")
+  .refine((row) => row.answer !== undefined || row.solution !== undefined, "a solution or an answer is missing");
+
+/** A problem with its right answer, in each form that it is given in. */
+export interface MathProblemTask {
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly kind: string;
+  /** From `level`, such as `Level 3`; 0 where there is none. */
+  readonly difficulty: number;
+  /** A worked solution that ends in the answer. No model sees it but in demonstrations. */
+  readonly solution: string;
+}
+
+/**
+ * The task of a row. The answer is `answer`, or what `solution` states last (in `\boxed{}`, after `####`). Throws
+ * `data.malformed` for a row that states none.
+ */
+export function mathProblemTask(row: MathProblemRow): MathProblemTask {
+  const { answer, solution, level, type } = row;
+  const given = typeof answer === "object" ? answer : [String(answer ?? marked(solution ?? "") ?? "")];
+  const answers = given.map((text) => (marked(text) ?? text).trim()).filter((text) => text !== "");
+  if (answers.length === 0) {
+    throw new LyceumError({
+      code: "data.malformed",
+      message: `A problem states no answer: ${JSON.stringify((row.problem ?? row.question)!.slice(0, 60))}.`,
+      hint: 'Each row needs an "answer", or a "solution" with its answer in \\boxed{}.',
+    });
+  }
+  const worked = solution ?? (typeof answer === "string" && answer.includes("\n") ? answer : "");
+  return {
+    question: (row.problem ?? row.question)!.trim(),
+    answers,
+    kind: type ?? "problem",
+    difficulty: Number(/\d+/.exec(String(level ?? ""))?.[0] ?? 0),
+    solution: `${worked.trim()}\n${answerLine(answers[0]!)}`.trim(),
+  };
+}
+
+function marked(text: string): string | undefined {
+  const stated = statedAnswer(text);
+  return stated.mark === "boxed" || stated.mark === "hashes" ? stated.text : undefined;
+}

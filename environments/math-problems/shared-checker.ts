@@ -1,0 +1,24 @@
+import { type AnswerChecker, createAnswerChecker } from "../math/answer-checker.ts";
+
+/** Opens a checker that all who hold it at one time share; it is closed when the last of them disposes of it. */
+export function sharedChecker(): () => Promise<AnswerChecker> {
+  let checker: AnswerChecker | undefined;
+  let holders = 0;
+  return async () => {
+    checker ??= createAnswerChecker({ threads: 2 });
+    const held = checker;
+    let closed = false;
+    holders += 1;
+    return {
+      check: (question) => held.check(question),
+      [Symbol.asyncDispose]: async () => {
+        if (closed) return;
+        closed = true;
+        holders -= 1;
+        if (holders > 0) return;
+        checker = undefined;
+        await held[Symbol.asyncDispose]();
+      },
+    };
+  };
+}

@@ -1,0 +1,36 @@
+import { equalRationals, multiplyRationals, type Rational, rational } from "../rational.ts";
+import { literalNumber } from "./literal-number.ts";
+import { splitUnit } from "./split-unit.ts";
+
+/** A number that is worked out, with what it is counted in. */
+export interface MeasuredNumber {
+  readonly number: Rational;
+  readonly unit?: string;
+  /** The letter before its equals sign. */
+  readonly variable?: string;
+  readonly percent: boolean;
+}
+
+/** The number, exactly, that a text in normal LaTeX is, as in `3`, `3 cm` or `x = 3`. Undefined for all else. */
+export function measuredNumber(latex: string): MeasuredNumber | undefined {
+  const named = /^\s*([A-Za-z])\s*=/.exec(latex);
+  const { value, ...rest } = splitUnit(latex.slice(named?.[0].length ?? 0));
+  const number = literalNumber(value);
+  return number && { number, ...rest, ...(named === null ? {} : { variable: named[1]!.toLowerCase() }) };
+}
+
+/**
+ * Equal numbers. Units and variables are compared only where both have one; a percent sign on one side only may be a
+ * unit or a hundredth.
+ */
+export function equalMeasuredNumbers(a: MeasuredNumber, b: MeasuredNumber): boolean {
+  if (differ(a.unit, b.unit) || differ(a.variable, b.variable)) return false;
+  if (equalRationals(a.number, b.number)) return true;
+  if (a.percent === b.percent) return false;
+  const [percent, plain] = a.percent ? [a.number, b.number] : [b.number, a.number];
+  return equalRationals(multiplyRationals(percent, rational(1n, 100n)), plain);
+}
+
+function differ(a: string | undefined, b: string | undefined): boolean {
+  return a !== undefined && b !== undefined && a !== b;
+}

@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { mathProblemTask } from "../../../environments/math-problems/math-problem-row.ts";
+import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
+import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+
+const rows = [
+  { problem: "Simplify.", solution: "It is $\\boxed{2\\sqrt{3}}$.", level: "Level 3", type: "Algebra" },
+  { question: "Which?", answer: ["x+1", "\\text{none}"] },
+  { question: "How many?", answer: "Two and one.\n#### 3" },
+];
+let path = "";
+beforeAll(async () => {
+  path = join(await mkdtemp(join(tmpdir(), "lyceum-math-problems-")), "train.jsonl");
+  await writeFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
+});
+afterAll(() => rm(join(path, ".."), { recursive: true, force: true }));
+
+test("rows become tasks, with the answers that they state", () => {
+  expect(mathProblemTask(rows[0]!)).toEqual({
+    question: "Simplify.",
+    answers: ["2\\sqrt{3}"],
+    kind: "Algebra",
+    difficulty: 3,
+    solution: "It is $\\boxed{2\\sqrt{3}}$.\n#### 2\\sqrt{3}",
+  });
+  expect(mathProblemTask(rows[1]!).answers).toEqual(["x+1", "\\text{none}"]);
+  expect(mathProblemTask(rows[2]!).answers).toEqual(["3"]);
+  expect(() => mathProblemTask({ problem: "?", solution: "It is 3." })).toThrow(
+    expect.objectContaining({ code: "data.malformed" }),
+  );
+});
+
+test("keeps the laws of environments", async () => {
+  await checkEnvironmentLaws({ environment: mathProblemsEnvironment({ path }) });
+  await checkEnvironmentLaws({ environment: mathProblemsEnvironment({ path, maxTurns: 3, formatReward: 0.1 }) });
+});
+
+test("demonstrations and equal forms earn the reward, others do not, and feedback tells no answer", async () => {
+  const environment = mathProblemsEnvironment({ path, maxTurns: 2 });
+  const tasks = await environment.tasks("train");
+  const rewardOf = async (index: number, texts: readonly string[]): Promise<unknown> => {
+    const replies = [...texts];
+    const task = await tasks.get(index);
+    const episode = await rolloutEpisode({
+      environment,
+      task,
+      policies: scriptedPolicy(() => replies.shift() ?? ""),
+      seed: 1,
+    });
+    const seen = JSON.stringify(episode.agents.agent);
+    return { reward: episode.agents.agent!.reward, tells: seen.includes("2\\\\sqrt{3}") };
+  };
+  for (let i = 0; i < rows.length; i++) {
+    const [{ agent }] = environment.demonstrate!((await tasks.get(i)).task)! as [{ agent: string }];
+    expect(await rewardOf(i, [agent])).toMatchObject({ reward: { value: 1 } });
+  }
+  expect(await rewardOf(0, ["\\boxed{5}", "#### \\sqrt{12}"])).toMatchObject({ reward: { value: 1 }, tells: false });
+  expect(await rewardOf(0, ["\\boxed{5}", "\\boxed{3\\sqrt2}"])).toMatchObject({ reward: { value: 0 }, tells: false });
+});
