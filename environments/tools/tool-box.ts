@@ -1,4 +1,4 @@
-import { createSandbox } from "../../sandbox/create-sandbox.ts";
+import { createSandbox, type SandboxChoice } from "../../sandbox/create-sandbox.ts";
 import { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
 import { calculatorTool } from "./calculator.ts";
 import { documents } from "./documents.ts";
@@ -10,6 +10,12 @@ import { type SearchEngine, searchTool } from "./search-tool.ts";
 import type { Tool } from "./tool.ts";
 import type { SearchEngineName, ToolSetName, ToolsOptions } from "./tools-options.ts";
 import { braveSearch, searxngSearch, tavilySearch } from "./web-search.ts";
+
+/** The sandboxes of each language. */
+const runs: Readonly<Record<"python" | "javascript", readonly SandboxChoice[]>> = {
+  python: ["docker", "bubblewrap", "pyodide"],
+  javascript: ["docker", "isolated-vm"],
+};
 
 /** The tools of an environment, and what its instances hold for them. */
 export interface ToolBox {
@@ -58,7 +64,9 @@ export function createToolBox(
   const { tools: names, sandbox: backend, cpuSeconds } = options;
   const shared: SharedSandbox[] = [];
   const interpreter = (language: "python" | "javascript"): readonly Tool[] => {
-    const sandbox = new SharedSandbox(() => createSandbox({ language, backend }));
+    const sandbox = new SharedSandbox(() =>
+      createSandbox({ language, backend: runs[language].includes(backend) ? backend : "auto" }),
+    );
     shared.push(sandbox);
     return [interpreterTool({ language, sandbox, cpuSeconds })];
   };

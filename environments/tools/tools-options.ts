@@ -52,7 +52,7 @@ const schema = z.strictObject({
   sandbox: z
     .enum(["auto", "docker", "bubblewrap", "pyodide", "isolated-vm"])
     .default("auto")
-    .describe("Where code runs; auto takes the strongest that works."),
+    .describe("Where code of the languages that it knows runs; auto, and for others, the strongest that works."),
   seed: z.int().default(0).describe("Another seed gives other tasks. What is held out stays held out."),
   limit: z
     .int()

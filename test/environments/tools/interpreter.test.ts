@@ -92,3 +92,16 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
     }
   });
 });
+
+test("a sandbox of one language leaves the other to auto, and both share an episode", {
+  timeout: 120_000,
+}, async () => {
+  const environment = toolsEnvironment({ tools: ["python", "javascript"], sandbox: "isolated-vm" });
+  const code = "x = 2; print(x)";
+  const [python, javascript] = await play(environment, task, [
+    callText("python", { code }),
+    callText("javascript", { code: "typeof x" }),
+  ]);
+  expect(replyOf(python)).toContain("\n2\n");
+  expect(replyOf(javascript)).toContain("undefined");
+});
