@@ -29,9 +29,9 @@ const weights = { arguments: 0.6, coverage: 0.2, consistency: 0.1, evidence: 0.1
 
 /** Judges one debater by rules. Reads nothing but the arguments and the topic; the same ones give the same verdict. */
 export function judgeByRules(agent: string, judgement: RuleJudgement): RuleVerdict {
-  const { topic, said, rounds, simultaneous } = judgement;
+  const { topic, said, rounds, simultaneous, maxWords } = judgement;
   const known = knownWords(topic);
-  const sentences = said.map(({ text }) => sentencesOf(text, known));
+  const sentences = said.map(({ text }) => (wordsOf(text).length > 2 * maxWords ? [] : sentencesOf(text, known)));
   const side = said.find((argument) => argument.agent === agent)?.side ?? "PRO";
   const own = keyWords(topic, side);
   const other = keyWords(topic, side === "PRO" ? "CON" : "PRO");

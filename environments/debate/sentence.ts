@@ -25,7 +25,7 @@ const answers =
 /** The sentences of a text. `known` are the subject words of the proposition and the background. */
 export function sentencesOf(text: string, known: ReadonlySet<string>): readonly Sentence[] {
   return text
-    .split(/[.!?;]+(?=\s|$)|\n+/)
+    .split(/[.!?;](?=\s|$)|\n/)
     .map((part) => {
       const words = wordsOf(part);
       const plain = words.join(" ");
