@@ -88,10 +88,10 @@ test("a fool who says nothing earns 0", async () => {
   expect(episode.agents.agent!.reward).toMatchObject({ value: 0 });
 });
 
-test("no text that is blind to the answers earns more than one number in twenty", { timeout: 60_000 }, async () => {
-  const tasks = Array.from({ length: 20 }, (_, i) => ({ secret: 5 * i + 1 }));
+test("no text that is blind to the answers earns more than one number in ten", { timeout: 180_000 }, async () => {
+  const tasks = Array.from({ length: 10 }, (_, i) => ({ secret: 10 * i + 1 }));
   const environment = await averaged(numberGuessingEnvironment(), tasks);
   const words = ["higher", "lower", "-", ...Array.from({ length: 100 }, (_, i) => String(i + 1))];
   const { best } = await climb({ environment, task: taskEntry("all", 0), words });
-  expect(best).toBeLessThanOrEqual(1 / 20);
+  expect(best).toBeLessThanOrEqual(1 / 10);
 });

@@ -125,14 +125,14 @@ describe("an answer-blind climb over both texts", () => {
   const start = `she said that they said so to all of us | ${"she said it to us and so they also said it to me . ".repeat(2)}`;
 
   test("earns about a third of what an expert does, with words that know nothing of the sources", {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     const { best } = await climb({ environment: joined("default"), task, words: vocabulary, starts: [start] });
     expect(best).toBeGreaterThan(0.05);
     expect(best).toBeLessThan(0.35);
   });
 
-  test("earns nearly all of comlrl's reward with the same words", { timeout: 120_000 }, async () => {
+  test("earns nearly all of comlrl's reward with the same words", { timeout: 240_000 }, async () => {
     const climbed = await climb({
       environment: joined("comlrl"),
       task,
