@@ -84,20 +84,14 @@ async function ask(
     readonly signal: AbortSignal;
   },
 ): Promise<string> {
-  const limit = new AbortController();
-  const signal = AbortSignal.any([limit.signal, request.signal]);
   const timeout = new LyceumError({
     code: "timeout",
     message: `The judge took longer than ${limitMs / 1000} seconds.`,
     hint: "Raise judgeSeconds, or judge with a faster model.",
   });
-  try {
-    const answer = judge.act({ ...request, agent: "judge", sampling: { temperature: 0, maxTokens: 512 }, signal });
-    const { action } = await boundedWait(answer, { ms: limitMs, signal: request.signal, timeout: () => timeout });
-    return textOf(action.message);
-  } finally {
-    limit.abort();
-  }
+  const answer = judge.act({ ...request, agent: "judge", sampling: { temperature: 0, maxTokens: 512 } });
+  const { action } = await boundedWait(answer, { ms: limitMs, signal: request.signal, timeout: () => timeout });
+  return textOf(action.message);
 }
 
 /** The verdict in an answer, which may stand in a code block; or, as a sentence, why there is none. */
