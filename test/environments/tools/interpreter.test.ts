@@ -76,7 +76,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
   test("code without end is stopped and forgotten; episodes share nothing", { timeout: 120_000 }, async () => {
     const set = run(name === "python" ? "kept = 5" : "var kept = 5");
     const [, stopped, after] = await play(environment, task, [set, run(endless), run("kept")]);
-    expect(replyOf(stopped)).toMatch(/Error: the code was stopped \(timeout_cpu\)/);
+    expect(replyOf(stopped)).toMatch(/Error: the code was stopped \(timeout_(?:cpu|wall)\)/);
     expect(replyOf(after)).toContain("\n5\n");
     expect(replyOf((await play(environment, task, [run("kept")]))[0])).toMatch(/Error: (NameError|ReferenceError)/);
   });
