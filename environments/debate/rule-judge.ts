@@ -14,7 +14,7 @@ export interface RuleVerdict {
 }
 
 /** What the rule-based judge is given. */
-export interface RuleJudgement {
+interface RuleJudgement {
   readonly topic: DebateTopic;
   readonly said: readonly Argument[];
   readonly rounds: number;
