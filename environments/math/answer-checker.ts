@@ -73,10 +73,12 @@ function formatNumber({ number, percent }: MeasuredNumber): string {
   return `${formatRational(number)}${percent ? "%" : ""}`;
 }
 
-/** Words around plain numbers, and no formula that the numbers could be parts of. */
+/** Words around plain numbers: no formula that the numbers could be parts of, and nothing that denies them. */
 function isProse(text: string): boolean {
-  const isFormula = /[\\[\](){}<>$|!^]|(?<![a-z])(?:a?(?:sin|cos|tan)|cot|sec|csc|log|ln|exp|sqrt|pi|inf)(?![a-z])/i;
-  return /[a-z]{2,}/i.test(text) && !isFormula.test(text);
+  const isFormula =
+    /[\\[\](){}<>$|!^]|(?<![a-z])(?:a?(?:sin|cos|tan)|cot|sec|csc|log|ln|exp|sqrt|pi|inf|mod)(?![a-z])/i;
+  const isDenied = /\b(?:not?|never|neither|nor|except|unless)\b|n't\b/i;
+  return /[a-z]{2,}/i.test(text) && !isFormula.test(text) && !isDenied.test(text);
 }
 
 /** What may be the answer: the stated text, of an unmarked text its last line and the last formula in it. */

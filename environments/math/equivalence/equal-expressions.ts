@@ -4,6 +4,7 @@ import { type BoxedExpression, ComputeEngine } from "@cortex-js/compute-engine";
 const precision = 50;
 /** Relative difference below which two values are one. */
 const tolerance = 1e-28;
+const smallest = 1e-250;
 const mostUnknowns = 4;
 /** Values for the unknowns, of both signs and off every round number: `points[i]` is the first unknown's at point i. */
 const points = [0.7310585786, 1.6180339123, -0.5772156649, 2.2795318642, -1.3947261835, 3.3598856662];
@@ -23,7 +24,7 @@ export function equalExpressions(first: string, second: string): boolean {
   if (unknowns === undefined) return false;
   if (unknowns.length === 0) {
     const difference = a.sub(b).evaluate();
-    return isExact(difference) ? difference.isSame(0) : isZero(a, b);
+    return isExact(difference) ? difference.isSame(0) : areClose(a, b);
   }
   let checked = 0;
   for (const values of assignments(unknowns)) {
@@ -32,7 +33,7 @@ export function equalExpressions(first: string, second: string): boolean {
       if (hasValue(x) !== hasValue(y)) return false;
       continue;
     }
-    if (!isZero(x, y)) return false;
+    if (!areClose(x, y)) return false;
     checked++;
   }
   return checked >= 3;
@@ -91,10 +92,15 @@ function hasValue(value: BoxedExpression): boolean {
   return Number.isFinite(re) && Number.isFinite(im);
 }
 
-function isZero(a: BoxedExpression, b: BoxedExpression): boolean {
-  const [value, difference] = [a.N(), a.sub(b).N()];
-  const size = Math.hypot(difference.re, difference.im);
-  return Number.isFinite(size) && size <= tolerance * Math.max(1, Math.hypot(value.re, value.im));
+/** Whether two values differ by rounding alone. What is too small for a double cannot be told apart from 0. */
+function areClose(a: BoxedExpression, b: BoxedExpression): boolean {
+  const [x, y, difference] = [a.N(), b.N(), a.sub(b).N()].map(({ re, im }) => Math.hypot(re, im)) as [
+    number,
+    number,
+    number,
+  ];
+  const size = Math.max(x, y);
+  return size > smallest && Number.isFinite(size) && difference <= tolerance * size;
 }
 
 function numberOf(expression: BoxedExpression): number | undefined {

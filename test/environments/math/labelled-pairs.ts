@@ -283,6 +283,7 @@ export const equalPairs: Readonly<Record<string, readonly LabelledPair[]>> = {
     ["\\text{even}", "even"],
     ["\\text{no solution}", "No solution"],
     ["\\emptyset", "\\emptyset"],
+    ["10:30\\text{ am}", "10:30 am"],
   ],
 };
 
@@ -311,6 +312,13 @@ export const unequalPairs: Readonly<Record<string, readonly LabelledPair[]>> = {
     ["", "3"],
     ["?", "3"],
     ["1.5e4", "1500"],
+    ["2 mod 5", "2"],
+    ["not 3", "3"],
+    ["5!", "5"],
+    ["3 4", "34"],
+    ["3\\pm 1", "3"],
+    ["x \\ne 3", "3"],
+    ["3 or maybe 4", "3"],
   ],
   "fractions and mixed numbers": [
     ["\\frac{2}{1}", "\\frac12"],
@@ -342,6 +350,9 @@ export const unequalPairs: Readonly<Record<string, readonly LabelledPair[]>> = {
     ["\\frac{1-\\sqrt5}{2}", "\\frac{1+\\sqrt5}{2}"],
     ["\\sqrt{x^2}", "x"],
     ["\\sqrt{4}", "-2"],
+    ["\\sqrt{2}\\cdot 10^{-30}", "\\sqrt{3}\\cdot 10^{-30}"],
+    ["10^{-40}\\sqrt{2}", "2\\cdot 10^{-40}\\sqrt{2}"],
+    ["\\sqrt{x}", "-\\sqrt{x}"],
   ],
   expressions: [
     ["x+1", "x-1"],
@@ -363,6 +374,12 @@ export const unequalPairs: Readonly<Record<string, readonly LabelledPair[]>> = {
     ["\\alpha", "\\beta"],
     ["x+1+0.00000000000000000000001", "x+1"],
     ["f(x)", "g(x)"],
+    ["10^{-400}x", "2\\cdot 10^{-400}x"],
+    ["10^{400}x", "2\\cdot 10^{400}x"],
+    ["-x^2", "(-x)^2"],
+    ["x+C", "x"],
+    ["\\overline{AB}", "\\overline{CD}"],
+    ["\\int_0^1 x dx", "\\int_0^2 x dx"],
     ["x^{2", "x^2"],
     ["x++", "x"],
     ["\\foo{x}", "x"],
@@ -470,5 +487,5 @@ export const unequalPairs: Readonly<Record<string, readonly LabelledPair[]>> = {
   ],
 };
 
-/** Equal pairs that the checker calls unequal: `answer` beside `gold`, with the reason. */
-export const knownMisses: readonly LabelledPair[] = [];
+/** Equal pairs that the checker calls unequal: a time of day with and without `\text{}` is no expression and no text. */
+export const knownMisses: readonly LabelledPair[] = [["10:30\\text{ am}", "10:30 am"]];
