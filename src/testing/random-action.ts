@@ -18,7 +18,7 @@ const oddities = [
 ];
 
 /** Any one action: noise, nothing, odd characters, a long text, tool calls, parse errors, one cut at its length. */
-export function randomAction(random: Random, spec: EnvironmentSpec): Action {
+function randomAction(random: Random, spec: EnvironmentSpec): Action {
   const kind = random.integer(0, 7);
   if (kind === 0) return { message: textMessage("assistant", random.pick(oddities)), finish: "stop" };
   if (kind === 1) return { message: textMessage("assistant", noise(random, 4_000)), finish: "length" };
