@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { environments } from "../environments/index.ts";
@@ -30,8 +32,20 @@ const concurrency = 1_000;
 export const environmentSteps: Benchmark = { prefix: "environments", run };
 
 async function run(): Promise<BenchmarkResult[]> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-bench-"));
+  try {
+    const problems = join(folder, "problems.jsonl");
+    await writeFile(problems, JSON.stringify({ problem: "Factor x^2 - 1.", solution: "\\boxed{(x-1)(x+1)}" }));
+    return await measure(problems);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function measure(problems: string): Promise<BenchmarkResult[]> {
   const definitions = environments.entries.flatMap(({ id }) => {
     const file = files[id];
+    if (id === "math-problems") return [environments.create(id, { path: problems })];
     if (file === undefined) return [environments.create(id)];
     const path = join(data, file);
     return existsSync(path) ? [environments.create(id, { path })] : [];

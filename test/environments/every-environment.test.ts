@@ -1,15 +1,30 @@
 import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { environments } from "../../environments/index.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { demonstrationPolicy } from "../../src/policy/demonstration-policy.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
-import { checkEnvironmentLaws } from "../../src/testing/index.ts";
+import { checkEnvironment } from "../../src/testing/index.ts";
 
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data");
+
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-every-"));
+  await writeFile(join(folder, "problems.jsonl"), problems.map((row) => JSON.stringify(row)).join("\n"));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const problems = [
+  { problem: "Write 1/4 + 1/4 as one fraction.", solution: "Together \\boxed{\\frac{1}{2}}." },
+  { problem: "Solve x^2 = 4.", solution: "\\boxed{\\{-2, 2\\}}" },
+  { problem: "Factor x^2 - 1.", solution: "\\boxed{(x-1)(x+1)}" },
+];
 
 /** The files of environments that read one; the others bring their own tasks. */
 const files: Readonly<Record<string, string>> = {
@@ -25,10 +40,15 @@ const tasks = 3;
 describe.each(environments.entries.map(({ id }) => id))("%s", (id) => {
   const path = files[id] === undefined ? undefined : join(data, files[id]);
   const missing = path !== undefined && !existsSync(path) ? `${path} is not here` : "";
-  const make = (): EnvironmentDefinition => environments.create(id, path === undefined ? {} : { path });
+  const make = (): EnvironmentDefinition => {
+    if (id === "math-problems") return environments.create(id, { path: join(folder, "problems.jsonl") });
+    return environments.create(id, path === undefined ? {} : { path });
+  };
 
   test.skipIf(missing !== "")(`keeps the laws ${missing}`, async () => {
-    await checkEnvironmentLaws({ environment: make(), tasks: 2 });
+    const { laws, broken } = await checkEnvironment({ environment: make(), tasks: 2, episodes: 2 });
+    expect(broken).toEqual([]);
+    expect(laws.length).toBeGreaterThanOrEqual(20);
   });
 
   test.skipIf(missing !== "")(`pays an expert more than a fool ${missing}`, async () => {
