@@ -1,6 +1,6 @@
-import type { EnvironmentDefinition } from "../environment/environment.ts";
+import type { Action, EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
-import { textMessage } from "../message/message.ts";
+import { type Message, textMessage } from "../message/message.ts";
 import type { Renderer } from "../tokens/renderer.ts";
 import type { ActRequest, Policy } from "./policy.ts";
 import { renderPrompt } from "./render-prompt.ts";
@@ -20,8 +20,9 @@ export function demonstrationPolicy<Task>(options: {
     name: `demonstrations of ${environment.spec.id}`,
     accepts: renderer?.accepts ?? ["text", "reasoning", "image"],
     act: async (request) => {
-      const message = textMessage("assistant", demonstratedText(environment, request));
-      const action = { message, finish: "stop" } as const;
+      request.signal?.throwIfAborted();
+      const message = demonstratedMessage(demonstratedAnswer(environment, request));
+      const action: Action = { message, finish: message.toolCalls === undefined ? "stop" : "tool-calls" };
       if (renderer === undefined) return { action };
       const completionIds = renderer.complete(message);
       const logprobs = completionIds.map(() => 0);
@@ -30,14 +31,20 @@ export function demonstrationPolicy<Task>(options: {
   };
 }
 
-function demonstratedText<Task>(
+/** An answer of a demonstration as a message. */
+export function demonstratedMessage(answer: string | Message): Message {
+  return typeof answer === "string" ? textMessage("assistant", answer) : answer;
+}
+
+function demonstratedAnswer<Task>(
   environment: Pick<EnvironmentDefinition<Task>, "spec" | "demonstrate">,
   { agent, episode }: ActRequest,
-): string {
-  const demonstration =
-    episode === undefined ? undefined : environment.demonstrate?.(episode.task.task as Task)?.[episode.turn];
-  const text = demonstration?.[agent];
-  if (text !== undefined) return text;
+): string | Message {
+  const answer =
+    episode === undefined
+      ? undefined
+      : environment.demonstrate?.(episode.task.task as Task, episode)?.[episode.turn]?.[agent];
+  if (answer !== undefined) return answer;
   const place = episode === undefined ? "" : ` turn ${episode.turn} of task "${episode.task.id}"`;
   throw new LyceumError({
     code: "policy.unsupported-input",

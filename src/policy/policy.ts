@@ -27,6 +27,8 @@ export interface ActRequest {
 /** Where in a rollout a request stands. */
 export interface EpisodeContext {
   readonly task: TaskEntry;
+  /** What the environment was reset with. */
+  readonly seed: number;
   readonly member: number;
   /** The step of the environment that the action is for, from 0. */
   readonly turn: number;
@@ -48,6 +50,8 @@ export interface ActTokens {
   readonly completionIds: readonly number[];
   /** One natural logarithm per completion id, under the distribution that was sampled from. */
   readonly logprobs: readonly number[];
+  /** The value of the state before each completion id, and of that after the last; from weights with a value head. */
+  readonly values?: readonly number[];
   /** Version of the weights that sampled. */
   readonly weightsVersion: number;
 }
@@ -57,7 +61,31 @@ export interface ActResult {
   readonly action: Action;
   /** Only from policies that see tokens. */
   readonly tokens?: ActTokens;
-  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
+  /** The sampled tokens as far as a server tells of them; left out where `tokens` has them to the id. */
+  readonly logprobs?: readonly TokenLogprob[];
+  readonly usage?: Usage;
+  /** Milliseconds of the request that was answered: neither waits for a rate limit nor failed tries count. */
+  readonly latencyMs?: number;
+  /** Failed tries before it. */
+  readonly retries?: number;
+}
+
+/** Tokens as the model's side counts them. */
+export interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  /** Of the prompt, read from a cache. */
+  readonly cachedPromptTokens?: number;
+  /** Of the completion, spent on reasoning. */
+  readonly reasoningTokens?: number;
+}
+
+/** One sampled token as a server reports it. */
+export interface TokenLogprob {
+  readonly text: string;
+  /** Natural logarithm of its probability, under the distribution that the server reports (often before sampling settings). */
+  readonly logprob: number;
+  readonly id?: number;
 }
 
 /**

@@ -132,10 +132,16 @@ function actResult(options: {
   readonly renderer: Renderer;
 }): ActResult {
   const { sample, prompt, weightsVersion, renderer } = options;
-  const { ids, logprobs, finish, stopString } = sample;
+  const { ids, logprobs, values, finish, stopString } = sample;
   return {
     action: renderer.parse({ ids, finish, ...(stopString === undefined ? {} : { stopString }) }),
-    tokens: { ...prompt, completionIds: ids, logprobs, weightsVersion },
+    tokens: {
+      ...prompt,
+      completionIds: ids,
+      logprobs,
+      ...(values === undefined ? {} : { values }),
+      weightsVersion,
+    },
     usage: { promptTokens: prompt.promptIds.length, completionTokens: ids.length },
   };
 }

@@ -33,6 +33,11 @@ export interface Sample {
   readonly ids: readonly number[];
   /** One per id: natural logarithm of its probability under the distribution that was sampled from. */
   readonly logprobs: readonly number[];
+  /**
+   * Where the weights have a value head: the value of each state, one before each id and one after the last, so one more
+   * than there are ids.
+   */
+  readonly values?: readonly number[];
   readonly finish: "stop" | "length";
   /** The stop string that ended it, if one did. */
   readonly stopString?: string;

@@ -19,7 +19,10 @@ export function scriptedPolicy(
     specificationVersion: "v1",
     name: options.name ?? "scripted",
     accepts: options.accepts ?? ["text", "reasoning", "image"],
-    act: async (request) => ({ action: toAction(await answer(request)) }),
+    act: async (request) => {
+      request.signal?.throwIfAborted();
+      return { action: toAction(await answer(request)) };
+    },
   };
 }
 

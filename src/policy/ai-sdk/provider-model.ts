@@ -1,0 +1,57 @@
+import { LyceumError } from "../../errors/index.ts";
+import { nearestName } from "../../errors/unknown-name.ts";
+import { importOptional } from "../optional-package.ts";
+import type { AiSdkModel } from "./language-model.ts";
+
+/** Providers that the AI SDK's makers keep; any other package `@ai-sdk/<name>` works as well. */
+const known: readonly string[] = [
+  "anthropic",
+  "azure",
+  "cerebras",
+  "cohere",
+  "deepinfra",
+  "deepseek",
+  "fireworks",
+  "gateway",
+  "google",
+  "google-vertex",
+  "amazon-bedrock",
+  "groq",
+  "huggingface",
+  "mistral",
+  "openai",
+  "perplexity",
+  "togetherai",
+  "vercel",
+  "xai",
+];
+
+/** The part of a provider's package that makes models. */
+interface Provider {
+  languageModel(modelId: string): AiSdkModel;
+}
+
+/**
+ * A model of a provider's package: `providerModel("openai", "gpt-5-mini")` is that of `@ai-sdk/openai`, which reads its
+ * key from the environment. Throws `config.invalid`, with the package to install, where it is not there.
+ */
+export async function providerModel(provider: string, modelId: string): Promise<AiSdkModel> {
+  const name = `@ai-sdk/${provider}`;
+  const near = known.includes(provider) ? undefined : nearestName(provider, known);
+  const module = await importOptional(name, {
+    message: `Models of "${provider}" need the package ${name}, which is not installed.`,
+    ...(near === undefined ? {} : { hint: `Did you mean "${near}"? If not, run npm install ${name}.` }),
+  });
+  const named = [provider, ...provider.split("-").toReversed()].map((part) => module[part]);
+  const found = [...named, ...Object.values(module)].find(isProvider);
+  if (found !== undefined) return found.languageModel(modelId);
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The package ${name} exports no provider that is ready to use.`,
+    hint: "Create the model in a program, and give it to aiSdkPolicy.",
+  });
+}
+
+function isProvider(value: unknown): value is Provider {
+  return typeof (value as Partial<Provider> | undefined)?.languageModel === "function";
+}

@@ -1,0 +1,25 @@
+import { LyceumError } from "../../errors/index.ts";
+import { RequestFailure } from "./request-failure.ts";
+
+/** An answer that is no completion, or contradicts itself, in words that follow "it": "is no JSON". Another try may help. */
+export function malformed(problem: string, cause?: unknown): RequestFailure {
+  const error = new LyceumError({
+    code: "policy.unavailable",
+    message: `The server's answer cannot be used: it ${problem}.`,
+    hint: "The server, or a proxy before it, does not answer as it should.",
+    data: { reason: "malformed" },
+    ...(cause === undefined ? {} : { cause }),
+  });
+  return new RequestFailure({ error, transient: true });
+}
+
+/** An answer that the server has cut or replaced. */
+export function contentFiltered(): RequestFailure {
+  const error = new LyceumError({
+    code: "policy.rejected",
+    message: "The server's content filter ended the answer.",
+    hint: "The answer is not the model's own, so the episode is unscored.",
+    data: { reason: "content-filter" },
+  });
+  return new RequestFailure({ error, transient: false });
+}
