@@ -35,6 +35,27 @@ export class AgentRecorder {
     this.#environment = options.environment;
   }
 
+  /** Another record that goes on from here by itself. */
+  copy(): AgentRecorder {
+    const copy = new AgentRecorder({ agent: this.agent, policy: this.policy, environment: this.#environment });
+    copy.messages = this.messages;
+    copy.tools = this.tools;
+    copy.previous = this.previous;
+    copy.sampledTokens = this.sampledTokens;
+    copy.terminated = this.terminated;
+    copy.truncated = this.truncated;
+    copy.#nodes.push(...this.#nodes);
+    copy.#turns.push(...this.#turns);
+    copy.#tip = this.#tip;
+    copy.#early = this.#early;
+    return copy;
+  }
+
+  /** What was seen and done, oldest first. */
+  get nodes(): readonly MessageNode[] {
+    return this.#nodes;
+  }
+
   get hasActed(): boolean {
     return this.#turns.length > 0;
   }
@@ -74,7 +95,7 @@ export class AgentRecorder {
       tokens === undefined ? undefined : this.#sampledTokens(tokens, options.temperature),
     );
     this.messages = [...this.messages, action.message];
-    this.#turns.push({ turn, node, finish: action.finish });
+    this.#turns.push({ turn, node, finish: action.finish, ...told(result) });
     this.sampledTokens += sampledTokens;
     this.previous =
       tokens === undefined
@@ -131,12 +152,23 @@ export class AgentRecorder {
   }
 
   #sampledTokens(tokens: ActTokens, temperature: number): NodeTokens {
-    const { completionIds: ids, logprobs, weightsVersion } = tokens;
+    const { completionIds: ids, logprobs, values, weightsVersion } = tokens;
     if (ids.length !== logprobs.length) {
       throw this.#unlikely(`${ids.length} sampled tokens and ${logprobs.length} log-probabilities`);
     }
     if (!logprobs.every(Number.isFinite)) throw this.#unlikely("a log-probability that is not finite");
-    return { ids, mask: 1, logprobs, weightsVersion, temperature, startsSequence: false };
+    if (values !== undefined && (values.length !== ids.length + 1 || !values.every(Number.isFinite))) {
+      throw this.#unlikely(`${ids.length} sampled tokens and values that are not one finite number more`);
+    }
+    return {
+      ids,
+      mask: 1,
+      logprobs,
+      ...(values === undefined ? {} : { values }),
+      weightsVersion,
+      temperature,
+      startsSequence: false,
+    };
   }
 
   #checkParts(message: Message): void {
@@ -181,6 +213,23 @@ function actionProblem(action: Action | undefined): string | undefined {
   if (message.role !== "assistant") return `an action in the role ${message.role}`;
   if (!finishes.includes(finish)) return `an action that finished by ${JSON.stringify(finish)}`;
   return undefined;
+}
+
+/** What stands beside an action in the trace, as far as the policy gave it. */
+function told({
+  action: { parseErrors },
+  usage,
+  latencyMs,
+  retries,
+  logprobs,
+}: ActResult): Pick<AgentTurn, "parseErrors" | "usage" | "latencyMs" | "retries" | "logprobs"> {
+  return {
+    ...(parseErrors === undefined ? {} : { parseErrors }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(latencyMs === undefined ? {} : { latencyMs }),
+    ...(retries === undefined ? {} : { retries }),
+    ...(logprobs === undefined ? {} : { logprobs }),
+  };
 }
 
 function sum(first: Reward | undefined, second: Reward): Reward {

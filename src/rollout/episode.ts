@@ -3,6 +3,7 @@ import type { Reward } from "../environment/reward.ts";
 import type { ErrorData } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import type { Message } from "../message/message.ts";
+import type { ActResult } from "../policy/policy.ts";
 
 /**
  * How an episode ended. `completed`: the environment ended it; `truncated`: a turn, token or time limit of the loop
@@ -25,8 +26,8 @@ export interface Episode {
   readonly member: number;
   readonly status: EpisodeStatus;
   readonly error?: ErrorData;
-  /** Which limit truncated it. */
-  readonly limit?: "turns" | "tokens" | "time";
+  /** What truncated it: a limit, or the shape of a joint rollout, which did not go on with it. */
+  readonly limit?: "turns" | "tokens" | "time" | "shape";
   readonly agents: Readonly<Record<AgentId, AgentEpisode>>;
   readonly turns: number;
   /** Info objects of the steps, where the environment gave any. */
@@ -62,6 +63,8 @@ export interface NodeTokens {
   readonly ids: readonly number[];
   readonly mask: 0 | 1;
   readonly logprobs?: readonly number[];
+  /** Of what was sampled: the value of the state before each id, and of that after the last, where a policy gave them. */
+  readonly values?: readonly number[];
   readonly weightsVersion?: number;
   /** The temperature that the ids were sampled at; only where they were sampled. */
   readonly temperature?: number;
@@ -75,7 +78,13 @@ export interface AgentTurn {
   /** The node of the action. */
   readonly node: number;
   readonly finish: Action["finish"];
+  readonly parseErrors?: Action["parseErrors"];
   readonly reward?: Reward;
+  /** What the policy said of making the action, as in its {@link ActResult}. */
+  readonly usage?: ActResult["usage"];
+  readonly latencyMs?: number;
+  readonly retries?: number;
+  readonly logprobs?: ActResult["logprobs"];
 }
 
 /** The episodes of one task, in order of member. */
@@ -92,6 +101,11 @@ export interface TokenSequence {
   readonly mask: readonly (0 | 1)[];
   /** One per id; 0 where it was not sampled. */
   readonly logprobs: readonly number[];
+  /**
+   * One per id: the value of the state after it, where that state was acted in or ended a turn; 0 elsewhere. Only
+   * where every turn was sampled with values.
+   */
+  readonly values?: readonly number[];
   /** One per id: the turn it belongs to. */
   readonly turns: readonly number[];
   /** Temperature of the sampled ids. */

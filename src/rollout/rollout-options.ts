@@ -28,12 +28,20 @@ export interface PlayOptions<Task> {
   readonly signal?: AbortSignal;
 }
 
+/** A task to play. */
+export interface PlannedTask<Task> extends TaskEntry<Task> {
+  /** The members of its group to play, such as those that an earlier rollout did not get to; all by default. */
+  readonly members?: readonly number[];
+}
+
 /** What {@link rollout} is given. */
 export interface RolloutOptions<Task> extends PlayOptions<Task> {
   /** A taskset is played whole (one without end until the consumer stops); else these tasks in this order. */
-  readonly tasks: Taskset<Task> | Iterable<TaskEntry<Task>> | AsyncIterable<TaskEntry<Task>>;
+  readonly tasks: Taskset<Task> | Iterable<PlannedTask<Task>> | AsyncIterable<PlannedTask<Task>>;
   /** How often each task is played; 1 by default. */
   readonly groupSize?: number;
+  /** Tasks at the beginning that an earlier rollout played: passed over, so that the rest plays as if after them. */
+  readonly skip?: number;
   /** The most episodes at once; 64 by default. A batching policy sees batches of up to this size. */
   readonly concurrency?: number;
 }

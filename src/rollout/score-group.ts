@@ -10,14 +10,27 @@ import { callTimeout } from "./rollout-error.ts";
  * The episodes of a group with the rewards of the environment's `scoreGroup` added to what they earned. Never
  * rejects: when scoring fails, takes longer than `limitMs` or is aborted, every episode becomes unscored.
  */
-export async function scoreGroup(options: {
+export async function scoreGroup(options: GroupToScore): Promise<readonly Episode[]> {
+  const rewardOf = await groupRewards(options);
+  if (rewardOf === undefined) return options.episodes;
+  return options.episodes.map((episode) => addAgentRewards(episode, (agent) => rewardOf(episode, agent)));
+}
+
+/** Episodes of one group, and what is to score them. */
+export interface GroupToScore {
   readonly factory: EnvironmentFactory<never>;
   readonly episodes: readonly Episode[];
   readonly limitMs: number;
   readonly signal?: AbortSignal;
-}): Promise<readonly Episode[]> {
+}
+
+/** What `scoreGroup` adds to the reward of an agent in an episode of the group, if anything. */
+export type GroupReward = (episode: Episode, agent: AgentId) => Reward | undefined;
+
+/** The rewards behind {@link scoreGroup}; undefined where there are none to add. */
+export async function groupRewards(options: GroupToScore): Promise<GroupReward | undefined> {
   const { factory, episodes, limitMs } = options;
-  if (factory.scoreGroup === undefined || episodes.every(({ status }) => status === "failed")) return episodes;
+  if (factory.scoreGroup === undefined || episodes.every(({ status }) => status === "failed")) return undefined;
   const environment = factory.spec.id;
   const timeout = new AbortController();
   const signal = options.signal === undefined ? timeout.signal : AbortSignal.any([timeout.signal, options.signal]);
@@ -29,12 +42,12 @@ export async function scoreGroup(options: {
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     });
     checkRewards(environment, episodes, rewards);
-    return episodes.map((episode) => addAgentRewards(episode, (agent) => rewards[episode.id]?.[agent]));
+    return (episode, agent) => rewards[episode.id]?.[agent];
   } catch (error) {
     timeout.abort();
     const failure = environmentFailure({ environment, call: "scoreGroup", error });
     const reward = unscored(`The group could not be scored: ${failure.message}`, failure.toData());
-    return episodes.map((episode) => addAgentRewards(episode, () => reward));
+    return () => reward;
   }
 }
 
@@ -62,7 +75,8 @@ function broken(environment: string, problem: string): LyceumError {
   });
 }
 
-function addAgentRewards(episode: Episode, rewardOf: (agent: AgentId) => Reward | undefined): Episode {
+/** The episode with these added to what its agents earned. */
+export function addAgentRewards(episode: Episode, rewardOf: (agent: AgentId) => Reward | undefined): Episode {
   const agents: Record<AgentId, AgentEpisode> = {};
   for (const [agent, record] of Object.entries(episode.agents)) {
     const reward = rewardOf(agent);

@@ -22,6 +22,23 @@ function agentSequences(agent: AgentId, record: AgentEpisode): TokenSequence[] {
   return runs.filter((nodes) => nodes.some(isSampled)).map((nodes) => sequence(agent, nodes));
 }
 
+/**
+ * What the model saw and sampled at the last of an agent's nodes: its whole prompt and the completion, `mask` 1 on the
+ * completion only. Undefined where no token was sampled there.
+ */
+export function completionSequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence | undefined {
+  const last = nodes.at(-1);
+  if (last === undefined || !isSampled(last)) return undefined;
+  const start = nodes.findLastIndex(({ tokens }) => tokens?.startsSequence);
+  const context = nodes.slice(Math.max(start, 0), -1).filter(({ tokens }) => tokens !== undefined);
+  return sequence(agent, [...context.map(seen), last]);
+}
+
+/** The node as a later completion sees it. */
+function seen(node: MessageNode): MessageNode {
+  return { ...node, tokens: { ids: node.tokens!.ids, mask: 0, startsSequence: node.tokens!.startsSequence } };
+}
+
 function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence {
   const ids: number[] = [];
   const mask: (0 | 1)[] = [];
@@ -37,16 +54,31 @@ function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence 
     }
     weightsVersion = Math.min(weightsVersion, tokens!.weightsVersion ?? Infinity);
   }
+  const values = nodes.every((node) => !isSampled(node) || node.tokens!.values !== undefined)
+    ? valuesAfter(nodes)
+    : undefined;
   const temperature = nodes.find(isSampled)!.tokens!.temperature ?? 1;
   return {
     agent,
     ids,
     mask,
     logprobs,
+    ...(values === undefined ? {} : { values }),
     turns,
     temperature,
     weightsVersion: Number.isFinite(weightsVersion) ? weightsVersion : 0,
   };
+}
+
+/** The first value of a completion is that of the state after the id before it. */
+function valuesAfter(nodes: readonly MessageNode[]): number[] {
+  const after: number[] = [];
+  for (const { tokens } of nodes) {
+    const { ids, values } = tokens!;
+    if (values !== undefined && after.length > 0) after[after.length - 1] = values[0]!;
+    for (const index of ids.keys()) after.push(values?.[index + 1] ?? 0);
+  }
+  return after;
 }
 
 function isSampled({ tokens }: MessageNode): boolean {

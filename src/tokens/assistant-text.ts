@@ -1,7 +1,7 @@
 import type { ParseError } from "../environment/environment.ts";
 import type { Json } from "../json.ts";
+import { isJsonObject } from "../json.ts";
 import { type Message, type Part, type ToolCall, textOf } from "../message/message.ts";
-import { isJsonObject } from "./model-file.ts";
 
 /**
  * How a model writes tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { LyceumError } from "../errors/lyceum-error.ts";
-import { isJsonObject, type JsonObject, malformedFile, readModelJson } from "./model-file.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { malformedFile, readModelJson } from "./model-file.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { correctDecoder, correctPreTokenizer, type TokenDecoder } from "./tokenizer-corrections.ts";
 

@@ -1,8 +1,9 @@
 import path from "node:path";
 import { LyceumError } from "../errors/lyceum-error.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { createChatTemplateRenderer } from "./chat-template-renderer.ts";
 import { loadTokenizer } from "./huggingface-tokenizer.ts";
-import { isJsonObject, type JsonObject, malformedFile, readModelJson, readModelText } from "./model-file.ts";
+import { malformedFile, readModelJson, readModelText } from "./model-file.ts";
 import type { Renderer } from "./renderer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 

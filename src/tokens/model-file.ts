@@ -1,9 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../errors/lyceum-error.ts";
-
-/** A JSON object as a file holds it. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+import { isJsonObject, type JsonObject } from "../json.ts";
 
 /** The text of a file in a model folder, or undefined where there is none. */
 export async function readModelText(folder: string, name: string): Promise<string | undefined> {
@@ -46,11 +44,6 @@ export function malformedFile(options: {
     data: { file: options.file, reason: options.reason },
     cause: options.cause,
   });
-}
-
-/** True for an object that is no array. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** True for a Node error of this code. */

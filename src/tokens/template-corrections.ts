@@ -1,4 +1,4 @@
-import { isJsonObject } from "./model-file.ts";
+import { isJsonObject } from "../json.ts";
 
 /**
  * Where `@huggingface/jinja` renders another text than Jinja in Python, found by the interop suite, and what makes

@@ -1,5 +1,5 @@
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { byteLevelCharacters } from "./byte-level.ts";
-import { isJsonObject, type JsonObject } from "./model-file.ts";
 
 /**
  * Where `@huggingface/tokenizers` gives other ids or texts than the `tokenizers` library of Python and Rust, found by

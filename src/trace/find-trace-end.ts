@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { LyceumError } from "../errors/index.ts";
-import { headerProblem } from "./trace-format.ts";
+import { headerLine, headerProblem } from "./trace-format.ts";
 
 const newline = 0x0a;
 const blockSize = 1 << 16;
@@ -14,7 +14,10 @@ export async function findTraceEnd(file: FileHandle, path: string): Promise<numb
   const block = Buffer.alloc(blockSize);
   const { bytesRead } = await file.read(block, 0, blockSize, 0);
   const headerEnd = block.subarray(0, bytesRead).indexOf(newline);
-  const problem = bytesRead === 0 ? undefined : headerProblem(block.toString("utf8", 0, Math.max(0, headerEnd)));
+  const beginning = block.toString("utf8", 0, headerEnd < 0 ? bytesRead : headerEnd);
+  // A crash can tear the header too.
+  if (headerEnd < 0 && headerLine().startsWith(beginning)) return 0;
+  const problem = headerProblem(beginning);
   if (problem !== undefined) {
     throw new LyceumError({
       code: "data.malformed",

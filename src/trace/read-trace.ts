@@ -1,10 +1,7 @@
-import { createReadStream } from "node:fs";
 import { LyceumError } from "../errors/index.ts";
 import type { Episode } from "../rollout/episode.ts";
-import { dataFileError } from "../taskset/data-file-error.ts";
+import { readLines } from "./read-lines.ts";
 import { headerProblem } from "./trace-format.ts";
-
-const newline = 0x0a;
 
 /**
  * The episodes of a trace, read one at a time. A last line that a crash has torn is left out. Throws `data.not-found`
@@ -15,7 +12,7 @@ export async function* readTrace(
   options: { readonly signal?: AbortSignal } = {},
 ): AsyncGenerator<Episode, void, undefined> {
   let line = 0;
-  for await (const { text, torn } of lines(path, options.signal)) {
+  for await (const { text, torn } of readLines(path, options)) {
     line += 1;
     if (line === 1) {
       const problem = headerProblem(text);
@@ -33,31 +30,6 @@ export async function* readTrace(
     }
   }
   if (line === 0) throw malformed({ path, line: 1, problem: "the file is empty" });
-}
-
-/** Every line, without its end. `torn` marks a last one that has none. */
-async function* lines(
-  path: string,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<{ readonly text: string; readonly torn: boolean }, void, undefined> {
-  const stream = createReadStream(path, { highWaterMark: 1 << 18, ...(signal === undefined ? {} : { signal }) });
-  let pieces: Buffer[] = [];
-  try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      let start = 0;
-      for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-        pieces.push(chunk.subarray(start, end));
-        yield { text: Buffer.concat(pieces).toString("utf8"), torn: false };
-        pieces = [];
-        start = end + 1;
-      }
-      if (start < chunk.length) pieces.push(chunk.subarray(start));
-    }
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw dataFileError(path, error);
-  }
-  if (pieces.length > 0) yield { text: Buffer.concat(pieces).toString("utf8"), torn: true };
 }
 
 function parse(text: string): unknown {

@@ -7,6 +7,19 @@ import { headerLine } from "./trace-format.ts";
 /** How many characters may wait for the disk before `write` makes its callers wait. */
 const maximumWaiting = 1 << 20;
 
+/** Where a line is in its file, in bytes; the length counts the newline. */
+export interface TracePlace {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Whole lines that wait for the disk. */
+interface WaitingLines {
+  text: string;
+  /** The episodes that they are, with the characters of each line; only where somebody is told of them. */
+  readonly episodes: { readonly episode: Episode; readonly line: string }[];
+}
+
 /** Writes episodes to a file, one line of JSON each, as they end. */
 export interface TraceWriter extends AsyncDisposable {
   /** The number of episodes accepted so far. */
@@ -37,15 +50,18 @@ export interface TraceWriter extends AsyncDisposable {
 export async function createTraceWriter(options: {
   readonly path: string;
   readonly append?: boolean | { readonly length: number };
+  /** Told of each episode in order, once its line is in the file (not when it is on disk). It must not throw. */
+  readonly onWritten?: (episode: Episode, place: TracePlace) => void;
 }): Promise<TraceWriter> {
-  const { path, append = false } = options;
+  const { path, append = false, onWritten } = options;
   const length = typeof append === "object" ? append.length : undefined;
   const existing = append === false ? undefined : await openExisting(path, length);
-  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end });
+  const told = onWritten === undefined ? {} : { onWritten };
+  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end, ...told });
   const file = await open(path, "wx").catch((error: unknown) => {
     throw writeError(path, error);
   });
-  return traceWriterOn(file, { path, position: 0 });
+  return traceWriterOn(file, { path, position: 0, ...told });
 }
 
 async function openExisting(
@@ -77,21 +93,25 @@ async function endsLine(file: FileHandle, length: number): Promise<boolean> {
 }
 
 /** A writer on an open file, which it closes; it writes from `position` on, with a header where that is 0. */
-export function traceWriterOn(
-  file: FileHandle,
-  options: { readonly path: string; readonly position: number },
-): TraceWriter {
+export function traceWriterOn(file: FileHandle, options: FileTraceOptions): TraceWriter {
   return new FileTraceWriter(file, options);
+}
+
+interface FileTraceOptions {
+  readonly path: string;
+  readonly position: number;
+  readonly onWritten?: (episode: Episode, place: TracePlace) => void;
 }
 
 class FileTraceWriter implements TraceWriter {
   episodes = 0;
   readonly #file: FileHandle;
   readonly #path: string;
+  readonly #onWritten: FileTraceOptions["onWritten"];
   /** Where the next whole line goes. */
   #position: number;
-  /** Whole lines, in pieces of about a mebibyte: all in one could be longer than a string can be. */
-  readonly #waiting: string[] = [];
+  /** In pieces of about a mebibyte: all in one could be longer than a string can be. */
+  readonly #waiting: WaitingLines[] = [];
   /** The characters in them. */
   #waitingLength = 0;
   #draining: Promise<void> | undefined;
@@ -100,9 +120,10 @@ class FileTraceWriter implements TraceWriter {
   #told = false;
   #closed: Promise<void> | undefined;
 
-  constructor(file: FileHandle, { path, position }: { readonly path: string; readonly position: number }) {
+  constructor(file: FileHandle, { path, position, onWritten }: FileTraceOptions) {
     this.#file = file;
     this.#path = path;
+    this.#onWritten = onWritten;
     this.#position = position;
     if (position === 0) this.#add(headerLine());
   }
@@ -110,7 +131,7 @@ class FileTraceWriter implements TraceWriter {
   async write(episode: Episode): Promise<void> {
     if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
     if (this.#failure === undefined) {
-      this.#add(this.#lineOf(episode));
+      this.#add(this.#lineOf(episode), episode);
       this.episodes += 1;
       this.#draining ??= this.#drain();
       while (this.#waitingLength > maximumWaiting && this.#failure === undefined) await this.#draining;
@@ -144,11 +165,14 @@ class FileTraceWriter implements TraceWriter {
     });
   }
 
-  #add(line: string): void {
-    const last = this.#waiting.length - 1;
-    const joins = last >= 0 && this.#waiting[last]!.length + line.length <= maximumWaiting;
-    if (joins) this.#waiting[last] += line;
-    else this.#waiting.push(line);
+  #add(line: string, episode?: Episode): void {
+    let lines = this.#waiting.at(-1);
+    if (lines === undefined || lines.text.length + line.length > maximumWaiting) {
+      lines = { text: "", episodes: [] };
+      this.#waiting.push(lines);
+    }
+    lines.text += line;
+    if (episode !== undefined && this.#onWritten !== undefined) lines.episodes.push({ episode, line });
     this.#waitingLength += line.length;
   }
 
@@ -183,12 +207,13 @@ class FileTraceWriter implements TraceWriter {
   /** Writes what waits, and what comes meanwhile; something must be waiting. Never rejects. */
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0 && this.#failure === undefined) {
-      const text = this.#waiting.shift()!;
+      const { text, episodes } = this.#waiting.shift()!;
       this.#waitingLength -= text.length;
       const lines = Buffer.from(text);
       try {
         await this.#writeAll(lines);
         this.#position += lines.length;
+        this.#tellOf(episodes);
       } catch (error) {
         this.#failure = writeError(this.#path, error);
         // Back to the last whole line; where even that fails, readers skip a torn one.
@@ -196,6 +221,17 @@ class FileTraceWriter implements TraceWriter {
       }
     }
     this.#draining = undefined;
+  }
+
+  /** The lines are the last ones in the file. */
+  #tellOf(episodes: WaitingLines["episodes"]): void {
+    const lengths = episodes.map(({ line }) => Buffer.byteLength(line));
+    let offset = this.#position - lengths.reduce((sum, length) => sum + length, 0);
+    for (const [index, { episode }] of episodes.entries()) {
+      const length = lengths[index]!;
+      this.#onWritten!(episode, { offset, length });
+      offset += length;
+    }
   }
 
   async #writeAll(bytes: Buffer): Promise<void> {

@@ -150,6 +150,19 @@ describe("failures are data", () => {
     expect(broken.instances.closed).toBe(broken.instances.created);
   });
 
+  const withValues =
+    (values: readonly number[]): Policy["act"] =>
+    async () => ({
+      action: { message: textMessage("assistant", "x"), finish: "stop" },
+      tokens: {
+        promptIds: [1],
+        extendsPrevious: false,
+        completionIds: [2],
+        logprobs: [0],
+        values,
+        weightsVersion: 0,
+      },
+    });
   const policies: [name: string, code: string, act: Policy["act"]][] = [
     ["throws", "policy.failed", async () => boom()],
     ["throws before it returns a promise", "policy.failed", boom],
@@ -177,6 +190,8 @@ describe("failures are data", () => {
         tokens: { promptIds: [1], extendsPrevious: false, completionIds: [2, 3], logprobs: [0], weightsVersion: 0 },
       }),
     ],
+    ["gives a value and no more with one token", "policy.failed", withValues([0.5])],
+    ["gives a NaN value", "policy.failed", withValues([0.5, Number.NaN])],
     [
       "gives a NaN log-probability",
       "policy.failed",

@@ -167,6 +167,53 @@ describe("token sequences", () => {
       },
     ]);
   });
+
+  test("have the value of the state after an id where it was acted in, or ended a turn", () => {
+    const node = (id: number, tokens: NonNullable<MessageNode["tokens"]>): MessageNode => ({
+      id,
+      parent: null,
+      turn: id,
+      message: textMessage("user", ""),
+      tokens,
+    });
+    const seen = (ids: readonly number[], startsSequence = false) => ({ ids, mask: 0, startsSequence }) as const;
+    const sampled = (ids: readonly number[], values?: readonly number[]) =>
+      ({
+        ids,
+        mask: 1,
+        logprobs: ids.map(() => -1),
+        startsSequence: false,
+        ...(values === undefined ? {} : { values }),
+      }) as const;
+    const valuesOf = (...nodes: readonly NonNullable<MessageNode["tokens"]>[]) => {
+      const record = { nodes: nodes.map((tokens, id) => node(id, tokens)) };
+      return tokenSequences({ agents: { agent: record } } as unknown as Episode).map(({ values }) => values);
+    };
+    expect(
+      valuesOf(
+        seen([1, 2], true),
+        sampled([3, 4], [0.1, 0.2, 0.3]),
+        seen([5, 6, 7]),
+        sampled([8], [0.4, 0.5]),
+        seen([9], true),
+        sampled([10], [0.6, 0.7]),
+      ),
+    ).toEqual([
+      [0, 0.1, 0.2, 0.3, 0, 0, 0.4, 0.5],
+      [0.6, 0.7],
+    ]);
+    // Of a sequence that was sampled in part without them, nothing is told.
+    expect(
+      valuesOf(
+        seen([1], true),
+        sampled([2], [0.1, 0.2]),
+        seen([3]),
+        sampled([4]),
+        seen([5], true),
+        sampled([6], [0.3, 0.4]),
+      ),
+    ).toEqual([undefined, [0.3, 0.4]]);
+  });
 });
 
 function same(first: readonly number[], second: readonly number[]): boolean {

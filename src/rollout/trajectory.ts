@@ -1,0 +1,164 @@
+import type { AgentId, EnvironmentSpec, Observations, StepResult } from "../environment/environment.ts";
+import { contractError } from "../environment/environment-error.ts";
+import { unscored } from "../environment/reward.ts";
+import type { LyceumError } from "../errors/index.ts";
+import type { Json } from "../json.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { TaskEntry } from "../taskset/taskset.ts";
+import { AgentRecorder } from "./agent-recorder.ts";
+import { agentStepProblem } from "./contract-problem.ts";
+import type { AgentEpisode, Episode } from "./episode.ts";
+import { episodeId } from "./episode-id.ts";
+import type { Outcome } from "./outcome.ts";
+import type { RolloutLimits } from "./rollout-limits.ts";
+
+/** What has happened on one path of an episode so far, to all of its agents. */
+export class Trajectory {
+  readonly #spec: EnvironmentSpec;
+  /** One for each agent of the environment, in the order of its spec. */
+  readonly recorders: readonly AgentRecorder[];
+  #turns = 0;
+  readonly #info: Json[] = [];
+
+  private constructor(spec: EnvironmentSpec, recorders: readonly AgentRecorder[]) {
+    this.#spec = spec;
+    this.recorders = recorders;
+  }
+
+  static begin(spec: EnvironmentSpec, policies: ReadonlyMap<AgentId, Policy>): Trajectory {
+    const recorders = spec.agents.map(
+      (agent) => new AgentRecorder({ agent, policy: policies.get(agent)!, environment: spec.id }),
+    );
+    return new Trajectory(spec, recorders);
+  }
+
+  /** Another path that goes on from here by itself, with `replaced` for the recorders of these agents. */
+  branch(replaced: ReadonlyMap<AgentId, AgentRecorder>): Trajectory {
+    const recorders = this.recorders.map((recorder) => (replaced.get(recorder.agent) ?? recorder).copy());
+    const branch = new Trajectory(this.#spec, recorders);
+    branch.#turns = this.#turns;
+    branch.#info.push(...this.#info);
+    return branch;
+  }
+
+  /** The steps taken so far. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  /** Adds what the agents see now. Gives who is to act, or the end where nobody may. Throws where the contract breaks. */
+  observe(observations: Observations, limits: RolloutLimits): readonly AgentRecorder[] | Outcome {
+    const acting = this.#observed(observations);
+    if (acting.length === 0) return { status: "completed" };
+    if (this.#turns >= turnLimit(this.#spec, limits)) return { status: "truncated", limit: "turns" };
+    if (acting.some(({ sampledTokens }) => sampledTokens >= limits.tokens)) {
+      return { status: "truncated", limit: "tokens" };
+    }
+    for (const recorder of acting) recorder.observe(observations[recorder.agent]!, this.#turns);
+    return acting;
+  }
+
+  /** Adds a step in which these acted. Throws where the contract breaks. */
+  step(result: StepResult, acting: readonly AgentRecorder[]): void {
+    this.#turns += 1;
+    if (typeof result?.agents !== "object" || result.agents === null) {
+      throw this.#broken("gave a step result without agents", "A step gives { observations, agents }.");
+    }
+    const { agents, info } = result;
+    if (info !== undefined) this.#info.push(this.#copyOf(info));
+    let known = 0;
+    for (const recorder of this.recorders) {
+      const step = agents[recorder.agent];
+      if (step === undefined) continue;
+      known += 1;
+      const problem = agentStepProblem(recorder.agent, step);
+      if (problem !== undefined) throw this.#broken(problem, "A step is { reward?, terminated, truncated }.");
+      if (step.reward !== undefined) recorder.reward(step.reward);
+      recorder.terminated ||= step.terminated;
+      recorder.truncated ||= step.truncated;
+    }
+    if (known !== Object.keys(agents).length) throw this.#unknownAgent(Object.keys(agents));
+    const forgotten = acting.find(({ agent }) => agents[agent] === undefined);
+    if (forgotten !== undefined) {
+      throw this.#broken(
+        `did not say what its step meant for agent "${forgotten.agent}"`,
+        "A step result has an entry in agents for every agent that acted.",
+      );
+    }
+  }
+
+  /** The finished episode. */
+  episode(options: {
+    readonly entry: TaskEntry;
+    readonly member: number;
+    readonly seed: number;
+    readonly outcome: Outcome;
+    readonly durationMs: number;
+  }): Episode {
+    const { entry, member, seed, outcome, durationMs } = options;
+    const { status } = outcome;
+    const agents: Record<AgentId, AgentEpisode> = {};
+    for (const recorder of this.recorders) {
+      if (status === "completed") recorder.terminated ||= !recorder.truncated;
+      if (status === "truncated") recorder.truncated ||= !recorder.terminated;
+      if (status === "failed") {
+        agents[recorder.agent] = recorder.finish(unscored(outcome.error.message, outcome.error));
+      } else {
+        agents[recorder.agent] = recorder.finish(
+          status === "aborted" ? unscored("The rollout was aborted.") : undefined,
+        );
+      }
+    }
+    return {
+      id: episodeId({ hash: entry.hash, member, seed }),
+      environment: this.#spec.id,
+      task: { index: entry.index, id: entry.id, hash: entry.hash },
+      seed,
+      member,
+      status,
+      ...(status === "failed" ? { error: outcome.error } : {}),
+      ...(status === "truncated" ? { limit: outcome.limit } : {}),
+      agents,
+      turns: this.#turns,
+      ...(this.#info.length === 0 ? {} : { info: this.#info }),
+      durationMs,
+    };
+  }
+
+  /** The recorders of the agents that are observed. */
+  #observed(observations: Observations): readonly AgentRecorder[] {
+    if (typeof observations !== "object" || observations === null) {
+      throw this.#broken(`gave ${String(observations)} as observations`, "Observations are an object of agents.");
+    }
+    const acting = this.recorders.filter(({ agent }) => Object.hasOwn(observations, agent));
+    const agents = Object.keys(observations);
+    if (agents.length !== acting.length) throw this.#unknownAgent(agents);
+    return acting;
+  }
+
+  /** What is said of a step now, whatever the environment makes of the object later. */
+  #copyOf(info: Json): Json {
+    try {
+      return JSON.parse(JSON.stringify(info)) as Json;
+    } catch {
+      throw this.#broken("gave info that is not JSON", "info stands in traces: plain objects, lists, texts, numbers.");
+    }
+  }
+
+  #unknownAgent(agents: readonly AgentId[]): LyceumError {
+    const unknown = agents.filter((agent) => !this.#spec.agents.includes(agent));
+    return this.#broken(
+      `named the unknown agent ${unknown.map((agent) => `"${agent}"`).join(", ")}`,
+      `Its spec has the agents ${this.#spec.agents.join(", ")}.`,
+    );
+  }
+
+  #broken(problem: string, rule: string): LyceumError {
+    return contractError({ environment: this.#spec.id, problem, rule });
+  }
+}
+
+/** The most steps of an episode. */
+export function turnLimit({ maxTurns }: EnvironmentSpec, { turns }: RolloutLimits): number {
+  return Math.min(turns, maxTurns);
+}

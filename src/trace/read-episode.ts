@@ -1,0 +1,29 @@
+import { open } from "node:fs/promises";
+import { LyceumError } from "../errors/index.ts";
+import type { Episode } from "../rollout/episode.ts";
+import type { TraceEntry } from "./trace-entry.ts";
+
+/** One episode of a trace, whole, from its place. Throws `data.malformed` where the trace does not have it there. */
+export async function readEpisodeAt(
+  path: string,
+  { offset, length, id }: Pick<TraceEntry, "offset" | "length" | "id">,
+): Promise<Episode> {
+  await using file = await open(path, "r");
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+  const episode = parse(buffer.toString("utf8", 0, bytesRead));
+  if (episode?.id === id) return episode;
+  throw new LyceumError({
+    code: "data.malformed",
+    message: `${path} cannot be read: there is no episode ${id} at byte ${offset}.`,
+    hint: "Something else than Lyceum has changed it, or its index. An index can be deleted: a resumed run makes it again.",
+    data: { path },
+  });
+}
+
+function parse(text: string): Episode | undefined {
+  try {
+    return JSON.parse(text) as Episode;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import { createReadStream } from "node:fs";
+import { dataFileError } from "../taskset/data-file-error.ts";
+
+const newline = 0x0a;
+
+/** A line of a file, without its end, and where it is. */
+export interface FileLine {
+  readonly text: string;
+  /** In bytes from the beginning of the file; `length` counts the newline. */
+  readonly offset: number;
+  readonly length: number;
+  /** A last line without an end: torn by a crash, or still being written. */
+  readonly torn: boolean;
+}
+
+/** Every line of a file from the byte `start` on. Throws `data.not-found` where there is no such file. */
+export async function* readLines(
+  path: string,
+  options: { readonly start?: number; readonly signal?: AbortSignal | undefined } = {},
+): AsyncGenerator<FileLine, void, undefined> {
+  const { start = 0, signal } = options;
+  const stream = createReadStream(path, { start, highWaterMark: 1 << 18, ...(signal === undefined ? {} : { signal }) });
+  let pieces: Buffer[] = [];
+  let offset = start;
+  const line = (torn: boolean): FileLine => {
+    const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+    const length = bytes.length + (torn ? 0 : 1);
+    const read = { text: bytes.toString("utf8"), offset, length, torn };
+    pieces = [];
+    offset += length;
+    return read;
+  };
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      let from = 0;
+      for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+        pieces.push(chunk.subarray(from, end));
+        yield line(false);
+        from = end + 1;
+      }
+      if (from < chunk.length) pieces.push(chunk.subarray(from));
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw dataFileError(path, error);
+  }
+  if (pieces.length > 0) yield line(true);
+}
