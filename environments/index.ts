@@ -2,17 +2,26 @@ import { createRegistry, type EnvironmentRegistry } from "../src/environment/reg
 import { bugFixEntry } from "./bug-fix/bug-fix.ts";
 import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";
+import { conversationsEntry } from "./conversations/conversations.ts";
 import { debateEntry } from "./debate/debate.ts";
 import { gsm8kEntry } from "./gsm8k/gsm8k.ts";
 import { kuhnPokerEntry } from "./kuhn-poker/kuhn-poker.ts";
 import { mathEntry } from "./math/math.ts";
 import { mathProblemsEntry } from "./math-problems/math-problems.ts";
 import { numberGuessingEntry } from "./number-guessing/number-guessing.ts";
+import { preferencesEntry } from "./preferences/preferences.ts";
 import { ticTacToeEntry } from "./tic-tac-toe/tic-tac-toe.ts";
 import { toolsEntry } from "./tools/tools.ts";
 import { wordGuessingEntry } from "./word-guessing/word-guessing.ts";
 import { writingEntry } from "./writing/writing.ts";
 
+export {
+  type Benchmark,
+  type BenchmarkFormat,
+  type BenchmarkOptions,
+  benchmarks,
+  type FormatName,
+} from "./benchmarks/index.ts";
 export { bugFixEntry, bugFixEnvironment } from "./bug-fix/bug-fix.ts";
 export type { BugFixOptions } from "./bug-fix/bug-fix-options.ts";
 export type { BugFixTask } from "./bug-fix/bug-fix-task.ts";
@@ -24,7 +33,12 @@ export { codeEntry, codeEnvironment } from "./code/code.ts";
 export type { CodeOptions } from "./code/code-options.ts";
 export type { CodeResources } from "./code/code-resources.ts";
 export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
-export { estimatePassAtK } from "./code-benchmarks/pass-at-k.ts";
+export type { ConversationTask } from "./conversations/conversation-task.ts";
+export {
+  type ConversationsOptions,
+  conversationsEntry,
+  conversationsEnvironment,
+} from "./conversations/conversations.ts";
 export { debateEntry, debateEnvironment } from "./debate/debate.ts";
 export type { DebateOptions } from "./debate/debate-options.ts";
 export type { DebateResources } from "./debate/debate-resources.ts";
@@ -49,6 +63,8 @@ export {
   numberGuessingEntry,
   numberGuessingEnvironment,
 } from "./number-guessing/number-guessing.ts";
+export type { PreferenceTask } from "./preferences/preference-task.ts";
+export { type PreferencesOptions, preferencesEntry, preferencesEnvironment } from "./preferences/preferences.ts";
 export {
   type TicTacToeOptions,
   type TicTacToeTask,
@@ -63,6 +79,7 @@ export { type ToolsExtras, toolsEntry, toolsEnvironment } from "./tools/tools.ts
 export type { ToolsOptions } from "./tools/tools-options.ts";
 export type { ToolsTask } from "./tools/tools-task.ts";
 export { braveSearch, searxngSearch, tavilySearch, type WebSearchOptions } from "./tools/web-search.ts";
+export { type WinRateOptions, winRateEnvironment } from "./win-rate/win-rate.ts";
 export {
   type WordGuessingOptions,
   type WordGuessingTask,
@@ -86,4 +103,6 @@ export const environments: EnvironmentRegistry = createRegistry([
   toolsEntry,
   kuhnPokerEntry,
   writingEntry,
+  conversationsEntry,
+  preferencesEntry,
 ]);

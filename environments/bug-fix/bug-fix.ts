@@ -13,6 +13,7 @@ import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { turnInfo } from "../code-turns/turn-info.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
 import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
@@ -64,6 +65,7 @@ export function bugFixEnvironment(
     // How long code takes is the machine's affair.
     deterministic: false,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
+    fork: (state) => state,
     reset: async ({ task, random, held: { sandbox }, signal }) => {
       const bug = await plantBug({
         task,
@@ -113,7 +115,7 @@ export function bugFixEnvironment(
         ...(signal === undefined ? {} : { signal }),
       });
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
-      const info = { status: grade.status, passed: grade.passed, sandbox: sandbox.info.backend, bug: [...bug.kinds] };
+      const info = { ...turnInfo({ turn, grade, sandbox: sandbox.info.backend }), bug: [...bug.kinds] };
       if (!grade.passed && !isLast) {
         const definitions = [{ name: task.problem.entryPoint, found: codeLevels(grade).definition }];
         const visible = await visibleVerdicts({

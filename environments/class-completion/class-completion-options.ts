@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { type PayEveryTurn, payEveryTurnShape } from "../code-turns/pay-every-turn.ts";
 import { type CodeTurnOptions, codeTurnShape } from "../code-turns/turn-options.ts";
 import type { MethodSplit } from "./method-split.ts";
 
 /** What the class-completion environment is made from; the schema says what each option means. */
-export interface ClassCompletionOptions extends CodeTurnOptions {
+export interface ClassCompletionOptions extends CodeTurnOptions, PayEveryTurn {
   readonly path?: string | undefined;
   readonly agents: number;
   readonly split: MethodSplit;
@@ -27,6 +28,7 @@ const schema = z.strictObject({
     .default("correctness")
     .describe("correctness: 0.05 for syntax, 0.05 for methods, 0.9 for tests. comlrl: CoMLRL's, from -1 to 6."),
   ...codeTurnShape,
+  ...payEveryTurnShape,
 });
 
 /** The options of the class-completion environment, for the registry. */

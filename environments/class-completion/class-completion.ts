@@ -9,9 +9,11 @@ import type { HubOptions } from "../../src/hub/hub.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { episodeRange } from "../code-turns/pay-every-turn.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { turnInfo } from "../code-turns/turn-info.ts";
 import { showAll } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import {
@@ -39,7 +41,7 @@ export function classCompletionEnvironment(
   hub: HubOptions = {},
 ): EnvironmentDefinition<ClassTask> {
   const parsed = parseClassCompletionOptions(options);
-  const { maxTurns, reward: preset, shareTests, split } = parsed;
+  const { maxTurns, payEveryTurn, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);
   const limits = processorTime(parsed.cpuSeconds);
   /** The agents that have methods of a class, with these, and whose each method is. */
@@ -65,10 +67,11 @@ export function classCompletionEnvironment(
       },
     }),
     maxTurns,
-    rewardRange: classRewardRanges[preset],
+    rewardRange: episodeRange(classRewardRanges[preset], parsed),
     // How long code takes is the machine's affair.
     deterministic: false,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
+    fork: (state) => state,
     reset: ({ task }) => {
       const { acting } = sharesOf(task);
       return Object.fromEntries(
@@ -96,7 +99,7 @@ export function classCompletionEnvironment(
         context: revisionContext(parsed),
       });
       const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
-      if (parsed.mode === "plain" && !isLast) return revisions(() => "");
+      if (parsed.mode === "plain" && !isLast && !payEveryTurn) return revisions(() => "");
       const { problem, skeleton } = task;
       const merged = await mergeClass({
         sandbox,
@@ -107,8 +110,10 @@ export function classCompletionEnvironment(
         ...waiting,
       });
       if (merged === undefined) {
-        if (!isLast) return revisions(() => "Syntax: not ok (the replies cannot be read as Python)");
-        return joint(total(classReward({ preset, task, owners, merged, grade: undefined })));
+        const earned = joint(total(classReward({ preset, task, owners, merged, grade: undefined })));
+        if (isLast) return earned;
+        const feedback = parsed.mode === "plain" ? "" : "Syntax: not ok (the replies cannot be read as Python)";
+        return { ...revisions(() => feedback), ...(payEveryTurn ? earned : {}) };
       }
       const grading = {
         sandbox,
@@ -119,18 +124,21 @@ export function classCompletionEnvironment(
       };
       const grade = await gradeCode(grading);
       if (grade.infra) return joint(unscored(grade.error.message, grade.error));
-      const info = { status: grade.status, passed: grade.passed, sandbox: sandbox.info.backend };
-      if (grade.passed || isLast) {
-        return { ...joint(total(classReward({ preset, task, owners, merged, grade }))), info };
-      }
+      const components = classReward({ preset, task, owners, merged, grade });
+      const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
+      const earned = joint(total(components));
+      if (isLast || (grade.passed && !payEveryTurn)) return { ...earned, info };
+      const told = { info, ...(payEveryTurn ? earned : {}) };
+      if (parsed.mode === "plain") return { ...revisions(() => ""), ...told };
       const visible = await visibleVerdicts({ ...grading, grade });
       const feedback = (place: number): string =>
         classFeedback(parsed, { task, place, own: acting[place]!.own, merged, grade, visible });
-      return { ...revisions(feedback), info };
+      return { ...revisions(feedback), ...told };
     },
     demonstrate: (task) => {
       const { acting, owners } = sharesOf(task);
-      return [Object.fromEntries(acting.map(({ agent }, place) => [agent, demonstration(task, owners, place)]))];
+      const turn = Object.fromEntries(acting.map(({ agent }, place) => [agent, demonstration(task, owners, place)]));
+      return Array.from({ length: payEveryTurn ? maxTurns : 1 }, () => turn);
     },
   });
 }

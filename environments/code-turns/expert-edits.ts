@@ -69,6 +69,6 @@ export function requiredExpert(
   throw new LyceumError({
     code: "config.invalid",
     message: `The mode expert_edits of "${id}" needs an expert, and there is none.`,
-    hint: "Make the environment in a program and give it a policy as its expert, or take another mode.",
+    hint: "Name its server as expert (http://127.0.0.1:8000/v1#model), give a policy in a program, or take another mode.",
   });
 }

@@ -1,5 +1,6 @@
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import type { EnvironmentEntry } from "../../src/environment/registry.ts";
+import { endpointPolicy } from "../../src/policy/endpoint-policy.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { requiredExpert } from "../code-turns/expert-edits.ts";
 import { type CodeOptions, codeOptionsSchema, parseCodeOptions } from "./code-options.ts";
@@ -21,9 +22,15 @@ export function codeEnvironment(
   resources: CodeResources = {},
 ): EnvironmentDefinition<CodeProblem> {
   const parsed = parseCodeOptions(options);
-  requiredExpert("code", parsed, resources.expert);
+  const named = parsed.expert === undefined ? undefined : endpointPolicy(parsed.expert);
+  const expert = requiredExpert("code", parsed, resources.expert ?? named);
   const make = parsed.agents === 2 ? pairEnvironment : singleEnvironment;
-  return make({ id: "code", description, options: parsed, resources });
+  return make({
+    id: "code",
+    description,
+    options: parsed,
+    resources: { ...resources, ...(expert === undefined ? {} : { expert }) },
+  });
 }
 
 /** The registry's entry of the code environment. */

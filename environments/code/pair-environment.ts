@@ -10,8 +10,10 @@ import { codeLevels } from "../code-turns/code-levels.ts";
 import { expertEdits } from "../code-turns/expert-edits.ts";
 import { joinSource } from "../code-turns/join-source.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { episodeRange } from "../code-turns/pay-every-turn.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { turnInfo } from "../code-turns/turn-info.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import type { CodeOptions } from "./code-options.ts";
@@ -37,7 +39,7 @@ export function pairEnvironment(definition: {
 }): EnvironmentDefinition<CodeProblem> {
   const { id, description, options } = definition;
   const { hub = {}, expert } = definition.resources;
-  const { maxTurns, mode } = options;
+  const { maxTurns, mode, payEveryTurn } = options;
   const { splits, language, tasks } = codeTasks(options, hub);
   return defineParallelEnvironment<Agent, CodeProblem, undefined, SandboxHold>({
     id,
@@ -46,10 +48,11 @@ export function pairEnvironment(definition: {
     splits,
     tasks,
     maxTurns,
-    rewardRange: rewardRange(options),
+    rewardRange: episodeRange(rewardRange(options), options),
     // What is right stays right; but how long code takes is the machine's affair.
     deterministic: false,
     open: sandboxOpener({ language, sandbox: options.sandbox }),
+    fork: (state) => state,
     reset: ({ task }) => {
       if (task.entryPoint === auxName) throw sameName(task);
       return { aux: auxPrompt(task), main: mainPrompt(task) };
@@ -72,7 +75,7 @@ export function pairEnvironment(definition: {
           context: revisionContext(options),
         };
       };
-      if (mode === "plain" && !isLast) return revision({ aux: "", main: "" });
+      if (mode === "plain" && !isLast && !payEveryTurn) return revision({ aux: "", main: "" });
       const { source, linesBefore } = joinSource(language, [promptHelpers(task), code.aux, code.main]);
       const seed = random.integer(0, 2 ** 31);
       const waiting = signal === undefined ? {} : { signal };
@@ -83,16 +86,15 @@ export function pairEnvironment(definition: {
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       if ("error" in pair) return { reward: unscored(pair.error.message, pair.error) };
       const { called, used, wrapper } = pair;
+      const components = rewardComponents(options.reward, { levels: codeLevels(grade), pair });
       const info = {
-        status: grade.status,
-        passed: grade.passed,
-        sandbox: sandbox.info.backend,
+        ...turnInfo({ turn, grade, sandbox: sandbox.info.backend, components }),
         ...{ auxCalled: called, auxUsed: used, wrapper },
       };
       const isTop = grade.passed && used && !wrapper;
-      if (isTop || isLast) {
-        return { components: rewardComponents(options.reward, { levels: codeLevels(grade), pair }), info };
-      }
+      if (isLast || (isTop && !payEveryTurn)) return { components, info };
+      const told = { info, ...(payEveryTurn ? { components } : {}) };
+      if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...told };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
         const request = { language, problem: task.prompt, tests, seed, ...waiting };
@@ -100,7 +102,7 @@ export function pairEnvironment(definition: {
           expertEdits(expert!, { ...request, code: code.aux, name: auxName, others: { [entryPoint]: code.main } }),
           expertEdits(expert!, { ...request, code: code.main, name: entryPoint, others: { [auxName]: code.aux } }),
         ]);
-        return { ...revision({ aux, main }), info };
+        return { ...revision({ aux, main }), ...told };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
       const definitions = [
@@ -122,7 +124,7 @@ export function pairEnvironment(definition: {
             checks: [auxCheck(pair, entryPoint)],
           }),
         }),
-        info,
+        ...told,
       };
     },
   });

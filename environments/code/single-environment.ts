@@ -10,8 +10,10 @@ import { codeLevels } from "../code-turns/code-levels.ts";
 import { expertEdits } from "../code-turns/expert-edits.ts";
 import { joinSource } from "../code-turns/join-source.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { episodeRange } from "../code-turns/pay-every-turn.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
+import { turnInfo } from "../code-turns/turn-info.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import type { CodeOptions } from "./code-options.ts";
@@ -29,7 +31,7 @@ export function singleEnvironment(definition: {
 }): EnvironmentDefinition<CodeProblem> {
   const { id, description, options } = definition;
   const { hub = {}, expert } = definition.resources;
-  const { maxTurns, mode } = options;
+  const { maxTurns, mode, payEveryTurn } = options;
   const { splits, language, tasks } = codeTasks(options, hub);
   return defineEnvironment<CodeProblem, undefined, SandboxHold>({
     id,
@@ -37,10 +39,11 @@ export function singleEnvironment(definition: {
     splits,
     tasks,
     maxTurns,
-    rewardRange: rewardRange(options),
+    rewardRange: episodeRange(rewardRange(options), options),
     // What is right stays right; but how long code takes is the machine's affair.
     deterministic: false,
     open: sandboxOpener({ language, sandbox: options.sandbox }),
+    fork: (state) => state,
     reset: ({ task }) => codePrompt(task),
     step: async ({ task, text, turn, random, held: { sandbox }, signal }) => {
       const { entryPoint, suite } = task;
@@ -56,27 +59,33 @@ export function singleEnvironment(definition: {
         }),
         context: revisionContext(options),
       });
-      if (mode === "plain" && !isLast) return revision("");
+      if (mode === "plain" && !isLast && !payEveryTurn) return revision("");
       const { source, linesBefore } = joinSource(language, [promptHelpers(task), code]);
       const seed = random.integer(0, 2 ** 31);
       const waiting = signal === undefined ? {} : { signal };
       const grade = await gradeCode({ sandbox, code: source, suite, seed, ...waiting });
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
-      const info = { status: grade.status, passed: grade.passed, sandbox: sandbox.info.backend };
       const levels = codeLevels(grade);
-      if (grade.passed || isLast) return { components: rewardComponents(options.reward, { levels }), info };
+      const components = rewardComponents(options.reward, { levels });
+      const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
+      if (isLast || (grade.passed && !payEveryTurn)) return { components, info };
+      const told = { info, ...(payEveryTurn ? { components } : {}) };
+      if (mode === "plain") return { ...revision(""), ...told };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
         const request = { language, problem: task.prompt, tests, code, name: entryPoint, seed, ...waiting };
-        return { ...revision(await expertEdits(expert!, request)), info };
+        return { ...revision(await expertEdits(expert!, request)), ...told };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
       const definitions = [{ name: entryPoint, found: levels.definition }];
       return {
         ...revision(codeFeedback(options, { grade, visible, definitions, linesBefore: linesBefore[1]! })),
-        info,
+        ...told,
       };
     },
-    demonstrate: ({ solution }) => (solution === undefined ? undefined : fenced(language, solution)),
+    demonstrate: ({ solution }) =>
+      solution === undefined
+        ? undefined
+        : Array.from({ length: payEveryTurn ? maxTurns : 1 }, () => fenced(language, solution)),
   });
 }

@@ -4,6 +4,7 @@ import { LyceumError } from "../../src/errors/index.ts";
 import { contentHash } from "../../src/taskset/content-hash.ts";
 import { loadTaskset } from "../../src/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { rowSplits } from "../rows/row-file.ts";
 import { type DebateTopic, topicRowSchema } from "./debate-topic.ts";
 import { keyWords } from "./rule-judge.ts";
 import { debateTopics } from "./topics.ts";
@@ -18,9 +19,8 @@ export function debateTasks(
       tasks: (split) => debateTopics.filter((topic) => isHeldOut(topic) === (split === "test")),
     };
   }
-  const isOneFile = /\.(?:jsonl|jsonl\.gz|parquet)$/i.test(path) && !path.includes("{split}");
   return {
-    splits: isOneFile ? ["train"] : ["train", "test"],
+    splits: rowSplits(path),
     tasks: async (split, { signal }) => {
       const rows = await loadTaskset(
         { source: resolve(path), split, schema: topicRowSchema },

@@ -4,12 +4,14 @@ import type { EnvironmentEntry } from "../../src/environment/registry.ts";
 import { unscored } from "../../src/environment/reward.ts";
 import { LyceumError, toErrorData } from "../../src/errors/index.ts";
 import type { Policy } from "../../src/policy/policy.ts";
+import type { Random } from "../../src/random/random.ts";
 import { type DebateOptions, debateOptionsSchema, parseDebateOptions } from "./debate-options.ts";
 import { debaterPrompt, nextPrompt } from "./debate-prompt.ts";
 import type { DebateResources } from "./debate-resources.ts";
 import { debateRange, debateRewards } from "./debate-reward.ts";
 import { debateTasks } from "./debate-tasks.ts";
 import type { Argument, DebateTopic, Side } from "./debate-topic.ts";
+import { demonstration } from "./demonstration.ts";
 import { defaultRubric } from "./judge-prompt.ts";
 import { judgeByModel } from "./model-judge.ts";
 import { judgeByRules } from "./rule-judge.ts";
@@ -41,6 +43,13 @@ export function debateEnvironment(
   const agents = Array.from({ length: parsed.debaters }, (_, index) => `debater-${index + 1}`);
   const simultaneous = order === "simultaneous";
 
+  /** Nothing is said, and the sides are drawn. */
+  const begin = (random: Random): DebateState => {
+    const first = random.integer(0, 1);
+    const sides = new Map(agents.map((agent, seat) => [agent, (seat + first) % 2 === 0 ? "PRO" : "CON"] as const));
+    return { sides, order: [...agents.slice(first), ...agents.slice(0, first)], said: [], heard: new Map() };
+  };
+
   /** The prompts of one turn: each speaker is told what it has not heard. */
   const ask = (topic: DebateTopic, turn: number, state: DebateState): Prompts<string> => {
     const speakers = simultaneous ? state.order : [state.order[turn % agents.length]!];
@@ -66,9 +75,7 @@ export function debateEnvironment(
     rewardRange: debateRange(parsed.reward),
     deterministic: judge === undefined,
     reset: ({ task, random }) => {
-      const first = random.integer(0, 1);
-      const sides = new Map(agents.map((agent, seat) => [agent, (seat + first) % 2 === 0 ? "PRO" : "CON"] as const));
-      const state = { sides, order: [...agents.slice(first), ...agents.slice(0, first)], said: [], heard: new Map() };
+      const state = begin(random);
       return { prompts: ask(task, 0, state), state };
     },
     step: async ({ task, state, actions, texts, turn, random, signal }) => {
@@ -98,6 +105,11 @@ export function debateEnvironment(
         const data = toErrorData(error, "policy.failed");
         return { reward: unscored(`The judge failed: ${data.message}`, data), info };
       }
+    },
+    demonstrate: (topic, { random }) => {
+      const { sides, order: seats } = begin(random);
+      if (seats.length !== 2) return undefined;
+      return demonstration({ topic, seats: seats.map((agent) => ({ agent, side: sides.get(agent)! })), rounds, order });
     },
   });
 }

@@ -1,7 +1,7 @@
 import { type ArgumentFeatures, argumentValue, formOf, lengthOf } from "./argument-features.ts";
 import type { Argument, DebateTopic, Side } from "./debate-topic.ts";
 import { isCopy, isSound, type Sentence, sentencesOf } from "./sentence.ts";
-import { shared, stemsOf, without, wordsOf } from "./words.ts";
+import { shared, sharedInOrder, stemsOf, without, wordsOf } from "./words.ts";
 
 /** What the rule-based judge says of one debater. All numbers are from 0 to 1; the README has the formulas. */
 export interface RuleVerdict {
@@ -72,7 +72,7 @@ export function judgeByRules(agent: string, judgement: RuleJudgement): RuleVerdi
   const metrics = {
     arguments: mean(features.map(argumentValue)),
     coverage: mean(made),
-    consistency: sum(made) === 0 ? 0 : sum(made) / (sum(made) + sum(conceded)),
+    consistency: sum(made) === 0 ? 0 : (mean(made) * sum(made)) / (sum(made) + sum(conceded)),
     evidence: mean(proven),
   };
   const names = Object.keys(weights) as (keyof typeof weights)[];
@@ -109,12 +109,30 @@ interface PointCredit {
 /** The one key point that a sentence makes: 6 in 10 of its words make it whole, fewer than 2 not at all. */
 function bestPoint({ own }: Sentence, points: readonly ReadonlySet<string>[]): PointCredit {
   let best: PointCredit = { index: 0, credit: 0 };
+  const words = [...own];
+  const common = points.map((point) => shared(own, point));
   for (const [index, point] of points.entries()) {
-    const common = shared(own, point);
-    const credit = common < 2 ? 0 : Math.min(1, common / (0.6 * point.size));
+    if (common.some((other, at) => at !== index && other >= 2)) continue;
+    const said = saidInOrder(words, [...point]);
+    const share = said / point.size;
+    const credit = said < Math.min(3, point.size) || share < 0.4 ? 0 : share < 2 / 3 ? 0.25 : 1;
     if (credit > best.credit) best = { index, credit };
   }
   return best;
+}
+
+/** The most words of a point that a stretch of a sentence has in the point's order, where they are half of it. */
+function saidInOrder(words: readonly string[], point: readonly string[]): number {
+  const places = words.flatMap((word, at) => (point.includes(word) ? [at] : []));
+  let most = 0;
+  for (const [count, first] of places.entries()) {
+    for (const last of places.slice(count + most)) {
+      const stretch = words.slice(first, last + 1);
+      const said = sharedInOrder(stretch, point);
+      if (2 * said >= stretch.length) most = Math.max(most, said);
+    }
+  }
+  return most;
 }
 
 /**

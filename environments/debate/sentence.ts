@@ -1,8 +1,11 @@
+import { isOrdered } from "../english/word-order.ts";
 import { isFunctionWord, shared, stemsOf, without, wordsOf } from "./words.ts";
 
 /** One sentence of an argument, as the rule-based judge reads it. */
 export interface Sentence {
   readonly words: readonly string[];
+  /** Its words could stand in this order. */
+  readonly ordered: boolean;
   /** Its subject words that the proposition and the background do not have. */
   readonly own: ReadonlySet<string>;
   readonly reasons: readonly string[];
@@ -25,12 +28,13 @@ const answers =
 /** The sentences of a text. `known` are the subject words of the proposition and the background. */
 export function sentencesOf(text: string, known: ReadonlySet<string>): readonly Sentence[] {
   return text
-    .split(/[.!?;](?=\s|$)|\n/)
+    .split(/[.!?](?=\s|$)|\n/)
     .map((part) => {
       const words = wordsOf(part);
       const plain = words.join(" ");
       return {
         words,
+        ordered: isOrdered(part),
         own: without(stemsOf(words), known),
         reasons: [...new Set(plain.match(reasons))],
         evidence: Object.keys(evidence).filter((kind) => evidence[kind]!.test(plain)),
@@ -44,8 +48,8 @@ export function sentencesOf(text: string, known: ReadonlySet<string>): readonly 
  * True for what could be a sentence: 6 to 45 words, of which 20 to 70 in 100 are function words, never more than 8
  * subject words in a row, no word more than three times, and at least 4 subject words of its own.
  */
-export function isSound({ words, own }: Sentence): boolean {
-  if (words.length < 6 || words.length > 45 || own.size < 4) return false;
+export function isSound({ words, own, ordered }: Sentence): boolean {
+  if (!ordered || words.length < 6 || words.length > 45 || own.size < 4) return false;
   const counts = new Map<string, number>();
   let functions = 0;
   let run = 0;

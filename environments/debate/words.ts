@@ -30,6 +30,20 @@ export function stemsOf(words: readonly string[]): ReadonlySet<string> {
   return new Set(words.filter((word) => !isFunctionWord(word)).map(stem));
 }
 
+/** The length of the longest sequence of members that both lists have in the same order. */
+export function sharedInOrder(first: readonly string[], second: readonly string[]): number {
+  let row = second.map(() => 0);
+  for (const member of first) {
+    const above = row;
+    row = [];
+    for (const [at, other] of second.entries()) {
+      const diagonal = at === 0 ? 0 : above[at - 1]!;
+      row.push(member === other ? diagonal + 1 : Math.max(above[at]!, at === 0 ? 0 : row[at - 1]!));
+    }
+  }
+  return row.at(-1) ?? 0;
+}
+
 function stem(word: string): string {
   const bare = word.replace(/['’]s$/, "");
   const cut = bare.replace(/(?:ies|ied)$/, "y").replace(/(?:ings?|edly|ed|es|s|ly)$/, "");

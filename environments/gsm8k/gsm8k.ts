@@ -1,13 +1,14 @@
-import { resolve } from "node:path";
 import { z } from "zod";
 import { defineEnvironment } from "../../src/environment/define-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
-import { loadTaskset } from "../../src/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/taskset/map-taskset.ts";
-import { mathEpisode } from "../math/math-episode.ts";
+import type { AnswerChecker } from "../math/answer-checker.ts";
+import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
 import type { MathTask } from "../math/math-problem.ts";
+import { sharedChecker } from "../math/shared-checker.ts";
+import { loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
 import { gsm8kTask } from "./gsm8k-answer.ts";
 
 /** What the GSM8K environment is made from; the schema says what each option means. */
@@ -21,21 +22,11 @@ export interface Gsm8kOptions {
 }
 
 const schema = z.strictObject({
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("A folder with the splits as files, one file (then the only split is train), or a path with {split}."),
+  path: rowOptions.path,
   dataset: z.string().default("openai/gsm8k").describe("The hub data set, where no path is given."),
-  revision: z.string().optional().describe("Branch, tag or commit of the data set; a commit makes runs repeatable."),
+  revision: rowOptions.revision,
   calculatorAnnotations: z.boolean().default(false).describe("Keep <<48/2=24>> in the solutions of demonstrations."),
-  maxTurns: z.int().min(1).max(20).default(1).describe("Replies until the episode ends; wrong ones get feedback."),
-  formatReward: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0)
-    .describe("Added to the reward when the answer stands where the prompt asks for it."),
+  ...mathEpisodeOptions,
 });
 
 const description = "Grade-school word problems of GSM8K (Cobbe et al. 2021, https://arxiv.org/abs/2110.14168).";
@@ -52,21 +43,18 @@ export function gsm8kEnvironment(
   const parsed = parseEnvironmentOptions("gsm8k", schema, options);
   const { path, dataset, revision, calculatorAnnotations, maxTurns, formatReward } = parsed;
   const episode = mathEpisode({ answerOnly: false, maxTurns, formatReward });
-  const isOneFile = path !== undefined && /\.(?:jsonl|jsonl\.gz|parquet)$/i.test(path) && !path.includes("{split}");
-  return defineEnvironment<MathTask>({
+  return defineEnvironment<MathTask, undefined, AnswerChecker>({
     id: "gsm8k",
     description,
-    splits: isOneFile ? ["train"] : ["train", "test"],
+    splits: rowSplits(path),
     tasks: async (split, { signal }) => {
-      const source = path === undefined ? { source: dataset, config: "main" } : { source: resolve(path) };
-      const rows = await loadTaskset(
-        { ...source, split, schema: rowSchema, ...(revision === undefined ? {} : { revision }) },
-        { ...hub, ...(signal === undefined ? {} : { signal }) },
-      );
+      const data = { path, dataset, config: "main", revision, split, schema: rowSchema };
+      const rows = await loadRowsOrDataset({ ...data, hub, signal });
       return mapTaskset(rows, (row) => gsm8kTask(row, { calculatorAnnotations }), `gsm8k/${split}`);
     },
     maxTurns,
     rewardRange: episode.rewardRange,
+    open: sharedChecker(),
     reset: ({ task }) => episode.prompt(task),
     step: episode.judge,
     demonstrate: ({ solution }) => solution,

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { LyceumError } from "../../src/errors/index.ts";
 import { answerLine } from "../math/math-problem.ts";
 import { statedAnswer } from "../math/stated-answer.ts";
+import { levelOf } from "./chosen-rows.ts";
 
 /** A row of MATH (`problem`, `solution` with a boxed answer, `level`, `type`), or a question with its answer. */
 export interface MathProblemRow {
@@ -42,7 +43,7 @@ export interface MathProblemTask {
  * `data.malformed` for a row that states none.
  */
 export function mathProblemTask(row: MathProblemRow): MathProblemTask {
-  const { answer, solution, level, type } = row;
+  const { answer, solution, type } = row;
   const given = typeof answer === "object" ? answer : [String(answer ?? marked(solution ?? "") ?? "")];
   const answers = given.map((text) => (marked(text) ?? text).trim()).filter((text) => text !== "");
   if (answers.length === 0) {
@@ -57,7 +58,7 @@ export function mathProblemTask(row: MathProblemRow): MathProblemTask {
     question: (row.problem ?? row.question)!.trim(),
     answers,
     kind: type ?? "problem",
-    difficulty: Number(/\d+/.exec(String(level ?? ""))?.[0] ?? 0),
+    difficulty: levelOf(row),
     solution: `${worked.trim()}\n${answerLine(answers[0]!)}`.trim(),
   };
 }

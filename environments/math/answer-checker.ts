@@ -1,20 +1,28 @@
 import { LyceumError } from "../../src/errors/index.ts";
+import { asksForSimpleForm, hasUnreducedFraction } from "./equivalence/asked-form.ts";
+import type { Comparison } from "./equivalence/comparison.ts";
 import { ComparisonPool, type ComparisonPoolOptions } from "./equivalence/comparison-pool.ts";
+import { type CopyTest, copyTest } from "./equivalence/copied-answer.ts";
 import { equalMeasuredNumbers, type MeasuredNumber, measuredNumber } from "./equivalence/measured-number.ts";
 import { normalLatex } from "./equivalence/normal-latex.ts";
+import { plainMath } from "./plain-math.ts";
 import { formatRational } from "./rational.ts";
+import { readNumbers } from "./read-number.ts";
 import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
 /** Judges answers in every notation. Dispose of it when it is no longer needed: it may hold threads. */
 export interface AnswerChecker extends AsyncDisposable {
   /**
-   * Whether a text states the answer `gold`, or one of several. Rejects with `environment.failed` where the comparison
-   * could not be made, and with the signal's reason. An answer that takes too long or too much memory is wrong.
+   * Whether a text states the answer `gold`, or one of several. Where the `question` is given, an answer that is copied
+   * from it is wrong unless `gold` stands there too, and where it asks for a simple form, so is an answer that leaves
+   * undone what `gold` has done. An answer that takes too long or too much memory is wrong. Rejects
+   * with `environment.failed` where the comparison could not be made, and with the signal's reason.
    */
   check(question: {
     readonly text: string;
     readonly gold: string | readonly string[];
+    readonly question?: string;
     readonly signal?: AbortSignal;
   }): Promise<Verdict>;
 }
@@ -29,23 +37,27 @@ const longestAnswer = 1_000;
 export function createAnswerChecker(options: ComparisonPoolOptions = {}): AnswerChecker {
   const pool = new ComparisonPool(options);
   return {
-    check: async ({ text, gold, signal }) => {
+    check: async ({ text, gold, question, signal }) => {
       signal?.throwIfAborted();
       const golds = typeof gold === "string" ? [gold] : gold;
       const stated = statedAnswer(text.slice(-20_000));
+      const { mark } = stated;
+      const asked = question === undefined ? undefined : { question, golds };
       const rest: string[] = [];
       let failed: Verdict | undefined;
       for (const wanted of golds) {
         const verdict = decideAtOnce(text, stated, wanted);
-        if (verdict?.correct === true) return verdict;
+        if (verdict?.correct === true) {
+          const isRefused = asked && numbersIn(stated.text, verdict).every(refusal(asked));
+          return isRefused === true ? { ...verdict, correct: false } : verdict;
+        }
         failed ??= verdict;
         if (verdict === undefined) rest.push(wanted);
       }
       const answers = candidates(stated).filter((answer) => answer.length <= longestAnswer);
-      const { mark } = stated;
       if (answers.length === 0) return { correct: false, reason: "It states no answer.", mark };
       if (rest.length === 0) return failed ?? { correct: false, extracted: answers[0]!, mark };
-      const outcome = await pool.compare({ answers, golds: rest }, signal);
+      const outcome = await pool.compare({ answers, golds: rest, ...(asked && { asked }) }, signal);
       if (outcome.type === "died") throw comparisonError(outcome.cause);
       return { correct: outcome.type === "decided" && outcome.equal, extracted: answers[0]!, mark };
     },
@@ -65,6 +77,23 @@ function decideAtOnce(text: string, stated: StatedAnswer, gold: string): Verdict
   return isProse(stated.text) ? verifyAnswer(text, formatNumber(wanted)) : undefined;
 }
 
+/** A test of numbers of the right value that are no answers: copied from the question, or no simple form where asked. */
+function refusal({ question, golds }: NonNullable<Comparison["asked"]>): CopyTest {
+  const isCopied = copyTest(question, golds);
+  const isReduced = asksForSimpleForm(question) && !golds.some(hasUnreducedFraction);
+  return (number) => isCopied(number) || (isReduced && hasUnreducedFraction(number));
+}
+
+/** What a text says that is the number of its verdict: the text itself where it is one, else numbers within it. */
+function numbersIn(text: string, { extracted }: Verdict): readonly string[] {
+  if (numberIn(text) !== undefined) return [text];
+  const plain = plainMath(text);
+  const numbers = readNumbers(plain).filter(
+    ({ value, percent }) => `${formatRational(value)}${percent ? "%" : ""}` === extracted,
+  );
+  return numbers.length === 0 ? [text] : numbers.map(({ start, end }) => plain.slice(start, end));
+}
+
 function numberIn(text: string): MeasuredNumber | undefined {
   return text.length > longestAnswer ? undefined : measuredNumber(normalLatex(text));
 }
@@ -73,19 +102,34 @@ function formatNumber({ number, percent }: MeasuredNumber): string {
   return `${formatRational(number)}${percent ? "%" : ""}`;
 }
 
+/** A dollar sign that stands before an amount in a sentence, and begins no formula. */
+const amount = /\\?\$(?=\d[\d,]*(?:\.\d+)?(?:[ \t]+[a-z]{2,}|[.,;:!?*]*(?:\s|$)))/gi;
+
+const isDenied = /\b(?:not?|never|neither|nor|except|unless)\b|n't\b/i;
+
 /** Words around plain numbers: no formula that the numbers could be parts of, and nothing that denies them. */
 function isProse(text: string): boolean {
   const isFormula =
     /[\\[\](){}<>$|!^]|(?<![a-z])(?:a?(?:sin|cos|tan)|cot|sec|csc|log|ln|exp|sqrt|pi|inf|mod)(?![a-z])/i;
-  const isDenied = /\b(?:not?|never|neither|nor|except|unless)\b|n't\b/i;
-  return /[a-z]{2,}/i.test(text) && !isFormula.test(text) && !isDenied.test(text);
+  const words = text.replace(amount, " ").replaceAll("**", " ");
+  return /[a-z]{2,}/i.test(words) && !isFormula.test(words) && !isDenied.test(words);
 }
 
 /** What may be the answer: the stated text, of an unmarked text its last line and the last formula in it. */
 function candidates({ text, mark }: StatedAnswer): string[] {
   const answer = mark === "none" ? (text.trimEnd().split("\n").at(-1) ?? "") : text;
-  const formula = mark === "boxed" ? undefined : [...answer.matchAll(/\$([^$]+)\$/g)].at(-1)?.[1];
+  const formula = mark === "boxed" ? undefined : lastFormula(answer);
   return [answer, formula ?? ""].map((candidate) => candidate.trim()).filter((candidate) => candidate !== "");
+}
+
+/** The last formula of a sentence, where it is neither denied (`not $x$`) nor one of several (`$x$ or $y$`). */
+function lastFormula(sentence: string): string | undefined {
+  const [before, last] = [undefined, ...sentence.matchAll(/\$([^$]+)\$/g)].slice(-2);
+  if (last === undefined) return undefined;
+  const between = sentence.slice(before === undefined ? 0 : before.index + before[0].length, last.index);
+  const words = between.trim().split(/\s+/).slice(-3).join(" ");
+  const isListed = before !== undefined && /^[\s$,;/&]*(?:and)?[\s$,;]*$/i.test(between);
+  return isListed || isDenied.test(words) || /\bor\b/i.test(words) ? undefined : last[1];
 }
 
 function comparisonError(cause: string): LyceumError {

@@ -1,4 +1,6 @@
+import { z } from "zod";
 import type { StepOutcome } from "../../src/environment/define-environment.ts";
+import type { AnswerChecker } from "./answer-checker.ts";
 import { answerLine } from "./math-problem.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
@@ -10,6 +12,20 @@ export interface MathEpisodeOptions {
   /** Added to the reward of an answer, right or wrong, that is stated as the prompt asks; 0 by default. */
   readonly formatReward: number;
 }
+
+/** The options of environments of math that say how an episode goes on and what it is worth. */
+export const mathEpisodeOptions: {
+  readonly maxTurns: z.ZodDefault<z.ZodInt>;
+  readonly formatReward: z.ZodDefault<z.ZodNumber>;
+} = {
+  maxTurns: z.int().min(1).max(20).default(1).describe("Replies until the episode ends; wrong ones get feedback."),
+  formatReward: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe("Added to the reward when the answer stands where the prompt asks for it."),
+};
 
 /** What the model is told beside the question. */
 const mathInstruction: string = `Think step by step. End with a line that holds only the answer, written as: ${answerLine("answer")}`;
@@ -23,7 +39,10 @@ export interface MathEpisode {
     readonly task: { readonly answer: string };
     readonly text: string;
     readonly turn: number;
-  }): StepOutcome<undefined>;
+    /** Asked where {@link verifyAnswer} cannot read a marked answer. */
+    readonly held: AnswerChecker;
+    readonly signal?: AbortSignal | undefined;
+  }): Promise<StepOutcome<undefined>>;
   /** What a reply earns that is judged already. */
   outcome(reply: { readonly text: string; readonly turn: number; readonly verdict: Verdict }): StepOutcome<undefined>;
 }
@@ -41,7 +60,12 @@ export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
   return {
     rewardRange: [0, 1 + formatReward],
     prompt: ({ question }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
-    judge: ({ task, text, turn }) => outcome({ text, turn, verdict: verifyAnswer(text, task.answer) }),
+    judge: async ({ task: { answer }, text, turn, held, signal }) => {
+      const exact = verifyAnswer(text, answer);
+      const isUnread = exact.extracted === undefined && exact.mark !== "none";
+      const verdict = isUnread ? await held.check({ text, gold: answer, ...(signal && { signal }) }) : exact;
+      return outcome({ text, turn, verdict: verdict.correct ? verdict : exact });
+    },
     outcome,
   };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
 import { type ArithmeticOperation, arithmeticOperations } from "./arithmetic.ts";
+import { mathEpisodeOptions } from "./math-episode.ts";
 import { difficulties } from "./math-problem.ts";
 
 /** The sorts of generated problems; `mixed` draws from all four. */
@@ -44,13 +45,7 @@ const schema = z.strictObject({
     .boolean()
     .default(false)
     .describe("Short questions answered by the answer alone (12+34= by 46), for tiny models."),
-  maxTurns: z.int().min(1).max(20).default(1).describe("Replies until the episode ends; wrong ones get feedback."),
-  formatReward: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(0)
-    .describe("Added to the reward when the answer stands where the prompt asks for it."),
+  ...mathEpisodeOptions,
   seed: z.int().default(0).describe("Another seed gives other problems. What is held out stays held out."),
   limit: z
     .int()

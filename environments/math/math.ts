@@ -2,6 +2,7 @@ import { defineEnvironment } from "../../src/environment/define-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import type { EnvironmentEntry } from "../../src/environment/registry.ts";
 import type { Random } from "../../src/random/random.ts";
+import type { AnswerChecker } from "./answer-checker.ts";
 import { arithmeticGenerator } from "./arithmetic.ts";
 import { equationGenerator } from "./equations.ts";
 import { mathEpisode } from "./math-episode.ts";
@@ -9,6 +10,7 @@ import { type MathOptions, mathOptionsSchema, parseMathOptions, rangeOf } from "
 import type { MathProblem, MathTask, ProblemGenerator } from "./math-problem.ts";
 import { mathTaskset } from "./math-taskset.ts";
 import { multiStepGenerator } from "./multi-step.ts";
+import { sharedChecker } from "./shared-checker.ts";
 import { wordProblemGenerator } from "./word-problems.ts";
 
 const description = "Generated math problems with one exact answer: arithmetic, equations, word problems, multi-step.";
@@ -21,7 +23,7 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
   const { answerOnly, maxTurns, formatReward, seed, limit, ...rest } = parseMathOptions(options);
   const generate = problemGenerator(rest);
   const episode = mathEpisode({ answerOnly, maxTurns, formatReward });
-  return defineEnvironment<MathTask>({
+  return defineEnvironment<MathTask, undefined, AnswerChecker>({
     id: "math",
     description,
     splits: ["train", "test"],
@@ -35,6 +37,7 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
       }),
     maxTurns,
     rewardRange: episode.rewardRange,
+    open: sharedChecker(),
     reset: ({ task }) => episode.prompt(task),
     step: episode.judge,
     demonstrate: ({ solution }) => solution,

@@ -33,12 +33,14 @@ export function formatRational({ numerator, denominator }: Rational): string {
   return denominator === 1n ? `${numerator}` : `${numerator}/${denominator}`;
 }
 
-function greatestCommonDivisor(a: bigint, b: bigint): bigint {
+/** Of two whole numbers that are not negative; of 0 and another, the other. */
+export function greatestCommonDivisor(a: bigint, b: bigint): bigint {
   let [larger, smaller] = [a, b];
   while (smaller !== 0n) [larger, smaller] = [smaller, larger % smaller];
   return larger;
 }
 
-function absolute(value: bigint): bigint {
+/** Without its sign. */
+export function absolute(value: bigint): bigint {
   return value < 0n ? -value : value;
 }

@@ -69,8 +69,11 @@ function statedNumber(text: string): NumberReading | string {
 
 /** In an unmarked text the last number counts. */
 function lastNumber(text: string): NumberReading | string {
-  const last = readNumbers(text).at(-1);
+  const numbers = readNumbers(text);
+  const [before, last] = numbers.length > 1 ? numbers.slice(-2) : [undefined, numbers[0]];
   if (last === undefined) return "It states no number.";
+  const isOffered = before && /^\s*,?\s*(?:or|and|to)\s*$/i.test(text.slice(before.end, last.start));
+  if (isOffered === true && !sameNumber(before!, last)) return "It states more than one answer.";
   return last.operand ? "It ends in an expression, not in a number." : last;
 }
 

@@ -25,7 +25,8 @@ export interface ToolCaller {
 /**
  * Carries out a call. An unknown tool, an input that its schema refuses, an error and a call that takes too long are
  * results that say what to do. Rejects only with the signal's reason, and with an error that means that the tool's
- * infrastructure is down (`sandbox.unavailable`, `sandbox.closed`, `data.unavailable`).
+ * infrastructure is down (`sandbox.unavailable`, `sandbox.closed`, `data.unavailable`), as does a service that takes too
+ * long.
  */
 export async function callTool(
   { tools, limits }: ToolCaller,
@@ -54,6 +55,7 @@ export async function callTool(
   } catch (error) {
     context.signal?.throwIfAborted();
     if (isInfrastructure(error)) throw error;
+    if (timeout.aborted && tool.asksService === true) throw tooLate(tool, limits.callMs);
     if (timeout.aborted) return failed(`${tool.name} took longer than ${limits.callMs / 1000} s and was stopped.`);
     return failed(cut(inWords(error), limits.outputCharacters));
   }
@@ -70,6 +72,14 @@ async function raced<Value>(promise: Promise<Value>, signal: AbortSignal): Promi
   } finally {
     signal.removeEventListener("abort", abort);
   }
+}
+
+function tooLate({ name }: Tool, callMs: number): LyceumError {
+  return new LyceumError({
+    code: "data.unavailable",
+    message: `The service behind ${name} did not answer within ${callMs / 1000} s.`,
+    hint: "Check that it runs, or give it more time by callSeconds.",
+  });
 }
 
 function isInfrastructure(error: unknown): boolean {

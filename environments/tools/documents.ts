@@ -21,53 +21,43 @@ function midSentence(title: string): string {
   return title.replace(/^The /, "the ");
 }
 
+function documentOf(title: string, text: string, facts: Readonly<Record<string, number>>): FactDocument {
+  return { title, text, facts: Object.entries(facts).map(([phrase, value]) => ({ title, phrase, value })) };
+}
+
 function mountain(title: string, metres: number, rest: string): FactDocument {
-  return {
-    title,
-    text: `${title} is a mountain. Its summit lies ${metres} metres above sea level. ${rest}`,
-    facts: [{ title, phrase: `the height of ${midSentence(title)} in metres`, value: metres }],
-  };
+  const text = `${title} is a mountain. Its summit lies ${metres} metres above sea level. ${rest}`;
+  return documentOf(title, text, { [`the height of ${midSentence(title)} in metres`]: metres });
 }
 
 function tower(title: string, metres: number, opened: number, rest: string): FactDocument {
-  return {
-    title,
-    text: `${title} is ${metres} metres tall. It was opened in ${opened}. ${rest}`,
-    facts: [
-      { title, phrase: `the height of ${midSentence(title)} in metres`, value: metres },
-      { title, phrase: `the year in which ${midSentence(title)} was opened`, value: opened },
-    ],
-  };
+  const name = midSentence(title);
+  return documentOf(title, `${title} is ${metres} metres tall. It was opened in ${opened}. ${rest}`, {
+    [`the height of ${name} in metres`]: metres,
+    [`the year in which ${name} was opened`]: opened,
+  });
 }
 
 function bridge(title: string, span: number, opened: number, rest: string): FactDocument {
-  return {
-    title,
-    text: `${title} is a suspension bridge. Its main span is ${span} metres long, and it was opened in ${opened}. ${rest}`,
-    facts: [
-      { title, phrase: `the main span of ${midSentence(title)} in metres`, value: span },
-      { title, phrase: `the year in which ${midSentence(title)} was opened`, value: opened },
-    ],
-  };
+  const name = midSentence(title);
+  const text = `${title} is a suspension bridge. Its main span is ${span} metres long, and it was opened in ${opened}.`;
+  return documentOf(title, `${text} ${rest}`, {
+    [`the main span of ${name} in metres`]: span,
+    [`the year in which ${name} was opened`]: opened,
+  });
 }
 
 function planet(title: string, kilometres: number, rest: string): FactDocument {
-  return {
-    title,
-    text: `${title} is a planet of the Solar System. Its diameter at the equator is about ${kilometres} kilometres. ${rest}`,
-    facts: [{ title, phrase: `the diameter of the planet ${title} at its equator in kilometres`, value: kilometres }],
-  };
+  const text = `${title} is a planet of the Solar System. Its diameter at the equator is about ${kilometres} kilometres.`;
+  const phrase = `the diameter of the planet ${title} at its equator in kilometres`;
+  return documentOf(title, `${text} ${rest}`, { [phrase]: kilometres });
 }
 
 function person(title: string, born: number, died: number, rest: string): FactDocument {
-  return {
-    title,
-    text: `${title} was born in ${born} and died in ${died}. ${rest}`,
-    facts: [
-      { title, phrase: `the year of birth of ${midSentence(title)}`, value: born },
-      { title, phrase: `the year of death of ${midSentence(title)}`, value: died },
-    ],
-  };
+  return documentOf(title, `${title} was born in ${born} and died in ${died}. ${rest}`, {
+    [`the year of birth of ${title}`]: born,
+    [`the year of death of ${title}`]: died,
+  });
 }
 
 const all: readonly FactDocument[] = [

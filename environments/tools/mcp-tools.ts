@@ -1,4 +1,4 @@
-import type { Transport } from "@modelcontextprotocol/client";
+import type { Client, Transport } from "@modelcontextprotocol/client";
 import { LyceumError, toErrorData } from "../../src/errors/index.ts";
 import { jsonSchemaTool } from "./json-schema-tool.ts";
 import type { Tool } from "./tool.ts";
@@ -24,26 +24,15 @@ const connectMs = 30_000;
 
 /**
  * Connects to a server and lists its tools. Needs the package `@modelcontextprotocol/client`. One connection serves
- * every episode: what a server keeps between calls, it keeps between episodes. Rejects with `config.invalid` where the
- * package is not installed, `data.unavailable` where the server does not answer.
+ * every episode: what a server keeps between calls, it keeps between episodes. A connection that is lost is made anew
+ * once and the call repeated; where that fails too, the call rejects with `data.unavailable`. Rejects with
+ * `config.invalid` where the package is not installed, `data.unavailable` where the server does not answer.
  */
 export async function mcpTools(server: McpServer, options: { readonly signal?: AbortSignal } = {}): Promise<McpTools> {
-  const { Client, StreamableHTTPClientTransport, StdioClientTransport } = await loadClient();
-  const transport: Transport =
-    "url" in server
-      ? new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers: { ...server.headers } } })
-      : new StdioClientTransport({
-          command: server.command,
-          args: [...(server.args ?? [])],
-          stderr: "ignore",
-          ...(server.env === undefined ? {} : { env: { ...server.env } }),
-          ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
-        });
-  const client = new Client({ name: "lyceum", version: "1" });
-  const request = { timeout: connectMs, ...(options.signal === undefined ? {} : { signal: options.signal }) };
+  const client = await loadClient();
+  const connection = new Connection(server, client, options.signal);
   try {
-    await client.connect(transport, request);
-    const { tools } = await client.listTools(undefined, request);
+    const { tools } = await connection.listTools();
     return {
       tools: tools.map(({ name, description = "", inputSchema }) =>
         jsonSchemaTool({
@@ -51,25 +40,106 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
           description,
           jsonSchema: inputSchema,
           call: async (input, { signal }) => {
-            const result = await client.callTool({ name, arguments: input as Record<string, unknown> }, { signal });
+            const result = await connection.callTool({ name, arguments: input as Record<string, unknown> }, signal);
             const text = result.content.map((part) => (part.type === "text" ? part.text : `(${part.type})`)).join("\n");
             if (result.isError === true) throw new Error(text);
             return text;
           },
         }),
       ),
-      [Symbol.asyncDispose]: () => client.close(),
+      [Symbol.asyncDispose]: () => connection.close(),
     };
   } catch (error) {
-    await client.close();
+    await connection.close();
     options.signal?.throwIfAborted();
-    throw new LyceumError({
-      code: "data.unavailable",
-      message: `The MCP server ${"url" in server ? server.url : server.command} does not answer: ${toErrorData(error).message}`,
-      hint: "Check that it runs, and that it speaks the protocol over this transport.",
-      cause: error,
-    });
+    throw unavailable(server, error);
   }
+}
+
+type ClientModule = Awaited<ReturnType<typeof loadClient>>;
+
+/** A connection to a server, which is made at the first use, and anew after it was lost. */
+class Connection {
+  readonly #server: McpServer;
+  readonly #module: ClientModule;
+  readonly #request: { readonly timeout: number; readonly signal?: AbortSignal };
+  #client: Promise<Client> | undefined;
+
+  constructor(server: McpServer, module: ClientModule, signal: AbortSignal | undefined) {
+    this.#server = server;
+    this.#module = module;
+    this.#request = { timeout: connectMs, ...(signal === undefined ? {} : { signal }) };
+  }
+
+  async listTools(): Promise<Awaited<ReturnType<Client["listTools"]>>> {
+    return (await this.#connected()).listTools(undefined, this.#request);
+  }
+
+  async callTool(
+    call: { readonly name: string; readonly arguments: Record<string, unknown> },
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<Client["callTool"]>>> {
+    for (let attempt = 1; ; attempt++) {
+      const connected = this.#connected();
+      try {
+        return await (await connected).callTool(call, { signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        // What the server itself says of a call is for the model.
+        if (this.#module.ProtocolError.isInstance(error)) throw error;
+        if (this.#client === connected) await this.close();
+        if (attempt === 2) throw unavailable(this.#server, error);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const connected = this.#client;
+    this.#client = undefined;
+    await connected?.then(
+      (client) => client.close(),
+      () => {},
+    );
+  }
+
+  #connected(): Promise<Client> {
+    this.#client ??= this.#connect();
+    return this.#client;
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new this.#module.Client({ name: "lyceum", version: "1" });
+    try {
+      await client.connect(transportTo(this.#server, this.#module), this.#request);
+      return client;
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  }
+}
+
+function transportTo(server: McpServer, module: ClientModule): Transport {
+  if ("url" in server) {
+    const requestInit = { headers: { ...server.headers } };
+    return new module.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
+  }
+  return new module.StdioClientTransport({
+    command: server.command,
+    args: [...(server.args ?? [])],
+    stderr: "ignore",
+    ...(server.env === undefined ? {} : { env: { ...server.env } }),
+    ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
+  });
+}
+
+function unavailable(server: McpServer, cause: unknown): LyceumError {
+  return new LyceumError({
+    code: "data.unavailable",
+    message: `The MCP server ${"url" in server ? server.url : server.command} does not answer: ${toErrorData(cause).message}`,
+    hint: "Check that it runs, and that it speaks the protocol over this transport.",
+    cause,
+  });
 }
 
 async function loadClient() {

@@ -1,4 +1,6 @@
+import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
+import { LyceumError } from "../../src/errors/index.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 /** One thing that was found. */
@@ -18,18 +20,50 @@ export interface SearchEngine {
   ): Promise<readonly SearchResult[]>;
 }
 
-/** A tool that searches: the three best results, by title, text and address. */
+/** How long a search may take before it is tried again, and the pause between. */
+const [attemptMs, pauseMs] = [10_000, 500];
+
+/**
+ * A tool that searches: the three best results, by title, text and address. An engine that does not answer is asked
+ * once more; then the call rejects with `data.unavailable`, which leaves the episode unscored.
+ */
 export function searchTool(engine: SearchEngine): Tool {
   return defineTool({
     name: "web_search",
     description: "Searches for texts on a subject and gives the three best.",
     parameters: z.strictObject({ query: z.string().min(1).max(300) }),
+    asksService: true,
     call: async ({ query }, { signal }) => {
-      const results = await engine.search(query, { limit: 3, signal });
+      const results = await searchTwice(engine, query, signal);
       if (results.length === 0) return "Nothing was found. Try other words.";
       return results
         .map(({ title, text, url }, i) => [`${i + 1}. ${title}`, text, url].filter(Boolean).join("\n"))
         .join("\n\n");
     },
   });
+}
+
+async function searchTwice(engine: SearchEngine, query: string, signal: AbortSignal): Promise<readonly SearchResult[]> {
+  const attempt = async (): Promise<readonly SearchResult[]> => {
+    const late = AbortSignal.timeout(attemptMs);
+    try {
+      return await engine.search(query, { limit: 3, signal: AbortSignal.any([signal, late]) });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!late.aborted) throw error;
+      throw new LyceumError({
+        code: "data.unavailable",
+        message: `The search engine ${engine.name} did not answer within ${attemptMs / 1000} s.`,
+        hint: "Check that it runs.",
+      });
+    }
+  };
+  try {
+    return await attempt();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!LyceumError.isInstance(error) || error.code !== "data.unavailable") throw error;
+    await setTimeout(pauseMs, undefined, { signal });
+    return attempt();
+  }
 }

@@ -5,6 +5,7 @@ import { documents } from "./documents.ts";
 import { EpisodeFolder } from "./episode-folder.ts";
 import { fileTools } from "./file-tools.ts";
 import { interpreterTool } from "./interpreter-tool.ts";
+import { McpConnections, refuseNamesakes } from "./mcp-connections.ts";
 import { offlineSearch } from "./offline-search.ts";
 import { type SearchEngine, searchTool } from "./search-tool.ts";
 import type { Tool } from "./tool.ts";
@@ -19,18 +20,24 @@ const runs: Readonly<Record<"python" | "javascript", readonly SandboxChoice[]>> 
 
 /** The tools of an environment, and what its instances hold for them. */
 export interface ToolBox {
+  /** Those that are known before anything is opened: all but the tools of MCP servers. */
   readonly tools: readonly Tool[];
-  /** Keeps the sandboxes open until it is disposed of. Rejects as `createSandbox` does. */
+  /** Keeps sandboxes and servers open until it is disposed of. Rejects as `createSandbox` and `mcpTools` do. */
   open(): Promise<HeldTools>;
+  /** The names of all tools; asks the MCP servers, where there are some. */
+  names(): Promise<readonly string[]>;
 }
 
-/** What one instance holds: the sandboxes, and the folder of the episode that runs. */
+/** What one instance holds: the sandboxes and servers with their tools, and the folder of the episode that runs. */
 export class HeldTools implements AsyncDisposable {
-  readonly #sandboxes: AsyncDisposable;
+  /** Everything that a model may call. */
+  readonly tools: readonly Tool[];
+  readonly #resources: AsyncDisposable;
   #folder: EpisodeFolder | undefined;
 
-  constructor(sandboxes: AsyncDisposable) {
-    this.#sandboxes = sandboxes;
+  constructor(tools: readonly Tool[], resources: AsyncDisposable) {
+    this.tools = tools;
+    this.#resources = resources;
   }
 
   /** A folder for a new episode, in place of the last one's. */
@@ -51,14 +58,14 @@ export class HeldTools implements AsyncDisposable {
     try {
       await this.removeFolder();
     } finally {
-      await this.#sandboxes[Symbol.asyncDispose]();
+      await this.#resources[Symbol.asyncDispose]();
     }
   }
 }
 
 /** The tools that the options name, with `engine` for searches in place of the one that they name. */
 export function createToolBox(
-  options: Pick<ToolsOptions, "tools" | "sandbox" | "cpuSeconds" | "engine" | "engineUrl">,
+  options: Pick<ToolsOptions, "tools" | "mcp" | "sandbox" | "cpuSeconds" | "engine" | "engineUrl">,
   more: { readonly engine?: SearchEngine | undefined; readonly tools?: readonly Tool[] | undefined },
 ): ToolBox {
   const { tools: names, sandbox: backend, cpuSeconds } = options;
@@ -77,13 +84,21 @@ export function createToolBox(
     python: () => interpreter("python"),
     javascript: () => interpreter("javascript"),
   };
-  const tools = [...new Set(names)].flatMap((name) => sets[name]());
+  const tools = [...[...new Set(names)].flatMap((name) => sets[name]()), ...(more.tools ?? [])];
+  refuseNamesakes(tools);
+  const servers = new McpConnections(options.mcp);
   return {
-    tools: [...tools, ...(more.tools ?? [])],
+    tools,
     open: async () => {
       await using stack = new AsyncDisposableStack();
       for (const sandbox of shared) stack.use(await sandbox.hold());
-      return new HeldTools(stack.move());
+      const all = [...tools, ...stack.use(await servers.hold()).tools];
+      refuseNamesakes(all);
+      return new HeldTools(all, stack.move());
+    },
+    names: async () => {
+      await using held = await servers.hold();
+      return [...tools, ...held.tools].map(({ name }) => name);
     },
   };
 }

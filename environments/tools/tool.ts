@@ -25,6 +25,8 @@ export interface Tool<Parameters extends z.ZodType = z.ZodType> {
   /** What it does and gives, for the model. */
   readonly description: string;
   readonly parameters: Parameters;
+  /** True for what asks a service: one that does not answer in time is down, which is no fault of the model's. */
+  readonly asksService?: boolean;
   /**
    * What it answers: text, or a value shown as JSON. What it throws is told to the model, except a
    * `sandbox.unavailable`, `sandbox.closed` or `data.unavailable` error: then the episode is unscored.

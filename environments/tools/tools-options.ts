@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { SandboxChoice } from "../../sandbox/create-sandbox.ts";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { type McpServerOptions, mcpServerSchema } from "./mcp-options.ts";
 import { type ToolProtocol, toolProtocols } from "./tool-message.ts";
 
 /** The sets of tools that come with the environment. */
@@ -17,6 +18,7 @@ export type SearchEngineName = (typeof searchEngines)[number];
 /** What the tools environment is made from; the schema says what each option means. */
 export interface ToolsOptions {
   readonly tools: readonly ToolSetName[];
+  readonly mcp: readonly McpServerOptions[];
   readonly path?: string | undefined;
   readonly engine: SearchEngineName;
   readonly engineUrl?: string | undefined;
@@ -35,6 +37,10 @@ const schema = z.strictObject({
     .array(z.enum(toolSets))
     .default(["calculator", "search", "files"])
     .describe("What a model may call. Generated tasks need these alone; python and javascript open a sandbox."),
+  mcp: z
+    .array(mcpServerSchema)
+    .default([])
+    .describe("Servers of the Model Context Protocol whose tools the model may call, beside the option tools."),
   path: z.string().min(1).optional().describe("Own tasks: JSONL of {question, answer, tools?}, instead of generated."),
   engine: z
     .enum(searchEngines)

@@ -45,33 +45,35 @@ export function toolsEnvironment(
 ): EnvironmentDefinition<ToolsTask> {
   const parsed = parseToolsOptions(options);
   const { path, protocol, maxTurns } = parsed;
-  const { tools, open } = createToolBox(parsed, extras);
-  const specs = tools.map(toToolSpec);
-  const caller = {
-    tools,
-    limits: { callMs: 1000 * parsed.callSeconds, outputCharacters: parsed.outputCharacters },
-  };
+  const { tools, open, names } = createToolBox(parsed, extras);
+  const limits = { callMs: 1000 * parsed.callSeconds, outputCharacters: parsed.outputCharacters };
+  const hasServers = parsed.mcp.length > 0;
   const runsCode = parsed.tools.some((name) => name === "python" || name === "javascript");
   return defineEnvironment<ToolsTask, State, HeldTools>({
     id: "tools",
     description,
     splits: path === undefined ? ["train", "test"] : ["train"],
-    tasks: (split, { signal }) =>
+    tasks: async (split, { signal }) =>
       path === undefined
         ? generatedTasks({ ...parsed, split: split === "test" ? "test" : "train" })
-        : ownTasks(path, { tools: tools.map(({ name }) => name), signal }),
+        : ownTasks(path, { tools: await names(), signal }),
     maxTurns,
     rewardRange: [0, 1],
     // How long code takes is the machine's affair, and what others' tools do is theirs.
-    deterministic:
-      !runsCode && parsed.engine === "offline" && extras.tools === undefined && extras.engine === undefined,
-    ...(protocol === "native" ? { tools: specs } : {}),
+    deterministic: !runsCode && !hasServers && parsed.engine === "offline" && Object.keys(extras).length === 0,
+    // A server's tools are known only when it is connected.
+    ...(protocol === "native"
+      ? { tools: hasServers ? (held) => held.tools.map(toToolSpec) : tools.map(toToolSpec) }
+      : {}),
     open,
     reset: async ({ task, held, random }) => {
       const folder = await held.newFolder();
       for (const [file, text] of Object.entries(task.files ?? {})) await folder.write(file, text);
       return {
-        messages: [textMessage("system", toolInstruction(protocol, specs)), textMessage("user", task.question)],
+        messages: [
+          textMessage("system", toolInstruction(protocol, held.tools.map(toToolSpec))),
+          textMessage("user", task.question),
+        ],
         state: { episode: { folder, seed: random.integer(0, 2 ** 31) }, used: new Set() },
       };
     },
@@ -103,7 +105,7 @@ export function toolsEnvironment(
             continue;
           }
           const context = { episode: state.episode, ...(signal === undefined ? {} : { signal }) };
-          const result = await callTool(caller, call, context);
+          const result = await callTool({ tools: held.tools, limits }, call, context);
           if (result.ok) state.used.add(call.name);
           results.push(result.text);
         }
@@ -121,7 +123,7 @@ export function toolsEnvironment(
       ];
       return { reply: toolReply({ message, results, notes }) };
     },
-    demonstrate: ({ solution }) => solution,
+    demonstrate: ({ solution }) => (solution === undefined || solution.length > maxTurns ? undefined : solution),
   });
 }
 

@@ -14,6 +14,8 @@ export interface ShapeRanges {
   readonly uniqueWords: readonly [number, number, number, number];
   /** The share of common content words (Jaccard) from which coherence is full. */
   readonly coherence: number;
+  /** The share of neighbouring words that a faithful sentence has from one place of the source. */
+  readonly pairs: number;
   /** Whose transitions count. */
   readonly transitionsOf: "second" | "both";
 }
@@ -25,6 +27,7 @@ export const shapeRanges: Readonly<Record<"tldr" | "arxiv", ShapeRanges>> = {
     length: [1.1, 1.6, 3.2, 5],
     uniqueWords: [1.3, 2, Infinity, Infinity],
     coherence: 0.03,
+    pairs: 0.5,
     transitionsOf: "second",
   },
   arxiv: {
@@ -32,9 +35,13 @@ export const shapeRanges: Readonly<Record<"tldr" | "arxiv", ShapeRanges>> = {
     length: [0.8, 1.3, 1.6, 2],
     uniqueWords: [0.5, 0.7, 1.3, 1.7],
     coherence: 0.23,
+    pairs: 0.25,
     transitionsOf: "both",
   },
 };
+
+/** Kinds of transition from which more are no better: a summary that has all twelve reads badly. */
+const enoughKinds = 4;
 
 /** How well a pair of texts keeps to the ranges, each term from 0 to 1. */
 export interface ShapeTerms {
@@ -45,8 +52,11 @@ export interface ShapeTerms {
   readonly style: number;
 }
 
+/** How a pair of texts is judged. */
+export type WritingPreset = "default" | "comlrl";
+
 /** Measures a pair of texts. Stopwords count for its length alone. */
-export function shapeTerms([first, second]: TextPair, ranges: ShapeRanges): ShapeTerms {
+export function shapeTerms([first, second]: TextPair, ranges: ShapeRanges, preset: WritingPreset): ShapeTerms {
   const [fewest, most] = ranges.tokens;
   const isLongEnough = [first, second].every((text) => {
     const tokens = text.split(/\s+/).filter((token) => token !== "").length;
@@ -56,7 +66,8 @@ export function shapeTerms([first, second]: TextPair, ranges: ShapeRanges): Shap
   const common = [...one].filter((word) => other.has(word)).length;
   const jaccard = common === 0 ? 0 : common / (one.size + other.size - common);
   const kinds = transitionKinds(ranges.transitionsOf === "both" ? `${first}\n${second}` : second);
-  const transitions = kinds === 0 ? 0 : Math.min(1, 0.4 + 0.05 * (kinds - 1));
+  const published = kinds === 0 ? 0 : 0.4 + 0.05 * (kinds - 1);
+  const transitions = preset === "comlrl" ? published : Math.min(1, kinds / enoughKinds);
   return {
     structure: isLongEnough ? 1 : 0,
     length: trapezoid(second.length / Math.max(1, first.length), ranges.length),

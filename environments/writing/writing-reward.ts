@@ -1,10 +1,7 @@
 import { faithfulness } from "./faithfulness.ts";
-import { shapeRanges, shapeTerms, type TextPair } from "./shape-terms.ts";
+import { shapeRanges, shapeTerms, type TextPair, type WritingPreset } from "./shape-terms.ts";
 
-/** How a pair of texts is judged. */
-export type WritingPreset = "default" | "comlrl";
-
-/** The greatest reward of each preset. */
+/** The greatest reward of each preset; of `comlrl` 2.98, with all kinds of transition. */
 export const greatestReward: Readonly<Record<WritingPreset, number>> = { default: 1, comlrl: 3 };
 
 /**
@@ -21,8 +18,8 @@ export function writingReward(options: {
   readonly source: string;
 }): { readonly components: Readonly<Record<string, number>>; readonly copied: number; readonly unsupported: number } {
   const { form, preset, texts, source } = options;
-  const { structure, length, uniqueWords, style } = shapeTerms(texts, shapeRanges[form]);
-  const { value: faithful, copied, unsupported } = faithfulness(texts, source);
+  const { structure, length, uniqueWords, style } = shapeTerms(texts, shapeRanges[form], preset);
+  const { value: faithful, copied, unsupported } = faithfulness(texts, source, shapeRanges[form].pairs);
   if (preset === "default") {
     // A text that is too short or too long to be what was asked for.
     const share = structure === 0 ? 0 : faithful;

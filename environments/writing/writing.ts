@@ -1,15 +1,16 @@
-import { resolve } from "node:path";
 import { z } from "zod";
 import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
-import { loadTaskset } from "../../src/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
 import { abstracts } from "./abstracts.ts";
 import { posts } from "./posts.ts";
+import type { WritingPreset } from "./shape-terms.ts";
+import { summaries } from "./summaries.ts";
 import { type Writer, writingPrompts } from "./writing-prompts.ts";
-import { greatestReward, type WritingPreset, writingReward } from "./writing-reward.ts";
+import { greatestReward, writingReward } from "./writing-reward.ts";
 
 /** What the writing environment is made from; the schema says what each option means. */
 export interface WritingOptions {
@@ -29,13 +30,9 @@ export interface WritingTask {
 const schema = z.strictObject({
   form: z.enum(["tldr", "arxiv"]).default("tldr").describe("A pair of summaries, or the two parts of an introduction."),
   reward: z.enum(["default", "comlrl"]).default("default").describe("What counts; comlrl never looks at the source."),
-  path: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("A folder with the splits as files, one file (then the only split is train), or a path with {split}."),
+  path: rowOptions.path,
   dataset: z.string().min(1).optional().describe("A hub data set, where no path is given; else the built-in texts."),
-  revision: z.string().optional().describe("Branch, tag or commit of the data set; a commit makes runs repeatable."),
+  revision: rowOptions.revision,
   field: z.string().min(1).optional().describe("The field of a row that has the text."),
 });
 
@@ -61,15 +58,12 @@ export function writingEnvironment(
     agents: ["first", "second"],
     splits: splitsOf(parsed),
     tasks: async (split, { signal }) => {
-      const source = path === undefined ? dataset : resolve(path);
-      if (source === undefined) {
+      if (path === undefined && dataset === undefined) {
         const texts = form === "tldr" ? posts : abstracts;
         return texts.filter((_, i) => (i % 5 === 2) === (split === "test")).map((text) => ({ source: text }));
       }
-      const rows = await loadTaskset(
-        { source, split, schema: rowSchema, ...(revision === undefined ? {} : { revision }) },
-        { ...hub, ...(signal === undefined ? {} : { signal }) },
-      );
+      const data = { path, dataset: dataset ?? "", revision, split, schema: rowSchema };
+      const rows = await loadRowsOrDataset({ ...data, hub, signal });
       return mapTaskset(rows, (row) => ({ source: sourceText(row[field]!) }), `writing/${split}`);
     },
     rewardRange: [0, greatestReward[preset]],
@@ -78,6 +72,11 @@ export function writingEnvironment(
       const pair = [texts.first.trim(), texts.second.trim()] as const;
       const { components, copied, unsupported } = writingReward({ form, preset, texts: pair, source });
       return { components, info: { copied, unsupported } };
+    },
+    // Nothing is demonstrated of introductions, nor of a reward that looks at no source.
+    demonstrate: ({ source }) => {
+      const pair = form === "tldr" && preset === "default" ? summaries[posts.indexOf(source)] : undefined;
+      return pair && [pair];
     },
   });
 }
@@ -88,10 +87,7 @@ function sourceText(text: string): string {
 }
 
 function splitsOf({ form, path, dataset }: WritingOptions): readonly string[] {
-  if (path !== undefined) {
-    return /\.(?:jsonl|jsonl\.gz|parquet)$/i.test(path) && !path.includes("{split}") ? ["train"] : ["train", "test"];
-  }
-  if (dataset === undefined) return ["train", "test"];
+  if (path !== undefined || dataset === undefined) return rowSplits(path);
   return form === "arxiv" ? ["train", "val"] : ["train", "validation", "test"];
 }
 

@@ -1,6 +1,11 @@
 import type { Json } from "../json.ts";
 import type { Random } from "../random/random.ts";
-import { type DefinitionBase, defineParallelEnvironment, type ResetContext } from "./define-parallel-environment.ts";
+import {
+  type DefinitionBase,
+  type DemonstrationContext,
+  defineParallelEnvironment,
+  type ResetContext,
+} from "./define-parallel-environment.ts";
 import type { Action, EnvironmentDefinition, Observation } from "./environment.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Reward } from "./reward.ts";
@@ -46,8 +51,14 @@ export interface SingleAgentDefinition<Task, State = undefined, Held extends Asy
   readonly step: (
     context: StepContext<Task, State, NoInfer<Held>>,
   ) => StepOutcome<NoInfer<State>> | Promise<StepOutcome<NoInfer<State>>>;
+  /**
+   * A copy of the state for a second instance in the same place, for which `open` is called anew: gives instances a
+   * `fork`. `structuredClone` does for plain data, the state itself for one that is never changed in place. A joint
+   * rollout of several turns needs it where the environment is not deterministic; else it can replay instead.
+   */
+  readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
   /** The answers of an expert, one a turn; undefined where none is known. */
-  readonly demonstrate?: (task: Task) => string | readonly string[] | undefined;
+  readonly demonstrate?: (task: Task, context: DemonstrationContext) => string | readonly string[] | undefined;
 }
 
 /**
@@ -77,8 +88,8 @@ export function defineEnvironment<Task, State = undefined, Held extends AsyncDis
     ...(demonstrate === undefined
       ? {}
       : {
-          demonstrate: (task: Task) => {
-            const answers = demonstrate(task);
+          demonstrate: (task: Task, context) => {
+            const answers = demonstrate(task, context);
             if (answers === undefined) return undefined;
             return (typeof answers === "string" ? [answers] : answers).map((text) => ({ agent: text }));
           },

@@ -2,7 +2,7 @@ import type { Json } from "../json.ts";
 import type { ToolSpec } from "../message/message.ts";
 import type { Random } from "../random/random.ts";
 import type { Action, EnvironmentDefinition, EnvironmentSpec, Observation } from "./environment.ts";
-import { ParallelEnvironment } from "./parallel-environment.ts";
+import { ParallelEnvironment, resetRandom } from "./parallel-environment.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Reward } from "./reward.ts";
 import { loadTasks, type TaskSource } from "./task-source.ts";
@@ -23,6 +23,14 @@ export interface ResetContext<Task, Held = undefined> {
 export type ParallelResetOutcome<Agent extends string, State> =
   | Prompts<Agent>
   | { readonly prompts: Prompts<Agent>; readonly state: State };
+
+/** What `demonstrate` is given beside the task. */
+export interface DemonstrationContext {
+  /** The one that `reset` is given in the same episode, from its beginning. */
+  readonly random: Random;
+  /** The number of the episode within its group, from 0. */
+  readonly member: number;
+}
 
 /** What `step` is given. `turn` counts from 0. */
 export interface ParallelStepContext<Agent extends string, Task, State, Held = undefined> {
@@ -71,7 +79,8 @@ export interface DefinitionBase<Task, Held extends AsyncDisposable | undefined> 
   readonly rewardRange?: readonly [minimum: number, maximum: number];
   /** False for a world that `random` and the actions do not determine (a judge, a network); true by default. */
   readonly deterministic?: boolean;
-  readonly tools?: readonly ToolSpec[];
+  /** What the model may call; a function of what `open` gave where that is known only then. */
+  readonly tools?: readonly ToolSpec[] | ((held: NoInfer<Held>) => readonly ToolSpec[]);
   /**
    * Called for each instance: what it holds until it is closed, such as a sandbox or a connection. `reset` and `step`
    * get it as `held`; it is disposed of when the instance closes. What it rejects with fails the episode.
@@ -96,8 +105,13 @@ export interface ParallelDefinition<
   ) =>
     | ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>
     | Promise<ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>>;
+  /** As in {@link SingleAgentDefinition}. */
+  readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
   /** The answers of an expert for each agent, one record a turn; undefined where none is known. */
-  readonly demonstrate?: (task: Task) => readonly Readonly<Record<NoInfer<Agent>, string>>[] | undefined;
+  readonly demonstrate?: (
+    task: Task,
+    context: DemonstrationContext,
+  ) => readonly Readonly<Record<NoInfer<Agent>, string>>[] | undefined;
 }
 
 /**
@@ -121,7 +135,7 @@ export function defineParallelEnvironment<
     maxTurns: definition.maxTurns ?? 1,
     rewardRange: definition.rewardRange ?? [0, 1],
     deterministic: definition.deterministic ?? true,
-    ...(definition.tools === undefined ? {} : { tools: definition.tools }),
+    ...(definition.tools === undefined || typeof definition.tools === "function" ? {} : { tools: definition.tools }),
     ...(definition.description === undefined ? {} : { description: definition.description }),
   };
   return {
@@ -129,6 +143,11 @@ export function defineParallelEnvironment<
     spec,
     ...loadTasks({ id, source: definition.tasks, splits: definition.splits }),
     create: async () => new ParallelEnvironment({ spec, definition, held: await definition.open?.() }),
-    ...(demonstrate === undefined ? {} : { demonstrate: (task: Task) => demonstrate(task) }),
+    ...(demonstrate === undefined
+      ? {}
+      : {
+          demonstrate: (task: Task, { seed, member = 0 } = { seed: 0 }) =>
+            demonstrate(task, { random: resetRandom(seed), member }),
+        }),
   };
 }

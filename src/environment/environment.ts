@@ -98,8 +98,11 @@ export interface EnvironmentFactory<Task = unknown> {
   ): Promise<Readonly<Record<string, Readonly<Record<AgentId, Reward>>>>>;
 }
 
-/** The messages an expert would send: one assistant text per turn and agent, for supervised training and tests. */
-export type Demonstration = readonly Readonly<Record<AgentId, string>>[];
+/**
+ * What an expert would send, turn by turn, for supervised training and tests: the text of each agent's message, or the
+ * message itself where it calls tools.
+ */
+export type Demonstration = readonly Readonly<Record<AgentId, string | Message>>[];
 
 /** An environment with its tasks: what a registry holds, what a config names, what a package exports. */
 export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactory<Task> {
@@ -107,6 +110,12 @@ export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactor
   readonly splits: readonly string[];
   /** The tasks of one split; `train[:200]` takes a slice of it. */
   tasks(split: string, options?: { readonly signal?: AbortSignal }): Promise<Taskset<Task>>;
-  /** How an expert solves a task, where that is known. */
-  demonstrate?(task: Task): Demonstration | undefined;
+  /**
+   * How an expert solves a task, where that is known. `seed` is what the environment is reset with, for an episode that
+   * the task alone does not settle (who has which role); `member` the number of the episode within its group, where
+   * experts of a group differ (a better and a worse answer). Both are 0 where they are not given.
+   */
+  demonstrate?(task: Task, options?: { readonly seed: number; readonly member?: number }): Demonstration | undefined;
+  /** Where it is made of several environments: the one that a task of this id belongs to, and its name among them. */
+  partOf?(taskId: string): { readonly name: string; readonly spec: EnvironmentSpec } | undefined;
 }

@@ -1,5 +1,5 @@
-import { textOf } from "../message/message.ts";
-import { createRandom, deriveSeed } from "../random/random.ts";
+import { type ToolSpec, textOf } from "../message/message.ts";
+import { createRandom, deriveSeed, type Random } from "../random/random.ts";
 import type { ParallelDefinition, ParallelStepOutcome, Prompts } from "./define-parallel-environment.ts";
 import type {
   Action,
@@ -30,8 +30,12 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
 {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
+  /** Only where the definition has one. */
+  readonly fork?: () => Promise<Environment<Task>>;
   readonly #definition: ParallelDefinition<Agent, Task, State, Held>;
   readonly #held: Held | undefined;
+  /** What each observation says may be called, where the spec could not. */
+  readonly #tools: readonly ToolSpec[] | undefined;
   #episode: RunningEpisode<Task, State> | undefined;
   #closed = false;
 
@@ -43,6 +47,10 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
     this.spec = options.spec;
     this.#definition = options.definition;
     this.#held = options.held;
+    const { tools } = options.definition;
+    this.#tools = typeof tools === "function" ? tools(options.held as Held) : undefined;
+    const { fork } = options.definition;
+    if (fork !== undefined) this.fork = () => this.#fork(fork);
   }
 
   async reset(options: {
@@ -55,7 +63,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
     const { task, seed, signal } = options;
     const outcome = await this.#definition.reset({
       task,
-      random: createRandom(deriveSeed(seed, "reset")),
+      random: resetRandom(seed),
       held: this.#held as Held,
       ...(signal === undefined ? {} : { signal }),
     });
@@ -106,6 +114,19 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
     await this.#held?.[Symbol.asyncDispose]();
   }
 
+  async #fork(copy: NonNullable<ParallelDefinition<Agent, Task, State, Held>["fork"]>): Promise<Environment<Task>> {
+    if (this.#closed) throw this.#broken("was forked after it was closed", "Create another instance.");
+    const episode = this.#episode;
+    const state = episode === undefined ? undefined : await copy(episode.state);
+    const fork = new ParallelEnvironment<Agent, Task, State, Held>({
+      spec: this.spec,
+      definition: this.#definition,
+      held: await this.#definition.open?.(),
+    });
+    if (episode !== undefined) fork.#episode = { ...episode, state: state as State };
+    return fork;
+  }
+
   #result(outcome: ParallelStepOutcome<Agent, State>, episode: RunningEpisode<Task, State>): StepResult {
     const { info } = outcome;
     const next = this.#observe(outcome.replies ?? ({} as Prompts<Agent>), outcome.context);
@@ -153,7 +174,9 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
     const observations: Record<AgentId, Observation> = {};
     for (const [agent, prompt] of Object.entries(prompts) as [Agent, Prompts<Agent>[Agent]][]) {
       if (!this.spec.agents.includes(agent)) throw this.#unknown(agent);
-      if (prompt !== undefined) observations[agent] = { messages: promptMessages(prompt), context };
+      if (prompt === undefined) continue;
+      const tools = this.#tools === undefined ? {} : { tools: this.#tools };
+      observations[agent] = { messages: promptMessages(prompt), context, ...tools };
     }
     return observations;
   }
@@ -168,6 +191,11 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
   #broken(problem: string, rule: string): Error {
     return contractError({ environment: this.spec.id, problem, rule });
   }
+}
+
+/** What `reset` is given to draw from. */
+export function resetRandom(seed: number): Random {
+  return createRandom(deriveSeed(seed, "reset"));
 }
 
 function jointReward(

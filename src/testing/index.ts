@@ -1,2 +1,6 @@
-export { type BrokenLaw, checkEnvironment, type EnvironmentReport } from "./check-environment.ts";
-export { checkEnvironmentLaws } from "./environment-laws.ts";
+export {
+  type CheckOptions,
+  checkEnvironment,
+  type EnvironmentProblem,
+  type EnvironmentReport,
+} from "./check-environment.ts";

@@ -1,17 +1,38 @@
-import type { EnvironmentDefinition } from "../environment/environment.ts";
+import type { Environment, EnvironmentDefinition } from "../environment/environment.ts";
 import type { TaskEntry } from "../taskset/taskset.ts";
+import type { ActionPlan } from "./action-plan.ts";
+import type { PlayedEpisode } from "./play-episode.ts";
 
-/** What a law is tried on. */
-export interface LawCase<Task = unknown> {
-  readonly environment: EnvironmentDefinition<Task>;
-  readonly task: TaskEntry<Task>;
-  readonly seed: number;
+/** What a law of a definition is tried on. */
+export interface DefinitionCase {
+  readonly environment: EnvironmentDefinition;
+  /** The most milliseconds of one call of an instance. */
+  readonly callMs: number;
   readonly signal?: AbortSignal;
 }
 
+/** What a law of a task is tried on. */
+export interface TaskCase extends DefinitionCase {
+  readonly task: TaskEntry;
+  readonly seed: number;
+}
+
+/** What agents do in one episode of a task. */
+export interface EpisodeCase extends TaskCase {
+  readonly plan: ActionPlan;
+}
+
+/** What a law of episodes is tried on: one that was played, on an instance that is free again. */
+export interface PlayedCase extends EpisodeCase {
+  readonly instance: Environment;
+  readonly episode: PlayedEpisode;
+}
+
 /** A rule that every environment keeps. */
-export interface Law {
+export interface Law<Case> {
   readonly name: string;
+  /** What an author does to keep it. */
+  readonly hint: string;
   /** What is wrong, in words that follow the environment's name; undefined where the law is kept. */
-  readonly check: (given: LawCase) => string | undefined | Promise<string | undefined>;
+  readonly check: (given: Case) => string | undefined | Promise<string | undefined>;
 }

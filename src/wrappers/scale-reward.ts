@@ -6,7 +6,8 @@ import { type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
 /**
  * Every reward and each of its components times `factor`, those of a group too; the range of the spec follows.
- * Throws `config.invalid` for a factor that is not finite or is 0.
+ * A factor below 0 makes the best answer the worst: demonstrations are left out then. Throws `config.invalid` for a
+ * factor that is not finite or is 0.
  */
 export function scaleReward<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -37,6 +38,7 @@ export function scaleReward<Task>(
   return wrapEnvironment(environment, {
     spec: { rewardRange: [Math.min(first!, second!), Math.max(first!, second!)] },
     start: () => episode,
+    ...(factor < 0 ? { demonstrate: () => undefined } : {}),
     ...(environment.scoreGroup === undefined
       ? {}
       : {

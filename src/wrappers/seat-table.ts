@@ -80,7 +80,7 @@ export class SeatTable {
         messages,
         sampling: this.#sampling,
         seed: deriveSeed(this.#seed, "seat", agent, turn),
-        episode: { task: this.#entry, member: 0, turn },
+        episode: { task: this.#entry, seed: this.#seed, member: 0, turn },
         signal,
         ...(tools === undefined ? {} : { tools }),
         ...(previous === undefined ? {} : { previous }),

@@ -19,8 +19,8 @@ export function timeLimit<Task>(
     ...(environment.demonstrate === undefined
       ? {}
       : {
-          demonstrate: (task) => {
-            const demonstration = environment.demonstrate!(task);
+          demonstrate: (task, options) => {
+            const demonstration = environment.demonstrate!(task, options);
             return demonstration !== undefined && demonstration.length <= limit ? demonstration : undefined;
           },
         }),

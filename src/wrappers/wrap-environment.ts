@@ -51,5 +51,6 @@ export function wrapEnvironment<Task>(
     create: async () => new WrappedEnvironment({ inner: await environment.create(), spec, start }),
     ...(demonstrate === undefined ? {} : { demonstrate }),
     ...(scoreGroup === undefined ? {} : { scoreGroup }),
+    ...(environment.partOf === undefined ? {} : { partOf: environment.partOf.bind(environment) }),
   };
 }

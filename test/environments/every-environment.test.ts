@@ -8,6 +8,7 @@ import type { EnvironmentDefinition } from "../../src/environment/environment.ts
 import { demonstrationPolicy } from "../../src/policy/demonstration-policy.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import { EnvironmentPool } from "../../src/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
 import { checkEnvironment } from "../../src/testing/index.ts";
 
@@ -16,15 +17,26 @@ const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../..
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-every-"));
-  await writeFile(join(folder, "problems.jsonl"), problems.map((row) => JSON.stringify(row)).join("\n"));
+  for (const [id, rows] of Object.entries(written)) {
+    await writeFile(join(folder, `${id}.jsonl`), rows.map((row) => JSON.stringify(row)).join("\n"));
+  }
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const problems = [
-  { problem: "Write 1/4 + 1/4 as one fraction.", solution: "Together \\boxed{\\frac{1}{2}}." },
-  { problem: "Solve x^2 = 4.", solution: "\\boxed{\\{-2, 2\\}}" },
-  { problem: "Factor x^2 - 1.", solution: "\\boxed{(x-1)(x+1)}" },
-];
+const greetings = ["Good morning", "Good evening", "Good night"];
+
+/** The rows of environments that read a file of any. */
+const written: Readonly<Record<string, readonly object[]>> = {
+  "math-problems": [
+    { problem: "Write 1/4 + 1/4 as one fraction.", solution: "Together \\boxed{\\frac{1}{2}}." },
+    { problem: "Solve x^2 = 4.", solution: "\\boxed{\\{-2, 2\\}}" },
+    { problem: "Factor x^2 - 1.", solution: "\\boxed{(x-1)(x+1)}" },
+  ],
+  conversations: greetings.map((content) => ({
+    messages: ["user", "assistant", "user", "assistant"].map((role) => ({ role, content })),
+  })),
+  preferences: greetings.map((prompt) => ({ prompt, chosen: prompt, rejected: "Go away" })),
+};
 
 /** The files of environments that read one; the others bring their own tasks. */
 const files: Readonly<Record<string, string>> = {
@@ -34,6 +46,9 @@ const files: Readonly<Record<string, string>> = {
   "class-completion": "ClassEval_data.json",
 };
 
+/** Where the best reward is that of a first guess. */
+const topTakesLuck: readonly string[] = ["word-guessing"];
+
 const fool = scriptedPolicy(() => "I do not know.", { name: "fool" });
 const tasks = 3;
 
@@ -41,14 +56,14 @@ describe.each(environments.entries.map(({ id }) => id))("%s", (id) => {
   const path = files[id] === undefined ? undefined : join(data, files[id]);
   const missing = path !== undefined && !existsSync(path) ? `${path} is not here` : "";
   const make = (): EnvironmentDefinition => {
-    if (id === "math-problems") return environments.create(id, { path: join(folder, "problems.jsonl") });
+    if (written[id] !== undefined) return environments.create(id, { path: join(folder, `${id}.jsonl`) });
     return environments.create(id, path === undefined ? {} : { path });
   };
 
   test.skipIf(missing !== "")(`keeps the laws ${missing}`, async () => {
-    const { laws, broken } = await checkEnvironment({ environment: make(), tasks: 2, episodes: 2 });
-    expect(broken).toEqual([]);
-    expect(laws.length).toBeGreaterThanOrEqual(20);
+    const skip = topTakesLuck.includes(id) ? ["demonstrations-reach-the-top"] : [];
+    const { problems } = await checkEnvironment(make(), { tasks: 1, episodes: 2, skip });
+    expect(problems).toEqual([]);
   });
 
   test.skipIf(missing !== "")(`pays an expert more than a fool ${missing}`, async () => {
@@ -68,9 +83,10 @@ describe.each(environments.entries.map(({ id }) => id))("%s", (id) => {
 /** The mean reward over the agents and a few tasks. */
 async function mean(environment: EnvironmentDefinition, policies: Policy): Promise<number> {
   const taskset = await environment.tasks(environment.splits[0]!);
+  await using pool = new EnvironmentPool(environment);
   const rewards: number[] = [];
   for (let index = 0; index < tasks; index++) {
-    const episode = await rolloutEpisode({ environment, task: await taskset.get(index), policies, seed: index });
+    const episode = await rolloutEpisode({ environment: pool, task: await taskset.get(index), policies, seed: index });
     expect(episode.error).toBeUndefined();
     for (const { reward } of Object.values(episode.agents)) {
       expect(reward.status).toBe("scored");

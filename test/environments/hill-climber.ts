@@ -1,8 +1,12 @@
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
 import { createRandom, deriveSeed, type Random } from "../../src/random/random.ts";
+import { EnvironmentPool } from "../../src/rollout/environment-pool.ts";
 import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
 import type { TaskEntry } from "../../src/taskset/taskset.ts";
+
+/** Episodes of a climb: 2,000 with every change, 10,000 before a release (see CONTRIBUTING.md). */
+const defaultEpisodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 2_000);
 
 /** What an answer-blind climb came to. */
 export interface Climb {
@@ -16,7 +20,8 @@ export interface Climb {
 /**
  * Climbs one task's reward without knowing its answer: a text made of `words` is changed at random, and a change is
  * kept where no episode before earned more. What it reaches is what an agent can have without solving the task. Every
- * episode plays the same text in each turn and for each agent.
+ * episode plays the same text in each turn and for each agent, in one instance of the environment: a new one for each
+ * would start its threads anew.
  */
 export async function climb<Task>(options: {
   readonly environment: EnvironmentDefinition<Task>;
@@ -24,25 +29,39 @@ export async function climb<Task>(options: {
   readonly words: readonly string[];
   /** Texts to begin from, such as what the prompt itself says. */
   readonly starts?: readonly string[];
-  /** 10,000 by default. */
+  /** {@link defaultEpisodes} by default. */
   readonly episodes?: number;
   readonly seed?: number;
 }): Promise<Climb> {
-  const { environment, task, words, starts = [""], episodes = 10_000, seed = 0 } = options;
+  const { task, words, starts = [""], episodes = defaultEpisodes, seed = 0 } = options;
+  await using environment = new EnvironmentPool(options.environment);
   const random = createRandom(deriveSeed(seed, "climb", task.hash));
+  const known = new Map<string, number>();
   let best = -Infinity;
   let text = starts[0] ?? "";
   for (let i = 0; i < episodes; i++) {
     const candidate = starts[i] ?? change(random, text, words);
-    const episode = await rolloutEpisode({ environment, task, policies: scriptedPolicy(() => candidate), seed });
-    if (episode.status === "failed") throw new Error(`The episode failed: ${episode.error?.message}`);
-    const rewards = Object.values(episode.agents).map(({ reward }) => (reward.status === "scored" ? reward.value : 0));
-    const reached = Math.max(...rewards);
+    // The same text plays the same episode.
+    const reached = known.get(candidate) ?? (await rewardOf({ environment, task, text: candidate, seed }));
+    known.set(candidate, reached);
     if (reached < best) continue;
     best = reached;
     text = candidate;
   }
   return { best, text, episodes };
+}
+
+async function rewardOf<Task>(options: {
+  readonly environment: EnvironmentPool<Task>;
+  readonly task: TaskEntry<Task>;
+  readonly text: string;
+  readonly seed: number;
+}): Promise<number> {
+  const { text, ...place } = options;
+  const episode = await rolloutEpisode({ ...place, policies: scriptedPolicy(() => text) });
+  if (episode.status === "failed") throw new Error(`The episode failed: ${episode.error?.message}`);
+  const rewards = Object.values(episode.agents).map(({ reward }) => (reward.status === "scored" ? reward.value : 0));
+  return Math.max(...rewards);
 }
 
 /** One word added, taken away, changed or moved; now and then the whole text is doubled or begun anew. */

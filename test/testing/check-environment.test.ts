@@ -1,168 +1,195 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { mathEntry } from "../../environments/math/math.ts";
-import { defineEnvironment, type SingleAgentDefinition } from "../../src/environment/define-environment.ts";
-import type { Environment, EnvironmentDefinition, StepResult } from "../../src/environment/environment.ts";
-import { checkEnvironment } from "../../src/testing/index.ts";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
+import { checkEnvironment, type EnvironmentProblem } from "../../src/testing/index.ts";
+import {
+  byMember,
+  changed,
+  forking,
+  grouped,
+  instances,
+  lawfulEnvironment,
+  moreFaults,
+  plantedFaults,
+  type Task,
+} from "./planted-faults.ts";
 
-type Task = { n: number };
-const lawful: SingleAgentDefinition<Task, { left: number }> = {
-  id: "lawful",
-  tasks: (split) => (split === "test" ? [{ n: 9 }] : [{ n: 1 }, { n: 2 }]),
-  maxTurns: 3,
-  reset: ({ task, random }) => ({ messages: `${task.n} ${random.next()}`, state: { left: 2 } }),
-  step: ({ state }) => (state.left-- > 0 ? { reply: "on" } : { reward: 1 }),
-  demonstrate: () => ["a", "b", "c"],
-};
+/** Less than a call may take after an abort, so that a check of what hangs is soon over. */
+const callMs = 500;
 
-const plain = defineEnvironment(lawful);
-const changed = (change: Partial<SingleAgentDefinition<Task, { left: number }>>): EnvironmentDefinition<Task> =>
-  defineEnvironment({ ...lawful, ...change });
-
-function instances(change: (inner: Environment<Task>) => Partial<Environment<Task>>): EnvironmentDefinition<Task> {
-  return {
-    ...plain,
-    create: async () => {
-      const inner = await plain.create();
-      const whole: Environment<Task> = {
-        specificationVersion: "v1",
-        spec: inner.spec,
-        reset: (options) => inner.reset(options),
-        step: (actions, options) => inner.step(actions, options),
-        close: () => inner.close(),
-      };
-      return { ...whole, ...change(inner) };
-    },
-  };
+async function problemsOf(environment: EnvironmentDefinition<Task>): Promise<readonly EnvironmentProblem[]> {
+  return (await checkEnvironment(environment, { callMs: 5_000 })).problems;
 }
 
-const steps = (change: (result: StepResult) => StepResult): EnvironmentDefinition<Task> =>
-  instances((inner) => ({ step: async (actions, options) => change(await inner.step(actions, options)) }));
-
-const over = { terminated: true, truncated: false };
-const message = { role: "user", content: [{ type: "text", text: "x" }] } as const;
-/** Takes a step at any time. */
-const lax = instances((inner) => ({
-  step: (actions, options) => inner.step(actions, options).catch(() => ({ observations: {}, agents: { agent: over } })),
-}));
-let count = 0;
-
-describe("the conformance suite", () => {
-  test("finds nothing in a lawful environment, nor in math", async () => {
-    const report = await checkEnvironment({ environment: plain });
-    expect(report.broken).toEqual([]);
-    expect(new Set(report.laws).size).toBe(report.laws.length);
-    expect(report.laws.length).toBeGreaterThanOrEqual(20);
-    const math = mathEntry.create(mathEntry.options.parse({}));
-    expect((await checkEnvironment({ environment: math, tasks: 1, episodes: 2 })).broken).toEqual([]);
+describe("a lawful environment", () => {
+  test.each<[string, EnvironmentDefinition<Task>]>([
+    ["of one agent", lawfulEnvironment],
+    ["that forks", forking()],
+    [
+      "that answers by itself whatever its signal says",
+      instances((inner) => ({
+        reset: ({ task, seed }) => inner.reset({ task, seed }),
+        step: (all) => inner.step(all),
+      })),
+    ],
+    [
+      "that waits, and stops waiting on an abort",
+      changed({
+        deterministic: false,
+        step: ({ signal }) =>
+          new Promise((resolve, reject) => {
+            const timer = setTimeout(() => resolve({ reward: 1 }), signal === undefined ? 1 : 10_000);
+            signal?.addEventListener("abort", () => {
+              clearTimeout(timer);
+              reject(signal.reason);
+            });
+          }),
+        demonstrate: () => undefined,
+      }),
+    ],
+    [
+      "that scores groups by how long their members played",
+      grouped(async (group) => byMember(group, ({ turns }) => turns / group.length)),
+    ],
+    ["that has no reward for a group", grouped(async () => ({}))],
+    [
+      "that a seed does not determine",
+      changed({ deterministic: false, reset: () => ({ messages: `${Math.random()}`, state: { left: 2 } }) }),
+    ],
+  ])("%s breaks no law", async (_, environment) => {
+    expect(await problemsOf(environment)).toEqual([]);
   });
 
-  test.each<[string, EnvironmentDefinition<Task>]>([
-    ["takes-any-answer", changed({ step: ({ text }) => ({ reward: JSON.parse(text) }) })],
-    ["spec-is-playable", { ...plain, spec: { ...plain.spec, rewardRange: [1, 0] } }],
-    ["tasks-are-data", changed({ tasks: [{ n: 1, when: new Date(0) } as Task], splits: ["train"] })],
-    ["tasks-repeat", changed({ tasks: () => [{ n: count++ }] })],
-    ["splits-are-disjoint", changed({ tasks: () => [{ n: 1 }] })],
-    ["demonstrations-reach-the-end", changed({ demonstrate: () => "a" })],
-    ["ends-within-max-turns", { ...plain, spec: { ...plain.spec, maxTurns: 2 } }],
-    ["rewards-are-in-range", changed({ step: () => ({ reward: 2 }) })],
-    ["rewards-are-finite", changed({ step: () => ({ reward: Number.NaN }) })],
-    ["components-sum-to-the-reward", changed({ step: () => ({ reward: 1, components: { a: 0.5 } }) })],
-    ["rewards-of-known-agents", steps((result) => ({ ...result, agents: { ...result.agents, ghost: over } }))],
-    ["steps-tell-of-all-who-acted", steps((result) => ({ ...result, agents: {} }))],
-    [
-      "observes-known-agents",
-      instances((inner) => ({
-        reset: async (options) => ({
-          ...(await inner.reset(options)),
-          ghost: { messages: [message], context: "append" },
-        }),
-      })),
-    ],
-    ["observes-only-agents-that-go-on", steps((result) => ({ ...result, agents: { agent: over } }))],
-    ["messages-are-valid", changed({ reset: () => ({ messages: [], state: { left: 2 } }) })],
-    [
-      "speaks-not-as-assistant",
-      changed({ reset: () => ({ messages: { ...message, role: "assistant" }, state: { left: 2 } }) }),
-    ],
-    ["repeats-under-a-seed", changed({ step: () => ({ reward: 0, info: count++ }) })],
-    [
-      "reset-begins-anew",
-      (() =>
-        instances((inner) => {
-          let resets = 0;
-          return {
-            reset: async (options) => inner.reset({ ...options, seed: options.seed + resets++ }),
-          };
-        }))(),
-    ],
-    [
-      "instances-share-nothing",
-      (() => {
-        let last = 0;
-        return changed({
-          reset: ({ task, random }) => {
-            last = random.next();
-            return { messages: `${task.n}`, state: { left: 2 } };
-          },
-          step: () => ({ reward: last / 2 }),
-        });
-      })(),
-    ],
-    [
-      "actions-stay-as-they-are",
-      instances((inner) => ({
-        step: (actions, options) => {
-          Object.assign(actions.agent!, { finish: "error" });
-          return inner.step(actions, options);
-        },
-      })),
-    ],
-    [
-      "tasks-stay-as-they-are",
-      changed({
-        tasks: () => [{ n: 1 }],
-        splits: ["train"],
-        reset: ({ task }) => {
-          task.n += 1;
-          return { messages: "x", state: { left: 2 } };
-        },
-      }),
-    ],
-    ["refuses-a-step-before-reset", lax],
-    ["refuses-a-step-after-the-end", lax],
-    [
-      "closes-twice",
-      instances((inner) => {
-        let closed = 0;
-        return {
-          close: async () => {
-            await inner.close();
-            if (++closed === 2) throw new Error("closed already");
-          },
-        };
-      }),
-    ],
-    [
-      "heeds-an-abort",
-      instances((inner) => ({
-        reset: (options) => (options.signal?.aborted ? new Promise(() => {}) : inner.reset(options)),
-      })),
-    ],
-    [
-      "fork-is-equal",
-      instances(() => ({
-        fork: async () => {
-          const other = await changed({ step: () => ({ reward: 0.5 }) }).create();
-          await other.reset({ task: { n: 1 }, seed: 1 });
-          return other;
-        },
-      })),
-    ],
-    ["state-is-json", instances(() => ({ state: () => ({ at: new Date(0) }) as never }))],
-    ["refuses-use-after-close", instances(() => ({ close: async () => {} }))],
-  ])("finds what breaks %s", async (law, environment) => {
-    const { broken } = await checkEnvironment({ environment, episodes: 3 });
-    const found = broken.find((one) => one.law === law);
-    expect(found, JSON.stringify(broken)).toMatchObject({ reproduction: { split: "train" } });
+  test("of several agents, who cancel each other out, breaks no law", async () => {
+    const duel = defineParallelEnvironment({
+      id: "duel",
+      agents: ["left", "right"],
+      tasks: ["now"],
+      rewardRange: [-1, 1],
+      reset: () => ({ left: "Your number?", right: "Your number?" }),
+      step: ({ texts }) => {
+        const won = Math.sign((Number(texts.left) || 0) - (Number(texts.right) || 0));
+        return { rewards: { left: won + 0, right: 0 - won } };
+      },
+      demonstrate: () => [{ left: "7", right: "7" }],
+    });
+    expect((await checkEnvironment(duel)).problems).toEqual([]);
+  });
+});
+
+test("what instances share is started once in a check, and is closed after it", async () => {
+  let [holders, starts] = [0, 0];
+  const sharing = instances((inner) => {
+    if (holders++ === 0) starts++;
+    let isOpen = true;
+    return {
+      close: async () => {
+        if (isOpen) holders--;
+        isOpen = false;
+        await inner.close();
+      },
+    };
+  });
+  expect(await problemsOf(sharing)).toEqual([]);
+  expect({ holders, starts }).toEqual({ holders: 0, starts: 1 });
+});
+
+describe("planted faults", () => {
+  test("are there for every law", async () => {
+    const { laws } = await checkEnvironment(lawfulEnvironment, { tasks: 1, episodes: 1 });
+    expect(plantedFaults.map(([law]) => law)).toEqual(laws);
+    expect(new Set(laws).size).toBe(laws.length);
+    const guide = await readFile(new URL("../../docs/environments.md", import.meta.url), "utf8");
+    expect(laws.filter((law) => !guide.includes(`\`${law}\``))).toEqual([]);
+  });
+
+  const faults = [...plantedFaults, ...moreFaults].map(([law, environment, others = []]) => ({
+    law,
+    environment,
+    others,
+  }));
+  test.each(faults)("of $law are found, and no others", async ({ law, environment, others }) => {
+    const { problems } = await checkEnvironment(environment, {
+      callMs: law === "answers-in-time" || law.startsWith("groups-") ? callMs : 5_000,
+    });
+    expect(problems.map((problem) => problem.law).toSorted()).toEqual([law, ...others].toSorted());
+    for (const { message, hint } of problems) {
+      expect(message).toMatch(/^Environment "lawful" .+/);
+      expect(hint).toMatch(/\.$/);
+    }
+  });
+});
+
+describe("a problem", () => {
+  /** Breaks when an answer has a c in it, in the second turn or later. */
+  const picky = changed({
+    step: ({ state, text, turn }) => {
+      if (turn > 0 && text.includes("c")) return { reward: 7 };
+      return state.left-- > 0 ? { reply: "on" } : { reward: 1 };
+    },
+    demonstrate: () => undefined,
+  });
+
+  test("is told by its smallest actions, with law, task, seed and what to do", async () => {
+    const { problems } = await checkEnvironment(picky, { episodes: 100 });
+    expect(problems).toEqual([
+      {
+        law: "rewards-are-in-range",
+        message: 'Environment "lawful" gave agent "agent" 7, beyond its rewardRange [0, 1].',
+        hint: expect.stringContaining("rewardRange"),
+        split: "train",
+        task: "0",
+        seed: expect.any(Number),
+        actions: ["c"],
+      },
+    ]);
+  });
+
+  test("is the same for the same seed, and comes up again when its actions are played", async () => {
+    const first = await checkEnvironment(picky, { episodes: 100, seed: 3 });
+    expect(await checkEnvironment(picky, { episodes: 100, seed: 3 })).toEqual(first);
+    const [{ task, seed, actions }] = first.problems as [EnvironmentProblem];
+    const entry = await (await picky.tasks("train")).get(Number(task));
+    const policies = scriptedPolicy(({ episode }) => actions![episode!.turn % actions!.length]!);
+    const episode = await rolloutEpisode({ environment: picky, task: entry, policies, seed: seed! });
+    expect(episode.agents.agent!.reward).toMatchObject({ value: 7 });
+  });
+
+  test("of an error says where it was thrown", async () => {
+    const [problem] = await problemsOf(plantedFaults.find(([law]) => law === "takes-any-answer")![1]);
+    expect(problem!.message).toContain("threw in step: SyntaxError: a digit (at ");
+    expect(problem!.message).toContain("planted-faults.ts:");
+    expect(problem!.actions).toHaveLength(1);
+  });
+
+  test("is not looked for where a law is skipped; a law that there is not is an error", async () => {
+    const { laws, problems } = await checkEnvironment(picky, { episodes: 100, skip: ["rewards-are-in-range"] });
+    expect(problems).toEqual([]);
+    expect(laws).not.toContain("rewards-are-in-range");
+    await expect(checkEnvironment(picky, { skip: ["rewards-in-range"] })).rejects.toMatchObject({
+      code: "config.unknown-name",
+      hint: expect.stringContaining('Did you mean "rewards-are-in-range"'),
+    });
+  });
+});
+
+describe("an abort", () => {
+  test("ends a check while tasks are loaded, and while an environment hangs", async () => {
+    const reason = new Error("enough");
+    const loading = changed({
+      tasks: (_, { signal }) =>
+        new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason))),
+      splits: ["train"],
+    });
+    const hanging = instances(() => ({ step: () => new Promise(() => {}) }));
+    for (const environment of [loading, hanging]) {
+      const controller = new AbortController();
+      const checked = checkEnvironment(environment, { signal: controller.signal });
+      setTimeout(() => controller.abort(reason), 50);
+      await expect(checked).rejects.toBe(reason);
+    }
   });
 });

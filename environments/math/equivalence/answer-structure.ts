@@ -1,3 +1,4 @@
+import { mixedNumber } from "./literal-number.ts";
 import { isWhollyBracketed, splitTop } from "./split-top.ts";
 
 /** An answer as its parts: what is compared part by part instead of as one expression. */
@@ -17,7 +18,7 @@ const deepest = 12;
 
 /** The structure of an answer in normal LaTeX. What is nested more than 12 deep stays one expression. */
 export function answerStructure(text: string, depth = 0): AnswerStructure {
-  const latex = dropMembership(text.trim());
+  const latex = dropMembership(dropBuilder(text.trim()));
   if (depth >= deepest) return { kind: "expression", latex };
   const inner = (part: string): AnswerStructure => answerStructure(part, depth + 1);
   const union = splitTop(latex, /^\\cup(?![A-Za-z])/);
@@ -44,13 +45,21 @@ export function answerStructure(text: string, depth = 0): AnswerStructure {
   if (/^[([]/.test(latex) && /[)\]]$/.test(latex) && isWhollyBracketed(latex)) {
     const { parts } = splitTop(latex.slice(1, -1), /^[,;]/);
     if (parts.length > 1) return { kind: "sequence", brackets: latex[0]! + latex.at(-1)!, items: parts.map(inner) };
-    if (latex.startsWith("(") && latex.endsWith(")")) return inner(parts[0]!);
+    if (latex.startsWith("(") && latex.endsWith(")") && !mixedNumber.test(latex)) return inner(parts[0]!);
   }
   if ((latex.match(/\\pm(?![A-Za-z])/g) ?? []).length === 1 && !latex.includes("\\mp")) {
     const items = ["+", "-"].map((sign) => inner(latex.replace(/\\pm(?![A-Za-z])/, sign).replace(/^\+/, "")));
     return { kind: "values", items };
   }
   return { kind: "expression", latex };
+}
+
+/** `\{x \mid x < 3\}` is `x < 3`. */
+function dropBuilder(latex: string): string {
+  const built = /^\\\{\s*([A-Za-z])\s*(?:\\in\s*\\mathbb\s*\{?\s*R\s*\}?)?\s*(?:\\mid(?![A-Za-z])|\||:)(.+)\\\}$/.exec(
+    latex,
+  );
+  return built !== null && isWhollyBracketed(latex) ? built[2]!.trim() : latex;
 }
 
 /** `x \in (1, 2)` is `(1, 2)`. */

@@ -1,12 +1,15 @@
 import { type AnswerStructure, answerStructure } from "./answer-structure.ts";
+import { withoutChoice } from "./choice.ts";
+import { equalExpressions } from "./equal-expressions.ts";
 import { equalLeaves } from "./equal-leaves.ts";
-import { equalRelations, type Relation, relationInterval } from "./equal-relations.ts";
+import { equalRelations, isName, type Relation, relationInterval } from "./equal-relations.ts";
 import { normalLatex } from "./normal-latex.ts";
 
 /** Whether two answers in LaTeX or plain notation say the same. Never throws; may take very long for hostile texts. */
 export function compareAnswers(answer: string, gold: string): boolean {
   try {
-    return equalStructures(answerStructure(normalLatex(answer)), answerStructure(normalLatex(gold)));
+    const [given, wanted] = withoutChoice(normalLatex(answer), normalLatex(gold));
+    return equalStructures(answerStructure(given), answerStructure(wanted));
   } catch {
     // The engine cannot work with one of them (an overflow of the stack, a number beyond all bounds).
     return false;
@@ -27,27 +30,50 @@ function equalStructures(answer: AnswerStructure, gold: AnswerStructure): boolea
   }
   if (answer.kind === "union" && gold.kind === "union") return inAnyOrder(answer.items, gold.items);
   if (answer.kind === "values" && gold.kind === "values") return inAnyOrder(answer.items, gold.items);
+  if (answer.kind === "values" && gold.kind === "sequence") {
+    const tuple = namedTuple(answer.items);
+    return tuple !== undefined && equalStructures(tuple, gold);
+  }
   // A set of one value is that value.
   if (answer.kind === "values" && answer.items.length === 1) return equalStructures(answer.items[0]!, gold);
   if (gold.kind === "values" && gold.items.length === 1) return equalStructures(answer, gold.items[0]!);
   return false;
 }
 
-/** What a relation says where the other side is no relation: `x = 3` says 3, `1 < x < 2` the interval `(1, 2)`. */
+/** What stands for a value on the left of an equals sign: `x`, `x_1`, `f(3)`, `|AB|`, `\\angle ABC`, `(x, y)`, a word. */
+const name = String.raw`(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?'?|\\text\s*\{[^{}]*\})`;
+const named = new RegExp(
+  String.raw`^(?:${name}(?:\s*\([\w\s,.+-]*\))?|\|\s*${name}\s*\||\\(?:angle|overline|vec)\s*\{?\s*${name}\s*\}?|\(${name}(?:\s*,\s*${name})+\))$`,
+);
+const saysNothing: AnswerStructure = { kind: "matrix", fence: "none", rows: [] };
+
+/**
+ * What a relation says where the other side is no relation: `x = 3` says 3, `1 < x < 2` the interval `(1, 2)`, and
+ * `6 / 2 = 3`, which holds, 3.
+ */
 function relationValue(relation: Relation, other: AnswerStructure): AnswerStructure {
   const { operators, parts } = relation;
   if (other.kind === "sequence" || other.kind === "union") {
     const interval = relationInterval(relation);
     if (interval !== undefined) return answerStructure(interval);
   }
-  const isNamed = /^(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?|[A-Za-z]\s*\([A-Za-z]\)|\([A-Za-z](?:\s*,\s*[A-Za-z])+\))$/.test(
-    parts[0]!,
-  );
-  if (operators.length === 1 && operators[0] === "=" && isNamed) {
-    const value = answerStructure(parts[1]!);
-    if (value.kind !== "relation") return value;
+  if (operators.some((operator) => operator !== "=")) return saysNothing;
+  const value = parts.at(-1)!;
+  const holds = parts.slice(0, -1).every((step) => named.test(step) || equalExpressions(step, value));
+  return holds ? answerStructure(value) : saysNothing;
+}
+
+/** The tuple `(3, 4)` that `x = 3, y = 4` says: each value once, by the order of its name. */
+function namedTuple(items: readonly AnswerStructure[]): AnswerStructure | undefined {
+  const pairs: { readonly letter: string; readonly value: string }[] = [];
+  for (const item of items) {
+    if (item.kind !== "relation" || item.parts.length !== 2 || item.operators[0] !== "=") return undefined;
+    const [letter, value] = item.parts as [string, string];
+    if (!isName(letter) || pairs.some((pair) => pair.letter === letter)) return undefined;
+    pairs.push({ letter, value });
   }
-  return { kind: "matrix", fence: "none", rows: [] };
+  pairs.sort((a, b) => (a.letter < b.letter ? -1 : 1));
+  return { kind: "sequence", brackets: "()", items: pairs.map(({ value }) => answerStructure(value)) };
 }
 
 function inOrder<Item>(a: readonly Item[], b: readonly Item[], equal: (a: Item, b: Item) => boolean): boolean {

@@ -2,6 +2,8 @@
 export interface Comparison {
   readonly answers: readonly string[];
   readonly golds: readonly string[];
+  /** What was asked, and every form of the right answer; an answer that is copied from it does not count. */
+  readonly asked?: { readonly question: string; readonly golds: readonly string[] };
 }
 
 /** What became of a question: an answer, `exhausted` (out of time or memory), or why the worker died. */

@@ -1,4 +1,5 @@
 import { type BoxedExpression, ComputeEngine } from "@cortex-js/compute-engine";
+import type { MathJson } from "./work-left.ts";
 
 /** Digits that expressions are worked out to. */
 const precision = 50;
@@ -57,6 +58,11 @@ export function proportion(first: readonly [string, string], second: readonly [s
     if (Math.abs(found - ratio) > 1e-11 * Math.abs(ratio)) return 0;
   }
   return ratio === undefined ? 0 : ratio > 0 ? 1 : -1;
+}
+
+/** An expression as it is written, nothing in it worked out or put in order. */
+export function writtenExpression(latex: string): MathJson {
+  return engine.parse(latex, { form: "raw" }).json as MathJson;
 }
 
 function parse(latex: string): BoxedExpression | undefined {

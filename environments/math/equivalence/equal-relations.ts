@@ -7,7 +7,8 @@ export type Relation = Extract<AnswerStructure, { readonly kind: "relation" }>;
 
 const mirrored: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 const mirror = (operator: string): string => mirrored[operator] ?? operator;
-const isName = (part: string): boolean => /^\\?[A-Za-z]+(?:_\{?\w+\}?)?$/.test(part);
+/** Whether a part is a variable: `x`, `x_1`, `\\theta`. */
+export const isName = (part: string): boolean => /^\\?[A-Za-z]+(?:_\{?\w+\}?)?$/.test(part);
 
 /**
  * Whether two relations say the same: with the same sides, turned around, or as multiples of one another

@@ -1,3 +1,5 @@
+import { repeatingDecimal, repeatingFraction } from "../plain-math.ts";
+
 /** What people type, as the LaTeX it stands for. */
 const characters: Readonly<Record<string, string>> = {
   "\u2212": "-",
@@ -22,7 +24,7 @@ const characters: Readonly<Record<string, string>> = {
   "¾": "\\frac{3}{4}",
   "√": "\\sqrt ",
 };
-const functions = "arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|ln|log|exp";
+const bareFunction = /(?<![A-Za-z\\])(?=(?:arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|ln|log|exp)(?![A-Za-z]))/g;
 
 /**
  * An answer in one notation: LaTeX without dollar signs, sizes and spacing commands, with commands in place of Unicode
@@ -32,9 +34,10 @@ const functions = "arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|ln|log|exp";
 export function normalLatex(text: string): string {
   return text
     .replace(/[^\0-\u007F]/g, (character) => characters[character] ?? character)
+    .replace(repeatingDecimal, repeatingFraction)
     .replace(/\\(?:displaystyle|limits|(?:[bB]igg?[lr]?))(?![A-Za-z])/g, " ")
     .replace(/\\(?:left|right)(?![A-Za-z])\s*\.?/g, " ")
-    .replace(/(?<=\d)\\[,!;:](?=\d{3}(?!\d))/g, "")
+    .replace(/(?<=\d)(\{,\}|,)?\\[,!;:](?=\d{3}(?!\d))/g, (_all, comma?: string) => (comma === undefined ? "" : ","))
     .replace(/(?<!\\)\\[,;:! ]|\\q?quad(?![A-Za-z])|[~\u00A0\u202F\u2009]/g, " ")
     .replace(/\{,\}/g, "")
     .replace(/\\\$|(?<!\\)\\[()[\]]|[$€£¥]/g, " ")
@@ -44,6 +47,7 @@ export function normalLatex(text: string): string {
     .replace(/\\(?:textbf|textit|textrm|mbox|mathrm|operatorname|mathbf|mathit|mathsf)(?=\s*\{)/g, "\\text")
     .replace(/\\text\s*\{\s*(?:or|and)\s*\}|(?<![A-Za-z\\])(?:or|and)(?![A-Za-z])/g, ",")
     .replace(/\\text\s*\{\s*(e|i|d)\s*\}/g, "$1")
+    .replace(/^\s*\\text\s*\{\s*([-+]?[\d.][^{}]*)\}\s*$/, "$1")
     .replace(/\\lbrace(?![A-Za-z])/g, "\\{")
     .replace(/\\rbrace(?![A-Za-z])/g, "\\}")
     .replace(/\\(?:leqslant|leq)(?![A-Za-z])|<=|=</g, "\\le ")
@@ -54,7 +58,7 @@ export function normalLatex(text: string): string {
     .replace(/(?<![A-Za-z\\])sqrt\s*\(([^()]*)\)/g, "\\sqrt{$1}")
     .replace(/(?<![A-Za-z\\])pi(?![A-Za-z])/g, "\\pi ")
     .replace(/(?<![A-Za-z\\])(?:infinity|infty|inf|oo)(?![A-Za-z])/gi, "\\infty ")
-    .replace(new RegExp(`(?<![A-Za-z\\\\])(?=(?:${functions})(?![A-Za-z]))`, "g"), "\\")
+    .replace(bareFunction, "\\")
     .replace(/(\\(?:frac|sqrt))\s+/g, "$1")
     .replace(/\\frac\s*(\d)\s*(?:(\d)|\{)/g, (_all, top: string, bottom?: string) =>
       bottom === undefined ? `\\frac{${top}}{` : `\\frac{${top}}{${bottom}}`,

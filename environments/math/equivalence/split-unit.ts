@@ -31,7 +31,7 @@ const spellings: Readonly<Record<string, string>> = {
   litre: "l",
 };
 const plainUnits =
-  "cm|mm|km|kg|mg|ml|mi|ft|yd|lb|oz|hr|min|mph|inch(?:es)?|f(?:oo|ee)t|miles?|yards?|(?:centi|milli|kilo)?met(?:er|re)s?|(?:kilo)?grams?|hours?|minutes?|seconds?|days?|weeks?|months?|years?|degrees?|dollars?|cents?|euros?|pounds?|units?|square units?|people|apples?|ways?|times|points?|lit(?:er|re)s?";
+  "[ckm]?m ?/ ?s|km ?/ ?h|cm|mm|km|kg|mg|ml|mi|ft|yd|lb|oz|hr|min|mph|inch(?:es)?|f(?:oo|ee)t|miles?|yards?|(?:centi|milli|kilo)?met(?:er|re)s?|(?:kilo)?grams?|hours?|minutes?|seconds?|days?|weeks?|months?|years?|degrees?|dollars?|cents?|euros?|pounds?|units?|square units?|[ap]m|people|apples?|ways?|times|points?|lit(?:er|re)s?";
 const trailing = new RegExp(
   String.raw`(?<=[\d})\]]|\\pi)\s*(?:\\text\s*\{\s*([^{}]*?)\s*\}|((?:square |cubic |sq )?(?:${plainUnits})(?:\s*/\s*[a-z]+| per [a-z]+)?))\.?(?:\s*\^\s*\{?([23])\}?)?$`,
   "i",

@@ -1,54 +1,63 @@
-import { isDeepStrictEqual } from "node:util";
 import type { LyceumError } from "../../errors/index.ts";
-import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
 import { specProblem } from "../../rollout/contract-problem.ts";
-import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
 import { contentHash } from "../../taskset/content-hash.ts";
 import { checkDisjoint } from "../../taskset/disjoint.ts";
 import { mapTaskset } from "../../taskset/map-taskset.ts";
-import type { Law } from "../law.ts";
+import type { DefinitionCase, Law } from "../law.ts";
 
-/** What must hold for a definition: its spec, its tasks, its demonstrations. */
-export const definitionLaws: readonly Law[] = [
-  {
-    name: "spec-is-playable",
-    check: ({ environment: { spec, splits } }) => {
-      const [low, high] = spec.rewardRange;
-      if (!(low <= high)) return `has the rewardRange [${low}, ${high}]`;
-      if (splits.length === 0) return "has no splits";
-      return specProblem(spec);
-    },
+/** What must hold before anything is played. */
+export const specIsPlayable: Law<DefinitionCase> = {
+  name: "spec-is-playable",
+  hint: "Name agents and splits, and give maxTurns above 0 and a rewardRange of [least, greatest].",
+  check: ({ environment: { spec, splits } }) => {
+    const [low, high] = spec.rewardRange ?? [];
+    if (!(low! <= high!)) return `has the rewardRange [${low}, ${high}]`;
+    if (splits.length === 0) return "has no splits";
+    return specProblem(spec);
   },
+};
+
+/** What must hold for the splits of a definition. */
+export const definitionLaws: readonly Law<DefinitionCase>[] = [
   {
-    name: "tasks-are-data",
-    check: ({ task: { task } }) => {
-      try {
-        return isDeepStrictEqual(JSON.parse(JSON.stringify(task)), task)
-          ? undefined
-          : "has a task that is another one as JSON";
-      } catch (error) {
-        return `has a task that is no JSON: ${(error as Error).message}`;
+    name: "splits-have-tasks",
+    hint: "Leave a split out of splits that has no tasks.",
+    check: async ({ environment, signal }) => {
+      const loading = signal === undefined ? {} : { signal };
+      for (const split of environment.splits) {
+        if ((await environment.tasks(split, loading)).length === 0) return `has no tasks in split "${split}"`;
       }
+      return undefined;
     },
   },
   {
     name: "tasks-repeat",
-    check: async ({ environment, task }) => {
+    hint: "Draw tasks from a seed of their own, so that a split is the same each time it is loaded.",
+    check: async ({ environment, signal }) => {
+      const loading = signal === undefined ? {} : { signal };
       for (const split of environment.splits) {
-        const [first, second] = [await environment.tasks(split), await environment.tasks(split)];
-        if (first.length === 0) continue;
-        if ((await first.get(0)).hash !== (await second.get(0)).hash) return `gave other tasks in split "${split}"`;
+        const [first, second] = [await environment.tasks(split, loading), await environment.tasks(split, loading)];
+        if (first.length !== second.length) return `gave split "${split}" with another length the second time`;
+        const count = Math.min(3, first.length === "unbounded" ? Infinity : first.length);
+        for (let index = 0; index < count; index++) {
+          const { task, hash, id } = await first.get(index);
+          if ((await second.get(index)).hash !== hash) return `gave other tasks in split "${split}" the second time`;
+          if (contentHash(task) !== hash) return `has a hash at task "${id}" that is not its content's`;
+        }
       }
-      return contentHash(task.task) === task.hash ? undefined : `has a wrong hash at task "${task.id}"`;
+      return undefined;
     },
   },
   {
     name: "splits-are-disjoint",
-    check: async ({ environment }) => {
-      const sets = await Promise.all(environment.splits.map((split) => environment.tasks(split)));
+    hint: "Keep what is tested on out of what is trained on: split by content, or slice one list.",
+    check: async ({ environment, signal }) => {
+      const loading = signal === undefined ? {} : { signal };
+      const sets = await Promise.all(environment.splits.map((split) => environment.tasks(split, loading)));
       for (const [index, first] of sets.entries()) {
         for (const second of sets.slice(index + 1)) {
           try {
+            // Mapped, so that the hashes are those of the content.
             await checkDisjoint(
               mapTaskset(first, (task) => task),
               mapTaskset(second, (task) => task),
@@ -60,17 +69,6 @@ export const definitionLaws: readonly Law[] = [
         }
       }
       return undefined;
-    },
-  },
-  {
-    name: "demonstrations-reach-the-end",
-    check: async ({ environment, task, seed }) => {
-      const demonstration = environment.demonstrate?.(task.task);
-      if (demonstration === undefined) return undefined;
-      const { maxTurns } = environment.spec;
-      if (demonstration.length > maxTurns) return `demonstrates ${demonstration.length} of ${maxTurns} turns`;
-      const episode = await rolloutEpisode({ environment, task, policies: demonstrationPolicy({ environment }), seed });
-      return episode.error === undefined ? undefined : `failed with its demonstration: ${episode.error.message}`;
     },
   },
 ];

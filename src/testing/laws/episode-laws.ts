@@ -1,125 +1,176 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Observations } from "../../environment/environment.ts";
 import { addRewards, isReward, type Reward } from "../../environment/reward.ts";
-import { observationProblem } from "../../rollout/contract-problem.ts";
-import type { Law } from "../law.ts";
-import { inEpisode, type PlayedEpisode } from "../play-through.ts";
+import { agentStepProblem, observationProblem } from "../../rollout/contract-problem.ts";
+import type { Law, PlayedCase } from "../law.ts";
+import { asText, type PlayedEpisode } from "../play-episode.ts";
 
 const slack = 1e-9;
 
-/** What must hold in any episode, whatever the agents answer. */
-export const episodeLaws: readonly Law[] = [
+/** What must hold in any episode, whatever the agents answer. They look at an episode that was played. */
+export const episodeLaws: readonly Law<PlayedCase>[] = [
   {
     name: "ends-within-max-turns",
-    check: (given) =>
-      inEpisode(given, ({ ended }) => (ended ? undefined : `went on after ${given.environment.spec.maxTurns} turns`)),
+    hint: "Show nothing after the last turn: end the episode yourself, or let maxTurns be what it takes.",
+    check: ({ environment, episode }) =>
+      episode.ended ? undefined : `went on after ${environment.spec.maxTurns} turns, its maxTurns`,
   },
   {
     name: "rewards-are-finite",
-    check: (given) =>
-      inEpisode(given, (played) => {
-        const odd = rewards(played).find(({ reward }) => !isReward(reward));
-        return odd && `gave agent "${odd.agent}" the reward ${JSON.stringify(odd.reward)}`;
-      }),
+    hint: "Give finite numbers, or unscored(reason) where judging failed.",
+    check: ({ episode }) => {
+      const odd = rewards(episode).find(({ reward }) => !isReward(reward));
+      return odd && `gave agent "${odd.agent}" the reward ${asText(odd.reward)}`;
+    },
   },
   {
     name: "rewards-are-in-range",
-    check: (given) => {
-      const [low, high] = given.environment.spec.rewardRange;
-      return inEpisode(given, (played) => {
-        const totals = new Map<string, Reward>();
-        for (const { agent, reward } of rewards(played)) {
-          const before = totals.get(agent);
-          totals.set(agent, before === undefined ? reward : addRewards(before, reward));
+    hint: "Let rewardRange hold the least and the greatest total of an agent over an episode.",
+    check: ({ environment, episode }) => {
+      const [low, high] = environment.spec.rewardRange;
+      const totals = new Map<string, Reward>();
+      for (const { agent, reward } of rewards(episode)) {
+        if (!isReward(reward)) continue;
+        const before = totals.get(agent);
+        totals.set(agent, before === undefined ? reward : addRewards(before, reward));
+      }
+      for (const [agent, total] of totals) {
+        if (total.status === "scored" && (total.value < low - slack || total.value > high + slack)) {
+          return `gave agent "${agent}" ${total.value}, beyond its rewardRange [${low}, ${high}]`;
         }
-        for (const [agent, total] of totals) {
-          if (total.status === "scored" && (total.value < low - slack || total.value > high + slack)) {
-            return `gave agent "${agent}" ${total.value}, beyond its rewardRange [${low}, ${high}]`;
-          }
-        }
-        return undefined;
-      });
+      }
+      return undefined;
     },
   },
   {
     name: "components-sum-to-the-reward",
-    check: (given) =>
-      inEpisode(given, (played) => {
-        for (const { agent, reward } of rewards(played)) {
-          if (!isReward(reward) || reward.status === "unscored") continue;
-          const sum = Object.values(reward.components).reduce((total, part) => total + part, 0);
-          if (Math.abs(sum - reward.value) > slack * Math.max(1, Math.abs(reward.value))) {
-            return `gave agent "${agent}" ${reward.value} of components that sum to ${sum}`;
-          }
+    hint: "Name all parts of a reward among its components; those that subtract are negative.",
+    check: ({ episode }) => {
+      for (const { agent, reward } of rewards(episode)) {
+        if (!isReward(reward) || reward.status === "unscored") continue;
+        const sum = Object.values(reward.components).reduce((total, part) => total + part, 0);
+        if (Math.abs(sum - reward.value) > slack * Math.max(1, Math.abs(reward.value))) {
+          return `gave agent "${agent}" ${reward.value} of components that sum to ${sum}`;
         }
-        return undefined;
-      }),
+      }
+      return undefined;
+    },
   },
   {
-    name: "rewards-of-known-agents",
-    check: (given) =>
-      inEpisode(given, ({ steps }) => {
-        const named = steps.flatMap(({ result }) => Object.keys(result.agents));
-        const unknown = named.find((agent) => !given.environment.spec.agents.includes(agent));
-        return unknown === undefined ? undefined : `told of a step of the unknown agent "${unknown}"`;
-      }),
+    name: "rewards-known-agents",
+    hint: "Tell of steps by the names of agents that stand in the spec.",
+    check: ({ environment, episode }) => {
+      const named = episode.steps.flatMap(({ result }) => Object.keys(result.agents));
+      const unknown = named.find((agent) => !environment.spec.agents.includes(agent));
+      return unknown === undefined ? undefined : `told of a step of the unknown agent "${unknown}"`;
+    },
   },
   {
     name: "steps-tell-of-all-who-acted",
-    check: (given) =>
-      inEpisode(given, ({ steps }) => {
-        for (const { actions, result } of steps) {
-          const forgotten = Object.keys(actions).find((agent) => typeof result.agents[agent]?.terminated !== "boolean");
-          if (forgotten !== undefined) return `did not say what a step meant for agent "${forgotten}"`;
+    hint: "Give { terminated, truncated } for each agent that acted in a step.",
+    check: ({ episode }) => {
+      for (const { planned, result } of episode.steps) {
+        for (const agent of Object.keys(planned)) {
+          const problem = agentStepProblem(agent, result.agents[agent]!);
+          if (problem !== undefined) return problem;
         }
-        return undefined;
-      }),
+      }
+      return undefined;
+    },
+  },
+  {
+    name: "ends-for-all-at-the-end",
+    hint: "In a step that shows nobody anything, say of each agent that acted that it terminated or was truncated.",
+    check: ({ environment, episode }) => {
+      if (!episode.ended || episode.steps.length === 0) return undefined;
+      const over = new Set<string>();
+      for (const { result } of episode.steps) {
+        for (const [agent, step] of Object.entries(result.agents)) {
+          if (step?.terminated || step?.truncated) over.add(agent);
+        }
+      }
+      const acted = new Set(episode.steps.flatMap(({ planned }) => Object.keys(planned)));
+      const open = environment.spec.agents.find((agent) => acted.has(agent) && !over.has(agent));
+      return open === undefined ? undefined : `ended without a last step of agent "${open}"`;
+    },
   },
   {
     name: "observes-known-agents",
-    check: (given) =>
-      inEpisode(given, (played) => {
-        const observed = observations(played).flatMap(Object.keys);
-        const unknown = observed.find((agent) => !given.environment.spec.agents.includes(agent));
-        return unknown === undefined ? undefined : `observed the unknown agent "${unknown}"`;
-      }),
+    hint: "Show observations to agents that stand in the spec.",
+    check: ({ environment, episode }) => {
+      const observed = observations(episode).flatMap(Object.keys);
+      const unknown = observed.find((agent) => !environment.spec.agents.includes(agent));
+      return unknown === undefined ? undefined : `observed the unknown agent "${unknown}"`;
+    },
   },
   {
     name: "observes-only-agents-that-go-on",
-    check: (given) =>
-      inEpisode(given, ({ steps }) => {
-        const over = new Set<string>();
-        for (const { result } of steps) {
-          for (const [agent, step] of Object.entries(result.agents)) {
-            if (step.terminated || step.truncated) over.add(agent);
-          }
-          const late = Object.keys(result.observations).find((agent) => over.has(agent));
-          if (late !== undefined) return `observed agent "${late}" after its end`;
+    hint: "Show nothing to an agent whose episode was terminated or truncated.",
+    check: ({ episode }) => {
+      const over = new Set<string>();
+      for (const { result } of episode.steps) {
+        for (const [agent, step] of Object.entries(result.agents)) {
+          if (step?.terminated || step?.truncated) over.add(agent);
         }
-        return undefined;
-      }),
+        const late = Object.keys(result.observations).find((agent) => over.has(agent));
+        if (late !== undefined) return `observed agent "${late}" after its end`;
+      }
+      return undefined;
+    },
   },
   {
     name: "messages-are-valid",
-    check: (given) =>
-      inEpisode(given, (played) => {
-        for (const seen of observations(played)) {
-          for (const [agent, observation] of Object.entries(seen)) {
-            const problem = observationProblem(agent, observation);
-            if (problem !== undefined) return problem;
-          }
+    hint: "An observation is { messages, context }: a message or more, each with a role and parts of content.",
+    check: ({ episode }) => {
+      for (const seen of observations(episode)) {
+        for (const [agent, observation] of Object.entries(seen)) {
+          const problem = observationProblem(agent, observation);
+          if (problem !== undefined) return problem;
         }
-        return undefined;
-      }),
+      }
+      return undefined;
+    },
   },
   {
     name: "speaks-not-as-assistant",
-    check: (given) =>
-      inEpisode(given, (played) => {
-        const messages = observations(played).flatMap((seen) =>
-          Object.values(seen).flatMap((one) => one.messages ?? []),
-        );
-        return messages.some((message) => message?.role === "assistant") ? "spoke in the assistant's role" : undefined;
-      }),
+    hint: "Speak as system, user or tool: what stands in the assistant's role is learned as the model's own.",
+    check: ({ episode }) => {
+      const messages = observations(episode).flatMap((seen) =>
+        Object.values(seen).flatMap((one) => one.messages ?? []),
+      );
+      return messages.some((message) => message?.role === "assistant") ? "spoke in the assistant's role" : undefined;
+    },
+  },
+  {
+    name: "results-are-data",
+    hint: "Let observations and info be what JSON has: they are written to traces.",
+    check: ({ episode }) => {
+      for (const value of [...observations(episode), ...episode.steps.map(({ result }) => result.info ?? null)]) {
+        if (!isJson(value)) return `told what JSON does not have: ${asText(value).slice(0, 200)}`;
+      }
+      return undefined;
+    },
+  },
+  {
+    name: "results-stay-as-they-are",
+    hint: "Give new arrays and objects in each step, not those that you go on changing.",
+    check: ({ episode }) =>
+      asText(episode.first) === episode.told && episode.steps.every(({ result, told }) => asText(result) === told)
+        ? undefined
+        : "changed what it had told before",
+  },
+  {
+    name: "actions-stay-as-they-are",
+    hint: "Copy an action before you change it: others read it after you.",
+    check: ({ episode }) =>
+      episode.steps.every(({ planned, handed }) => isDeepStrictEqual(planned, handed))
+        ? undefined
+        : "changed an action",
+  },
+  {
+    name: "tasks-stay-as-they-are",
+    hint: "Copy a task before you change it: the other episodes of its group play it too. Keep what changes in state.",
+    check: ({ task, episode }) => (isDeepStrictEqual(task.task, episode.task) ? undefined : "changed its task"),
   },
 ];
 
@@ -129,6 +180,16 @@ function observations({ first, steps }: PlayedEpisode): readonly Observations[] 
 
 function rewards({ steps }: PlayedEpisode): readonly { readonly agent: string; readonly reward: Reward }[] {
   return steps.flatMap(({ result }) =>
-    Object.entries(result.agents).flatMap(([agent, { reward }]) => (reward === undefined ? [] : [{ agent, reward }])),
+    Object.entries(result.agents).flatMap(([agent, step]) =>
+      step?.reward === undefined ? [] : [{ agent, reward: step.reward }],
+    ),
   );
+}
+
+function isJson(value: unknown): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value);
+  } catch {
+    return false;
+  }
 }

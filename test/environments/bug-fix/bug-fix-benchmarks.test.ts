@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bugFixEnvironment } from "../../../environments/bug-fix/bug-fix.ts";
 import type { BugFixOptions } from "../../../environments/bug-fix/bug-fix-options.ts";
 import { listMutations, mutated } from "../../../environments/bug-fix/mutation.ts";
-import { createPyodideSandbox } from "../../../sandbox/pyodide/create-pyodide-sandbox.ts";
+import { createSandbox } from "../../../sandbox/create-sandbox.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
 import {
   collectGroups,
@@ -14,6 +14,7 @@ import {
   textOf,
 } from "../../../src/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+import { pythonSandbox } from "../python-sandbox.ts";
 
 const programOf = (prompt: string): string => /```python\n([\s\S]*?)\n```/.exec(prompt)![1]!;
 const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
@@ -23,7 +24,7 @@ async function play(
   options: Partial<BugFixOptions>,
   { policy, every = 1 }: { readonly policy?: Policy; readonly every?: number } = {},
 ): Promise<readonly { readonly value: number; readonly tests: number }[]> {
-  const environment = bugFixEnvironment({ sandbox: "pyodide", ...options });
+  const environment = bugFixEnvironment({ sandbox: pythonSandbox, ...options });
   const taskset = await environment.tasks(options.dataset === "mbpp" ? "train" : "test");
   const wanted = Array.from({ length: taskset.length as number }, (_, i) => i).filter((i) => i % every === 0);
   const tasks = await Promise.all(wanted.map((i) => taskset.get(i)));
@@ -43,7 +44,7 @@ describe.skipIf(noBenchmarkData)("bugs in published solutions", () => {
   const unchanged = scriptedPolicy(({ messages }) => block(programOf(textOf(messages.at(-1)!))));
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await createPyodideSandbox({ workers: 1 });
+    sandbox = await createSandbox({ language: "python", backend: pythonSandbox, workers: 1 });
   });
   afterAll(() => sandbox?.[Symbol.asyncDispose]());
 

@@ -17,8 +17,9 @@ import {
   scriptedPolicy,
   textOf,
 } from "../../../src/index.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+import { pythonSandbox } from "../python-sandbox.ts";
 
 const method = (name: string, tests: readonly string[]): string =>
   `class Test${name}(unittest.TestCase):\n${tests.map((body, i) => `    def test_${name}_${i}(self):\n        ${body}\n`).join("\n")}\n`;
@@ -87,7 +88,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function open(options: Partial<ClassCompletionOptions> = {}) {
-  return classCompletionEnvironment({ path: join(folder, "own.json"), sandbox: "pyodide", ...options });
+  return classCompletionEnvironment({ path: join(folder, "own.json"), sandbox: pythonSandbox, ...options });
 }
 
 /** An episode in which each agent gives its answers one after the other, and what each was told. */
@@ -240,6 +241,23 @@ describe("several turns", () => {
     expect(played.reward("agent-2").value).toBe(1);
   });
 
+  it("are each paid where asked, all of them, also where a reply is no Python", async () => {
+    const played = await play(
+      {
+        "agent-1": [block(put + scaled), block(put + scaled), block("def (")],
+        "agent-2": [wrong, block(total), wrong],
+      },
+      { agents: 2, maxTurns: 3, payEveryTurn: true },
+    );
+    const values = played.episode.agents["agent-2"]!.turns.map(({ reward }) =>
+      reward?.status === "scored" ? reward.value : undefined,
+    );
+    expect(values).toHaveLength(3);
+    expect(values[1]).toBe(1);
+    for (const value of [values[0]!, values[2]!]) expect(value).toBeLessThan(1);
+    expect(played.reward("agent-2").value).toBeCloseTo(values[0]! + 1 + values[2]!, 9);
+  });
+
   it("tell each agent of its own reply, and of the visible tests with their source", async () => {
     const { heard } = await play(
       { "agent-1": [block(`${put}def scaled(self, factor, shift):\n    break\n${total}`)], "agent-2": [wrong] },
@@ -275,7 +293,7 @@ describe("several turns", () => {
 
 describe("the environment", () => {
   it.each([{ maxTurns: 2 }, { agents: 3, reward: "comlrl" as const }])("keeps the laws: %j", async (options) => {
-    await checkEnvironmentLaws({ environment: open(options), split: "test" });
+    expect((await checkEnvironment(open(options), { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
   });
 
   it.each([1, 2, 3])("is shown how by the benchmark's own solution, with %d agents", async (agents) => {
@@ -323,7 +341,7 @@ describe.skipIf(noBenchmarkData)("ClassEval", () => {
   });
 
   it("is solved by its own solutions split and put together, and not by saying nothing", async () => {
-    const environment = classCompletionEnvironment({ path, agents: 2, sandbox: "pyodide", cpuSeconds: 20 });
+    const environment = classCompletionEnvironment({ path, agents: 2, sandbox: pythonSandbox, cpuSeconds: 20 });
     const taskset = await environment.tasks("test[:100]");
     const tasks = await Promise.all(Array.from({ length: 100 }, (_, i) => taskset.get(i)));
     const earned = async (policies: Parameters<typeof rollout>[0]["policies"]): Promise<number[]> => {

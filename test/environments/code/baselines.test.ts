@@ -15,6 +15,7 @@ import {
   textMessage,
   textOf,
 } from "../../../src/index.ts";
+import { pythonSandbox } from "../python-sandbox.ts";
 
 const problems = ["twice", "thrice"].map((name, i) => ({
   prompt: `def ${name}(x):\n    """${i + 2} times x."""\n`,
@@ -32,7 +33,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const open = (maxTurns = 1) =>
   codeEnvironment({
     ...({ dataset: "jsonl", path: join(folder, "own.jsonl"), agents: 2 } as const),
-    ...{ sandbox: "pyodide", reward: "comlrl", maxTurns },
+    ...{ sandbox: pythonSandbox, reward: "comlrl", maxTurns },
   });
 
 /** A model that answers by what it reads, and notes it. */
@@ -134,7 +135,7 @@ describe("baselines", () => {
       messages: [textMessage("user", "`aux`")],
       sampling: { temperature: 1, maxTokens: 9 },
       seed: 0,
-      episode: { task, member: 0, turn: 0 },
+      episode: { task, seed: 0, member: 0, turn: 0 },
       signal: new AbortController().signal,
     };
     const results = await Promise.all([aux.act({ ...request, agent: "aux" }), main.act({ ...request, agent: "main" })]);

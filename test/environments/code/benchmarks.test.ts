@@ -12,9 +12,10 @@ import {
   textOf,
 } from "../../../src/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
+import { pythonSandbox } from "../python-sandbox.ts";
 
 async function sample(options: Partial<CodeOptions>, every: number) {
-  const environment = codeEnvironment({ sandbox: "pyodide", cpuSeconds: 20, ...options });
+  const environment = codeEnvironment({ sandbox: pythonSandbox, cpuSeconds: 20, ...options });
   const taskset = await environment.tasks(environment.splits.includes("train") ? "train" : "test");
   const tasks: TaskEntry<CodeProblem>[] = [];
   for (let i = 0; i < (taskset.length as number); i += every) tasks.push(await taskset.get(i));

@@ -7,7 +7,8 @@ import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { environments } from "../../../environments/index.ts";
 import type { Episode } from "../../../src/index.ts";
 import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
+import { pythonSandbox } from "../python-sandbox.ts";
 
 const python = {
   task_id: "Own/0",
@@ -47,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 function open(options: Partial<CodeOptions> = {}) {
-  return codeEnvironment({ path: join(folder, "own.jsonl"), sandbox: "pyodide", ...options });
+  return codeEnvironment({ path: join(folder, "own.jsonl"), sandbox: pythonSandbox, ...options });
 }
 
 /** An episode, and what the agent was told after its first answer. */
@@ -123,6 +124,22 @@ describe("several turns", () => {
     expect(rewardOf(played)).toMatchObject({ value: 1 });
   });
 
+  it.each(["level_feedback", "plain"] as const)("are each paid where asked, all of them, with %s", async (mode) => {
+    const { episode, heard } = await play([truncating, right, truncating], { mode, payEveryTurn: true });
+    const rewards = episode.agents.agent!.turns.map(({ reward }) => reward);
+    const worth = { syntax: 0.05, definition: 0.05 };
+    expect(rewards).toMatchObject([
+      { value: 0.775, components: { ...worth, tests: expect.closeTo(0.675, 9) } },
+      { value: 1, components: { ...worth, tests: 0.9 } },
+      { value: 0.775 },
+    ]);
+    expect(rewardOf({ episode })).toMatchObject({ value: expect.closeTo(2.55, 9) });
+    expect(heard.includes("Visible tests: 0 of 1")).toBe(mode === "level_feedback");
+    expect(heard.includes("Visible tests: 1 of 1")).toBe(mode === "level_feedback");
+    expect(heard).not.toMatch(/7123|1\.5|2\.4/);
+    expect(open({ maxTurns: 3, payEveryTurn: true, reward: "mrlm" }).spec.rewardRange).toEqual([-1.5, 6]);
+  });
+
   it.each([
     ["level_feedback", ["half_up(0.5) gave 0, expected 1", "Visible tests: 0 of 1"]],
     ["level_passed", ["Syntax: ok", "Definition of half_up: ok", "Visible tests: 0 of 1"]],
@@ -151,7 +168,10 @@ describe("several turns", () => {
 });
 
 it("keeps the laws of environments", async () => {
-  await checkEnvironmentLaws({ environment: open({ maxTurns: 2 }), split: "test" });
+  for (const payEveryTurn of [false, true]) {
+    const environment = open({ maxTurns: 2, payEveryTurn });
+    expect((await checkEnvironment(environment, { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
+  }
 });
 
 it("runs JavaScript", async () => {

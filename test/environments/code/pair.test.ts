@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { EnvironmentPool, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
+import { pythonSandbox } from "../python-sandbox.ts";
 
 /** Helpers in the prompt, an import, and a function without arguments: what the first systems of this kind got wrong. */
 const rows = [
@@ -44,7 +45,7 @@ afterAll(async () => {
 });
 
 function open(options: Partial<CodeOptions> = {}) {
-  const python = { dataset: "jsonl", path: join(folder, "rows.jsonl"), agents: 2, sandbox: "pyodide" } as const;
+  const python = { dataset: "jsonl", path: join(folder, "rows.jsonl"), agents: 2, sandbox: pythonSandbox } as const;
   return codeEnvironment({ ...python, ...options });
 }
 
@@ -325,10 +326,35 @@ it("an episode ends with the answer that reaches the top, and not before", async
   ).toBeCloseTo(0.4, 9);
 });
 
+it("every answer is paid where asked, and none ends the episode", async () => {
+  const top = { aux, main: used };
+  const { episode } = await play([top, { aux, main: half }], { payEveryTurn: true });
+  for (const agent of ["aux", "main"]) {
+    const rewards = episode.agents[agent]!.turns.map(({ reward }) => reward);
+    expect(rewards).toMatchObject([{ value: expect.closeTo(1, 9) }, { components: { tests: expect.closeTo(0.4, 9) } }]);
+  }
+});
+
 it("keeps the laws of environments", async () => {
-  await checkEnvironmentLaws({ environment: open({ maxTurns: 2, reward: "comlrl" }), split: "train" });
+  expect(
+    (
+      await checkEnvironment(open({ maxTurns: 2, reward: "comlrl", payEveryTurn: true }), {
+        split: "train",
+        tasks: 1,
+        episodes: 3,
+      })
+    ).problems,
+  ).toEqual([]);
   const path = join(folder, "script.jsonl");
-  await checkEnvironmentLaws({ environment: open({ path, language: "javascript", sandbox: "auto" }), split: "train" });
+  expect(
+    (
+      await checkEnvironment(open({ path, language: "javascript", sandbox: "auto" }), {
+        split: "train",
+        tasks: 1,
+        episodes: 3,
+      })
+    ).problems,
+  ).toEqual([]);
 });
 
 it("refuses a problem that is called aux itself", async () => {

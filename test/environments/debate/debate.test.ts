@@ -8,10 +8,11 @@ import type { DebateOptions } from "../../../environments/debate/debate-options.
 import type { DebateTopic } from "../../../environments/debate/debate-topic.ts";
 import { debateTopics } from "../../../environments/debate/topics.ts";
 import { textOf } from "../../../src/message/message.ts";
+import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
 import type { Episode } from "../../../src/rollout/episode.ts";
 import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
 import { expert } from "./debaters.ts";
 import { earned, playDebate, rewardOf } from "./play.ts";
 
@@ -24,8 +25,8 @@ const kinds: readonly Partial<DebateOptions>[] = [
 
 describe.each(kinds)("with %o", (options) => {
   test("keeps the laws of environments", async () => {
-    await checkEnvironmentLaws({ environment: debateEnvironment(options) });
-    await checkEnvironmentLaws({ environment: debateEnvironment(options), split: "test", seed: 5 });
+    expect((await checkEnvironment(debateEnvironment(options))).problems).toEqual([]);
+    expect((await checkEnvironment(debateEnvironment(options), { split: "test", seed: 5 })).problems).toEqual([]);
   });
 });
 
@@ -144,6 +145,26 @@ test("zero-sum rewards add up to nothing, team rewards are one, own rewards lie 
     ),
     { numRuns: 60 },
   );
+});
+
+test.each(
+  kinds.slice(0, 2),
+)("demonstrations with %o follow the sides that the seed draws, and earn nearly all", async (options) => {
+  const environment = debateEnvironment(options);
+  for (let index = 0; index < 9; index++) {
+    const policies = demonstrationPolicy({ environment });
+    const episode = await playDebate({ options, policies, split: "test", index, seed: index });
+    for (const agent of ["debater-1", "debater-2"]) expect(earned(episode, agent)).toBeGreaterThan(0.99);
+  }
+});
+
+test("nothing is demonstrated where there are no words for it", async () => {
+  const { task } = await (await debateEnvironment().tasks("train")).get(0);
+  for (const options of [{ debaters: 3 }, { rounds: 4 }]) {
+    expect(debateEnvironment(options).demonstrate!(task, { seed: 1 })).toBe(undefined);
+  }
+  const points = [...task.pro, "Owls like lanterns above barns."];
+  expect(debateEnvironment().demonstrate!({ ...task, pro: points }, { seed: 1 })).toBe(undefined);
 });
 
 test("components add up to the reward", async () => {

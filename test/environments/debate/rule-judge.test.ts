@@ -38,8 +38,8 @@ test("the formula, number by number", () => {
   const { value, metrics, arguments: features } = judge(1, ["a", 0, `${shade} No.`]);
   expect(features).toEqual([{ points: 0.5, length: 21 / 40, clarity: 1 / 2, reasoning: 1 / 2, evidence: 1 / 2 }]);
   const form = ((21 / 40 + 3 * 0.5) / 4) * (0.2 + 0.8 * 0.5);
-  expect(metrics).toEqual({ arguments: expect.closeTo(form, 12), coverage: 0.5, consistency: 1, evidence: 0.5 });
-  expect(value).toBeCloseTo(0.6 * form + 0.2 * 0.5 + 0.1 + 0.1 * 0.5, 12);
+  expect(metrics).toEqual({ arguments: expect.closeTo(form, 12), coverage: 0.5, consistency: 0.5, evidence: 0.5 });
+  expect(value).toBeCloseTo(0.6 * form + 0.2 * 0.5 + 0.1 * 0.5 + 0.1 * 0.5, 12);
 });
 
 describe("nothing comes of", () => {
@@ -105,8 +105,8 @@ test("a key point is paid once, however often it is varied", () => {
 
 test("to argue the other side costs consistency, to answer it does not", () => {
   const conceding = judge(1, ["a", 0, `${shade} ${roots}`]);
-  expect(conceding.metrics.consistency).toBe(0.5);
-  expect(judge(1, ["a", 0, `${shade} ${rebuttal}`]).metrics.consistency).toBe(1);
+  expect(conceding.metrics.consistency).toBe(0.25);
+  expect(judge(1, ["a", 0, `${shade} ${rebuttal}`]).metrics.consistency).toBe(0.5);
 });
 
 test("an argument may be too long", () => {

@@ -6,10 +6,10 @@ import { mathProblemTask } from "../../../environments/math-problems/math-proble
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
 import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
 
 const rows = [
-  { problem: "Simplify.", solution: "It is $\\boxed{2\\sqrt{3}}$.", level: "Level 3", type: "Algebra" },
+  { problem: "What is the length?", solution: "It is $\\boxed{2\\sqrt{3}}$.", level: "Level 3", type: "Algebra" },
   { question: "Which?", answer: ["x+1", "\\text{none}"] },
   { question: "How many?", answer: "Two and one.\n#### 3" },
 ];
@@ -22,7 +22,7 @@ afterAll(() => rm(join(path, ".."), { recursive: true, force: true }));
 
 test("rows become tasks, with the answers that they state", () => {
   expect(mathProblemTask(rows[0]!)).toEqual({
-    question: "Simplify.",
+    question: "What is the length?",
     answers: ["2\\sqrt{3}"],
     kind: "Algebra",
     difficulty: 3,
@@ -36,8 +36,10 @@ test("rows become tasks, with the answers that they state", () => {
 });
 
 test("keeps the laws of environments", async () => {
-  await checkEnvironmentLaws({ environment: mathProblemsEnvironment({ path }) });
-  await checkEnvironmentLaws({ environment: mathProblemsEnvironment({ path, maxTurns: 3, formatReward: 0.1 }) });
+  expect((await checkEnvironment(mathProblemsEnvironment({ path }))).problems).toEqual([]);
+  expect((await checkEnvironment(mathProblemsEnvironment({ path, maxTurns: 3, formatReward: 0.1 }))).problems).toEqual(
+    [],
+  );
 });
 
 test("demonstrations and equal forms earn the reward, others do not, and feedback tells no answer", async () => {

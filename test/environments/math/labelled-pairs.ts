@@ -486,6 +486,3 @@ export const unequalPairs: Readonly<Record<string, readonly LabelledPair[]>> = {
     ["not even", "even"],
   ],
 };
-
-/** Equal pairs that the checker calls unequal: a time of day with and without `\text{}` is no expression and no text. */
-export const knownMisses: readonly LabelledPair[] = [["10:30\\text{ am}", "10:30 am"]];

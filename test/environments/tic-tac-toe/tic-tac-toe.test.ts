@@ -11,7 +11,7 @@ import type { Episode } from "../../../src/rollout/episode.ts";
 import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
 import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
 import { taskEntry } from "../../../src/taskset/task-entry.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
 import { climb } from "../hill-climber.ts";
 
 /** A game of legal moves until it is over, from the numbers that choose among the free cells. */
@@ -105,7 +105,7 @@ const replies = (...texts: string[]): Policy => {
 test("keeps the laws of environments; openings are shared between the splits", async () => {
   for (const options of [{}, { openingMoves: 0, retries: 0 }, { openingMoves: 4, retries: 5 }]) {
     const environment = ticTacToeEnvironment(options);
-    await checkEnvironmentLaws({ environment, tasks: 2 });
+    expect((await checkEnvironment(environment, { tasks: 2 })).problems).toEqual([]);
   }
   const environment = ticTacToeEnvironment({ openingMoves: 2 });
   const [train, held] = [await environment.tasks("train"), await environment.tasks("test")];

@@ -85,7 +85,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
     const tasks = await environment.tasks("train");
     for (let index = 0; index < 12; index++) {
       const { task: generated } = await tasks.get(index);
-      const messages = environment.demonstrate!(generated)!.map(({ agent }) => agent!);
+      const messages = environment.demonstrate!(generated)!.map(({ agent }) => agent as string);
       const results = await play(environment, generated, messages);
       expect(replyOf(results[0]), generated.question).toContain(`\n${generated.answer}\n`);
       expect(rewardOf(results)).toBeCloseTo(1, 12);

@@ -17,4 +17,11 @@ export function wordServer(): McpServer {
   return server;
 }
 
-if (import.meta.main) await wordServer().connect(new StdioServerTransport());
+if (import.meta.main) {
+  const server = wordServer();
+  server.registerTool("crash", { description: "Ends the server.", inputSchema: z.object({}) }, () => process.exit(1));
+  server.registerTool("key", { description: "Tells a variable.", inputSchema: z.object({}) }, async () => ({
+    content: [{ type: "text", text: `key: ${process.env.WORDS_KEY}, id ${process.pid}` }],
+  }));
+  await server.connect(new StdioServerTransport());
+}

@@ -99,6 +99,40 @@ test("keys come from the environment's variables; without one, or without SearXN
   expect(environment.spec.deterministic).toBe(false);
 });
 
+test("a service is asked once more, and then leaves the episode unscored", async () => {
+  const task = { question: "?", answer: "1", tools: [] };
+  const call = callText("web_search", { query: "x" });
+  for (const [failures, result] of [
+    [1, "Nothing was found"],
+    [2, "unscored"],
+  ] as const) {
+    let asked = 0;
+    await using server = await serve(() =>
+      ++asked <= failures ? new Response("", { status: 503 }) : Response.json({ results: [] }),
+    );
+    const results = await play(toolsEnvironment({ engine: "searxng", engineUrl: server.url }), task, [call]);
+    expect(rewardOf(results) ?? replyOf(results[0])).toContain(result);
+    expect(asked).toBe(2);
+  }
+});
+
+test("a service that is silent for the time of a call leaves the episode unscored", async () => {
+  let closed = false;
+  await using server = await serve(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    closed = true;
+    return Response.json({ results: [] });
+  });
+  const environment = toolsEnvironment({ engine: "searxng", engineUrl: server.url, callSeconds: 0.05 });
+  const task = { question: "?", answer: "1", tools: [] };
+  const results = await play(environment, task, [callText("web_search", { query: "x" })]);
+  expect(results[0]!.agents.agent!.reward).toMatchObject({
+    status: "unscored",
+    reason: expect.stringContaining("did not answer within 0.05 s"),
+  });
+  expect(closed).toBe(false);
+});
+
 test("a service that is down leaves the episode unscored", async () => {
   const environment = toolsEnvironment({ engine: "searxng", engineUrl: "http://127.0.0.1:1" });
   const task = { question: "?", answer: "1", tools: [] };

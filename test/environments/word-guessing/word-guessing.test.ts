@@ -10,7 +10,7 @@ import type { Episode } from "../../../src/rollout/episode.ts";
 import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
 import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
 import { taskEntry } from "../../../src/taskset/task-entry.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
 import { climb } from "../hill-climber.ts";
 import { averaged } from "../number-guessing/averaged.ts";
 
@@ -67,11 +67,11 @@ test("the list holds hundreds of different words of five letters, in order", () 
 
 test("keeps the laws of environments; train and test share no word", async () => {
   const environment = wordGuessingEnvironment();
-  await checkEnvironmentLaws({ environment });
-  await checkEnvironmentLaws({
-    environment: wordGuessingEnvironment({ maxTurns: 1, progressReward: 0 }),
-    split: "test",
-  });
+  // Only luck finds a word at once.
+  const skip = ["demonstrations-reach-the-top"];
+  expect((await checkEnvironment(environment, { skip })).problems).toEqual([]);
+  const short = wordGuessingEnvironment({ maxTurns: 1, progressReward: 0 });
+  expect((await checkEnvironment(short, { split: "test" })).problems).toEqual([]);
   const [train, held] = [await environment.tasks("train"), await environment.tasks("test")];
   await checkDisjoint(train, held);
   expect(Number(train.length) + Number(held.length)).toBe(words.length);

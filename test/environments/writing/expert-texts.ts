@@ -1,15 +1,3 @@
-/** What an expert writes about the first built-in post. */
-export const expertSummaries: Readonly<Record<"first" | "second", string>> = {
-  first:
-    "My neighbour practises the cello until eleven, although I have to get up at four for work at a bakery. She will not " +
-    "stop earlier because of an audition in March.",
-  second:
-    "Petra, who lives upstairs, practises her cello every evening until eleven, so I lose about two hours of sleep before " +
-    "I get up at four to work at a bakery. I asked twice. First she apologised and moved to eight for a week, but then " +
-    "she said that nothing can change until her audition in March. The landlord told me that music is allowed until ten. " +
-    "However, I fell asleep at work and burned forty loaves, and yet I do not want to ruin her audition.",
-};
-
 /** What an expert writes about the first built-in abstract. */
 export const expertIntroduction: Readonly<Record<"first" | "second", string>> = {
   first:

@@ -6,16 +6,20 @@ import { environments } from "../../../environments/index.ts";
 import { words } from "../../../environments/word-guessing/words.ts";
 import { abstracts } from "../../../environments/writing/abstracts.ts";
 import { posts } from "../../../environments/writing/posts.ts";
+import { summaries } from "../../../environments/writing/summaries.ts";
 import { type WritingOptions, writingEnvironment } from "../../../environments/writing/writing.ts";
 import { defineEnvironment } from "../../../src/environment/define-environment.ts";
+import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
 import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
 import { taskEntry } from "../../../src/taskset/task-entry.ts";
-import { checkEnvironmentLaws } from "../../../src/testing/index.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
 import { startFakeHub } from "../../hub/fake-hub.ts";
 import { climb } from "../hill-climber.ts";
-import { expertIntroduction, expertSummaries } from "./expert-texts.ts";
+import { expertIntroduction } from "./expert-texts.ts";
+
+const expertSummaries = summaries[0]!;
 
 type Texts = Readonly<Record<"first" | "second", string>>;
 
@@ -31,8 +35,9 @@ async function earned(source: string, texts: Texts, options: Partial<WritingOpti
 }
 
 describe("an expert", () => {
-  test("earns nearly all there is with a pair of summaries, in both presets", async () => {
-    expect((await earned(posts[0]!, expertSummaries)).value).toBeGreaterThan(0.9);
+  test("earns all there is with a pair of summaries of any post, and nearly all of comlrl's reward", async () => {
+    expect(summaries).toHaveLength(posts.length);
+    for (const [i, post] of posts.entries()) expect((await earned(post, summaries[i]!)).value).toBeCloseTo(1, 10);
     expect((await earned(posts[0]!, expertSummaries, { reward: "comlrl" })).value).toBeGreaterThan(2.6);
   });
 
@@ -42,6 +47,26 @@ describe("an expert", () => {
     const published = await earned(abstracts[0]!, expertIntroduction, { form: "arxiv", reward: "comlrl" });
     expect(published.value).toBeGreaterThan(2.5);
   });
+});
+
+test("the demonstrations of every built-in post reach the top, and there are none of other texts", async () => {
+  const environment = writingEnvironment();
+  const sources: string[] = [];
+  for (const split of environment.splits) {
+    const tasks = await environment.tasks(split);
+    for (let i = 0; i < Number(tasks.length); i++) {
+      const task = await tasks.get(i);
+      sources.push(task.task.source);
+      const policies = demonstrationPolicy({ environment });
+      const { agents } = await rolloutEpisode({ environment, task, policies, seed: 1 });
+      expect(agents.first!.reward).toMatchObject({ status: "scored", value: expect.closeTo(1, 10) });
+    }
+  }
+  expect(sources.toSorted()).toEqual(posts.toSorted());
+  for (const options of [{ form: "arxiv" }, { reward: "comlrl" }] as const) {
+    expect(writingEnvironment(options).demonstrate!({ source: posts[0]! })).toBeUndefined();
+  }
+  expect(environment.demonstrate!({ source: "A tale." })).toBeUndefined();
 });
 
 describe("what is not faithful stays low", () => {
@@ -94,8 +119,8 @@ describe("what is not faithful stays low", () => {
 
 describe("an answer-blind climb over both texts", () => {
   const sources = posts.slice(0, 3);
-  /** The mean reward over three posts, for one text that holds both, divided by "|". */
-  function joined(reward: "default" | "comlrl") {
+  /** The mean reward over the posts, for one text that holds both, divided by "|". */
+  function joined(reward: "default" | "comlrl", of: readonly string[] = sources) {
     const environment = writingEnvironment({ reward });
     return defineEnvironment<string>({
       id: "joined-writing",
@@ -108,12 +133,12 @@ describe("an answer-blind climb over both texts", () => {
           ({ message: { role: "assistant", content: [{ type: "text", text: own }] }, finish: "stop" }) as const;
         const instance = await environment.create();
         let sum = 0;
-        for (const source of sources) {
+        for (const source of of) {
           await instance.reset({ task: { source }, seed: 0 });
           const { agents } = await instance.step({ first: act(first), second: act(second) });
           if (agents.first!.reward?.status === "scored") sum += agents.first!.reward.value;
         }
-        return { reward: sum / sources.length };
+        return { reward: sum / of.length };
       },
     });
   }
@@ -124,12 +149,20 @@ describe("an answer-blind climb over both texts", () => {
   // Every post says that somebody said something, so that the climb has somewhere to begin.
   const start = `she said that they said so to all of us | ${"she said it to us and so they also said it to me . ".repeat(2)}`;
 
-  test("earns about a third of what an expert does, with words that know nothing of the sources", {
+  test("earns little with words that know nothing of the sources", { timeout: 240_000 }, async () => {
+    const { best } = await climb({ environment: joined("default"), task, words: vocabulary, starts: [start] });
+    expect(best).toBeLessThan(0.2);
+  });
+
+  test("earns little with all words of a source, where it does not begin with the source", {
     timeout: 240_000,
   }, async () => {
-    const { best } = await climb({ environment: joined("default"), task, words: vocabulary, starts: [start] });
-    expect(best).toBeGreaterThan(0.05);
-    expect(best).toBeLessThan(0.35);
+    const known = posts[1]!.split(/\s+/);
+    const small = known.map((word) => word.toLowerCase().replace(/[^\p{L}\p{N}']/gu, ""));
+    const capitals = small.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
+    const words = [...known, ...small, ...capitals, ...common.split(" ")];
+    const { best } = await climb({ environment: joined("default", [posts[1]!]), task, words, starts: [start] });
+    expect(best).toBeLessThan(0.3);
   });
 
   test("earns nearly all of comlrl's reward with the same words", { timeout: 240_000 }, async () => {
@@ -187,7 +220,8 @@ describe("the terms", () => {
 test("keeps the laws of environments, and its built-in texts apart", async () => {
   for (const options of [{}, { form: "arxiv" }, { reward: "comlrl" }] as const) {
     const environment = writingEnvironment(options);
-    for (const split of ["train", "test"]) await checkEnvironmentLaws({ environment, split });
+    for (const split of ["train", "test"])
+      expect((await checkEnvironment(environment, { split })).problems).toEqual([]);
     await checkDisjoint(await environment.tasks("train"), await environment.tasks("test"));
   }
   expect([posts.length, abstracts.length]).toEqual([12, 8]);
@@ -208,7 +242,7 @@ describe("data", () => {
     const environment = environments.create("writing", { path });
     expect(environment.splits).toEqual(["train"]);
     expect((await (await environment.tasks("train")).get(0)).task).toEqual({ source: "POST: I lost my hat." });
-    await checkEnvironmentLaws({ environment });
+    expect((await checkEnvironment(environment)).problems).toEqual([]);
   });
 
   test("may have its text in another field, and a row without it is named", async () => {

@@ -233,7 +233,11 @@ describe("JavaScript: main's use of aux is", () => {
 });
 
 describe("what each agent defines", () => {
-  it.each<["python" | "javascript" | "typescript", string, Partial<PairStructure["main"]>]>([
+  const sources: readonly (readonly [
+    "python" | "javascript" | "typescript",
+    string,
+    Partial<PairStructure["main"]>,
+  ])[] = [
     ["python", def("return n"), { defined: true, returns: true }],
     ["python", def("print(n)"), { defined: true, returns: false }],
     ["python", def("return"), { defined: true, returns: false }],
@@ -257,7 +261,10 @@ describe("what each agent defines", () => {
     ["javascript", `x = ${"[".repeat(100_000)}`, { defined: false, problem: expect.any(String) }],
     ["typescript", "function main(n: number): number { return n; }", { defined: true, returns: true }],
     ["typescript", "function main(n: number", { defined: false, problem: expect.any(String) }],
-  ])("%s: %s", async (language, source, wanted) => {
+  ];
+  // Some are long.
+  const named = sources.map(([language, source, wanted]) => [language, source.slice(0, 60), source, wanted] as const);
+  it.each(named)("%s: %s", async (language, _, source, wanted) => {
     expect((await structure(language, source)).main).toMatchObject(wanted);
   });
 

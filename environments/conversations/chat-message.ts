@@ -1,0 +1,93 @@
+import { z } from "zod";
+import type { Json } from "../../src/json.ts";
+import type { Message, Part, ToolCall, ToolSpec } from "../../src/message/message.ts";
+
+const textPart = z.object({ type: z.literal("text"), text: z.string() });
+const imagePart = z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() });
+const imageUrlPart = z.object({
+  type: z.literal("image_url"),
+  image_url: z.object({ url: z.string().regex(/^data:[\w/+.-]+;base64,/, "an image must be within the file (data:)") }),
+});
+
+const toolCall = z.object({
+  id: z.string().optional(),
+  function: z.object({
+    name: z.string().min(1),
+    arguments: z.union(
+      [z.string(), z.record(z.string(), z.json())],
+      "arguments must be a mapping, or one as JSON text",
+    ),
+  }),
+});
+
+/**
+ * A message as chat files have it (the form of OpenAI's chat completions, which chat templates take and
+ * `lyceum collect` writes), read as a {@link Message}.
+ */
+export const chatMessageSchema: z.ZodType<Message> = z
+  .object({
+    role: z.enum(["system", "developer", "user", "assistant", "tool"]),
+    content: z
+      .union(
+        [z.string(), z.array(z.discriminatedUnion("type", [textPart, imagePart, imageUrlPart]))],
+        "content must be a text, or a list of text and image parts",
+      )
+      .nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+    tool_call_id: z.string().nullish(),
+    name: z.string().nullish(),
+  })
+  .transform((row, context): Message => {
+    const { role, content, tool_calls: calls, tool_call_id: toolCallId, name } = row;
+    if (content == null && role !== "assistant")
+      context.addIssue({ code: "custom", message: `the ${role} says nothing` });
+    const toolCalls = (calls ?? []).map((call, place): ToolCall => {
+      const { name: tool, arguments: given } = call.function;
+      const parsed = typeof given === "string" ? parsedJson(given) : given;
+      if (parsed === undefined) {
+        const message = `the arguments of the call of ${tool} are no JSON text`;
+        context.addIssue({ code: "custom", message, path: ["tool_calls", place] });
+      }
+      return { id: call.id ?? `call-${place + 1}`, name: tool, arguments: parsed ?? null };
+    });
+    return {
+      role: role === "developer" ? "system" : role,
+      content: typeof content === "string" ? textParts(content) : (content ?? []).map(partOf),
+      ...(toolCalls.length === 0 ? {} : { toolCalls }),
+      ...(toolCallId == null ? {} : { toolCallId }),
+      ...(name == null ? {} : { name }),
+    };
+  });
+
+/** A tool as chat files list it, with or without the `function` around it. */
+export const chatToolSchema: z.ZodType<ToolSpec> = z
+  .union([z.object({ function: z.unknown() }).transform((tool) => tool.function), z.unknown()])
+  .pipe(z.object({ name: z.string().min(1), description: z.string().default(""), parameters: z.json().default({}) }));
+
+/** True where two messages say and call the same: reasoning, ids of calls and white space around the text aside. */
+export function saysTheSame(first: Message, second: Message): boolean {
+  return JSON.stringify(essence(first)) === JSON.stringify(essence(second));
+}
+
+function essence({ content, toolCalls = [] }: Message): Json {
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  return [text.trim(), toolCalls.map((call) => [call.name, call.arguments])];
+}
+
+function textParts(text: string): Part[] {
+  return text === "" ? [] : [{ type: "text", text }];
+}
+
+function partOf(part: z.output<typeof textPart | typeof imagePart | typeof imageUrlPart>): Part {
+  if (part.type !== "image_url") return part;
+  const [, mediaType = "", data = ""] = /^data:([^;]+);base64,(.*)$/s.exec(part.image_url.url) ?? [];
+  return { type: "image", mediaType, data };
+}
+
+function parsedJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

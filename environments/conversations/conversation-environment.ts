@@ -1,0 +1,85 @@
+import type {
+  Action,
+  AgentId,
+  Environment,
+  EnvironmentSpec,
+  Observations,
+  StepResult,
+} from "../../src/environment/environment.ts";
+import { contractError } from "../../src/environment/environment-error.ts";
+import { scored } from "../../src/environment/reward.ts";
+import { saysTheSame } from "./chat-message.ts";
+import { answerPlaces, type ConversationTask } from "./conversation-task.ts";
+
+interface Replay {
+  readonly task: ConversationTask;
+  /** Where the assistant speaks. */
+  readonly answers: readonly number[];
+  readonly turn: number;
+  /** How many answers were those of the conversation. */
+  readonly same: number;
+}
+
+/** Replays what was said to the assistant, whatever is answered now. */
+export class ConversationEnvironment implements Environment<ConversationTask> {
+  readonly specificationVersion = "v1";
+  readonly spec: EnvironmentSpec;
+  #replay: Replay | undefined;
+  #closed = false;
+
+  constructor(spec: EnvironmentSpec) {
+    this.spec = spec;
+  }
+
+  async reset({ task }: { readonly task: ConversationTask }): Promise<Observations> {
+    if (this.#closed) throw this.#broken("was reset after it was closed", "Create another instance.");
+    this.#replay = { task, answers: answerPlaces(task, this.spec.maxTurns), turn: 0, same: 0 };
+    return observed(this.#replay);
+  }
+
+  async step(actions: Readonly<Record<AgentId, Action>>): Promise<StepResult> {
+    const replay = this.#replay;
+    const action = actions.agent;
+    if (replay === undefined || action === undefined) {
+      throw this.#broken(
+        "was stepped without an episode or an action",
+        "Call reset first, and pass { agent: action }.",
+      );
+    }
+    const { task, answers, turn } = replay;
+    const same = replay.same + Number(saysTheSame(action.message, task.messages[answers[turn]!]!));
+    const ended = turn + 1 === answers.length;
+    this.#replay = ended ? undefined : { ...replay, turn: turn + 1, same };
+    return {
+      observations: this.#replay === undefined ? {} : observed(this.#replay),
+      agents: {
+        agent: {
+          terminated: ended,
+          truncated: false,
+          ...(ended ? { reward: scored(same / answers.length, { same: same / answers.length }) } : {}),
+        },
+      },
+    };
+  }
+
+  async fork(): Promise<ConversationEnvironment> {
+    const copy = new ConversationEnvironment(this.spec);
+    copy.#replay = this.#replay;
+    return copy;
+  }
+
+  async close(): Promise<void> {
+    this.#replay = undefined;
+    this.#closed = true;
+  }
+
+  #broken(problem: string, rule: string): Error {
+    return contractError({ environment: this.spec.id, problem, rule });
+  }
+}
+
+/** What was said since the answer before. */
+function observed({ task, answers, turn }: Replay): Observations {
+  const messages = task.messages.slice(turn === 0 ? 0 : answers[turn - 1]! + 1, answers[turn]);
+  return { agent: { messages, context: "append", ...(task.tools === undefined ? {} : { tools: task.tools }) } };
+}

@@ -1,0 +1,112 @@
+import { z } from "zod";
+import type { EnvironmentDefinition, EnvironmentSpec } from "../../src/environment/environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { loadTasks } from "../../src/environment/task-source.ts";
+import { LyceumError } from "../../src/errors/index.ts";
+import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
+import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { loadRows, rowSplits } from "../rows/row-file.ts";
+import { ConversationEnvironment } from "./conversation-environment.ts";
+import {
+  answerPlaces,
+  type ConversationRow,
+  type ConversationTask,
+  conversationRowSchema,
+} from "./conversation-task.ts";
+
+/** What the conversations environment is made from; the schema says what each option means. */
+export interface ConversationsOptions {
+  readonly path?: string | undefined;
+  readonly minReward?: number | undefined;
+  readonly maxReward?: number | undefined;
+  readonly agent?: string | undefined;
+  readonly maxTurns: number;
+}
+
+const schema = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The chat file (JSONL or Parquet; then the only split is train), a folder of splits, or a hub data set."),
+  minReward: z.number().optional().describe("Only conversations with at least this reward."),
+  maxReward: z.number().optional().describe("Only conversations with at most this reward."),
+  agent: z.string().min(1).optional().describe("Only conversations of this agent, where the file has several."),
+  maxTurns: z
+    .int()
+    .min(1)
+    .default(32)
+    .describe("Answers of a conversation that are followed; later ones are left out."),
+});
+
+const description = "Conversations of a chat file, replayed turn by turn: what supervised fine-tuning learns from.";
+
+/** Parts of a reward, such as thirds, need not add up to the last bit. */
+const rounding = 1e-9;
+
+/**
+ * An environment of recorded conversations, one task each: it says again what was said to the assistant, and its
+ * demonstration is what the assistant answered. Whoever else answers earns the share of answers that are the
+ * recorded ones. Files are read whole when their tasks are asked for: `data.malformed` names the line of a row that
+ * is no conversation, `data.out-of-range` a file without any that is wanted.
+ */
+export function conversationsEnvironment(
+  options: Partial<ConversationsOptions> = {},
+): EnvironmentDefinition<ConversationTask> {
+  const parsed = parseEnvironmentOptions("conversations", schema, options);
+  const { path, maxTurns } = parsed;
+  const id = "conversations";
+  const spec: EnvironmentSpec = {
+    ...{ id, agents: ["agent"], maxTurns, rewardRange: [0, 1], deterministic: true, description },
+  };
+  return {
+    specificationVersion: "v1",
+    spec,
+    ...loadTasks<ConversationTask>({
+      id,
+      splits: rowSplits(path),
+      source: async (split, loading) => {
+        const rows = await loadRows({ environment: id, path, split, schema: conversationRowSchema, ...loading });
+        const kept = await filterTaskset(rows, (row) => isWanted(row, parsed), loading);
+        if (kept.length === 0) throw nothingLeft(path!, rows.length);
+        return mapTaskset(kept, ({ messages, tools }) => ({ messages, ...(tools === undefined ? {} : { tools }) }));
+      },
+    }),
+    create: async () => new ConversationEnvironment(spec),
+    demonstrate: (task) => answerPlaces(task, maxTurns).map((place) => ({ agent: task.messages[place]! })),
+  };
+}
+
+function isWanted({ reward, agent }: ConversationRow, wanted: Omit<ConversationsOptions, "path">): boolean {
+  const { minReward, maxReward } = wanted;
+  if (wanted.agent !== undefined && agent !== wanted.agent) return false;
+  if (minReward === undefined && maxReward === undefined) return true;
+  if (reward === undefined) return false;
+  return (
+    reward >= (minReward ?? Number.NEGATIVE_INFINITY) - rounding &&
+    reward <= (maxReward ?? Number.POSITIVE_INFINITY) + rounding
+  );
+}
+
+function nothingLeft(path: string, rows: number): LyceumError {
+  return new LyceumError({
+    code: "data.out-of-range",
+    message:
+      rows === 0
+        ? `There are no conversations in ${path}.`
+        : `None of the ${rows} conversations in ${path} has the agent and the reward that are asked for.`,
+    hint:
+      rows === 0
+        ? 'Write one on each line: {"messages": [{"role": "user", "content": "..."}, ...]}; lyceum collect does.'
+        : "Ask for others by minReward, maxReward and agent. A row without a reward is in no range.",
+    data: { path, rows },
+  });
+}
+
+/** The registry's entry of the conversations environment. */
+export const conversationsEntry: EnvironmentEntry = {
+  id: "conversations",
+  description,
+  options: schema,
+  create: (options) => conversationsEnvironment(options),
+};

@@ -1,0 +1,63 @@
+import { LyceumError } from "../../src/errors/index.ts";
+import { checkTaskIndex } from "../../src/taskset/task-entry.ts";
+import type { Taskset } from "../../src/taskset/taskset.ts";
+import type { MathProblemRow } from "./math-problem-row.ts";
+
+/** Which problems are served. */
+export interface RowChoice {
+  /** A level, or the lowest and the highest. */
+  readonly level?: number | readonly [lowest: number, highest: number] | undefined;
+  /** Names as in the data's `type`; letters' case does not matter. */
+  readonly types?: readonly string[] | undefined;
+}
+
+/** How many rows are read at once. */
+const batch = 256;
+
+/** The number in `level`, such as 3 of `Level 3`; 0 where there is none. */
+export function levelOf({ level }: Pick<MathProblemRow, "level">): number {
+  return Number(/\d+/.exec(String(level ?? ""))?.[0] ?? 0);
+}
+
+/**
+ * The rows of a choice, in their order and with their ids; all are read through once to find them. Rows without a
+ * level or a type are left out where it is asked for. Throws `data.out-of-range` where nothing is left.
+ */
+export async function chosenRows(
+  rows: Taskset<MathProblemRow>,
+  choice: RowChoice,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<Taskset<MathProblemRow>> {
+  if ((choice.level === undefined && choice.types === undefined) || rows.length === "unbounded") return rows;
+  const chosen: number[] = [];
+  for (let start = 0; start < rows.length; start += batch) {
+    const indices = Array.from({ length: Math.min(batch, rows.length - start) }, (_, i) => start + i);
+    const read = await Promise.all(indices.map((index) => rows.get(index, options)));
+    chosen.push(...indices.filter((_, i) => isChosen(read[i]!.task, choice)));
+  }
+  if (chosen.length === 0) {
+    throw new LyceumError({
+      code: "data.out-of-range",
+      message: `None of the ${rows.length} problems of "${rows.name}" has the level and type asked for.`,
+      hint: 'Look at "level" and "type" of the rows; MATH has levels 1 to 5 and types such as Algebra.',
+      data: { level: choice.level ?? null, types: choice.types ?? null },
+    });
+  }
+  const range = { name: rows.name, length: chosen.length };
+  return {
+    ...range,
+    get: async (index, getOptions) => {
+      checkTaskIndex(range, index);
+      return { ...(await rows.get(chosen[index]!, getOptions)), index };
+    },
+  };
+}
+
+function isChosen(row: MathProblemRow, { level, types }: RowChoice): boolean {
+  if (level !== undefined) {
+    const [lowest, highest] = typeof level === "number" ? [level, level] : level;
+    const found = levelOf(row);
+    if (found < lowest || found > highest) return false;
+  }
+  return types === undefined || types.some((type) => type.toLowerCase() === row.type?.toLowerCase());
+}

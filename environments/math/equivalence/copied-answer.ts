@@ -1,0 +1,102 @@
+import { normalLatex } from "./normal-latex.ts";
+import { splitTop } from "./split-top.ts";
+import { splitUnit } from "./split-unit.ts";
+
+/** Tells whether an answer is copied from the question. */
+export type CopyTest = (answer: string) => boolean;
+
+/** Longer questions are read up to here. */
+const longestQuestion = 5_000;
+/** Longer expressions are no answers. */
+const longestExpression = 500;
+
+/**
+ * A test of answers to `question`. An answer is copied if it is, as written, an expression of the question, and none of
+ * the right forms is: `\sqrt{12}` for "Simplify $\sqrt{12}$", whose right answer `2\sqrt{3}` has the same value. Where
+ * the question itself holds the right answer ("Which is larger, $x$ or $x^2$?") nothing is copied, nor is a plain
+ * number for a plain number (`1.50` for `1.5`). Spaces, brackets around everything and idle factors make no difference.
+ */
+export function copyTest(question: string, golds: readonly string[]): CopyTest {
+  const wantsPlainNumber = golds.some(isPlainNumber);
+  let asked: ReadonlySet<string> | undefined;
+  return (answer) => {
+    if (wantsPlainNumber && isPlainNumber(answer)) return false;
+    asked ??= expressionsOf(question.slice(0, longestQuestion));
+    const found = asked;
+    if (golds.some((gold) => looseForms(gold).some((form) => found.has(form)))) return false;
+    const isAsked = (text: string): boolean => writtenForms(text).some((form) => found.has(form));
+    // An equation of copies (`\sqrt{12} = \sqrt{12}`) is one.
+    return isAsked(answer) || sidesOf(normalLatex(answer)).every(isAsked);
+  };
+}
+
+/** Every expression of a question: its formulas, their sides and items, and what stands between its words. */
+function expressionsOf(question: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  const formula = /\$\$([\s\S]+?)\$\$|\$([^$]+)\$|\\\(([\s\S]+?)\\\)|\\\[([\s\S]+?)\\\]/g;
+  const inFormulas = Array.from(
+    question.matchAll(formula),
+    (match) => match.slice(1).find((part) => part !== undefined)!,
+  );
+  const betweenWords = question.replace(formula, " ; ").split(word);
+  const texts = [...inFormulas, ...betweenWords].filter((text) => text.length <= longestExpression);
+  for (const text of new Set(texts.map((one) => one.trim()))) {
+    for (const part of new Set(partsOf(text))) for (const form of looseForms(part)) found.add(form);
+  }
+  found.delete("");
+  return found;
+}
+
+const functions =
+  "sqrt|sin|cos|tan|cot|sec|csc|ln|log|exp|pi|frac|dfrac|tfrac|cdot|times|text|left|right|infty|begin|end";
+/** A word of a sentence, and what ends one. */
+const word = new RegExp(`(?<![A-Za-z\\\\])(?!(?:${functions})(?![A-Za-z]))[A-Za-z]{2,}(?![A-Za-z])|[?!:;]|[.,](?!\\d)`);
+
+/** A formula, the sides of its relations, and the items of its list. */
+function partsOf(text: string): readonly string[] {
+  const latex = normalLatex(text.replace(/[\s.,;:?!]+$/, ""));
+  const items = splitTop(latex, /^[,;]/).parts;
+  return [latex, ...items, ...items.flatMap(sidesOf)];
+}
+
+function sidesOf(latex: string): readonly string[] {
+  return splitTop(latex, /^(?:[<>=]|\\(?:le|ge|ne|in)(?![A-Za-z]))/).parts;
+}
+
+/** A text in the forms that it is looked up by: as it stands, and without a name before it or a unit behind it. */
+function writtenForms(text: string): readonly string[] {
+  const latex = normalLatex(text);
+  const named = latex.replace(/^\\?[A-Za-z](?:\([A-Za-z]\))?\s*=/, "");
+  const { value, percent } = splitUnit(named);
+  return [latex, named, percent ? "" : value].map(bareForm).filter((form) => form !== "");
+}
+
+/** These, and a percentage without its sign. */
+function looseForms(text: string): readonly string[] {
+  return [...writtenForms(text), bareForm(splitUnit(normalLatex(text)).value)];
+}
+
+/** A text without what changes neither its value nor its look: spaces, signs of products, idle factors and brackets. */
+function bareForm(latex: string): string {
+  let bare = latex
+    .replace(/\\(?:cdot|times|ast)(?![A-Za-z])|\*|\\(?=%)/g, "")
+    .replace(/\\frac\s*\{(\d+)\}\s*\{(\d+)\}/g, "$1/$2")
+    .replace(/\s+/g, "")
+    .replace(/([_^])\{(\w)\}/g, "$1$2");
+  for (let previous = ""; previous !== bare; ) {
+    previous = bare;
+    bare = bare
+      .replace(/^\+|[+-]0(?![\d.])$|^0(?=[+])|\/1$|\^1$/g, "")
+      .replace(/^1(?=[\\([A-Za-z])/, "")
+      .replace(/^\\frac\{(.*)\}\{1\}$/, "$1")
+      .replace(/(?<=[})])1$/, "")
+      .replace(/^\\\{([^{},]*(?:\{[^{}]*\}[^{},]*)*)\\\}$/, "$1")
+      .replace(/^\{([^{}]*)\}$|^\(([^()]*)\)$/, "$1$2");
+  }
+  return bare;
+}
+
+function isPlainNumber(text: string): boolean {
+  const { value, percent } = splitUnit(normalLatex(text).replace(/^[A-Za-z]\s*=/, ""));
+  return !percent && /^[-+]?[\d,]*\.?\d+$/.test(value.trim());
+}

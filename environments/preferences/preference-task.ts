@@ -1,0 +1,58 @@
+import { z } from "zod";
+import { promptMessages } from "../../src/environment/prompt.ts";
+import { type Message, textMessage } from "../../src/message/message.ts";
+import { chatMessageSchema, saysTheSame } from "../conversations/chat-message.ts";
+
+/** A prompt with two answers, of which one is preferred. */
+export interface PreferenceTask {
+  readonly messages: readonly Message[];
+  readonly chosen: Message;
+  readonly rejected: Message;
+}
+
+const side = z.union([z.string(), z.array(chatMessageSchema).min(1)], "must be a text or a list of messages");
+
+/**
+ * Reads a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be called `messages`,
+ * stand at the beginning of both answers, or stand there alone and be left out. Unknown keys are left out.
+ */
+export const preferenceRowSchema: z.ZodType<PreferenceTask> = z
+  .object({ prompt: side.nullish(), messages: side.nullish(), chosen: side, rejected: side })
+  .transform((row, context): PreferenceTask => {
+    const refuse = (message: string, ...path: string[]): PreferenceTask => {
+      context.addIssue({ code: "custom", message, path });
+      return z.NEVER;
+    };
+    const given = row.prompt ?? row.messages;
+    const [chosen, rejected] = [asMessages(row.chosen), asMessages(row.rejected)];
+    const prompt = given == null ? commonBeginning(chosen, rejected) : promptMessages(given);
+    if (prompt.length === 0) return refuse("there is no prompt: neither prompt, nor messages, nor a common beginning");
+    if (prompt.at(-1)!.role === "assistant") return refuse("the last message is the assistant's", "prompt");
+    const answers = { chosen: answerTo(prompt, chosen), rejected: answerTo(prompt, rejected) };
+    for (const [name, answer] of Object.entries(answers)) {
+      if (answer === undefined) return refuse("must be one message of the assistant, after the prompt or alone", name);
+    }
+    if (saysTheSame(answers.chosen!, answers.rejected!))
+      return refuse("says the same as the chosen answer", "rejected");
+    return { messages: prompt, chosen: answers.chosen!, rejected: answers.rejected! };
+  });
+
+function asMessages(answer: string | readonly Message[]): readonly Message[] {
+  return typeof answer === "string" ? [textMessage("assistant", answer)] : answer;
+}
+
+function commonBeginning(first: readonly Message[], second: readonly Message[]): readonly Message[] {
+  const differ = first.findIndex((message, place) => !isMessage(message, second[place]));
+  return first.slice(0, differ === -1 ? first.length : differ);
+}
+
+/** The one message of the assistant that is left of an answer without the prompt. */
+function answerTo(prompt: readonly Message[], answer: readonly Message[]): Message | undefined {
+  const repeats = prompt.every((message, place) => isMessage(message, answer[place]));
+  const rest = repeats ? answer.slice(prompt.length) : answer;
+  return rest.length === 1 && rest[0]!.role === "assistant" ? rest[0] : undefined;
+}
+
+function isMessage(first: Message, second: Message | undefined): boolean {
+  return second !== undefined && first.role === second.role && saysTheSame(first, second);
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { LyceumError } from "../../src/errors/index.ts";
+import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
+import { saysTheSame } from "../conversations/chat-message.ts";
+import { loadRows, rowSplits } from "../rows/row-file.ts";
+import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
+
+/** What the preferences environment is made from; the schema says what each option means. */
+export interface PreferencesOptions {
+  readonly path?: string | undefined;
+  readonly swapped: boolean;
+}
+
+const schema = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The file (JSONL or Parquet; then the only split is train), a folder of splits, or a hub data set."),
+  swapped: z.boolean().default(false).describe("Prefer the rejected answers instead: a control for an experiment."),
+});
+
+const description = "Prompts with a chosen and a rejected answer: what offline preference optimization learns from.";
+
+/**
+ * An environment of preferences, one task each: the chosen answer earns 1, any other 0. Its demonstration is the
+ * chosen answer for the even members of a group and the rejected one for the odd ones, so that a group of two is a
+ * pair. Files are read whole when their tasks are asked for: `data.malformed` names the line of a row that is no
+ * preference, `data.out-of-range` a file without any.
+ */
+export function preferencesEnvironment(
+  options: Partial<PreferencesOptions> = {},
+): EnvironmentDefinition<PreferenceTask> {
+  const { path, swapped } = parseEnvironmentOptions("preferences", schema, options);
+  const preferred = ({ chosen, rejected }: PreferenceTask) => (swapped ? rejected : chosen);
+  const definition = defineEnvironment<PreferenceTask>({
+    id: "preferences",
+    description,
+    splits: rowSplits(path),
+    tasks: async (split, loading) => {
+      const rows = await loadRows({ environment: "preferences", path, split, schema: preferenceRowSchema, ...loading });
+      if (rows.length === 0) throw emptyFile(path!);
+      return filterTaskset(rows, () => true, loading);
+    },
+    reset: ({ task }) => task.messages,
+    step: ({ task, action }) => ({ reward: Number(saysTheSame(action.message, preferred(task))) }),
+  });
+  return {
+    ...definition,
+    demonstrate: (task, { member } = { seed: 0 }) => {
+      const other = preferred(task) === task.chosen ? task.rejected : task.chosen;
+      return [{ agent: (member ?? 0) % 2 === 0 ? preferred(task) : other }];
+    },
+  };
+}
+
+function emptyFile(path: string): LyceumError {
+  return new LyceumError({
+    code: "data.out-of-range",
+    message: `There are no preferences in ${path}: nothing can be learnt from it.`,
+    hint: 'Write one on each line: {"prompt": "...", "chosen": "...", "rejected": "..."}, or name another file.',
+    data: { path },
+  });
+}
+
+/** The registry's entry of the preferences environment. */
+export const preferencesEntry: EnvironmentEntry = {
+  id: "preferences",
+  description,
+  options: schema,
+  create: (options) => preferencesEnvironment(options),
+};

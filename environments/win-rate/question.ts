@@ -1,0 +1,46 @@
+import { z } from "zod";
+
+/** A question of one turn or several, as a row of MT-Bench or of its form on the hub has it. */
+export interface ChatQuestion {
+  readonly id: string;
+  readonly category: string;
+  /** What the user says, turn by turn. */
+  readonly turns: readonly string[];
+  /** Right answers, turn by turn, for the judge; there may be none. */
+  readonly references: readonly string[];
+}
+
+const turns = z.array(z.string().min(1)).min(1).max(10);
+
+/** Checks a row: MT-Bench's own names, or those of its data set on the hub. */
+export const questionRowSchema: z.ZodType<QuestionRow> = z
+  .object({
+    question_id: z.union([z.string(), z.number()]).optional(),
+    prompt_id: z.union([z.string(), z.number()]).optional(),
+    category: z.string().optional(),
+    turns: turns.optional(),
+    prompt: turns.optional(),
+    reference: z.array(z.string()).nullish(),
+  })
+  .refine((row) => row.turns !== undefined || row.prompt !== undefined, "turns is missing");
+
+/** A row of a file of questions. */
+export interface QuestionRow {
+  readonly question_id?: string | number | undefined;
+  readonly prompt_id?: string | number | undefined;
+  readonly category?: string | undefined;
+  readonly turns?: readonly string[] | undefined;
+  readonly prompt?: readonly string[] | undefined;
+  readonly reference?: readonly string[] | null | undefined;
+}
+
+/** The question of a row. */
+export function chatQuestion(row: QuestionRow, index: number): ChatQuestion {
+  const { question_id, prompt_id, category = "all" } = row;
+  return {
+    id: String(question_id ?? prompt_id ?? index),
+    category,
+    turns: row.turns ?? row.prompt!,
+    references: row.reference ?? [],
+  };
+}

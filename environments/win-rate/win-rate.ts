@@ -1,0 +1,89 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { scored, unscored } from "../../src/environment/reward.ts";
+import { toErrorData } from "../../src/errors/index.ts";
+import type { HubOptions } from "../../src/hub/hub.ts";
+import type { Policy } from "../../src/policy/policy.ts";
+import { loadTaskset } from "../../src/taskset/load-taskset.ts";
+import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { judgeBothOrders, type PairVerdict } from "./pair-judge.ts";
+import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.ts";
+
+/** What the win-rate environment is made from; the schema says what each option means. */
+export interface WinRateOptions {
+  readonly path?: string | undefined;
+  readonly dataset: string;
+  readonly judgeSeconds: number;
+}
+
+const schema = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A file of questions, one JSON object a line: turns, category, reference."),
+  dataset: z.string().default("HuggingFaceH4/mt_bench_prompts").describe("The hub data set, where no path is given."),
+  judgeSeconds: z.number().min(1).max(3600).default(120).describe("The longest wait for one answer of the judge."),
+});
+
+interface State {
+  readonly answers: { readonly model: string[]; readonly reference: string[] };
+}
+
+/**
+ * Two models, in the seats `model` and `reference`, answer the same questions, over one turn or several, and a judge
+ * says whose answers are better, asked in both orders. Who is better in both orders earns 1, the other 0; otherwise
+ * both earn 0.5. A judge that fails leaves the episode unscored.
+ */
+export function winRateEnvironment(
+  options: Partial<WinRateOptions>,
+  resources: { readonly judge: Policy; readonly hub?: HubOptions },
+): EnvironmentDefinition<ChatQuestion> {
+  const { path, dataset, judgeSeconds } = parseEnvironmentOptions("win-rate", schema, options);
+  const { judge, hub = {} } = resources;
+  return defineParallelEnvironment<"model" | "reference", ChatQuestion, State>({
+    id: "win-rate",
+    description: "Answers of two models to the same questions, compared by a judge in both orders.",
+    agents: ["model", "reference"],
+    splits: ["train"],
+    tasks: async (split, { signal }) => {
+      const source = path === undefined ? dataset : resolve(path);
+      const waiting = signal === undefined ? {} : { signal };
+      const rows = await loadTaskset({ source, split, schema: questionRowSchema }, { ...hub, ...waiting });
+      return mapTaskset(rows, chatQuestion, `win-rate/${split}`);
+    },
+    maxTurns: 10,
+    deterministic: false,
+    reset: ({ task: { turns } }) => ({
+      prompts: { model: turns[0]!, reference: turns[0]! },
+      state: { answers: { model: [], reference: [] } },
+    }),
+    step: async ({ task, state: { answers }, texts, turn, random, signal }) => {
+      answers.model.push(texts.model);
+      answers.reference.push(texts.reference);
+      const next = task.turns[turn + 1];
+      if (next !== undefined) return { replies: { model: next, reference: next } };
+      const judged = { judge, question: task, limitMs: 1000 * judgeSeconds, seed: random.integer(0, 2 ** 31) };
+      const both = [answers.model, answers.reference] as const;
+      try {
+        const waiting = signal === undefined ? {} : { signal };
+        const verdicts = await judgeBothOrders({ ...judged, answers: both, ...waiting });
+        const won = score(verdicts);
+        const rewards = { model: scored(won, { won }), reference: scored(1 - won, { won: 1 - won }) };
+        return { rewards, info: { verdicts: [...verdicts] } };
+      } catch (error) {
+        signal?.throwIfAborted();
+        return { reward: unscored("The judge gave no verdict.", toErrorData(error)) };
+      }
+    },
+  });
+}
+
+/** 1 for a win in both orders, 0 for a loss in both; whatever else is a tie, as in the paper. */
+function score(verdicts: readonly PairVerdict[]): number {
+  if (verdicts.every((verdict) => verdict === "first")) return 1;
+  return verdicts.every((verdict) => verdict === "second") ? 0 : 0.5;
+}

@@ -1,0 +1,26 @@
+import { checkTaskIndex } from "./task-entry.ts";
+import type { TaskEntry, Taskset } from "./taskset.ts";
+
+/**
+ * The tasks of a finite taskset that `keep` is true of, in their order; ids and hashes stay. Reads the taskset whole
+ * once, so that a malformed row is found before any is used, and holds only the indices of what it keeps.
+ */
+export async function filterTaskset<Task>(
+  taskset: Taskset<Task> & { readonly length: number },
+  keep: (task: Task) => boolean,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<Taskset<Task> & { readonly length: number }> {
+  const kept: number[] = [];
+  for (let index = 0; index < taskset.length; index++) {
+    const { task } = await taskset.get(index, options);
+    if (keep(task)) kept.push(index);
+  }
+  return {
+    name: taskset.name,
+    length: kept.length,
+    get: async (index, getOptions): Promise<TaskEntry<Task>> => {
+      checkTaskIndex({ name: taskset.name, length: kept.length }, index);
+      return { ...(await taskset.get(kept[index]!, getOptions)), index };
+    },
+  };
+}

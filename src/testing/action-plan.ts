@@ -1,0 +1,95 @@
+import * as fc from "fast-check";
+import type { Action, AgentId, EnvironmentDefinition, Observations } from "../environment/environment.ts";
+import type { Json } from "../json.ts";
+import { type Message, type ToolCall, textMessage, textOf } from "../message/message.ts";
+import { demonstratedMessage } from "../policy/demonstration-policy.ts";
+
+/** What agents do, one after the other as they are to act, and again from the first. Never empty. */
+export type ActionPlan = readonly Action[];
+
+const nothingSaid: Action = { message: textMessage("assistant", ""), finish: "stop" };
+
+const oddities = [
+  " ",
+  "\n\n",
+  "\u0000",
+  "\u{1F600}é漢字\u200Bעب",
+  "\uD800",
+  "__proto__",
+  "{}",
+  "null",
+  "NaN",
+  "-1e999",
+  "```\n```",
+  "</answer>",
+];
+
+/**
+ * Plans of any actions: noise, nothing, numbers, odd characters, long texts, what an expert would say (at any time),
+ * tool calls, parse errors, answers cut at their length. Shrinks towards one empty answer.
+ */
+export function actionPlans<Task>(environment: EnvironmentDefinition<Task>, task: Task): fc.Arbitrary<ActionPlan> {
+  const { agents, maxTurns, tools = [] } = environment.spec;
+  const expert = demonstratedTexts(environment, task);
+  const long = fc.tuple(fc.constantFrom("x", "9", "(", " "), fc.integer({ min: 1, max: 4_000 }));
+  const text = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 3, arbitrary: fc.string({ maxLength: 40 }) },
+    { weight: 1, arbitrary: fc.integer({ min: -1_000, max: 1_000 }).map(String) },
+    { weight: 1, arbitrary: fc.constantFrom(...oddities) },
+    { weight: 1, arbitrary: long.map(([letter, length]) => letter.repeat(length)) },
+    ...(expert.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...expert) }]),
+  );
+  const message = fc
+    .oneof({ withCrossShrink: true }, { weight: 9, arbitrary: text }, { weight: 1, arbitrary: fc.constant(undefined) })
+    .map(
+      (words): Message => (words === undefined ? { role: "assistant", content: [] } : textMessage("assistant", words)),
+    );
+  const call: fc.Arbitrary<ToolCall> = fc
+    .tuple(
+      fc.constantFrom("call-1", "call-2"),
+      fc.constantFrom(...tools.map(({ name }) => name), "no-such-tool"),
+      fc.constantFrom<Json[]>({}, null, [], "x", 1),
+    )
+    .map(([id, name, args]) => ({ id, name, arguments: args }));
+  const ending = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 5, arbitrary: fc.constant((said: Message): Action => ({ message: said, finish: "stop" })) },
+    { weight: 1, arbitrary: fc.constant((said: Message): Action => ({ message: said, finish: "length" })) },
+    { weight: 1, arbitrary: fc.constant(unparsed) },
+    {
+      weight: 1,
+      arbitrary: fc.tuple(call, fc.array(call, { maxLength: 2 })).map(([first, more]) => {
+        const toolCalls = [first, ...more];
+        return (said: Message): Action => ({ message: { ...said, toolCalls }, finish: "tool-calls" });
+      }),
+    },
+  );
+  // Apart from each other, so that each shrinks for itself.
+  const action = fc.tuple(message, ending).map(([said, end]) => end(said));
+  // An array that may be empty shrinks from both ends, one that may not from its front alone.
+  const plans = fc.array(action, { maxLength: Math.min(8, maxTurns * agents.length) });
+  return plans.map((plan) => (plan.length === 0 ? [nothingSaid] : plan));
+}
+
+function unparsed(message: Message): Action {
+  return { message, finish: "stop", parseErrors: [{ message: "Unexpected end", text: "{" }] };
+}
+
+/** The plan's actions for everyone who is observed, after the first `acted` of them were used. */
+export function plannedActions(plan: ActionPlan, observations: Observations, acted: number): Record<AgentId, Action> {
+  return Object.fromEntries(
+    Object.keys(observations).map((agent, place) => [agent, plan[(acted + place) % plan.length]!]),
+  );
+}
+
+/** An expert's answers; none where its function throws, which is told by a law. */
+function demonstratedTexts<Task>(environment: EnvironmentDefinition<Task>, task: Task): readonly string[] {
+  try {
+    return (environment.demonstrate?.(task) ?? []).flatMap((turn) =>
+      Object.values(turn).map((answer) => textOf(demonstratedMessage(answer))),
+    );
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,128 @@
+import * as fc from "fast-check";
+import type { Action } from "../environment/environment.ts";
+import { textOf } from "../message/message.ts";
+import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
+import { type ActionPlan, actionPlans } from "./action-plan.ts";
+import { answersInTime, type Finding, failure, takesAnyAnswer, tryLaw } from "./finding.ts";
+import type { EpisodeCase, Law, PlayedCase, TaskCase } from "./law.ts";
+import { playEpisode, withInstance } from "./play-episode.ts";
+
+/** The most episodes that are played to make one finding smaller. */
+const shrinkEpisodes = 200;
+
+/** The seed and the actions of one episode. */
+interface Trial {
+  readonly seed: number;
+  readonly plan: ActionPlan;
+}
+
+/** A broken law, and the episode that shows it. */
+export interface TrialFinding {
+  readonly found: Finding;
+  readonly seed: number;
+  readonly actions: readonly ScriptedAnswer[];
+}
+
+/** Episodes of random actions of one task, the same for the same seed. */
+export class EpisodeTrials {
+  readonly #given: TaskCase;
+  readonly #arbitrary: fc.Arbitrary<Trial>;
+  readonly #parameters: { readonly seed: number; readonly numRuns: number };
+
+  constructor(given: TaskCase, options: { readonly episodes: number }) {
+    this.#given = given;
+    const { environment, task } = given;
+    this.#arbitrary = fc
+      .tuple(fc.noShrink(fc.nat()), actionPlans(environment, task.task))
+      .map(([seed, plan]) => ({ seed, plan }));
+    this.#parameters = { seed: given.seed | 0, numRuns: options.episodes };
+  }
+
+  /** Plays the episodes and tries `laws` on each that are not broken yet, and those of `once` on the first. */
+  async *run(options: {
+    readonly laws: readonly Law<PlayedCase>[];
+    readonly once: readonly Law<EpisodeCase>[];
+    readonly broken: () => ReadonlySet<string>;
+  }): AsyncGenerator<TrialFinding> {
+    const { laws, once, broken } = options;
+    for (const [index, trial] of (await this.#trials()).entries()) {
+      const given = { ...this.#given, ...trial };
+      const open = laws.filter(({ name }) => !broken().has(name));
+      for (const { found, by } of await tryEpisode(given, open)) {
+        if (!broken().has(found.law)) yield await this.#smallest({ index, trial, found, by });
+      }
+      // What hangs would hang again, in each law and each episode.
+      if (broken().has(answersInTime.name)) return;
+      for (const law of index === 0 ? once : []) {
+        const found = await tryLaw(law, given);
+        if (found !== undefined) yield told(trial, found);
+      }
+    }
+  }
+
+  async #trials(): Promise<readonly Trial[]> {
+    const trials: Trial[] = [];
+    const property = fc.asyncProperty(this.#arbitrary, async (trial: Trial) => void trials.push(trial));
+    await fc.check(property, this.#parameters);
+    return trials;
+  }
+
+  /** The same finding by fewer and simpler actions. */
+  async #smallest(options: {
+    readonly index: number;
+    readonly trial: Trial;
+    readonly found: Finding;
+    readonly by: readonly Law<PlayedCase>[];
+  }): Promise<TrialFinding> {
+    const { index, found, by } = options;
+    let smallest = told(options.trial, found);
+    // Each try to shrink what hangs would hang.
+    if (found.law === answersInTime.name) return smallest;
+    let tried = 0;
+    const property = fc.asyncProperty(this.#arbitrary, async (trial: Trial) => {
+      const before = tried++ < index;
+      if (before || tried > index + shrinkEpisodes || this.#given.signal?.aborted) return;
+      const findings = await tryEpisode({ ...this.#given, ...trial }, by);
+      const again = findings.find((one) => one.found.law === found.law);
+      if (again === undefined) return;
+      smallest = told(trial, again.found);
+      throw new Error(found.law);
+    });
+    // Draws the same trials again, passes over those before the finding's, and shrinks that.
+    await fc.check(property, this.#parameters);
+    this.#given.signal?.throwIfAborted();
+    return smallest;
+  }
+}
+
+/** Plays an episode and tries laws on it; `by` is what finds the same again. */
+async function tryEpisode(
+  given: EpisodeCase,
+  laws: readonly Law<PlayedCase>[],
+): Promise<{ readonly found: Finding; readonly by: readonly Law<PlayedCase>[] }[]> {
+  given.signal?.throwIfAborted();
+  try {
+    return await withInstance(given, async (instance) => {
+      const played: PlayedCase = { ...given, instance, episode: await playEpisode(instance, given) };
+      const findings = [];
+      for (const law of laws) {
+        const found = await tryLaw(law, played);
+        if (found !== undefined) findings.push({ found, by: [law] });
+      }
+      return findings;
+    });
+  } catch (error) {
+    return [{ found: failure(takesAnyAnswer, given, error), by: [] }];
+  }
+}
+
+function told({ seed, plan }: Trial, found: Finding): TrialFinding {
+  return { found, seed, actions: plan.map(plain) };
+}
+
+/** An action as a script writes it. */
+function plain(action: Action): ScriptedAnswer {
+  const { message, finish, parseErrors } = action;
+  const bare = message.content.length === 1 && message.toolCalls === undefined && parseErrors === undefined;
+  return bare && finish === "stop" ? textOf(message) : action;
+}

@@ -1,0 +1,78 @@
+import type { EnvironmentFactory } from "../../environment/environment.ts";
+import type { Reward } from "../../environment/reward.ts";
+import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
+import type { Policy } from "../../policy/policy.ts";
+import { scriptedPolicy } from "../../policy/scripted-policy.ts";
+import type { Episode } from "../../rollout/episode.ts";
+import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
+import { type GroupReward, groupRewards, scoreGroup } from "../../rollout/score-group.ts";
+import type { Law, TaskCase } from "../law.ts";
+
+const slack = 1e-9;
+
+/** What must hold for the rewards of a group, where an environment gives any. */
+export const groupLaws: readonly Law<TaskCase>[] = [
+  {
+    name: "groups-score-each-member",
+    hint: "Give each agent of each episode a reward, by the episode's id, or none any; let failed ones keep none from theirs.",
+    check: async (given) => {
+      if (given.environment.scoreGroup === undefined) return undefined;
+      const episodes = await playedGroup(given);
+      const rewardOf = (await groupRewards(scoring(given, episodes)))!;
+      const rewards = episodes
+        .filter(({ status }) => status !== "failed")
+        .flatMap((episode) => Object.keys(episode.agents).map((agent) => rewardOf(episode, agent)));
+      const failed = rewards.find((reward) => reward?.status === "unscored");
+      if (failed?.status === "unscored") return `left a group with a failed member unscored: ${failed.reason}`;
+      const count = rewards.filter((reward) => reward !== undefined).length;
+      if (count > 0 && count < rewards.length) return `gave ${count} of ${rewards.length} members of a group a reward`;
+      const whole = (await scoreGroup(scoring(given, episodes))).filter(({ status }) => status === "failed");
+      return whole.every(({ agents }) => Object.values(agents).every(({ reward }) => reward.status === "unscored"))
+        ? undefined
+        : "scored a failed member of a group";
+    },
+  },
+  {
+    name: "groups-have-no-order",
+    hint: "Look at what episodes did, not at their place in the group, and give rewards by their ids.",
+    check: async (given) => {
+      const { environment } = given;
+      if (environment.scoreGroup === undefined || !environment.spec.deterministic) return undefined;
+      const episodes = await playedGroup(given);
+      const rewardOf = (await groupRewards(scoring(given, episodes)))!;
+      const turned = (await groupRewards(scoring(given, episodes.toReversed())))!;
+      return differs(episodes, rewardOf, turned) ? "scored the same group in another order differently" : undefined;
+    },
+  },
+];
+
+function scoring(given: TaskCase, episodes: readonly Episode[]): Parameters<typeof groupRewards>[0] {
+  const { environment, callMs, signal } = given;
+  return { factory: environment, episodes, limitMs: callMs, ...(signal === undefined ? {} : { signal }) };
+}
+
+/** Episodes of one task without rewards of their group: an expert's, two fools', and one that failed. */
+async function playedGroup(given: TaskCase): Promise<readonly Episode[]> {
+  const { environment, task, seed, callMs, signal } = given;
+  const { specificationVersion, spec } = environment;
+  const alone: EnvironmentFactory = { specificationVersion, spec, create: () => environment.create() };
+  const failing = scriptedPolicy(() => {
+    throw new Error("This member fails.");
+  });
+  const isDemonstrated = environment.demonstrate?.(task.task) !== undefined;
+  const expert = isDemonstrated ? demonstrationPolicy({ environment }) : scriptedPolicy(() => "1");
+  const policies: readonly Policy[] = [expert, scriptedPolicy(() => ""), scriptedPolicy(() => "x"), failing];
+  const rest = { environment: alone, task, seed, limits: { environmentMs: callMs }, ...(signal && { signal }) };
+  return Promise.all(policies.map((policy, member) => rolloutEpisode({ ...rest, policies: policy, member })));
+}
+
+function differs(episodes: readonly Episode[], first: GroupReward, second: GroupReward): boolean {
+  return episodes.some((episode) =>
+    Object.keys(episode.agents).some((agent) => !isSame(first(episode, agent), second(episode, agent))),
+  );
+}
+
+function isSame(first: Reward | undefined, second: Reward | undefined): boolean {
+  if (first?.status !== "scored" || second?.status !== "scored") return first?.status === second?.status;
+  return Math.abs(first.value - second.value) <= slack * Math.max(1, Math.abs(first.value));
+}

@@ -1,0 +1,92 @@
+import { setImmediate } from "node:timers/promises";
+import type { Environment } from "../../environment/environment.ts";
+import { boundedWait } from "../../rollout/bounded-wait.ts";
+import { plannedActions } from "../action-plan.ts";
+import type { EpisodeCase, Law } from "../law.ts";
+import { bounded, withInstance } from "../play-episode.ts";
+import { refused } from "./instance-laws.ts";
+
+/** How long a call may take to end after its signal aborted. */
+const abortMs = 2_000;
+
+/** What must hold from an instance's making to its end. Each takes an instance of its own. */
+export const lifecycleLaws: readonly Law<EpisodeCase>[] = [
+  {
+    name: "refuses-a-step-before-reset",
+    hint: "Reject a step before the first reset with code environment.contract.",
+    check: (given) => withInstance(given, (instance) => refused(instance, given, "before a reset")),
+  },
+  {
+    name: "heeds-an-abort",
+    hint: "Pass signal on to whatever reset and step wait for. What ends soon by itself need not look at it.",
+    check: async (given) =>
+      (await withInstance(given, (instance) => abortedReset(instance, given))) ??
+      (await withInstance(given, (instance) => abortedStep(instance, given))),
+  },
+  {
+    name: "closes-twice",
+    hint: "Let close do nothing the second time.",
+    check: async (given) => {
+      const instance = await closed(given);
+      return bounded("close", given, () => instance.close()).then(
+        () => undefined,
+        (error: unknown) => `threw at a second close: ${(error as Error).message}`,
+      );
+    },
+  },
+  {
+    name: "refuses-use-after-close",
+    hint: "Reject a reset after close.",
+    check: async (given) => {
+      const instance = await closed(given);
+      return bounded("reset", given, () => instance.reset({ task: given.task.task, seed: given.seed })).then(
+        () => "was reset after it was closed",
+        () => undefined,
+      );
+    },
+  },
+];
+
+async function closed(given: EpisodeCase): Promise<Environment> {
+  const instance = await bounded("create", given, () => given.environment.create());
+  await bounded("close", given, () => instance.close());
+  return instance;
+}
+
+async function abortedReset(instance: Environment, given: EpisodeCase): Promise<string | undefined> {
+  const { task } = given.task;
+  const reset = (async () => instance.reset({ task, seed: given.seed, signal: AbortSignal.abort() }))();
+  return (await endsSoon(reset, given)) ? undefined : late("reset");
+}
+
+/** Aborts when the step has begun. */
+async function abortedStep(instance: Environment, given: EpisodeCase): Promise<string | undefined> {
+  const { task } = given.task;
+  const observations = await bounded("reset", given, (signal) => instance.reset({ task, seed: given.seed, ...signal }));
+  if (Object.keys(observations).length === 0) return undefined;
+  const abort = new AbortController();
+  const actions = structuredClone(plannedActions(given.plan, observations, 0));
+  const step = (async () => instance.step(actions, { signal: abort.signal }))();
+  step.catch(() => {});
+  await setImmediate();
+  abort.abort();
+  return (await endsSoon(step, given)) ? undefined : late("step");
+}
+
+/** Whether a call ends, be it by an error. */
+async function endsSoon(call: Promise<unknown>, { signal }: EpisodeCase): Promise<boolean> {
+  const timeout = new Error("late");
+  const ended = call.then(
+    () => true,
+    () => true,
+  );
+  const bounds = { ms: abortMs, timeout: () => timeout, ...(signal === undefined ? {} : { signal }) };
+  return boundedWait(ended, bounds).catch((error: unknown) => {
+    if (error === timeout) return false;
+    throw error;
+  });
+}
+
+function late(call: string): string {
+  return `did not end a ${call} within ${abortMs / 1000} s of an abort`;
+}

@@ -1,0 +1,68 @@
+import { isDeepStrictEqual } from "node:util";
+import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
+import type { Episode } from "../../rollout/episode.ts";
+import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
+import type { Law, TaskCase } from "../law.ts";
+
+/** What must hold for a task before it is played. */
+export const tasksAreData: Law<TaskCase> = {
+  name: "tasks-are-data",
+  hint: "Make tasks of what JSON has: traces and hashes keep them as JSON. Keep functions and dates out of them.",
+  check: ({ task: { task } }) => {
+    try {
+      return isDeepStrictEqual(JSON.parse(JSON.stringify(task)), task)
+        ? undefined
+        : "has a task that is another one as JSON";
+    } catch (error) {
+      return `has a task that is no JSON: ${(error as Error).message}`;
+    }
+  },
+};
+
+const slack = 1e-9;
+
+/** What must hold for the demonstration of a task, where there is one. */
+export const demonstrationLaws: readonly Law<TaskCase>[] = [
+  {
+    name: "demonstrations-reach-the-end",
+    hint: "Demonstrate one answer for each agent that acts, in each turn until the end, and no more.",
+    check: async (given) => {
+      const demonstration = given.environment.demonstrate?.(given.task.task);
+      if (demonstration === undefined) return undefined;
+      const { maxTurns } = given.environment.spec;
+      if (demonstration.length > maxTurns) return `demonstrates ${demonstration.length} of ${maxTurns} turns`;
+      const { error, turns } = await demonstrated(given);
+      if (error !== undefined) return `failed with its demonstration: ${error.message}`;
+      return turns === demonstration.length
+        ? undefined
+        : `demonstrates ${demonstration.length} turns of an episode that ends after ${turns}`;
+    },
+  },
+  {
+    name: "demonstrations-reach-the-top",
+    hint:
+      "Demonstrate the best answer, or give the rewardRange that answers can reach. Skip this law where the top takes " +
+      "luck. It leaves out games of several agents with a range of [-x, x], in which experts cancel each other out.",
+    check: async (given) => {
+      const { agents, rewardRange } = given.environment.spec;
+      const [low, high] = rewardRange;
+      if (given.environment.demonstrate?.(given.task.task) === undefined) return undefined;
+      if (agents.length > 1 && low === -high) return undefined;
+      const episode = await demonstrated(given);
+      if (episode.error !== undefined) return undefined;
+      for (const [agent, { reward }] of Object.entries(episode.agents)) {
+        if (reward.status === "unscored") return `left its demonstration unscored: ${reward.reason}`;
+        if (reward.value < high - slack) {
+          return `gave its demonstration ${reward.value} (agent "${agent}"), below the top of its rewardRange, ${high}`;
+        }
+      }
+      return undefined;
+    },
+  },
+];
+
+function demonstrated({ environment, task, seed, callMs, signal }: TaskCase): Promise<Episode> {
+  const policies = demonstrationPolicy({ environment });
+  const limits = { environmentMs: callMs };
+  return rolloutEpisode({ environment, task, policies, seed, limits, ...(signal === undefined ? {} : { signal }) });
+}

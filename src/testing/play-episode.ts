@@ -1,0 +1,112 @@
+import type { Action, AgentId, Environment, Observations, StepResult } from "../environment/environment.ts";
+import { environmentFailure } from "../environment/environment-error.ts";
+import { boundedWait } from "../rollout/bounded-wait.ts";
+import { plannedActions } from "./action-plan.ts";
+import type { DefinitionCase, EpisodeCase } from "./law.ts";
+
+/** One step as it went by. */
+export interface PlayedStep {
+  /** What the plan asked for, and the copy of it that the environment was handed. */
+  readonly planned: Readonly<Record<AgentId, Action>>;
+  readonly handed: Readonly<Record<AgentId, Action>>;
+  readonly result: StepResult;
+  /** The result as JSON, at the time that it was given. */
+  readonly told: string;
+}
+
+/** An episode as it went by, on one instance. */
+export interface PlayedEpisode {
+  /** The copy of the task that the environment was handed. */
+  readonly task: unknown;
+  readonly first: Observations;
+  /** The first observations as JSON, at the time that they were given. */
+  readonly told: string;
+  readonly steps: readonly PlayedStep[];
+  /** False where it went on after `maxTurns` steps, or was left before. */
+  readonly ended: boolean;
+}
+
+/** A call of an instance that did not end in time. */
+export class CallTimeout extends Error {}
+
+/** Plays an episode by its plan, at most `turns` steps of it. Rejects with what the environment throws. */
+export async function playEpisode(
+  instance: Environment,
+  given: EpisodeCase,
+  turns: number = given.environment.spec.maxTurns,
+): Promise<PlayedEpisode> {
+  const task = structuredClone(given.task.task);
+  const { seed } = given;
+  const first = await bounded("reset", given, (signal) => instance.reset({ task, seed, ...signal }));
+  return playOn(instance, given, { task, first, told: asText(first), steps: [], ended: false }, turns);
+}
+
+/** Plays on an episode that has begun, until it has had `turns` steps. */
+export async function playOn(
+  instance: Environment,
+  given: EpisodeCase,
+  begun: PlayedEpisode,
+  turns: number = given.environment.spec.maxTurns,
+): Promise<PlayedEpisode> {
+  const steps = [...begun.steps];
+  let acted = steps.reduce((count, { planned }) => count + Object.keys(planned).length, 0);
+  let observations = steps.at(-1)?.result.observations ?? begun.first;
+  while (Object.keys(observations).length > 0 && steps.length < turns) {
+    const planned = plannedActions(given.plan, observations, acted);
+    const handed = structuredClone(planned);
+    const result = await bounded("step", given, (signal) => instance.step(handed, signal));
+    steps.push({ planned, handed, result, told: asText(result) });
+    acted += Object.keys(planned).length;
+    observations = result.observations;
+  }
+  return { ...begun, steps, ended: Object.keys(observations).length === 0 };
+}
+
+/** What an episode told its agents, to be compared with another. */
+export function transcript({ told, steps }: PlayedEpisode): string {
+  return [told, ...steps.map((step) => step.told)].join("\n");
+}
+
+/** Uses an instance of its own and closes it. */
+export async function withInstance<T>(given: DefinitionCase, use: (instance: Environment) => Promise<T>): Promise<T> {
+  const instance = await bounded("create", given, () => given.environment.create());
+  try {
+    return await use(instance);
+  } finally {
+    await bounded("close", given, () => instance.close());
+  }
+}
+
+/** Keeps an instance that is never played, so that what instances share, such as a sandbox, starts once. */
+export async function keepInstance(given: DefinitionCase): Promise<AsyncDisposable> {
+  // That one cannot be made or closed is found where instances are played.
+  const instance = await bounded("create", given, () => given.environment.create()).catch(() => undefined);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      if (instance !== undefined) await bounded("close", given, () => instance.close()).catch(() => {});
+    },
+  };
+}
+
+/** Waits for a call, whether or not the environment heeds signals. */
+export function bounded<T>(
+  name: string,
+  { environment, callMs, signal }: DefinitionCase,
+  call: (options: { readonly signal?: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  const options = signal === undefined ? {} : { signal };
+  const timeout = () => new CallTimeout(`did not end ${name} in ${callMs / 1000} s`);
+  const called = (async () => call(options))().catch((error: unknown) => {
+    throw environmentFailure({ environment: environment.spec.id, call: name, error });
+  });
+  return boundedWait(called, { ...options, ms: callMs, timeout });
+}
+
+/** A value as JSON, or why it is none. */
+export function asText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "undefined";
+  } catch (error) {
+    return String(error);
+  }
+}

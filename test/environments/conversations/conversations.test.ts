@@ -1,0 +1,198 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { conversationsEnvironment } from "../../../environments/conversations/conversations.ts";
+import type { ConversationsOptions } from "../../../environments/index.ts";
+import { chatRows } from "../../../src/cli/chat-row.ts";
+import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
+import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
+import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import { collectGroups } from "../../../src/rollout/collect-groups.ts";
+import { rollout } from "../../../src/rollout/rollout.ts";
+import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { checkEnvironment } from "../../../src/testing/index.ts";
+import { letterEnvironment } from "../../trainers/letter-environment.ts";
+import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
+
+const user = (content: string): object => ({ role: "user", content });
+const assistant = (content: string, more: object = {}): object => ({ role: "assistant", content, ...more });
+const lookUp = { id: "c1", type: "function", function: { name: "look_up", arguments: '{"word":"gift"}' } };
+const tools = [{ type: "function", function: { name: "look_up", description: "Looks up.", parameters: {} } }];
+
+const rows = {
+  short: { messages: [user("Hello"), assistant("Good day")], reward: 1, agent: "agent" },
+  long: {
+    messages: [
+      { role: "developer", content: "Be brief." },
+      { role: "user", content: [{ type: "text", text: "What is a gift?" }] },
+      { role: "assistant", content: null, tool_calls: [lookUp] },
+      { role: "tool", content: "A present.", tool_call_id: "c1" },
+      assistant("A present."),
+      user("Thank you"),
+    ],
+    tools,
+    reward: 0.5,
+    agent: "helper",
+  },
+  poor: { messages: [user("Hello"), assistant("Go away")], reward: 0 },
+};
+
+/** The environment of a file of these lines. */
+async function environmentOf(
+  lines: readonly (object | string)[],
+  options: Partial<ConversationsOptions> = {},
+): Promise<EnvironmentDefinition> {
+  const path = join(await temporaryFolder(), "chat.jsonl");
+  await writeFile(path, lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
+  return conversationsEnvironment({ path, ...options }) as EnvironmentDefinition;
+}
+
+const texts = async (environment: EnvironmentDefinition): Promise<string[]> => {
+  const tasks = await environment.tasks("train");
+  const entries = await Promise.all(Array.from({ length: Number(tasks.length) }, (_, index) => tasks.get(index)));
+  return entries.map(({ task }) => JSON.stringify(task));
+};
+
+describe("the conversations environment", () => {
+  it("keeps the laws of environments", async () => {
+    const environment = await environmentOf([rows.short, rows.long]);
+    expect((await checkEnvironment(environment, { tasks: 2, episodes: 5 })).problems).toEqual([]);
+  });
+
+  it("shows turn by turn what was said to the assistant, and demonstrates what it answered", async () => {
+    const environment = await environmentOf([rows.long]);
+    const task = await (await environment.tasks("train")).get(0);
+    const policies = demonstrationPolicy({ environment });
+    const { agents, error } = await rolloutEpisode({ environment, task, policies, seed: 0 });
+    expect(error).toBeUndefined();
+    const { nodes, reward } = agents.agent!;
+    expect(nodes.map(({ message }) => message)).toEqual([
+      { role: "system", content: [{ type: "text", text: "Be brief." }] },
+      { role: "user", content: [{ type: "text", text: "What is a gift?" }] },
+      { role: "assistant", content: [], toolCalls: [{ id: "c1", name: "look_up", arguments: { word: "gift" } }] },
+      { role: "tool", content: [{ type: "text", text: "A present." }], toolCallId: "c1" },
+      { role: "assistant", content: [{ type: "text", text: "A present." }] },
+    ]);
+    expect(reward).toMatchObject({ status: "scored", value: 1 });
+  });
+
+  it("tells the model of the row's tools", async () => {
+    const environment = await environmentOf([rows.long]);
+    const { task } = await (await environment.tasks("train")).get(0);
+    const observations = await (await environment.create()).reset({ task, seed: 0 });
+    expect(observations.agent!.tools).toEqual([{ name: "look_up", description: "Looks up.", parameters: {} }]);
+  });
+
+  it("pays the share of answers that are the recorded ones", async () => {
+    const environment = await environmentOf([rows.long]);
+    const task = await (await environment.tasks("train")).get(0);
+    const policies = scriptedPolicy(() => " A present.\n", { name: "present" });
+    const { agents } = await rolloutEpisode({ environment, task, policies, seed: 0 });
+    expect(agents.agent!.reward).toMatchObject({ value: 0.5 });
+  });
+
+  it.each<[Partial<ConversationsOptions>, (keyof typeof rows)[]]>([
+    [{}, ["short", "long", "poor"]],
+    [{ minReward: 0.5 }, ["short", "long"]],
+    [{ maxReward: 0.5 }, ["long", "poor"]],
+    [{ minReward: 0.5, maxReward: 0.5 }, ["long"]],
+    [{ minReward: 0.5 + 1e-12, maxReward: 0.5 - 1e-12 }, ["long"]],
+    [{ agent: "helper" }, ["long"]],
+  ])("takes with %j the rows %j", async (options, expected) => {
+    const all = [rows.short, rows.long, rows.poor];
+    const wanted = expected.map((name) => all.indexOf(rows[name]));
+    const whole = await texts(await environmentOf(all));
+    expect(await texts(await environmentOf(all, options))).toEqual(wanted.map((index) => whole[index]));
+  });
+
+  it("follows no more answers than maxTurns", async () => {
+    const environment = await environmentOf([rows.long], { maxTurns: 1 });
+    const task = await (await environment.tasks("train")).get(0);
+    const episode = await rolloutEpisode({
+      environment,
+      task,
+      policies: demonstrationPolicy({ environment }),
+      seed: 0,
+    });
+    expect(episode).toMatchObject({ status: "completed", turns: 1, agents: { agent: { reward: { value: 1 } } } });
+  });
+
+  it.each<[string, (object | string)[], object, RegExp]>([
+    ["no JSON", [rows.short, "{"], { code: "data.malformed" }, /chat\.jsonl:2/],
+    ["no messages", [rows.short, "", { text: "x" }], { code: "data.malformed" }, /chat\.jsonl:3: messages/],
+    ["no answer", [{ messages: [user("x")] }], { code: "data.malformed" }, /:1: .*assistant says nothing/],
+    ["no question", [{ messages: [assistant("x")] }], { code: "data.malformed" }, /begins with the assistant/],
+    ["two answers", [{ messages: [user("x"), assistant("a"), assistant("b")] }], {}, /messages\.2: .*twice in a row/],
+    ["a strange role", [{ messages: [{ role: "god", content: "x" }] }], {}, /messages\.0\.role/],
+    ["a number as content", [{ messages: [{ role: "user", content: 3 }] }], {}, /messages\.0\.content: content must/],
+    [
+      "arguments that are no JSON",
+      [{ messages: [user("x"), assistant("", { tool_calls: [{ function: { name: "f", arguments: "{" } }] })] }],
+      { code: "data.malformed" },
+      /arguments of the call of f/,
+    ],
+    [
+      "an image elsewhere",
+      [{ messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "http://x/y" } }] }] }],
+      {},
+      /within the file/,
+    ],
+    ["nothing", [], { code: "data.out-of-range", hint: expect.stringContaining('{"messages"') }, /no conversations in/],
+  ])("refuses %s before anything is played", async (_, lines, error, message) => {
+    const environment = await environmentOf(lines);
+    await expect(environment.tasks("train")).rejects.toMatchObject({
+      ...error,
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it("says what to do where nothing passes the filter, or there is no file", async () => {
+    await expect((await environmentOf([rows.poor], { minReward: 1 })).tasks("train")).rejects.toMatchObject({
+      code: "data.out-of-range",
+      message: expect.stringContaining("None of the 1 conversations"),
+    });
+    await expect(conversationsEnvironment().tasks("train")).rejects.toMatchObject({
+      code: "config.invalid",
+      hint: expect.stringContaining("path: "),
+    });
+    await expect(conversationsEnvironment({ path: "nowhere.jsonl" }).tasks("train")).rejects.toMatchObject({
+      code: "data.not-found",
+    });
+  });
+
+  it("makes supervised fine-tuning of a collected file: the model learns what earned enough, and only that", async () => {
+    const letters = letterEnvironment() as EnvironmentDefinition;
+    const group = async (policies: Parameters<typeof rollout>[0]["policies"]) =>
+      collectGroups(rollout({ environment: letters, tasks: await letters.tasks("train"), policies, seed: 0 }));
+    const played = [
+      ...(await group(demonstrationPolicy({ environment: letters }))),
+      ...(await group(scriptedPolicy(() => "~", { name: "wrong" }))),
+    ];
+    const lines = played.flatMap(({ episodes }) => episodes.flatMap(chatRows));
+    const learnt = async (options: Partial<ConversationsOptions>): Promise<number> => {
+      const environment = await environmentOf(lines, options);
+      const output = await temporaryFolder();
+      const trained = await runTraining({
+        output,
+        environment,
+        config: letterConfig({
+          algorithm: { id: "sft" },
+          training: { steps: 20, batchSize: 16 },
+          checkpoint: { every: 0 },
+        }),
+      });
+      expect(trained.error).toBeUndefined();
+      const evaluated = await runTraining({
+        output: await temporaryFolder(),
+        config: letterConfig({
+          model: { path: join(output, "model") },
+          training: { steps: 1, learningRate: 1e-9 },
+          evaluation: { split: "test", limit: 64 },
+        }),
+      });
+      return eventsOf(evaluated, "evaluation")[0]!.metrics.accuracy!;
+    };
+    expect(await learnt({ minReward: 1 })).toBeGreaterThan(0.95);
+    expect(await learnt({ maxReward: 0 })).toBeLessThan(0.3);
+  });
+});

@@ -1,0 +1,59 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ComparisonPoolOptions } from "../../../environments/math/equivalence/comparison-pool.ts";
+import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
+import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import { collectGroups } from "../../../src/rollout/collect-groups.ts";
+import type { Episode } from "../../../src/rollout/episode.ts";
+import { rollout } from "../../../src/rollout/rollout.ts";
+
+let folder = "";
+let path = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-math-problems-"));
+  path = join(folder, "train.jsonl");
+  await writeFile(path, JSON.stringify({ problem: "Add $x$ and $\\pi$.", answer: "\\pi+x" }));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** The two episodes of a rollout in which each reply is `text`. */
+async function played(text: string, checker: ComparisonPoolOptions): Promise<readonly Episode[]> {
+  const environment = mathProblemsEnvironment({ path }, { checker });
+  const tasks = await environment.tasks("train");
+  const policies = scriptedPolicy(() => text);
+  const groups = await collectGroups(rollout({ environment, tasks, policies, groupSize: 2, seed: 1 }));
+  return groups.flatMap(({ episodes }) => episodes);
+}
+
+test("where the comparing thread dies twice, the episode has failed and its reward is unscored", async () => {
+  let starts = 0;
+  const start = (): Worker => {
+    starts += 1;
+    return new Worker("process.exit(3)", { eval: true });
+  };
+  const episodes = await played("\\boxed{x+\\pi}", { start });
+  expect(starts).toBeGreaterThanOrEqual(2);
+  expect(episodes).toHaveLength(2);
+  for (const { status, error, agents } of episodes) {
+    expect(status).toBe("failed");
+    expect(error?.code).toBe("environment.failed");
+    expect(agents.agent!.reward.status).toBe("unscored");
+  }
+});
+
+test("an answer that takes longer than the deadline is wrong, and scored so", async () => {
+  const episodes = await played("\\boxed{\\sum_{k=1}^{1000000000} \\sin(k)}", { deadlineMs: 300 });
+  expect(episodes).toHaveLength(2);
+  for (const { status, agents } of episodes) {
+    expect(status).not.toBe("failed");
+    expect(agents.agent!.reward).toMatchObject({ status: "scored", value: 0 });
+  }
+});
+
+test("and the right answer is right", async () => {
+  const episodes = await played("\\boxed{x+\\pi}", { deadlineMs: 10_000 });
+  expect(episodes.map(({ agents }) => agents.agent!.reward)).toMatchObject([{ value: 1 }, { value: 1 }]);
+});

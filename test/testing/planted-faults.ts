@@ -1,0 +1,348 @@
+import { defineEnvironment, type SingleAgentDefinition } from "../../src/environment/define-environment.ts";
+import type { Environment, EnvironmentDefinition, StepResult } from "../../src/environment/environment.ts";
+import { type Reward, scored } from "../../src/environment/reward.ts";
+import type { Message } from "../../src/message/message.ts";
+import type { Episode } from "../../src/rollout/episode.ts";
+
+export interface Task {
+  readonly n: number;
+}
+type State = { left: number };
+type Definition = SingleAgentDefinition<Task, State>;
+
+const lawful: Definition = {
+  id: "lawful",
+  tasks: (split) => (split === "test" ? [{ n: 9 }] : [{ n: 1 }, { n: 2 }]),
+  maxTurns: 3,
+  reset: ({ task, random }) => ({ messages: `${task.n} ${random.next()}`, state: { left: 2 } }),
+  step: ({ state }) => (state.left-- > 0 ? { reply: "on" } : { reward: 1 }),
+  demonstrate: () => ["a", "b", "c"],
+};
+
+/** Three turns, and 1 in the end. */
+export const lawfulEnvironment: EnvironmentDefinition<Task> = defineEnvironment(lawful);
+
+/** The lawful one with another part. */
+export function changed(change: Partial<Definition>): EnvironmentDefinition<Task> {
+  return defineEnvironment({ ...lawful, ...change });
+}
+
+/** The lawful one without demonstrations, whose instances have other parts. */
+export function instances(
+  change: (inner: Environment<Task>) => Partial<Environment<Task>>,
+): EnvironmentDefinition<Task> {
+  return {
+    ...changed({ demonstrate: () => undefined }),
+    create: async () => {
+      const inner = await lawfulEnvironment.create();
+      const whole: Environment<Task> = {
+        specificationVersion: "v1",
+        spec: inner.spec,
+        reset: (options) => inner.reset(options),
+        step: (actions, options) => inner.step(actions, options),
+        close: () => inner.close(),
+      };
+      return { ...whole, ...change(inner) };
+    },
+  };
+}
+
+function steps(change: (result: StepResult) => StepResult): EnvironmentDefinition<Task> {
+  return instances((inner) => ({ step: async (actions, options) => change(await inner.step(actions, options)) }));
+}
+
+const over = { terminated: true, truncated: false };
+const message: Message = { role: "user", content: [{ type: "text", text: "x" }] };
+
+/** An environment that forks: counts its steps up to three, and gives the seed's last digit in the end. */
+export function forking(change: (count: number) => number = (count) => count): EnvironmentDefinition<Task> {
+  const create = (seed = 0, turn = -1): Environment<Task> => {
+    let closed = false;
+    const shown = () => ({ agent: { messages: [message], context: "append" as const, info: { turn } } });
+    return {
+      specificationVersion: "v1",
+      spec: lawfulEnvironment.spec,
+      reset: async (options) => {
+        if (closed) throw new Error("closed");
+        [seed, turn] = [options.seed, 0];
+        return shown();
+      },
+      step: async (actions, options) => {
+        if (turn < 0 || turn > 2) return (await lawfulEnvironment.create()).step(actions, options);
+        turn += 1;
+        if (turn < 3) return { observations: shown(), agents: { agent: { terminated: false, truncated: false } } };
+        return { observations: {}, agents: { agent: { ...over, reward: scored((seed % 10) / 10) } } };
+      },
+      fork: async () => create(seed, change(turn)),
+      close: async () => {
+        closed = true;
+      },
+    };
+  };
+  const { demonstrate: _, ...rest } = lawfulEnvironment;
+  return { ...rest, create: async () => create() };
+}
+
+/** Gives out one instance again and again. */
+function single(): EnvironmentDefinition<Task> {
+  const open = instances(() => ({ close: async () => {} }));
+  const only = open.create();
+  return { ...open, create: () => only };
+}
+
+/** The lawful one with rewards of groups. */
+export function grouped(
+  scoreGroup: NonNullable<EnvironmentDefinition<Task>["scoreGroup"]>,
+): EnvironmentDefinition<Task> {
+  return { ...lawfulEnvironment, scoreGroup };
+}
+
+/** A reward for each agent of each episode of a group. */
+export function byMember(
+  group: readonly Episode[],
+  rewardOf: (episode: Episode, place: number) => number,
+): Record<string, { agent: Reward }> {
+  return Object.fromEntries(group.map((episode, i) => [episode.id, { agent: scored(rewardOf(episode, i)) }]));
+}
+
+const never = new Promise<never>(() => {});
+let count = 0;
+
+/** An environment that breaks a law, and the other laws that the same fault breaks. */
+export type PlantedFault = readonly [law: string, environment: EnvironmentDefinition<Task>, others?: readonly string[]];
+
+/** One for each law, in their order. */
+export const plantedFaults: readonly PlantedFault[] = [
+  ["spec-is-playable", { ...lawfulEnvironment, spec: { ...lawfulEnvironment.spec, rewardRange: [1, 0] } }],
+  ["splits-have-tasks", changed({ tasks: (split) => (split === "test" ? [] : [{ n: 1 }]) })],
+  ["tasks-repeat", changed({ tasks: (split) => [{ n: split === "test" ? -1 : count++ }] })],
+  ["splits-are-disjoint", changed({ tasks: () => [{ n: 1 }] })],
+  ["tasks-are-data", changed({ tasks: [{ n: 1, when: new Date(0) } as Task], splits: ["train"] })],
+  ["demonstrations-reach-the-end", changed({ demonstrate: () => ["a", "b"] })],
+  [
+    "demonstrations-reach-the-top",
+    changed({ step: ({ text, state }) => (state.left-- > 0 ? { reply: "on" } : { reward: text === "c" ? 0.9 : 0 }) }),
+  ],
+  [
+    "groups-score-each-member",
+    grouped(async (group) =>
+      byMember(
+        group.filter(({ member }) => member !== 1),
+        () => 0,
+      ),
+    ),
+  ],
+  ["groups-have-no-order", grouped(async (group) => byMember(group, (_, place) => place / 10))],
+  [
+    "takes-any-answer",
+    changed({
+      step: ({ text, state }) => {
+        if (/\d/.test(text)) throw new SyntaxError("a digit");
+        return state.left-- > 0 ? { reply: "on" } : { reward: 1 };
+      },
+    }),
+  ],
+  [
+    "answers-in-time",
+    changed({ step: async ({ text }) => (text === "a" ? { reward: 1 } : never), demonstrate: () => "a" }),
+  ],
+  ["ends-within-max-turns", { ...forking(), spec: { ...lawfulEnvironment.spec, maxTurns: 2 } }],
+  ["rewards-are-finite", changed({ step: () => ({ reward: Number.NaN }), demonstrate: () => undefined })],
+  ["rewards-are-in-range", changed({ step: () => ({ reward: 2 }), demonstrate: () => undefined })],
+  [
+    "components-sum-to-the-reward",
+    changed({ step: () => ({ reward: 1, components: { a: 0.5 } }), demonstrate: () => undefined }),
+  ],
+  ["rewards-known-agents", steps((result) => ({ ...result, agents: { ...result.agents, ghost: over } }))],
+  [
+    "steps-tell-of-all-who-acted",
+    steps((result) => (Object.keys(result.observations).length > 0 ? { ...result, agents: {} } : result)),
+  ],
+  [
+    "ends-for-all-at-the-end",
+    steps((result) => ({ ...result, agents: { agent: { ...result.agents.agent!, terminated: false } } })),
+  ],
+  [
+    "observes-known-agents",
+    instances((inner) => ({
+      reset: async (options) => ({
+        ...(await inner.reset(options)),
+        ghost: { messages: [message], context: "append" },
+      }),
+    })),
+    ["steps-tell-of-all-who-acted"],
+  ],
+  [
+    "observes-only-agents-that-go-on",
+    steps((result) => ({ ...result, agents: { agent: { ...result.agents.agent!, ...over } } })),
+  ],
+  [
+    "messages-are-valid",
+    changed({ reset: () => ({ messages: [], state: { left: 2 } }), demonstrate: () => undefined }),
+  ],
+  [
+    "speaks-not-as-assistant",
+    changed({ reset: () => ({ messages: { ...message, role: "assistant" }, state: { left: 2 } }) }),
+  ],
+  ["results-are-data", steps((result) => ({ ...result, info: new Map() as never }))],
+  [
+    "results-stay-as-they-are",
+    instances((inner) => {
+      const log: Message[] = [];
+      return {
+        reset: async (options) => {
+          await inner.reset(options);
+          log.splice(0, Infinity, message);
+          return { agent: { messages: log, context: "replace" } };
+        },
+        step: (actions, options) => {
+          log.push(message);
+          return inner.step(actions, options);
+        },
+      };
+    }),
+  ],
+  [
+    "actions-stay-as-they-are",
+    instances((inner) => ({
+      step: (actions, options) => {
+        Object.assign(actions.agent ?? {}, { finish: "error" });
+        return inner.step(actions, options);
+      },
+    })),
+  ],
+  [
+    "tasks-stay-as-they-are",
+    changed({
+      reset: ({ task }) => {
+        Object.assign(task, { n: task.n + 1 });
+        return { messages: "x", state: { left: 2 } };
+      },
+    }),
+  ],
+  [
+    "refuses-a-step-after-the-end",
+    instances((inner) => {
+      let begun = false;
+      return {
+        reset: (options) => {
+          begun = true;
+          return inner.reset(options);
+        },
+        step: (actions, options) =>
+          begun
+            ? inner.step(actions, options).catch(() => ({ observations: {}, agents: { agent: over } }))
+            : inner.step(actions, options),
+      };
+    }),
+  ],
+  [
+    "repeats-under-a-seed",
+    instances((inner) => {
+      const own = count++;
+      return { step: async (actions, options) => ({ ...(await inner.step(actions, options)), info: own }) };
+    }),
+  ],
+  [
+    "reset-begins-anew",
+    instances((inner) => {
+      let resets = 0;
+      return {
+        reset: async (options) => {
+          const seen = await inner.reset(options);
+          return { agent: { ...seen.agent!, info: Math.min(1, resets++) } };
+        },
+      };
+    }),
+    ["instances-share-nothing"],
+  ],
+  [
+    "instances-share-nothing",
+    (() => {
+      let last = 0;
+      return changed({
+        reset: ({ task, random }) => {
+          last = random.next();
+          return { messages: `${task.n}`, state: { left: 2 } };
+        },
+        step: () => ({ reward: last / 2 }),
+        demonstrate: () => undefined,
+      });
+    })(),
+  ],
+  ["fork-is-equal", forking((turn) => turn - 1)],
+  ["state-is-json", instances(() => ({ state: () => ({ at: new Date(0) }) as never }))],
+  [
+    "refuses-a-step-before-reset",
+    instances((inner) => {
+      let begun = false;
+      return {
+        reset: (options) => {
+          begun = true;
+          return inner.reset(options);
+        },
+        step: (actions, options) => {
+          if (begun) return inner.step(actions, options);
+          return Promise.resolve({ observations: {}, agents: { agent: over } });
+        },
+      };
+    }),
+  ],
+  [
+    "heeds-an-abort",
+    instances((inner) => ({
+      reset: (options) => (options.signal?.aborted ? never : inner.reset(options)),
+    })),
+  ],
+  [
+    "closes-twice",
+    instances((inner) => {
+      let closed = 0;
+      return {
+        close: async () => {
+          await inner.close();
+          if (++closed === 2) throw new Error("closed already");
+        },
+      };
+    }),
+  ],
+  ["refuses-use-after-close", instances(() => ({ close: async () => {} }))],
+];
+
+/** Environments that break a law in another way than the first of its faults. */
+export const moreFaults: readonly PlantedFault[] = [
+  // A failed member has no last turn.
+  [
+    "groups-score-each-member",
+    grouped(async (group) => byMember(group, ({ agents }) => agents.agent!.turns.at(-1)!.turn)),
+  ],
+  ["groups-score-each-member", grouped(() => never), ["demonstrations-reach-the-top"]],
+  ["instances-share-nothing", single(), ["refuses-use-after-close"]],
+  // Looks at the signal in reset, and lets step wait for something that never comes.
+  [
+    "heeds-an-abort",
+    instances((inner) => ({
+      step: (actions, options) => (options?.signal === undefined ? inner.step(actions) : never),
+    })),
+  ],
+  // Leaves an episode's rest behind where it was left in its middle, and only there.
+  [
+    "reset-begins-anew",
+    instances((inner) => {
+      let left = false;
+      return {
+        reset: async (options) => {
+          const { agent } = await inner.reset(options);
+          const before = left;
+          left = true;
+          return { agent: { ...agent!, info: before } };
+        },
+        step: async (actions, options) => {
+          const result = await inner.step(actions, options);
+          left = Object.keys(result.observations).length > 0;
+          return result;
+        },
+      };
+    }),
+  ],
+];
