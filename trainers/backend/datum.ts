@@ -13,13 +13,16 @@ export interface Datum {
   readonly behaviourLogprobs?: Float32Array;
   /** Log-probabilities under the frozen reference. */
   readonly referenceLogprobs?: Float32Array;
-  readonly oldValues?: Float32Array;
+  /**
+   * What the value head is to learn: the target of V_t, the head's output at `tokens[t]`, the state in which
+   * `targets[t]` was sampled. Never scaled: the loss mask weighs a value term.
+   */
   readonly returns?: Float32Array;
+  /** V_t when the data were gathered: what a clipped value term stays near. */
+  readonly oldValues?: Float32Array;
   /** Logits are divided by it before log-probabilities are taken: the temperature that sampled. 1 by default. */
   readonly temperature?: number;
   readonly weightsVersion?: number;
-  /** Data with the same id belong to one sequence-level loss (GSPO) or one pair (DPO). */
-  readonly sequenceId?: number;
 }
 
 /** A datum from a sequence and its mask: targets are the ids shifted by one, the last id has no target. */

@@ -9,13 +9,18 @@ export interface Capabilities {
   readonly name: string;
   /** What it runs on, such as `cpu` or `webgpu`. */
   readonly device?: string;
+  /** What it computes matrix products in where it trains; weights are always kept in float32. float32 when absent. */
+  readonly precision?: "float32" | "float16";
   /** The loss terms that it fuses into its training step. */
   readonly losses: readonly LossTerm["type"][];
   /** Sampling settings whose processed distribution it can also train on. */
   readonly trainableSampling: readonly ("temperature" | "topK" | "topP" | "minP")[];
   readonly adapters: boolean;
   readonly fullParameter: boolean;
+  /** Models can be opened with {@link ModelSpec.valueHead}. */
   readonly valueHead: boolean;
+  /** Samplers of models with a value head tell the values of the states that they sample in: `Sample.values`. */
+  readonly sampledValues?: boolean;
   /** Two identical runs give identical weights. */
   readonly deterministic: boolean;
   /** Forms that {@link Model.export} can write. */
@@ -56,7 +61,10 @@ export type TrainableSpec =
 export interface ModelSpec {
   readonly source: ModelSource;
   readonly trainable: TrainableSpec;
-  /** Adds a scalar value output per token. */
+  /**
+   * Adds a scalar per token, V, a linear layer over the final hidden state that starts at 0. It is always trained as
+   * it is, beside an adapter too; a frozen model cannot have one. Read by `value` terms and the output `values`.
+   */
   readonly valueHead?: boolean;
 }
 
@@ -75,6 +83,7 @@ export type ForwardOutput = "logprobs" | "entropy" | "values";
 export interface ForwardResult {
   readonly logprobs?: Float32Array;
   readonly entropy?: Float32Array;
+  /** V_t, the value of the state in which `targets[t]` is to be sampled. */
   readonly values?: Float32Array;
 }
 
@@ -84,8 +93,13 @@ export interface LossResult {
   readonly loss: number;
   /** The sum of each term, in the order of the terms. */
   readonly terms: readonly number[];
-  /** Current log-probabilities per datum, as in {@link ForwardResult}. */
+  /**
+   * Current log-probabilities per datum, as in {@link ForwardResult}. Empty where every term is a `value` term: what
+   * the head over the vocabulary gives is not computed then.
+   */
   readonly logprobs: readonly Float32Array[];
+  /** Current values per datum, as in {@link ForwardResult}, where a term is a `value` term. */
+  readonly values?: readonly Float32Array[];
   /** Tokens whose loss mask is not 0. */
   readonly tokens: number;
   /** Sums over those tokens for metrics, such as `clipped` (tokens whose ratio was clipped). */

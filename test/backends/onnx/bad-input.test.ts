@@ -226,7 +226,11 @@ describe("a spec that no model can be opened with", () => {
       "lm_head",
     ],
     "a seed that is no number": [scratch(full, { seed: Number.NaN }), "config.invalid", "seed"],
-    "a value head": [{ ...scratch(full), valueHead: true }, "backend.unsupported", "value head"],
+    "a value head on a frozen model": [
+      { ...scratch({ type: "frozen" }), valueHead: true },
+      "config.invalid",
+      "value head",
+    ],
     "a vocabulary below the byte tokenizer's": [
       scratch(full, { config: { vocab_size: 100 } }),
       "model.malformed",
@@ -263,6 +267,15 @@ describe("a request that can only be misread is refused:", () => {
     ],
     "values without a value head": [
       (model) => model.forward(data, { outputs: ["values"] }),
+      "backend.unsupported",
+      "value head",
+    ],
+    "a value to learn without a value head": [
+      (model) =>
+        model.forwardBackward(
+          data.map((datum) => ({ ...datum, returns: datum.lossMask })),
+          [{ type: "value" }],
+        ),
       "backend.unsupported",
       "value head",
     ],

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
-import type { Device } from "../../../trainers/backends/onnx/index.ts";
+import type { Device, Precision } from "../../../trainers/backends/onnx/index.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { Differentiated } from "./graph/differentiate.ts";
 import { operators } from "./graph/operator-cases.ts";
@@ -11,8 +11,9 @@ import { tinyConfig } from "./tiny-config.ts";
 export interface TrainingRun {
   readonly losses: readonly number[];
   readonly gradientNorms: readonly number[];
-  /** Log-probabilities of the data after training. */
+  /** Log-probabilities and values of the data after training. */
   readonly logprobs: readonly number[];
+  readonly values: readonly number[];
   /** A greedy completion. */
   readonly ids: readonly number[];
   /** How far log-probabilities of a sampled completion are from those that forward gives for it. */
@@ -24,18 +25,33 @@ const kinds: Record<string, TrainableSpec> = {
   lora: { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } },
 };
 
-/** A few steps of PPO with KL and entropy on sequences of unlike lengths, then sampling; for each kind of model. */
-export async function trainOn(device: Device): Promise<Record<string, TrainingRun>> {
+/** A few steps of PPO with KL, entropy and values on sequences of unlike lengths, then sampling; for each kind of model. */
+export async function trainOn(device: Device, precision?: Precision): Promise<Record<string, TrainingRun>> {
   const sentence = [..."a tiny training run, the same on any device"].map((letter) => letter.charCodeAt(0));
   const data = [sentence.slice(0, 20), sentence.slice(5), sentence.slice(30)].map((ids) => {
     const datum = datumFromIds({ ids, mask: ids.map((_, i) => (i < 3 ? 0 : 1)), logprobs: ids.map(() => -5) });
     const advantages = datum.lossMask.map((weight, i) => weight * Math.cos(i));
-    return { ...datum, advantages, referenceLogprobs: datum.lossMask.map((weight) => -5 * weight), temperature: 0.9 };
+    return {
+      ...datum,
+      advantages,
+      referenceLogprobs: datum.lossMask.map((weight) => -5 * weight),
+      returns: datum.lossMask.map((weight, i) => weight * Math.sin(i)),
+      oldValues: datum.lossMask.map(() => 0),
+      temperature: 0.9,
+    };
   });
-  await using backend = await createOnnxBackend({ device, threads: 2 });
+  await using backend = await createOnnxBackend({
+    device,
+    threads: 2,
+    ...(precision === undefined ? {} : { precision }),
+  });
   const runs: Record<string, TrainingRun> = {};
   for (const [kind, trainable] of Object.entries(kinds)) {
-    const model = await backend.openModel({ source: { type: "scratch", config: tinyConfig, seed: 1 }, trainable });
+    const model = await backend.openModel({
+      source: { type: "scratch", config: tinyConfig, seed: 1 },
+      trainable,
+      valueHead: true,
+    });
     const losses: number[] = [];
     const gradientNorms: number[] = [];
     for (let step = 1; step <= 4; step++) {
@@ -44,12 +60,14 @@ export async function trainOn(device: Device): Promise<Record<string, TrainingRu
         { type: "kl", estimator: "k3", weight: 0.1 },
         { type: "entropy", weight: 0.1 },
         { type: "crossEntropy", weight: 0.1 },
+        { type: "cispo", clipLow: 0.5, clipHigh: 0.5, weight: 0.1 },
+        { type: "value", clip: 0.5, weight: 0.1 },
       ]);
       const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-4, weightDecay: 0.01, clipNorm: 10 };
       losses.push(loss);
       gradientNorms.push((await model.optimStep(adam, { stepId: step })).gradientNorm);
     }
-    const results = await model.forward(data, { outputs: ["logprobs"] });
+    const results = await model.forward(data, { outputs: ["logprobs", "values"] });
     const promptIds = sentence.slice(0, 4);
     const sampler = await model.snapshot();
     const request = (temperature: number) => ({
@@ -69,11 +87,41 @@ export async function trainOn(device: Device): Promise<Record<string, TrainingRu
       losses,
       gradientNorms,
       logprobs: results.flatMap(({ logprobs }) => [...logprobs!]),
+      values: results.flatMap(({ values }) => [...values!]),
       ids: greedy!.ids,
       sampledApart: Math.max(...apart),
     };
   }
   return runs;
+}
+
+/** What losses of very unlike sizes gave. */
+export interface ScaledLoss {
+  /** The gradient's norm over the loss term's weight. */
+  readonly norm: number;
+  readonly overflows: number;
+}
+
+/** The gradient of one loss, multiplied by each of the weights; in turn, on one model. */
+export async function scaleLosses(options: {
+  readonly device: Device;
+  readonly precision: Precision;
+  readonly weights: readonly number[];
+}): Promise<ScaledLoss[]> {
+  const { device, precision, weights } = options;
+  await using backend = await createOnnxBackend({ device, precision, threads: 2 });
+  const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
+  const model = await backend.openModel({ source, trainable: { type: "full" } });
+  const ids = [..."small numbers and large ones"].map((letter) => letter.charCodeAt(0));
+  const data = [datumFromIds({ ids, mask: ids.map(() => 1) })];
+  const still = { learningRate: 0, beta1: 0.9, beta2: 0.9, epsilon: 1e-8, weightDecay: 0 };
+  const found: ScaledLoss[] = [];
+  for (const weight of weights) {
+    const { metrics } = await model.forwardBackward(data, [{ type: "crossEntropy", weight }]);
+    const { gradientNorm } = await model.optimStep(still, { stepId: model.version + 1 });
+    found.push({ norm: gradientNorm / weight, overflows: metrics.overflows ?? 0 });
+  }
+  return found;
 }
 
 /** The largest difference of each operator's values and gradients between a device and the CPU. */

@@ -4,7 +4,10 @@ import { createRandom } from "../../../src/random/random.ts";
 import type { Datum } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { LoraSpec } from "../../../trainers/backend/training-backend.ts";
+import { cispo } from "../../../trainers/losses/cispo.ts";
+import type { ClipRange } from "../../../trainers/losses/ppo.ts";
 import { tokenLossOf } from "../../../trainers/losses/token-loss-of.ts";
+import { valueLoss } from "../../../trainers/losses/value-loss.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 import { ModelUnderTest, randomData, withOtherPolicies } from "./model-under-test.ts";
 
@@ -17,25 +20,45 @@ const termLists: Record<string, readonly LossTerm[]> = {
   "kl, k2": [{ type: "kl", estimator: "k2" }],
   "kl, k3": [{ type: "kl", estimator: "k3" }],
   entropy: [{ type: "entropy", weight: 0.7 }],
+  cispo: [{ type: "cispo", clipLow: 0.2, clipHigh: 0.28 }],
+  value: [{ type: "value", weight: 0.5 }],
+  "value, clipped": [{ type: "value", clip: 0.2 }],
+  "value between others": [
+    { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
+    { type: "value", clip: 0.2, weight: 0.3 },
+    { type: "entropy", weight: 0.1 },
+    { type: "value", weight: 0.1 },
+  ],
   "ppo, kl and entropy": [
     { type: "ppo", clipLow: 0.2, clipHigh: 0.2, weight: 1.5 },
     { type: "kl", estimator: "k3", weight: 0.3 },
     { type: "entropy", weight: 0.2 },
   ],
 };
-const everything = termLists["ppo, kl and entropy"]!;
+const everything: readonly LossTerm[] = [...termLists["ppo, kl and entropy"]!, { type: "value", weight: 0.2 }];
 const tied = decoderConfigs["llama, tied, grouped queries"]!;
 const lora: LoraSpec = { rank: 3, alpha: 6 };
 const lengths = [7, 3, 1, 9];
 
-/** The loss by its formulas in float64, from the model's log-probabilities and entropies. */
+/** The loss by its formulas in float64, from the model's log-probabilities, entropies and values. */
 async function loss(model: ModelUnderTest, data: readonly Datum[], terms: readonly LossTerm[]): Promise<number> {
-  const { logprobs, entropy } = await model.pass(data, [], { entropy: true });
+  const outputs = ["logprobs", "entropy", "values"] as const;
+  const { logprobs, entropy, values } = await model.pass(data, [], { outputs });
   let sum = 0;
   for (const [i, datum] of data.entries()) {
     for (const [t, mask] of datum.lossMask.entries()) {
       if (mask === 0) continue;
       for (const term of terms) {
+        if (term.type === "value") {
+          const input = {
+            prediction: values[i]![t]!,
+            target: datum.returns![t]!,
+            oldPrediction: datum.oldValues![t]!,
+            mask,
+          };
+          sum += (term.weight ?? 1) * valueLoss(input, term.clip).value;
+          continue;
+        }
         if (term.type === "entropy") {
           sum -= (term.weight ?? 1) * mask * entropy[i]![t]!;
           continue;
@@ -51,6 +74,19 @@ async function loss(model: ModelUnderTest, data: readonly Datum[], terms: readon
     }
   }
   return sum;
+}
+
+/** The data with cispo's clipped ratios, as they are now, multiplied into the advantages. */
+async function withConstantRatios(model: ModelUnderTest, data: readonly Datum[], range: ClipRange): Promise<Datum[]> {
+  const { logprobs } = await model.pass(data, []);
+  return data.map((datum, i) => ({
+    ...datum,
+    advantages: datum.advantages!.map(
+      (advantage, t) =>
+        -cispo({ logprob: logprobs[i]![t]!, behaviourLogprob: datum.behaviourLogprobs![t]!, advantage, mask: 1 }, range)
+          .derivative,
+    ),
+  }));
 }
 
 /** The slope of the loss along a direction of one parameter, by central differences of fourth order. */
@@ -89,6 +125,10 @@ async function expectExactGradients(options: {
   const expected = await loss(model, data, terms);
   const sum = pass.terms.reduce((a, b) => a + b);
   expect(Math.abs(sum - expected)).toBeLessThan(1e-4 * Math.max(1, Math.abs(expected)));
+  // The ratios of cispo have no gradient: its slope is that of a policy gradient weighted by them.
+  const ratioTerm = terms.find((term) => term.type === "cispo");
+  const slopeData = ratioTerm === undefined ? data : await withConstantRatios(model, data, ratioTerm);
+  const slopeTerms = terms.map((term): LossTerm => (term === ratioTerm ? { type: "policyGradient" } : term));
   const random = createRandom(11);
   for (const { name } of model.trained.specs) {
     const gradient = pass.gradient.view(name);
@@ -107,7 +147,7 @@ async function expectExactGradients(options: {
         direction,
         // Short enough that no ratio of PPO reaches an edge of its range.
         step: 0.02 / Math.max(1, norm),
-        evaluate: () => loss(model, data, terms),
+        evaluate: () => loss(model, slopeData, slopeTerms),
       });
       expect(Math.abs(analytic - numeric), `${name} along ${what}: ${analytic}, ${numeric}`).toBeLessThan(
         2e-3 * Math.max(1, norm),
@@ -151,6 +191,7 @@ function distance(a: Float32Array, b: Float32Array): number {
 describe("a batch", () => {
   const sequences = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 6 });
   const kinds = fc.constantFrom(undefined, lora);
+  const outputs = ["logprobs", "entropy", "values"] as const;
   const layouts = fc.record({
     maxTokens: fc.integer({ min: 1, max: 80 }),
     logitsPerChunk: fc.integer({ min: 10, max: 4000 }),
@@ -161,11 +202,11 @@ describe("a batch", () => {
       fc.asyncProperty(sequences, kinds, layouts, fc.nat(1000), async (lengths, adapter, layout, seed) => {
         await using model = new ModelUnderTest(tied, adapter);
         const data = await withOtherPolicies(model, randomData(lengths, { vocabulary: 29, seed }));
-        const together = await model.pass(data, everything, { ...layout, entropy: true });
+        const together = await model.pass(data, everything, { ...layout, outputs });
         const alone = new Float32Array(model.trained.data.length);
         const terms = everything.map(() => 0);
         for (const [i, datum] of data.entries()) {
-          const one = await model.pass([datum], everything, { entropy: true });
+          const one = await model.pass([datum], everything, { outputs });
           one.gradient.data.forEach((value, place) => {
             alone[place]! += value;
           });
@@ -174,6 +215,7 @@ describe("a batch", () => {
           });
           expect(distance(one.logprobs[0]!, together.logprobs[i]!)).toBeLessThan(1e-5);
           expect(distance(one.entropy[0]!, together.entropy[i]!)).toBeLessThan(1e-5);
+          expect(distance(one.values[0]!, together.values[i]!)).toBeLessThan(1e-5);
         }
         expect(distance(alone, together.gradient.data)).toBeLessThan(1e-5);
         expect(distance(Float32Array.from(terms), Float32Array.from(together.terms))).toBeLessThan(1e-5);

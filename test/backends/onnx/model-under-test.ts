@@ -1,7 +1,8 @@
 import { createRandom } from "../../../src/random/random.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
-import type { LoraSpec } from "../../../trainers/backend/training-backend.ts";
+import type { ForwardOutput, LoraSpec } from "../../../trainers/backend/training-backend.ts";
+import type { LossScale } from "../../../trainers/backends/onnx/engine/loss-scale.ts";
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
 import { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
@@ -10,47 +11,60 @@ import { readDecoderConfig } from "../../../trainers/backends/onnx/models/decode
 import { loraParameters } from "../../../trainers/backends/onnx/models/lora.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { decoderParameters } from "../../../trainers/backends/onnx/models/parameters.ts";
+import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
 
 /** What a pass over data gave, put together from its micro-batches. */
 export interface PassResult {
   readonly terms: readonly number[];
   readonly logprobs: readonly Float32Array[];
   readonly entropy: readonly (Float32Array | undefined)[];
+  readonly values: readonly (Float32Array | undefined)[];
   /** In the layout of the trained block. */
   readonly gradient: ParameterBlock;
+  readonly overflows: number;
 }
 
-/** A model of random weights, run on this thread, whose weights can be changed at will. */
+/** A model of random weights with a value head, run on this thread, whose weights can be changed at will. */
 export class ModelUnderTest implements AsyncDisposable {
   readonly weights: ModelWeights;
   /** The parameters that gradients are taken by: the adapter's where there is one. */
   readonly trained: ParameterBlock;
   readonly #sessions: SessionCache = new SessionCache({ device: "cpu", threads: 1 });
   readonly #tables: PositionTables;
+  readonly #lossScale: LossScale | undefined;
 
-  constructor(source: Readonly<Record<string, unknown>>, lora?: LoraSpec) {
+  /** Products in float16 where there is a loss scale. */
+  constructor(source: Readonly<Record<string, unknown>>, lora?: LoraSpec, lossScale?: LossScale) {
     const config = readDecoderConfig(source);
-    const base = randomBlock(new ParameterBlock(decoderParameters(config)), config.initializerRange);
+    const head = valueHeadParameters(config);
+    const whole = [...decoderParameters(config), ...(lora === undefined ? head : [])];
+    const base = randomBlock(new ParameterBlock(whole), config.initializerRange);
     this.weights = { config, base };
     if (lora !== undefined) {
-      const block = randomBlock(new ParameterBlock(loraParameters(config, lora)), 0.3);
+      const block = randomBlock(new ParameterBlock([...loraParameters(config, lora), ...head]), 0.3);
       this.weights = { ...this.weights, adapter: { block, scale: lora.alpha / lora.rank } };
     }
     this.trained = this.weights.adapter?.block ?? base;
     this.#tables = new PositionTables(config);
+    this.#lossScale = lossScale;
   }
 
   /** One pass; without terms it only evaluates. */
   async pass(
     data: readonly Datum[],
     terms: readonly LossTerm[],
-    options: { readonly maxTokens?: number; readonly logitsPerChunk?: number; readonly entropy?: boolean } = {},
+    options: {
+      readonly maxTokens?: number;
+      readonly logitsPerChunk?: number;
+      readonly outputs?: readonly ForwardOutput[];
+    } = {},
   ): Promise<PassResult> {
-    const { maxTokens = 1000, logitsPerChunk, entropy = false } = options;
+    const { maxTokens = 1000, logitsPerChunk, outputs = ["logprobs"] } = options;
     const runner = new SequenceRunner({
       sessions: this.#sessions,
       tables: this.#tables,
       maxTokensPerMicroBatch: maxTokens,
+      lossScale: this.#lossScale,
       ...(logitsPerChunk === undefined ? {} : { logitsPerChunk }),
     });
     const gradient = this.trained.over(new Float32Array(this.trained.data.length));
@@ -58,14 +72,19 @@ export class ModelUnderTest implements AsyncDisposable {
       terms: terms.map(() => 0),
       logprobs: new Array<Float32Array>(data.length),
       entropy: new Array<Float32Array | undefined>(data.length),
+      values: new Array<Float32Array | undefined>(data.length),
       gradient,
+      overflows: 0,
     };
     const trains = terms.length === 0 ? "nothing" : this.weights.adapter === undefined ? "base" : "adapter";
-    for await (const run of runner.run({ weights: this.weights, data, terms, trains, wantEntropy: entropy })) {
+    for await (const run of runner.run({ weights: this.weights, data, terms, trains, outputs })) {
       run.indices.forEach((index, i) => {
-        result.logprobs[index] = run.logprobs[i]!;
-        result.entropy[index] = run.entropy?.[i];
+        const { logprobs, entropy, values } = run.outputs[i]!;
+        if (logprobs !== undefined) result.logprobs[index] = logprobs;
+        result.entropy[index] = entropy;
+        result.values[index] = values;
       });
+      result.overflows += run.overflows;
       run.terms.forEach((value, i) => {
         result.terms[i]! += value;
       });
@@ -108,11 +127,13 @@ export function randomData(lengths: readonly number[], options: { vocabulary: nu
 }
 
 /**
- * The data with log-probabilities of a behaviour and a reference policy at known distances from the current ones, so
- * that no ratio is near an edge of a clipping range of about 0.2.
+ * The data with log-probabilities of a behaviour and a reference policy, with returns and old values, at known
+ * distances from the current ones, so that nothing is near an edge of a clipping range of about 0.2.
  */
 export async function withOtherPolicies(model: ModelUnderTest, data: readonly Datum[]): Promise<Datum[]> {
-  const { logprobs } = await model.pass(data, []);
+  const pass = await model.pass(data, [], { outputs: ["logprobs", "values"] });
+  const { logprobs } = pass;
+  const values = pass.values.map((each) => each!);
   const random = createRandom(3);
   const shifted = (datum: number, offsets: readonly number[]): Float32Array =>
     logprobs[datum]!.map((logprob) => logprob + random.pick(offsets));
@@ -120,5 +141,8 @@ export async function withOtherPolicies(model: ModelUnderTest, data: readonly Da
     ...datum,
     behaviourLogprobs: shifted(i, [-0.5, -0.05, 0.05, 0.5]),
     referenceLogprobs: shifted(i, [-1, -0.2, 0.3, 0.8]),
+    // Within a range of 0.2 and beyond it, and returns on both sides of the value.
+    oldValues: values[i]!.map((value) => value + random.pick([-0.5, -0.05, 0.05, 0.5])),
+    returns: values[i]!.map((value) => value + random.pick([-1, -0.3, 0.3, 1])),
   }));
 }

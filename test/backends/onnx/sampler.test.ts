@@ -24,6 +24,7 @@ async function openSampler(options: {
   readonly trainable?: TrainableSpec;
   readonly batchSize?: number;
   readonly maxTokensPerPrefill?: number;
+  readonly valueHead?: boolean;
 }): Promise<{ engine: EngineCalls; model: number; sampler: number }> {
   const { config = tied, trainable = { type: "full" }, batchSize = 8, maxTokensPerPrefill = 500 } = options;
   const engine = createEngine({
@@ -32,11 +33,16 @@ async function openSampler(options: {
     maxTokensPerMicroBatch: maxTokensPerPrefill,
     decodeBatchSize: batchSize,
   });
-  const { model } = await engine.open({ source: { type: "scratch", config, seed: 1 }, trainable });
+  const { valueHead = false } = options;
+  const { model } = await engine.open({ source: { type: "scratch", config, seed: 1 }, trainable, valueHead });
   if (trainable.type !== "frozen") {
     const ids = Array.from({ length: 12 }, (_, i) => (7 * i) % vocabulary);
     const data = [datumFromIds({ ids, mask: ids.map(() => 1) })];
     await engine.forwardBackward({ model, data, terms: [{ type: "crossEntropy" }] }, context());
+    if (valueHead) {
+      const learned = data.map((datum) => ({ ...datum, returns: datum.lossMask.map((_, t) => Math.sin(t)) }));
+      await engine.forwardBackward({ model, data: learned, terms: [{ type: "value" }] }, context());
+    }
     const params = { learningRate: 0.05, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 };
     await engine.optimStep({ model, params, stepId: 1 });
   }
@@ -217,6 +223,46 @@ describe("sampling with a cache", () => {
           expect(Math.abs(results[i]!.logprobs![t]! - expected)).toBeLessThan(1e-4);
         }
       }
+    }
+  });
+
+  it.each([
+    ["full", { type: "full" }],
+    ["LoRA", lora],
+  ] as const)("gives the values that forward gives, whatever graph decodes: %s", async (_, trainable) => {
+    for (const batchSize of [3, 12]) {
+      const { engine, model, sampler } = await openSampler({ trainable, batchSize, valueHead: true });
+      // Rows of their own prompts, rows of one prompt, and a context that is filled to its end.
+      const prompt = Array.from({ length: 40 }, (_, i) => (i * i) % vocabulary);
+      const requests: SampleRequest[] = [
+        ...mixedRequests(9, { longestPrompt: 30, longest: 30 }),
+        ...[5, 9, 14, 1, 30, 30].map((maxTokens, seed) => ({
+          promptIds: prompt,
+          settings: { temperature: 0.8, maxTokens },
+          seed,
+          stopTokenIds: [],
+        })),
+        {
+          promptIds: Array.from({ length: maxLength - 2 }, (_, i) => (3 * i) % vocabulary),
+          settings: { temperature: 1, maxTokens: 1000 },
+          seed: 1,
+          stopTokenIds: [],
+        },
+      ];
+      const samples = await sampleAll(engine, sampler, requests);
+      const data = samples.map(({ ids }, i) => {
+        const whole = [...requests[i]!.promptIds, ...ids];
+        return datumFromIds({ ids: [...whole, 0], mask: [0, ...whole.map(() => 1)] });
+      });
+      const results = await engine.forward({ model, data, outputs: ["values"] }, context());
+      for (const [i, { ids, values }] of samples.entries()) {
+        const expected = results[i]!.values!.slice(requests[i]!.promptIds.length - 1);
+        expect(expected).toHaveLength(ids.length + 1);
+        expect(values).toHaveLength(ids.length + 1);
+        for (const [t, value] of values!.entries()) expect(Math.abs(value - expected[t]!)).toBeLessThan(1e-4);
+      }
+      const all = samples.flatMap(({ values }) => values!);
+      expect(Math.max(...all) - Math.min(...all)).toBeGreaterThan(0.1);
     }
   });
 

@@ -1,5 +1,5 @@
 /**
- * A program for tests: trains a full model and an adapter from step `first` to step `last` and saves both states under
+ * A program for tests: trains a full model, and an adapter with a value head, from step `first` to step `last` and saves both states under
  * `folder`, beginning from those under `resumed` where it is given. Prints a digest of states and samples.
  */
 import { createHash } from "node:crypto";
@@ -27,25 +27,27 @@ function dataOf(step: number): Datum[] {
   return Array.from({ length: 32 }, () => {
     const ids = Array.from({ length: random.integer(20, 60) }, () => random.integer(60, 63));
     const datum = datumFromIds({ ids, mask: ids.map(() => 1), logprobs: ids.map(() => -random.next()) });
-    return { ...datum, advantages: datum.lossMask.map(() => random.normal()) };
+    const numbers = (): Float32Array => datum.lossMask.map(() => random.normal());
+    return { ...datum, advantages: numbers(), returns: numbers(), oldValues: numbers() };
   });
 }
 
-const kinds: Record<string, TrainableSpec> = {
-  full: { type: "full" },
-  lora: { type: "lora", lora: { rank: 4, alpha: 8, seed: 2 } },
+const kinds: Record<string, { readonly trainable: TrainableSpec; readonly valueHead: boolean }> = {
+  full: { trainable: { type: "full" }, valueHead: false },
+  lora: { trainable: { type: "lora", lora: { rank: 4, alpha: 8, seed: 2 } }, valueHead: true },
 };
 const config = { ...tinyConfig, hidden_size: 64, intermediate_size: 128 };
 const digest = createHash("sha256");
 await using backend = await createOnnxBackend({ device: "cpu", threads: 2 });
-for (const [kind, trainable] of Object.entries(kinds)) {
-  const model = await backend.openModel({ source: { type: "scratch", config, seed: 3 }, trainable });
+for (const [kind, spec] of Object.entries(kinds)) {
+  const model = await backend.openModel({ source: { type: "scratch", config, seed: 3 }, ...spec });
   if (values.resumed !== undefined) await model.load(path.join(values.resumed, kind));
   for (let step = Number(values.first); step <= Number(values.last); step++) {
     const data = dataOf(step);
     await model.forwardBackward(data, [
       { type: "ppo", clipLow: 0.2, clipHigh: 0.2 },
       { type: "entropy", weight: 0.01 },
+      ...(spec.valueHead ? [{ type: "value", clip: 0.2, weight: 0.1 } as const] : []),
     ]);
     await model.forwardBackward(data.slice(0, 7), [{ type: "crossEntropy", weight: 0.1 }]);
     const adam = { learningRate: 0.003, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1, clipNorm: 1 };

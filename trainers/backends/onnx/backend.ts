@@ -5,13 +5,21 @@ import { loadTokenizer } from "../../../src/tokens/huggingface-tokenizer.ts";
 import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
 import type { Renderer } from "../../../src/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
-import type { Capabilities, Model, ModelSource, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
+import type {
+  Capabilities,
+  LossResult,
+  Model,
+  ModelSource,
+  ModelSpec,
+  TrainingBackend,
+} from "../../backend/training-backend.ts";
 import { lossTypes } from "./check-input.ts";
 import { checkSpec } from "./check-spec.ts";
 import { chooseDevice } from "./device.ts";
 import type { LocalSource } from "./engine/base-store.ts";
 import { EngineClient } from "./engine/engine-client.ts";
 import type { Device } from "./engine/session.ts";
+import type { Precision } from "./graph/graph.ts";
 import { resolveModelFolder } from "./model-folder.ts";
 import { OnnxModel } from "./onnx-model.ts";
 
@@ -19,6 +27,13 @@ import { OnnxModel } from "./onnx-model.ts";
 export interface OnnxBackendOptions {
   /** `auto`, the default, takes the fastest device that works: see {@link chooseDevice}. */
   readonly device?: Device | "auto";
+  /**
+   * What matrix products are computed in when models are trained and evaluated. float16, on webgpu and cuda, takes
+   * half of the memory traffic; weights, optimizer, norms, softmax and loss stay in float32, and so does sampling.
+   * The loss is scaled so that small gradients are not lost: a pass that overflows is made again at half the scale,
+   * and counted as `overflows` among {@link LossResult.metrics}. float32 by default.
+   */
+  readonly precision?: Precision;
   /** Threads of the CPU provider; one per core by default. */
   readonly threads?: number;
   /** The most tokens, padding included, of one forward and backward pass; memory grows with it. 2048 by default. */
@@ -29,17 +44,19 @@ export interface OnnxBackendOptions {
 
 /**
  * The embedded training engine: ONNX Runtime in a worker thread of this process, no Python, nothing to download.
- * Throws `backend.unsupported` where the device asked for does not work here.
+ * Throws `backend.unsupported` where the device asked for does not work here, or not in that precision.
  */
 export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
-  const device = await chooseDevice(options.device ?? "auto");
+  const { precision = "float32" } = options;
+  const device = await chooseDevice(options.device ?? "auto", precision);
   const client = new EngineClient({
     device,
+    precision,
     ...(options.threads === undefined ? {} : { threads: options.threads }),
     maxTokensPerMicroBatch: options.maxTokensPerMicroBatch ?? 2048,
     decodeBatchSize: options.decodeBatchSize ?? 32,
   });
-  return new OnnxBackend(client, device);
+  return new OnnxBackend(client, { device, precision });
 }
 
 class OnnxBackend implements TrainingBackend {
@@ -47,16 +64,18 @@ class OnnxBackend implements TrainingBackend {
   readonly capabilities: Capabilities;
   readonly #client: EngineClient;
 
-  constructor(client: EngineClient, device: Device) {
+  constructor(client: EngineClient, { device, precision }: { readonly device: Device; readonly precision: Precision }) {
     this.#client = client;
     this.capabilities = {
       name: "onnx",
       device,
+      precision,
       losses: lossTypes,
       trainableSampling: ["temperature"],
       adapters: true,
       fullParameter: true,
-      valueHead: false,
+      valueHead: true,
+      sampledValues: true,
       deterministic: device === "cpu",
       exportFormats: ["huggingface", "peft"],
     };
@@ -65,8 +84,8 @@ class OnnxBackend implements TrainingBackend {
   async openModel(spec: ModelSpec, options: { readonly signal?: AbortSignal } = {}): Promise<Model> {
     checkSpec(spec);
     const { source, tokenizer, renderer } = await openSource(spec.source, options.signal);
-    const { trainable } = spec;
-    const opened = await this.#client.call("open", { source, trainable }, options);
+    const { trainable, valueHead = false } = spec;
+    const opened = await this.#client.call("open", { source, trainable, valueHead }, options);
     if (opened.vocabularySize < tokenizer.vocabularySize) {
       await this.#client.call("closeModel", { model: opened.model });
       throw vocabularyError(opened.vocabularySize, tokenizer.vocabularySize);

@@ -2,6 +2,7 @@ import { LyceumError, unknownNameError } from "../../../src/errors/index.ts";
 import type { SampleRequest, SamplingSettings } from "../../../src/policy/sampler.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
+import type { ForwardOutput } from "../../backend/training-backend.ts";
 
 interface Limits {
   readonly maxLength: number;
@@ -41,24 +42,34 @@ const readByTerm: Readonly<Record<LossTerm["type"], readonly (typeof perToken)[n
   policyGradient: ["advantages"],
   importanceSampling: ["advantages", "behaviourLogprobs"],
   ppo: ["advantages", "behaviourLogprobs"],
+  cispo: ["advantages", "behaviourLogprobs"],
   kl: ["referenceLogprobs"],
   entropy: [],
+  value: ["returns"],
 };
 
 /** The loss terms that the engine computes. */
 export const lossTypes: readonly LossTerm["type"][] = Object.keys(readByTerm) as LossTerm["type"][];
 
-/** Refuses loss terms that the engine does not know, and data without what a term reads. */
-export function checkTerms(data: readonly Datum[], terms: readonly LossTerm[]): void {
-  for (const { type } of terms) {
+/** Refuses loss terms that the engine or the model does not compute, and data without what a term reads. */
+export function checkTerms(data: readonly Datum[], terms: readonly LossTerm[], valueHead: boolean): void {
+  for (const term of terms) {
+    const { type } = term;
     if (!Object.hasOwn(readByTerm, type)) {
       throw unknownNameError({ kind: "loss term", name: type, known: lossTypes, code: "backend.unsupported" });
     }
-    for (const name of readByTerm[type]) {
+    if (type === "value" && !valueHead) throw noValueHead();
+    const clipped = type === "value" && term.clip !== undefined;
+    for (const name of [...readByTerm[type], ...(clipped ? (["oldValues"] as const) : [])]) {
       const index = data.findIndex((datum) => datum[name] === undefined);
       if (index !== -1) throw refuse(`Datum ${index} has no ${name}, which the loss term "${type}" reads`);
     }
   }
+}
+
+/** Refuses to give values where there is no value head. */
+export function checkOutputs(outputs: readonly ForwardOutput[], valueHead: boolean): void {
+  if (outputs.includes("values") && !valueHead) throw noValueHead();
 }
 
 /** Refuses requests that cannot be sampled. */
@@ -95,6 +106,14 @@ function checkIds(ids: ArrayLike<number>, { vocabularySize }: Limits, what: stri
       throw refuse(`${what} has the token id ${id}; the vocabulary has ${vocabularySize} ids`);
     }
   }
+}
+
+function noValueHead(): LyceumError {
+  return new LyceumError({
+    code: "backend.unsupported",
+    message: "This model has no value head, so it gives no values and learns none.",
+    hint: "Open it with valueHead: true.",
+  });
 }
 
 function refuse(what: string): LyceumError {

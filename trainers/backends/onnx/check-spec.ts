@@ -4,11 +4,11 @@ import { loraTargets } from "./models/lora.ts";
 
 /** Refuses what no model can be opened with: `backend.unsupported` or `config.invalid`. */
 export function checkSpec({ source, trainable, valueHead }: ModelSpec): void {
-  if (valueHead === true) {
+  if (valueHead === true && trainable.type === "frozen") {
     throw new LyceumError({
-      code: "backend.unsupported",
-      message: "The embedded engine has no value head.",
-      hint: "Use an algorithm without a critic, such as grpo.",
+      code: "config.invalid",
+      message: "A frozen model cannot have a value head: it would never learn a value.",
+      hint: 'Open the model with trainable { type: "full" } or { type: "lora", ... }, or without valueHead.',
     });
   }
   if (source.type === "scratch") check("the seed of a model from scratch", source.seed, Number.isFinite(source.seed));

@@ -1,22 +1,23 @@
 import type { DeviceTrial } from "./device.ts";
 import { type Device, GraphSession } from "./engine/session.ts";
-import { Graph } from "./graph/graph.ts";
+import { Graph, type Precision } from "./graph/graph.ts";
 import { matrixProduct } from "./graph/linear.ts";
 
-// A program of its own, started by device.ts: tries the device named on the command line, and prints a DeviceTrial.
+// A program of its own, started by device.ts: tries the device named on the command line, in the precision named there
+// (float32 where none is), and prints a DeviceTrial.
 const size = 256;
-const failure = await tryDevice(process.argv[2] as Device);
+const failure = await tryDevice(process.argv[2] as Device, (process.argv[3] ?? "float32") as Precision);
 process.stdout.write(JSON.stringify({ failure } satisfies DeviceTrial));
 
 /** Runs one small matrix product on a device: why that does not work, or undefined where it does. */
-async function tryDevice(device: Device): Promise<string | undefined> {
+async function tryDevice(device: Device, precision: Precision): Promise<string | undefined> {
   const { env, listSupportedBackends } = await import("onnxruntime-node");
   // What a trial runs into is thrown; the runtime's own log would show it as an error of the process.
   env.logLevel = "fatal";
   const bundled = listSupportedBackends().map(({ name }) => name);
   if (!bundled.includes(device)) return `onnxruntime-node has no ${device} provider on this platform.`;
   try {
-    const graph = new Graph();
+    const graph = new Graph({ precision });
     const x = graph.input("x", "float32", [size, size]);
     graph.output("y", matrixProduct(x, x));
     await using session = await GraphSession.create(graph, { device, threads: 1 });

@@ -4,24 +4,46 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { LyceumError } from "../../../src/errors/index.ts";
 import type { Device } from "./engine/session.ts";
+import type { Precision } from "./graph/graph.ts";
 
 const trialMilliseconds = 60_000;
 
 /**
  * The device to run on. A named device is tried with one small matrix product; `auto` takes cuda where it works, and
  * otherwise cpu: other accelerators are slower than a processor for the small models that are trained in a process,
- * so they are taken only by name.
+ * so they are taken only by name. Throws `backend.unsupported` where the device does not work, or not in float16.
  */
-export async function chooseDevice(wanted: Device | "auto"): Promise<Device> {
+export async function chooseDevice(wanted: Device | "auto", precision: Precision = "float32"): Promise<Device> {
+  if (wanted === "auto") {
+    const device = (await deviceFailure("cuda", precision)) === undefined ? "cuda" : "cpu";
+    return chooseDevice(device, precision);
+  }
+  if (precision === "float16" && !halfPrecisionDevices.includes(wanted)) throw noHalfPrecision(wanted);
   if (wanted === "cpu") return wanted;
-  if (wanted === "auto") return (await deviceFailure("cuda")) === undefined ? "cuda" : "cpu";
-  const failure = await deviceFailure(wanted);
+  const failure = await deviceFailure(wanted, precision);
   if (failure === undefined) return wanted;
+  const inHalf = precision === "float16" ? " in float16" : "";
   throw new LyceumError({
     code: "backend.unsupported",
-    message: `The device "${wanted}" does not work here: ${failure}`,
+    message: `The device "${wanted}" does not work here${inHalf}: ${failure}`,
     hint: "`lyceum info` lists the devices that work; model.device: auto chooses one.",
-    data: { device: wanted },
+    data: { device: wanted, precision },
+  });
+}
+
+/** Where ONNX Runtime computes products in float16. */
+const halfPrecisionDevices: readonly Device[] = ["webgpu", "cuda"];
+
+function noHalfPrecision(device: Device): LyceumError {
+  const why =
+    device === "cpu"
+      ? "ONNX Runtime's CPU provider has no products in float16 and would compute them in float32"
+      : "the engine's float16 has not been built for it";
+  return new LyceumError({
+    code: "backend.unsupported",
+    message: `The device "${device}" cannot train in float16: ${why}.`,
+    hint: `Take precision float32, or one of these devices: ${halfPrecisionDevices.join(", ")}.`,
+    data: { device, precision: "float16" },
   });
 }
 
@@ -34,10 +56,12 @@ export interface DeviceTrial {
  * Why a device does not work here, or undefined where it does. The trial runs in a process of its own: a driver may
  * crash, hang, or write to the terminal.
  */
-export async function deviceFailure(device: Device): Promise<string | undefined> {
+export async function deviceFailure(device: Device, precision: Precision = "float32"): Promise<string | undefined> {
   const program = fileURLToPath(new URL(`./device-trial${path.extname(import.meta.url)}`, import.meta.url));
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [program, device], { timeout: trialMilliseconds });
+    const { stdout } = await promisify(execFile)(process.execPath, [program, device, precision], {
+      timeout: trialMilliseconds,
+    });
     return (JSON.parse(stdout) as DeviceTrial).failure;
   } catch (error) {
     const { killed, signal, code } = error as { killed?: boolean; signal?: string | null; code?: unknown };

@@ -1,2 +1,3 @@
 export { createOnnxBackend, type OnnxBackendOptions } from "./backend.ts";
 export type { Device } from "./engine/session.ts";
+export type { Precision } from "./graph/graph.ts";

@@ -7,6 +7,7 @@ import { readModelText } from "../../../src/tokens/model-file.ts";
 import { writeNewFolder } from "./weights/new-folder.ts";
 import { weightFiles } from "./weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./weights/safetensors-writer.ts";
+import { writeValueHead } from "./weights/value-head-file.ts";
 
 /** The files beside weights and config.json that a model needs to be trained, sampled from and exported again. */
 const tokenizerFileNames = [
@@ -76,12 +77,15 @@ export async function writeHuggingFaceFolder(options: {
   readonly config: Readonly<Record<string, unknown>>;
   readonly tensors: Iterable<TensorToWrite>;
   readonly tokenizerFiles: Readonly<Record<string, Json>>;
+  /** Written beside; see `valueHeadFile`. */
+  readonly valueHead?: readonly TensorToWrite[];
   readonly signal?: AbortSignal;
 }): Promise<void> {
-  const { folder, config, tensors, tokenizerFiles, signal } = options;
+  const { folder, config, tensors, tokenizerFiles, valueHead = [], signal } = options;
   const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   await writeNewFolder(folder, async (partial) => {
     await writeSafetensors(path.join(partial, singleWeights), tensors, signal === undefined ? {} : { signal });
+    await writeValueHead(partial, valueHead);
     for (const [name, content] of Object.entries(tokenizerFiles)) {
       await writeFile(path.join(partial, name), typeof content === "string" ? content : toText(content));
     }

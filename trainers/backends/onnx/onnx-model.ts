@@ -1,4 +1,3 @@
-import { LyceumError } from "../../../src/errors/index.ts";
 import type { Sample, SampleRequest, Sampler } from "../../../src/policy/sampler.ts";
 import type { Renderer } from "../../../src/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
@@ -14,7 +13,7 @@ import type {
   ModelSpec,
   StepMetrics,
 } from "../../backend/training-backend.ts";
-import { checkData, checkRequests, checkTerms } from "./check-input.ts";
+import { checkData, checkOutputs, checkRequests, checkTerms } from "./check-input.ts";
 import { checkAdamParams } from "./check-spec.ts";
 import type { OpenedModel } from "./engine/engine-calls.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
@@ -63,7 +62,7 @@ export class OnnxModel implements Model {
     data: readonly Datum[],
     options: { readonly outputs: readonly ForwardOutput[] } & SignalOptions,
   ): Promise<ForwardResult[]> {
-    if (options.outputs.includes("values")) throw noValues();
+    checkOutputs(options.outputs, this.spec.valueHead === true);
     this.#checkData(data);
     return this.client.call("forward", { model: this.id, data, outputs: options.outputs }, options);
   }
@@ -74,7 +73,7 @@ export class OnnxModel implements Model {
     options: SignalOptions = {},
   ): Promise<LossResult> {
     this.#checkData(data);
-    checkTerms(data, terms);
+    checkTerms(data, terms, this.spec.valueHead === true);
     return this.client.call("forwardBackward", { model: this.id, data, terms }, options);
   }
 
@@ -184,12 +183,4 @@ class OnnxSampler implements Sampler {
     this.#closed = true;
     await this.#client.call("closeSampler", { sampler: this.#id });
   }
-}
-
-function noValues(): LyceumError {
-  return new LyceumError({
-    code: "backend.unsupported",
-    message: "This model has no value head, so it gives no values.",
-    hint: "Ask for logprobs or entropy.",
-  });
 }

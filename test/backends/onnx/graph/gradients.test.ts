@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { GraphSession } from "../../../../trainers/backends/onnx/engine/session.ts";
-import { compare, exp, multiply, negate } from "../../../../trainers/backends/onnx/graph/elementwise.ts";
+import { compare, exp, multiply, negate, stopGradient } from "../../../../trainers/backends/onnx/graph/elementwise.ts";
 import { gatherRows, scatterAddRows } from "../../../../trainers/backends/onnx/graph/gather.ts";
 import { gradients } from "../../../../trainers/backends/onnx/graph/gradients.ts";
 import { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
@@ -63,6 +63,15 @@ describe("gradients", () => {
     // compare has no gradient, and stands beside the path that is differentiated.
     compare("Less", x, other);
     expect(gradientBy(x, y)).toBeDefined();
+  });
+
+  it("takes what is behind stopGradient for a constant", async () => {
+    expect(await compute([0.5, -2], (x) => gradientBy(x, reduceSum(multiply(stopGradient(exp(x)), x)))!)).toEqual(
+      [0.5, -2].map((x) => Math.fround(Math.exp(x))),
+    );
+    const graph = new Graph();
+    const x = graph.input("x", "float32", ["n"]);
+    expect(gradientBy(x, reduceSum(stopGradient(x)))).toBeUndefined();
   });
 
   it("of an output by itself is the gradient given", async () => {

@@ -1,9 +1,11 @@
 import { LyceumError } from "../../../../src/errors/index.ts";
-import { type JsonObject, readModelJson } from "../../../../src/tokens/model-file.ts";
+import type { JsonObject } from "../../../../src/json.ts";
+import { readModelJson } from "../../../../src/tokens/model-file.ts";
 import type { ModelSource } from "../../../backend/training-backend.ts";
 import { type DecoderConfig, readDecoderConfig } from "../models/decoder-config.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
-import { decoderParameters } from "../models/parameters.ts";
+import { decoderParameters, type ParameterSpec } from "../models/parameters.ts";
+import { valueHeadParameters } from "../models/value-head.ts";
 import { openWeights } from "../weights/safetensors.ts";
 
 /** A source whose files are on this machine. */
@@ -36,30 +38,37 @@ export class BaseStore {
   }
 
   /** One user fewer; true when that was the last one. */
-  release(base: BaseWeights): boolean {
-    const entry = this.#shared.get(base.key);
+  release(key: string): boolean {
+    const entry = this.#shared.get(key);
     if (entry === undefined) return false;
     entry.users -= 1;
     if (entry.users > 0) return false;
-    this.#shared.delete(base.key);
+    this.#shared.delete(key);
     return true;
   }
 }
 
-/** Weights in memory of their own. */
-export async function loadBase(source: LocalSource): Promise<BaseWeights> {
+/** Weights in memory of their own, with a value head where asked for. */
+export async function loadBase(
+  source: LocalSource,
+  { valueHead = false }: { readonly valueHead?: boolean } = {},
+): Promise<BaseWeights> {
+  const parameters = (config: DecoderConfig): ParameterSpec[] => [
+    ...decoderParameters(config),
+    ...(valueHead ? valueHeadParameters(config) : []),
+  ];
   const key = JSON.stringify(source);
   if (source.type === "scratch") {
     const config = readDecoderConfig(source.config);
-    const block = new ParameterBlock(decoderParameters(config));
+    const block = new ParameterBlock(parameters(config));
     initializeParameters(block, { seed: source.seed, deviation: config.initializerRange });
     return { key, config, block };
   }
   const config = readDecoderConfig(await readConfigJson(source.folder));
-  const block = new ParameterBlock(decoderParameters(config));
+  const block = new ParameterBlock(parameters(config));
   await using reader = await openWeights(source.folder);
   const names = new Set(reader.names);
-  for (const { name, shape } of block.specs) {
+  for (const { name, shape } of decoderParameters(config)) {
     const stored = names.has(name) ? name : name.replace(/^model\./, "");
     if (!names.has(stored)) throw missingTensor(source.folder, name);
     const found = reader.info(stored).shape;

@@ -52,13 +52,16 @@ export interface LossPositions {
   readonly count: number;
   readonly padded: number;
   readonly rows: Int32Array;
-  readonly returns: Int32Array;
+  /** The position of each token; the padded number of them where it has none. */
+  readonly positionOf: Int32Array;
   readonly targets: Int32Array;
   readonly inverseTemperature: Float32Array;
   readonly weights: Float32Array;
   readonly advantages: Float32Array;
   readonly behaviour: Float32Array;
   readonly reference: Float32Array;
+  readonly returns: Float32Array;
+  readonly oldValues: Float32Array;
 }
 
 /**
@@ -72,13 +75,15 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
     count,
     padded,
     rows: new Int32Array(padded),
-    returns: new Int32Array(tokens).fill(padded),
+    positionOf: new Int32Array(tokens).fill(padded),
     targets: new Int32Array(padded),
     inverseTemperature: new Float32Array(padded),
     weights: new Float32Array(padded),
     advantages: new Float32Array(padded),
     behaviour: new Float32Array(padded),
     reference: new Float32Array(padded),
+    returns: new Float32Array(padded),
+    oldValues: new Float32Array(padded),
   };
   let place = 0;
   let token = 0;
@@ -86,18 +91,20 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
     for (let i = 0; i < datum.tokens.length; i++, token++) {
       if (datum.lossMask[i] === 0) continue;
       positions.rows[place] = token;
-      positions.returns[token] = place;
+      positions.positionOf[token] = place;
       positions.targets[place] = datum.targets[i]!;
       positions.inverseTemperature[place] = 1 / (datum.temperature ?? 1);
       positions.weights[place] = datum.lossMask[i]!;
       positions.advantages[place] = datum.advantages?.[i] ?? 0;
       positions.behaviour[place] = datum.behaviourLogprobs?.[i] ?? 0;
       positions.reference[place] = datum.referenceLogprobs?.[i] ?? 0;
+      positions.returns[place] = datum.returns?.[i] ?? 0;
+      positions.oldValues[place] = datum.oldValues?.[i] ?? 0;
       place++;
     }
   }
-  const { rows, targets, inverseTemperature, behaviour, reference } = positions;
-  for (const values of [rows, targets, inverseTemperature, behaviour, reference]) {
+  const { rows, targets, inverseTemperature, behaviour, reference, returns, oldValues } = positions;
+  for (const values of [rows, targets, inverseTemperature, behaviour, reference, returns, oldValues]) {
     values.fill(values[count - 1]!, count);
   }
   return positions;

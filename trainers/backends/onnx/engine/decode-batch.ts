@@ -1,6 +1,6 @@
+import type { Completion } from "../../../../src/policy/completion.ts";
 import type { Sample } from "../../../../src/policy/sampler.ts";
 import type { DecoderConfig } from "../models/decoder-config.ts";
-import type { Completion } from "./completion.ts";
 import { chooseWidth, rowCost } from "./decode-grid.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { Feed } from "./session.ts";
@@ -12,6 +12,15 @@ export interface ReadPrompt {
   readonly keys: Float32Array;
   readonly values: Float32Array;
   readonly first: number;
+}
+
+/** What a decoding graph gives, row by row. */
+export interface DecodeResults {
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+  readonly probabilities: Float32Array;
+  /** Where there is a value head. */
+  readonly stateValues?: Float32Array;
 }
 
 /** Up to `width` rows that continue one prompt, which is cached once for them. */
@@ -118,14 +127,15 @@ export class DecodeBatch {
   }
 
   /** Samples one token for each row from what a run gave; the samples that are finished leave the batch. */
-  advance(results: Readonly<Record<"keys" | "values" | "probabilities", Float32Array>>): Sample[] {
+  advance(results: DecodeResults): Sample[] {
     const { layers, keyValueHeads, headSize, vocabularySize } = this.#config;
-    const { keys, values, probabilities } = results;
+    const { keys, values, probabilities, stateValues } = results;
     const finished: Sample[] = [];
     const goesOn = new Set<Completion>();
     for (const { completion, lane } of this.#lanes()) {
       this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
-      const sample = completion.advance(probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize));
+      const next = probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize);
+      const sample = completion.advance(next, stateValues?.[lane]);
       if (sample === undefined) goesOn.add(completion);
       else finished.push(sample);
     }

@@ -10,6 +10,7 @@ import type {
   StepMetrics,
   TrainableSpec,
 } from "../../../backend/training-backend.ts";
+import type { Precision } from "../graph/graph.ts";
 import type { LocalSource } from "./base-store.ts";
 import type { Device } from "./session.ts";
 
@@ -19,6 +20,8 @@ export interface EngineSettings {
   readonly threads?: number;
   /** The most tokens, padding included, of one training run of the runtime. */
   readonly maxTokensPerMicroBatch: number;
+  /** What products are computed in when models are trained and evaluated, float32 by default; sampling is always that. */
+  readonly precision?: Precision;
   /** The most sequences decoded at a time. */
   readonly decodeBatchSize: number;
 }
@@ -40,7 +43,11 @@ export interface NamedArray {
 
 /** What the engine's thread can be asked. Every call takes one argument and gives one result, both cloneable. */
 export interface EngineCalls {
-  open(argument: { readonly source: LocalSource; readonly trainable: TrainableSpec }): Promise<OpenedModel>;
+  open(argument: {
+    readonly source: LocalSource;
+    readonly trainable: TrainableSpec;
+    readonly valueHead?: boolean;
+  }): Promise<OpenedModel>;
   forward(
     argument: { readonly model: number; readonly data: readonly Datum[]; readonly outputs: readonly ForwardOutput[] },
     context: CallContext,

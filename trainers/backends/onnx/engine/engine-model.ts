@@ -10,24 +10,43 @@ import type {
 } from "../../../backend/training-backend.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { type AdamState, accumulate, adamWStep, createAdamState, l2Norm } from "./adamw.ts";
+import type { LossScale, LossScaleState } from "./loss-scale.ts";
 import type { SequenceRunner } from "./sequence-runner.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** A model as the engine's thread holds it: weights, accumulated gradient, optimizer state. */
 export class EngineModel {
-  readonly weights: ModelWeights;
-  /** The block that is trained; none in a frozen model. */
-  readonly trained: ParameterBlock | undefined;
+  #weights: ModelWeights;
+  #trained: ParameterBlock | undefined;
+  /** Who reads the trained block as it is: see {@link lend}. */
+  #borrowers = new Set<symbol>();
   readonly #runner: SequenceRunner;
+  readonly #lossScale: LossScale | undefined;
   #gradient: Float32Array | undefined;
   #state: AdamState | undefined;
   #version = 0;
   #lastStepId: number | undefined;
 
-  constructor(options: { weights: ModelWeights; trained: ParameterBlock | undefined; runner: SequenceRunner }) {
-    this.weights = options.weights;
-    this.trained = options.trained;
+  constructor(options: {
+    readonly weights: ModelWeights;
+    readonly trained: ParameterBlock | undefined;
+    readonly runner: SequenceRunner;
+    /** The runner's, where it computes in float16. */
+    readonly lossScale?: LossScale | undefined;
+  }) {
+    this.#weights = options.weights;
+    this.#trained = options.trained;
     this.#runner = options.runner;
+    this.#lossScale = options.lossScale;
+  }
+
+  get weights(): ModelWeights {
+    return this.#weights;
+  }
+
+  /** The block that is trained; none in a frozen model. It is written to through {@link writable}. */
+  get trained(): ParameterBlock | undefined {
+    return this.#trained;
   }
 
   get version(): number {
@@ -39,17 +58,12 @@ export class EngineModel {
     outputs: readonly ForwardOutput[],
     signal: AbortSignal,
   ): Promise<ForwardResult[]> {
+    if (outputs.length === 0) return data.map(() => ({}));
     const results: ForwardResult[] = new Array(data.length);
-    const wantEntropy = outputs.includes("entropy");
-    const runs = this.#runner.run({ weights: this.weights, data, terms: [], trains: "nothing", wantEntropy });
+    const runs = this.#runner.run({ weights: this.weights, data, terms: [], trains: "nothing", outputs });
     signal.throwIfAborted();
     for await (const run of runs) {
-      run.indices.forEach((index, i) => {
-        results[index] = {
-          ...(outputs.includes("logprobs") ? { logprobs: run.logprobs[i]! } : {}),
-          ...(wantEntropy ? { entropy: run.entropy![i]! } : {}),
-        };
-      });
+      for (const [i, index] of run.indices.entries()) results[index] = run.outputs[i]!;
       signal.throwIfAborted();
     }
     return results;
@@ -60,15 +74,18 @@ export class EngineModel {
     const trained = this.#requireTrained();
     const added = new GradientSum(trained);
     const sums = new Float64Array(terms.length);
-    const logprobs: Float32Array[] = new Array(data.length);
+    const results: ForwardResult[] = new Array(data.length);
     let tokens = 0;
+    let overflows = 0;
     signal.throwIfAborted();
     const trains = this.weights.adapter === undefined ? "base" : "adapter";
-    for await (const run of this.#runner.run({ weights: this.weights, data, terms, trains, wantEntropy: false })) {
-      run.indices.forEach((index, i) => {
-        logprobs[index] = run.logprobs[i]!;
+    const outputs = outputsOf(terms);
+    for await (const run of this.#runner.run({ weights: this.weights, data, terms, trains, outputs })) {
+      for (const [i, index] of run.indices.entries()) {
+        results[index] = run.outputs[i]!;
         for (const weight of data[index]!.lossMask) if (weight !== 0) tokens++;
-      });
+      }
+      overflows += run.overflows;
       run.terms.forEach((value, i) => {
         sums[i] = sums[i]! + value;
       });
@@ -78,31 +95,56 @@ export class EngineModel {
     const loss = sums.reduce((sum, value) => sum + value, 0);
     if (!Number.isFinite(loss)) throw notFinite(`The loss is ${loss}`);
     this.#gradient = this.#gradient === undefined ? added.values : sumInto(this.#gradient, added.values);
-    return { loss, terms: [...sums], logprobs, tokens, metrics: {} };
+    return {
+      loss,
+      terms: [...sums],
+      logprobs: outputs.includes("logprobs") ? results.map(({ logprobs }) => logprobs!) : [],
+      ...(outputs.includes("values") ? { values: results.map(({ values }) => values!) } : {}),
+      tokens,
+      metrics: this.#lossScale === undefined ? {} : { overflows },
+    };
   }
 
   optimStep(params: AdamParams, stepId: number): StepMetrics {
-    const trained = this.#requireTrained();
+    const { length } = this.#requireTrained().data;
     if (stepId === this.#lastStepId) return { gradientNorm: 0, version: this.#version };
-    const gradient = this.#gradient ?? new Float32Array(trained.data.length);
+    const gradient = this.#gradient ?? new Float32Array(length);
     const gradientNorm = l2Norm(gradient);
     this.#gradient = undefined;
     if (!Number.isFinite(gradientNorm)) throw notFinite(`The gradient's norm is ${gradientNorm}`);
     const clipNorm = params.clipNorm ?? Number.POSITIVE_INFINITY;
     const scale = gradientNorm > clipNorm ? clipNorm / gradientNorm : 1;
-    this.#state ??= createAdamState(trained.data.length);
-    adamWStep({ weights: trained.data, gradient, state: this.#state, params, scale });
+    this.#state ??= createAdamState(length);
+    adamWStep({ weights: this.writable().data, gradient, state: this.#state, params, scale });
     this.#version += 1;
     this.#lastStepId = stepId;
     return { gradientNorm, version: this.#version };
   }
 
-  /** The weights as they are now, unaffected by later steps. */
-  frozenWeights(): ModelWeights {
-    const { config, base, adapter } = this.weights;
-    if (this.trained === undefined) return this.weights;
-    if (adapter === undefined) return { config, base: base.copy() };
-    return { config, base, adapter: { block: adapter.block.copy(), scale: adapter.scale } };
+  /**
+   * The weights as they are now, unaffected by later steps: the first step to change them while they are lent leaves
+   * them to the borrower, and goes on with a copy. What is given back before a step costs no memory.
+   */
+  lend(): { readonly weights: ModelWeights; readonly giveBack: () => void } {
+    const borrowers = this.#borrowers;
+    const borrower = Symbol("borrower");
+    borrowers.add(borrower);
+    return { weights: this.#weights, giveBack: () => void borrowers.delete(borrower) };
+  }
+
+  /** The trained block, to be written to: nobody else reads it. */
+  writable(): ParameterBlock {
+    const trained = this.#requireTrained();
+    if (this.#borrowers.size === 0) return trained;
+    const copy = trained.copy();
+    const { adapter } = this.#weights;
+    this.#weights =
+      adapter === undefined
+        ? { ...this.#weights, base: copy }
+        : { ...this.#weights, adapter: { ...adapter, block: copy } };
+    this.#trained = copy;
+    this.#borrowers = new Set();
+    return copy;
   }
 
   /** Everything that resuming needs. */
@@ -112,6 +154,7 @@ export class EngineModel {
       version: this.#version,
       lastStepId: this.#lastStepId ?? null,
       adamStep: adam?.step ?? 0,
+      lossScale: this.#lossScale?.state ?? null,
       parameters: this.trained?.data ?? new Float32Array(0),
       firstMoment: adam?.firstMoment ?? new Float32Array(this.trained?.data.length ?? 0),
       secondMoment: adam?.secondMoment ?? new Float32Array(this.trained?.data.length ?? 0),
@@ -120,7 +163,8 @@ export class EngineModel {
 
   /** Restores a state; an accumulated gradient is dropped. */
   restore(state: TrainingState): void {
-    this.trained?.data.set(state.parameters);
+    if (this.#trained !== undefined) this.writable().data.set(state.parameters);
+    if (state.lossScale !== null) this.#lossScale?.restore(state.lossScale);
     this.#gradient = undefined;
     this.#version = state.version;
     this.#lastStepId = state.lastStepId ?? undefined;
@@ -146,11 +190,20 @@ export class EngineModel {
   }
 }
 
+/** What a step over these terms tells of each token. */
+function outputsOf(terms: readonly LossTerm[]): ForwardOutput[] {
+  const learnsValues = terms.some(({ type }) => type === "value");
+  const learnsTokens = terms.length === 0 || terms.some(({ type }) => type !== "value");
+  return [...(learnsTokens ? (["logprobs"] as const) : []), ...(learnsValues ? (["values"] as const) : [])];
+}
+
 /** What a checkpoint of a model holds. */
 export interface TrainingState {
   readonly version: number;
   readonly lastStepId: number | null;
   readonly adamStep: number;
+  /** None in a model that computes in float32. */
+  readonly lossScale: LossScaleState | null;
   readonly parameters: Float32Array;
   readonly firstMoment: Float32Array;
   readonly secondMoment: Float32Array;

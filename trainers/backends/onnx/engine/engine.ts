@@ -5,11 +5,13 @@ import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
 import { loraParameters } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
+import { valueHeadParameters } from "../models/value-head.ts";
 import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
 import { exportModel } from "./export-model.ts";
 import { runLogits } from "./logits.ts";
+import { LossScale } from "./loss-scale.ts";
 import { loadTrainingState, saveTrainingState } from "./model-files.ts";
 import { PositionTables } from "./position-tables.ts";
 import { BatchSampler } from "./sampler.ts";
@@ -20,11 +22,18 @@ import { SessionCache } from "./session-cache.ts";
 interface OpenModel {
   readonly source: LocalSource;
   readonly trainable: TrainableSpec;
-  readonly base: BaseWeights;
+  /** The base weights, by the key that they are shared under. */
+  readonly baseKey: string;
   /** Whether others may use the same base weights. */
   readonly shared: boolean;
   readonly model: EngineModel;
   readonly tables: PositionTables;
+}
+
+interface OpenSampler {
+  readonly sampler: BatchSampler;
+  /** Called when it is closed. */
+  readonly giveBack: () => void;
 }
 
 /** Everything that runs on the engine's thread: models, samplers and their compiled graphs. */
@@ -35,7 +44,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
   });
   const bases = new BaseStore();
   const models = new Map<number, OpenModel>();
-  const samplers = new Map<number, BatchSampler>();
+  const samplers = new Map<number, OpenSampler>();
   let lastId = 0;
   const modelOf = (id: number): OpenModel => {
     const open = models.get(id);
@@ -44,18 +53,19 @@ export function createEngine(settings: EngineSettings): EngineCalls {
   };
 
   return {
-    open: async ({ source, trainable }) => {
+    open: async ({ source, trainable, valueHead = false }) => {
       const shared = trainable.type !== "full";
-      const base = shared ? await bases.share(source) : await loadBase(source);
+      const base = shared ? await bases.share(source) : await loadBase(source, { valueHead });
       const { config } = base;
       const tables = new PositionTables(config);
-      const weights = { config, base: base.block, ...openAdapter(base, trainable) };
+      const weights = { config, base: base.block, ...openAdapter(base, trainable, valueHead) };
       const trained = trainable.type === "full" ? base.block : weights.adapter?.block;
       const maxTokensPerMicroBatch = settings.maxTokensPerMicroBatch;
-      const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch });
+      const lossScale = settings.precision === "float16" ? new LossScale() : undefined;
+      const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch, lossScale });
       lastId += 1;
-      const model = new EngineModel({ weights, trained, runner });
-      models.set(lastId, { source, trainable, base, shared, model, tables });
+      const model = new EngineModel({ weights, trained, runner, lossScale });
+      models.set(lastId, { source, trainable, baseKey: base.key, shared, model, tables });
       return {
         model: lastId,
         parameterCount: trained?.data.length ?? 0,
@@ -67,26 +77,25 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     forwardBackward: ({ model, data, terms }, { signal }) => modelOf(model).model.forwardBackward(data, terms, signal),
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
     snapshot: async ({ model: id }) => {
-      const { model, base, shared, source, tables } = modelOf(id);
+      const { model, baseKey, shared, source, tables } = modelOf(id);
+      const { weights, giveBack } = model.lend();
+      const sampler = new BatchSampler({
+        weights,
+        sessions,
+        tables,
+        settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
+        frozenBase: shared ? baseKey : undefined,
+        tokenizer: () => tokenizerOf(source),
+      });
       lastId += 1;
-      samplers.set(
-        lastId,
-        new BatchSampler({
-          weights: model.frozenWeights(),
-          sessions,
-          tables,
-          settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
-          frozenBase: shared ? base.key : undefined,
-          tokenizer: () => tokenizerOf(source),
-        }),
-      );
+      samplers.set(lastId, { sampler, giveBack });
       return { sampler: lastId, version: model.version };
     },
     sample: async ({ sampler: id, requests }, { signal, emit }) => {
-      const sampler = samplers.get(id);
-      if (sampler === undefined) throw closed("sampler");
+      const open = samplers.get(id);
+      if (open === undefined) throw closed("sampler");
       signal.throwIfAborted();
-      for await (const sample of sampler.sample(requests, signal)) emit(sample);
+      for await (const sample of open.sampler.sample(requests, signal)) emit(sample);
     },
     save: ({ model, folder }) => saveTrainingState(modelOf(model).model, folder),
     load: async ({ model: id, folder }) => {
@@ -101,9 +110,10 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     closeModel: async ({ model: id }) => {
       const open = models.get(id);
       models.delete(id);
-      if (open?.shared === true && bases.release(open.base)) await sessions.release(`decode|${open.base.key}`);
+      if (open?.shared === true && bases.release(open.baseKey)) await sessions.release(`decode|${open.baseKey}`);
     },
     closeSampler: async ({ sampler }) => {
+      samplers.get(sampler)?.giveBack();
       samplers.delete(sampler);
     },
     readLogits: ({ model: id, ids }) => {
@@ -117,8 +127,8 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       return block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name).slice() }));
     },
     setParameters: async ({ model: id, parameters }) => {
-      const { trained } = modelOf(id).model;
-      for (const { name, data } of parameters) trained!.view(name).set(data);
+      const trained = modelOf(id).model.writable();
+      for (const { name, data } of parameters) trained.view(name).set(data);
     },
     close: async () => {
       models.clear();
@@ -136,10 +146,11 @@ function closed(what: string): LyceumError {
   });
 }
 
-function openAdapter(base: BaseWeights, trainable: TrainableSpec) {
+function openAdapter({ config }: BaseWeights, trainable: TrainableSpec, valueHead: boolean) {
   if (trainable.type !== "lora") return {};
   const { lora } = trainable;
-  const block = new ParameterBlock(loraParameters(base.config, lora));
+  const head = valueHead ? valueHeadParameters(config) : [];
+  const block = new ParameterBlock([...loraParameters(config, lora), ...head]);
   initializeParameters(block, { seed: lora.seed ?? 0, deviation: "inputs" });
   return { adapter: { block, scale: lora.alpha / lora.rank } };
 }

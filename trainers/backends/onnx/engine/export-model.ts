@@ -3,7 +3,11 @@ import { byteTokenizerFiles } from "../../../../src/tokens/byte-tokenizer.ts";
 import type { ExportFormat, TrainableSpec } from "../../../backend/training-backend.ts";
 import { readTokenizerFiles, writeHuggingFaceFolder } from "../model-folder.ts";
 import { loraTargets } from "../models/lora.ts";
+import type { ParameterBlock } from "../models/parameter-block.ts";
+import { isValueHeadParameter } from "../models/value-head.ts";
 import { writePeftAdapter } from "../weights/peft-adapter.ts";
+import type { TensorToWrite } from "../weights/safetensors-writer.ts";
+import { valueHeadFile } from "../weights/value-head-file.ts";
 import type { LocalSource } from "./base-store.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import type { ModelWeights } from "./weights.ts";
@@ -17,18 +21,23 @@ export interface ExportOptions {
   readonly format: ExportFormat;
 }
 
-/** Writes a Hugging Face folder (an adapter is merged into its base) or a PEFT adapter folder; the folder is new. */
+/**
+ * Writes a Hugging Face folder (an adapter is merged into its base) or a PEFT adapter folder; the folder is new. A
+ * value head, which neither format knows, is written beside as {@link valueHeadFile}.
+ */
 export async function exportModel(options: ExportOptions): Promise<void> {
   await (options.format === "peft" ? exportAdapter(options) : exportFolder(options));
 }
 
 async function exportFolder({ weights, source, folder }: ExportOptions): Promise<void> {
-  const { config, base } = weights;
+  const { config, base, adapter } = weights;
+  const named = base.specs.filter(({ name }) => !isValueHeadParameter(name));
   await writeHuggingFaceFolder({
     folder,
     config: { architectures: [architectures[config.family]], ...config.source, dtype: "float32" },
-    tensors: base.specs.map(({ name, shape }) => ({ name, shape, data: () => mergedParameter(weights, name) })),
+    tensors: named.map(({ name, shape }) => ({ name, shape, data: () => mergedParameter(weights, name) })),
     tokenizerFiles: source.type === "folder" ? await readTokenizerFiles(source.folder) : byteTokenizerFiles(),
+    valueHead: valueHeadTensors(adapter?.block ?? base),
   });
 }
 
@@ -50,8 +59,17 @@ async function exportAdapter({ weights, source, trainable, folder }: ExportOptio
       targets: targets ?? loraTargets,
       ...(source.type === "folder" ? { baseModel: source.folder } : {}),
     },
-    tensors: block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name) })),
+    tensors: tensorsOf(block).filter(({ name }) => !isValueHeadParameter(name)),
+    valueHead: valueHeadTensors(block),
   });
+}
+
+function valueHeadTensors(block: ParameterBlock): TensorToWrite[] {
+  return tensorsOf(block).filter(({ name }) => isValueHeadParameter(name));
+}
+
+function tensorsOf(block: ParameterBlock): TensorToWrite[] {
+  return block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name) }));
 }
 
 const architectures = {

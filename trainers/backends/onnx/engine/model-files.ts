@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError } from "../../../../src/errors/index.ts";
-import { isJsonObject, type JsonObject } from "../../../../src/tokens/model-file.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/json.ts";
 import { writeNewFolder } from "../weights/new-folder.ts";
 import { openWeights } from "../weights/safetensors.ts";
 import { writeSafetensors } from "../weights/safetensors-writer.ts";
@@ -17,8 +17,8 @@ const arrays = ["parameters", "firstMoment", "secondMoment"] as const;
  * Throws `checkpoint.write-failed`.
  */
 export async function saveTrainingState(model: EngineModel, folder: string): Promise<void> {
-  const { version, lastStepId, adamStep, ...values } = model.state;
-  const state = { schemaVersion, ...identity(model.weights), version, lastStepId, adamStep };
+  const { version, lastStepId, adamStep, lossScale, ...values } = model.state;
+  const state = { schemaVersion, ...identity(model.weights), version, lastStepId, adamStep, lossScale };
   await writeNewFolder(folder, async (partial) => {
     await writeSafetensors(
       join(partial, "state.safetensors"),
@@ -39,11 +39,11 @@ export async function loadTrainingState(model: EngineModel, folder: string): Pro
   if (state.base !== base) throw unusable(folder, "its adapter was trained on other base weights");
   const length = model.trained?.data.length ?? 0;
   const [parameters, firstMoment, secondMoment] = await readArrays(folder, length);
-  const { version, lastStepId, adamStep } = state;
-  model.restore({ version, lastStepId, adamStep, parameters, firstMoment, secondMoment });
+  const { version, lastStepId, adamStep, lossScale } = state;
+  model.restore({ version, lastStepId, adamStep, lossScale, parameters, firstMoment, secondMoment });
 }
 
-type StateJson = Pick<TrainingState, "version" | "lastStepId" | "adamStep"> & {
+type StateJson = Pick<TrainingState, "version" | "lastStepId" | "adamStep" | "lossScale"> & {
   readonly structure: string;
   readonly base: string | null;
 };
@@ -69,9 +69,9 @@ async function readStateJson(folder: string): Promise<StateJson> {
   return state as unknown as StateJson;
 }
 
-function isWhole({ version, adamStep, lastStepId }: JsonObject): boolean {
-  const whole = [version, adamStep, lastStepId ?? 0];
-  return whole.every(Number.isInteger);
+function isWhole({ version, adamStep, lastStepId, lossScale }: JsonObject): boolean {
+  const { scale, cleanRuns } = isJsonObject(lossScale) ? lossScale : { scale: 1, cleanRuns: lossScale ?? 0 };
+  return Number(scale) > 0 && [version, adamStep, lastStepId ?? 0, cleanRuns].every(Number.isInteger);
 }
 
 async function readArrays(folder: string, length: number): Promise<[Float32Array, Float32Array, Float32Array]> {

@@ -1,3 +1,4 @@
+import { Completion } from "../../../../src/policy/completion.ts";
 import type { Sample, SampleRequest } from "../../../../src/policy/sampler.ts";
 import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
@@ -7,8 +8,7 @@ import { fuseAdapter } from "../models/fused-adapter.ts";
 import { GraphParameters } from "../models/graph-parameters.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
 import { layOutSequences } from "./batch.ts";
-import { Completion } from "./completion.ts";
-import { DecodeBatch, type ReadPrompt } from "./decode-batch.ts";
+import { DecodeBatch, type DecodeResults, type ReadPrompt } from "./decode-batch.ts";
 import type { PositionTables } from "./position-tables.ts";
 import { sequenceFeeds } from "./sequence-runner.ts";
 import type { Feed, GraphSession } from "./session.ts";
@@ -26,7 +26,10 @@ export interface SamplerSettings {
 /** From how many rows on products are faster with the weights on the left. */
 const manyRows = 8;
 
-/** Continues prompts by batched decoding over a key-value cache; finished rows make room for waiting requests. */
+/**
+ * Continues prompts by batched decoding over a key-value cache; finished rows make room for waiting requests. Where the
+ * weights have a value head, a sample has the values of its states too.
+ */
 export class BatchSampler {
   readonly #weights: ModelWeights;
   readonly #sessions: SessionCache;
@@ -97,14 +100,14 @@ export class BatchSampler {
       const count = prefillCount(groups, this.#settings.maxTokensPerPrefill);
       const read = groups.slice(0, count);
       groups = groups.slice(count);
-      const { probabilities, keys, values } = await this.#prefill(read.map((group) => group[0]!));
+      const { probabilities, keys, values, stateValues } = await this.#prefill(read.map((group) => group[0]!));
       const prompts: ReadPrompt[] = [];
       let first = 0;
       for (const [i, group] of read.entries()) {
         const next = probabilities!.subarray(i * vocabularySize, (i + 1) * vocabularySize);
         const completions: Completion[] = [];
         for (const completion of group) {
-          const finished = completion.advance(next);
+          const finished = completion.advance(next, stateValues?.[i]);
           if (finished === undefined) completions.push(completion);
           else yield finished;
         }
@@ -125,7 +128,7 @@ export class BatchSampler {
       ...batch.feeds(),
       ...this.#tables.feeds(batch.lastPosition + batch.rows + 1),
     });
-    return batch.advance(results as Record<"keys" | "values" | "probabilities", Float32Array>);
+    return batch.advance(results as unknown as DecodeResults);
   }
 
   async #prefill(completions: readonly Completion[]): Promise<Record<string, Float32Array>> {

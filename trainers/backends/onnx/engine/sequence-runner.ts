@@ -1,8 +1,10 @@
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
+import type { ForwardOutput, ForwardResult } from "../../../backend/training-backend.ts";
 import { microBatches } from "../../../data/micro-batches.ts";
-import { termCoefficients, termStructure } from "../losses/token-loss.ts";
+import { termCoefficients, termStructure } from "../losses/bound-term.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
+import { needsLogits } from "../models/training-heads.ts";
 import {
   type Batch,
   causalMask,
@@ -11,8 +13,9 @@ import {
   layOutLoss,
   layOutSequences,
 } from "./batch.ts";
+import type { LossScale } from "./loss-scale.ts";
 import type { PositionTables } from "./position-tables.ts";
-import type { Feed } from "./session.ts";
+import type { Feed, Feeds } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
@@ -25,11 +28,12 @@ export interface RunResult {
   readonly indices: readonly number[];
   /** One sum per term. */
   readonly terms: Float32Array;
-  /** Per datum of `indices`, as long as its tokens, 0 where the loss mask is 0. */
-  readonly logprobs: readonly Float32Array[];
-  readonly entropy: readonly Float32Array[] | undefined;
+  /** Per datum of `indices`: the outputs asked for. */
+  readonly outputs: readonly ForwardResult[];
   /** By parameter name. */
   readonly gradients: ReadonlyMap<string, Float32Array>;
+  /** How often the gradient overflowed, and the run was made again at a smaller loss scale. */
+  readonly overflows: number;
 }
 
 /** Runs whole sequences through a model, forward only or with gradients, in micro-batches of like lengths. */
@@ -38,17 +42,21 @@ export class SequenceRunner {
   readonly #tables: PositionTables;
   readonly #maxTokens: number;
   readonly #logitsPerChunk: number;
+  readonly #lossScale: LossScale | undefined;
 
   constructor(options: {
     readonly sessions: SessionCache;
     readonly tables: PositionTables;
     readonly maxTokensPerMicroBatch: number;
     readonly logitsPerChunk?: number;
+    /** Products are computed in float16 where there is one. */
+    readonly lossScale?: LossScale | undefined;
   }) {
     this.#sessions = options.sessions;
     this.#tables = options.tables;
     this.#maxTokens = options.maxTokensPerMicroBatch;
     this.#logitsPerChunk = options.logitsPerChunk ?? defaultLogitsPerChunk;
+    this.#lossScale = options.lossScale;
   }
 
   /** Yields after each micro-batch, so that the caller can stop between two. */
@@ -57,14 +65,14 @@ export class SequenceRunner {
     readonly data: readonly Datum[];
     readonly terms: readonly LossTerm[];
     readonly trains: "base" | "adapter" | "nothing";
-    readonly wantEntropy: boolean;
+    readonly outputs: readonly ForwardOutput[];
   }): AsyncGenerator<RunResult> {
-    const { data, terms } = options;
+    const { data } = options;
     const lengths = data.map((datum) => datum.tokens.length);
     for (const indices of microBatches(lengths, this.#maxTokens)) {
       const part = indices.map((i) => data[i]!);
       if (part.every((datum) => datum.lossMask.every((weight) => weight === 0))) {
-        yield emptyResult(indices, part, terms.length);
+        yield emptyResult(indices, part, options);
         continue;
       }
       yield await this.#runPart(options, indices, part);
@@ -76,32 +84,55 @@ export class SequenceRunner {
     indices: readonly number[],
     part: readonly Datum[],
   ): Promise<RunResult> {
-    const { weights, terms, trains, wantEntropy } = options;
+    const { weights, terms, trains, outputs } = options;
     const { config } = weights;
     const batch = layOutSequences(part.map((datum) => datum.tokens));
-    const chunks = chunkCount(countLossPositions(part) * config.vocabularySize, this.#logitsPerChunk);
+    const logits = needsLogits(options) ? countLossPositions(part) * config.vocabularySize : 1;
+    const chunks = chunkCount(logits, this.#logitsPerChunk);
     const loss = layOutLoss(part, batch.tokens, chunks);
     const blocks = attentionBlocks(batch.length);
-    const compiled = await this.#compile({ weights, terms, trains, chunks, blocks, wantEntropy });
+    const compiled = await this.#compile({ weights, terms, trains, chunks, blocks, outputs });
     const group = config.heads / config.keyValueHeads;
-    const results = await compiled.session.run({
+    const { results, gradients, overflows } = await this.#runScaled(compiled, {
       ...parameterFeeds(compiled, weights),
       ...sequenceFeeds(batch, group),
       ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
       ...lossFeeds(loss, batch.tokens),
       ...coefficientFeeds(terms),
     });
-    const gradients = new Map<string, Float32Array>();
-    for (const [name, values] of Object.entries(results)) {
-      if (name.startsWith("gradient:")) gradients.set(name.slice("gradient:".length), values);
-    }
     return {
       indices,
       terms: results.terms ?? new Float32Array(0),
-      logprobs: spreadOut(part, results.logprobs!),
-      entropy: results.entropy === undefined ? undefined : spreadOut(part, results.entropy),
+      outputs: spreadOut(part, outputs, results),
       gradients,
+      overflows,
     };
+  }
+
+  /** Runs a graph until its gradient does not overflow; gradients are divided by the loss scale again. */
+  async #runScaled(
+    { session }: CompiledGraph,
+    feeds: Feeds,
+  ): Promise<{
+    readonly results: Record<string, Float32Array>;
+    readonly gradients: Map<string, Float32Array>;
+    readonly overflows: number;
+  }> {
+    const lossScale = this.#lossScale;
+    for (let overflows = 0; ; overflows++) {
+      const scale = lossScale?.state.scale ?? 1;
+      const results = await session.run({ ...feeds, lossScale: { data: Float32Array.of(scale), shape: [] } });
+      const gradients = gradientsOf(results);
+      if (lossScale === undefined || gradients.size === 0) return { results, gradients, overflows };
+      // A loss that is not finite itself is no matter of the scale.
+      if (!isAllFinite(results.terms!)) return { results, gradients, overflows };
+      if ([...gradients.values()].every(isAllFinite)) {
+        for (const values of gradients.values()) divide(values, scale);
+        lossScale.grow();
+        return { results, gradients, overflows };
+      }
+      lossScale.shrink();
+    }
   }
 
   #compile(options: {
@@ -110,11 +141,12 @@ export class SequenceRunner {
     readonly trains: "base" | "adapter" | "nothing";
     readonly chunks: number;
     readonly blocks: number;
-    readonly wantEntropy: boolean;
+    readonly outputs: readonly ForwardOutput[];
   }): Promise<CompiledGraph> {
-    const { weights, terms, trains, chunks, blocks, wantEntropy } = options;
+    const { weights, terms, trains, chunks, blocks } = options;
+    const outputs = options.outputs.toSorted();
     const structure = terms.map(termStructure).join("+");
-    const key = `sequences|${structureKey(weights)}|${trains}|${structure}|${chunks}|${blocks}|${wantEntropy}`;
+    const key = `sequences|${structureKey(weights)}|${trains}|${structure}|${chunks}|${blocks}|${outputs.join()}`;
     return this.#sessions.get(key, () =>
       buildTrainingGraph({
         ...weights,
@@ -122,12 +154,29 @@ export class SequenceRunner {
         terms,
         chunks,
         blocks,
-        wantEntropy,
+        outputs,
         placement: "input",
         device: this.#sessions.settings.device,
+        precision: this.#lossScale === undefined ? "float32" : "float16",
       }),
     );
   }
+}
+
+function gradientsOf(results: Readonly<Record<string, Float32Array>>): Map<string, Float32Array> {
+  const gradients = new Map<string, Float32Array>();
+  for (const [name, values] of Object.entries(results)) {
+    if (name.startsWith("gradient:")) gradients.set(name.slice("gradient:".length), values);
+  }
+  return gradients;
+}
+
+function isAllFinite(values: Float32Array): boolean {
+  return values.every(Number.isFinite);
+}
+
+function divide(values: Float32Array, by: number): void {
+  for (let i = 0; i < values.length; i++) values[i] = values[i]! / by;
 }
 
 /** A power of two, so that few graphs serve all batches. */
@@ -154,12 +203,10 @@ export function sequenceFeeds(batch: Batch, group: number): Record<string, Feed>
 }
 
 function lossFeeds(loss: LossPositions, tokens: number): Record<string, Feed> {
-  const shape = [loss.padded];
-  const { rows, targets, inverseTemperature, weights, advantages, behaviour, reference } = loss;
-  const perPosition = { rows, targets, inverseTemperature, weights, advantages, behaviour, reference };
+  const { count: _, padded, positionOf, ...perPosition } = loss;
   return {
-    ...Object.fromEntries(Object.entries(perPosition).map(([name, data]) => [name, { data, shape }])),
-    returns: { data: loss.returns, shape: [tokens] },
+    ...Object.fromEntries(Object.entries(perPosition).map(([name, data]) => [name, { data, shape: [padded] }])),
+    positionOf: { data: positionOf, shape: [tokens] },
   };
 }
 
@@ -174,17 +221,33 @@ function coefficientFeeds(terms: readonly LossTerm[]): Record<string, Feed> {
   );
 }
 
-/** Values of the positions with loss, put back at their places in each datum. */
-function spreadOut(data: readonly Datum[], values: Float32Array): Float32Array[] {
+/** Values of the positions with loss, put back at their places in each datum; 0 at the others. */
+function spreadOut(
+  data: readonly Datum[],
+  outputs: readonly ForwardOutput[],
+  results: Readonly<Record<string, Float32Array>>,
+): ForwardResult[] {
   let next = 0;
   return data.map(({ lossMask }) => {
-    const spread = new Float32Array(lossMask.length);
-    for (let i = 0; i < spread.length; i++) if (lossMask[i] !== 0) spread[i] = values[next++]!;
-    return spread;
+    const places = [...lossMask.keys()].filter((i) => lossMask[i] !== 0);
+    const first = next;
+    next += places.length;
+    const spread = (values: Float32Array): Float32Array => {
+      const whole = new Float32Array(lossMask.length);
+      for (const [i, place] of places.entries()) whole[place] = values[first + i]!;
+      return whole;
+    };
+    return Object.fromEntries(outputs.map((name) => [name, spread(results[name]!)]));
   });
 }
 
-function emptyResult(indices: readonly number[], data: readonly Datum[], terms: number): RunResult {
-  const zeros = data.map(({ tokens }) => new Float32Array(tokens.length));
-  return { indices, terms: new Float32Array(terms), logprobs: zeros, entropy: zeros, gradients: new Map() };
+function emptyResult(
+  indices: readonly number[],
+  data: readonly Datum[],
+  { terms, outputs }: { readonly terms: readonly LossTerm[]; readonly outputs: readonly ForwardOutput[] },
+): RunResult {
+  const zeros = data.map(({ tokens }) =>
+    Object.fromEntries(outputs.map((name) => [name, new Float32Array(tokens.length)])),
+  );
+  return { indices, terms: new Float32Array(terms.length), outputs: zeros, gradients: new Map(), overflows: 0 };
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { DecoderConfig } from "../models/decoder-config.ts";
 import type { BoundParameter } from "../models/graph-parameters.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
+import { hasValueHead } from "../models/value-head.ts";
 import type { Feed } from "./session.ts";
 
 /** The values a model runs with: a base, and an adapter on it where it has one. */
@@ -12,9 +13,9 @@ export interface ModelWeights {
 }
 
 /** Names the structure of graphs over these weights: equal keys may share compiled graphs. */
-export function structureKey({ config, adapter }: ModelWeights): string {
+export function structureKey({ config, base, adapter }: ModelWeights): string {
   const shapes = adapter?.block.specs.map(({ name, shape }) => `${name}[${shape.join()}]`).join();
-  const content = JSON.stringify([config, shapes ?? null, adapter?.scale ?? null]);
+  const content = JSON.stringify([config, shapes ?? null, adapter?.scale ?? null, hasValueHead(base)]);
   return createHash("sha256").update(content).digest("hex").slice(0, 16);
 }
 

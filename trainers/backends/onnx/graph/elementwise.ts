@@ -39,6 +39,11 @@ export function minimum(a: Tensor, b: Tensor): Tensor {
   return smaller;
 }
 
+/** The greater of a and b; where they are equal, the gradient goes to a. */
+export function maximum(a: Tensor, b: Tensor): Tensor {
+  return negate(minimum(negate(a), negate(b)));
+}
+
 /** x limited to [low, high]; the gradient is 0 outside. */
 export function clip(x: Tensor, low: Tensor, high: Tensor): Tensor {
   return unary("Clip", x, [low, high], ([dy]) => {
@@ -72,13 +77,25 @@ export function sigmoid(x: Tensor): Tensor {
   return y;
 }
 
+/** x as a constant: what it was computed from gets no gradient through it. */
+export function stopGradient(x: Tensor): Tensor {
+  return x.graph.composite({
+    name: "stopGradient",
+    inputs: [],
+    build: () => ({
+      output: x.graph.node({ operator: "Identity", inputs: [x], outputs: [{ type: x.type, shape: x.shape }] })[0]!,
+      gradient: () => [],
+    }),
+  });
+}
+
 /** A comparison of float tensors; a boolean tensor, no gradient. */
 export function compare(operator: "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual", a: Tensor, b: Tensor): Tensor {
   const shape = broadcastShapes(a.shape, b.shape);
   return a.graph.node({ operator, inputs: [a, b], outputs: [{ type: "bool", shape }] })[0]!;
 }
 
-const onnxTypes: Record<DataType, number> = { float32: 1, int32: 6, int64: 7, bool: 9 };
+const onnxTypes: Record<DataType, number> = { float32: 1, float16: 10, int32: 6, int64: 7, bool: 9 };
 
 /** The values as another type; no gradient. */
 export function cast(x: Tensor, type: DataType): Tensor {

@@ -35,6 +35,9 @@ export interface Constant {
   readonly external: boolean;
 }
 
+/** What numbers matrix products are computed in. */
+export type Precision = "float32" | "float16";
+
 /**
  * An ONNX graph being built: operators append nodes in order, {@link gradients} appends the backward ones, and
  * {@link toModel} encodes all of it. Shapes are tracked while building, symbolic dimensions by name.
@@ -48,11 +51,14 @@ export class Graph {
   readonly tape: TapeEntry[] = [];
   /** The device that it will run on: where kernels differ, operators take the form that is right there. */
   readonly target: string;
+  /** What products are computed in; everything else, and what products read and give, is float32. */
+  readonly precision: Precision;
   #scalars = new Map<string, Tensor>();
   #names = 0;
 
-  constructor(options: { readonly target?: string } = {}) {
+  constructor(options: { readonly target?: string; readonly precision?: Precision } = {}) {
     this.target = options.target ?? "cpu";
+    this.precision = options.precision ?? "float32";
   }
 
   /** A value fed at each run. */

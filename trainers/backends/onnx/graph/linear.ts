@@ -1,7 +1,8 @@
-import { add, multiply } from "./elementwise.ts";
-import { float } from "./onnx-model.ts";
+import { add, cast, multiply } from "./elementwise.ts";
+import type { GradientRule } from "./graph.ts";
+import { type AttributeValue, float } from "./onnx-model.ts";
 import { reduceSum } from "./reduction.ts";
-import { broadcastShapes, dimension, type Tensor } from "./tensor.ts";
+import { broadcastShapes, type Dimension, dimension, type Tensor } from "./tensor.ts";
 
 interface LinearOptions {
   /** Use a transposed: it is (inner, rows). */
@@ -19,10 +20,11 @@ export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {})
   const { transposeA = false, transposeB = false, scale = 1, addend } = options;
   const rows = dimension(a, transposeA ? 1 : 0);
   const columns = dimension(b, transposeB ? 0 : 1);
-  return a.graph.node({
+  return product({
     operator: "Gemm",
-    inputs: addend === undefined ? [a, b] : [a, b, addend],
-    outputs: [{ shape: [rows, columns] }],
+    factors: [a, b],
+    addend,
+    shape: [rows, columns],
     attributes: {
       transA: transposeA ? 1 : 0,
       transB: transposeB ? 1 : 0,
@@ -39,7 +41,7 @@ export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {})
           : matrixProduct(a, dy!, { transposeA: !transposeA, scale }),
       () => (addend!.shape.length === 1 ? reduceSum(dy!, [0]) : dy!),
     ],
-  })[0]!;
+  });
 }
 
 /** scale a b over the last two axes; leading axes are batches and broadcast. b transposed where asked. */
@@ -51,11 +53,11 @@ export function batchedProduct(
   const { transposeA = false, transposeB = false, scale = 1 } = options;
   const batch = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2));
   const shape = [...batch, dimension(a, transposeA ? -1 : -2), dimension(b, transposeB ? -2 : -1)];
-  return a.graph.node({
+  return product({
     operator: "FusedMatMul",
     domain: "com.microsoft",
-    inputs: [a, b],
-    outputs: [{ shape }],
+    factors: [a, b],
+    shape,
     attributes: { transA: transposeA ? 1 : 0, transB: transposeB ? 1 : 0, alpha: float(scale) },
     gradient: ([dy]) => {
       if (transposeA || batch.some((size, i) => size !== a.shape[i] || size !== b.shape[i])) {
@@ -69,7 +71,33 @@ export function batchedProduct(
             : batchedProduct(a, dy!, { transposeA: true, scale }),
       ];
     },
-  })[0]!;
+  });
+}
+
+/** A product in the graph's precision. */
+function product(options: {
+  readonly operator: string;
+  readonly domain?: "com.microsoft";
+  readonly factors: readonly [Tensor, Tensor];
+  readonly addend?: Tensor | undefined;
+  readonly shape: readonly Dimension[];
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly gradient: GradientRule;
+}): Tensor {
+  const { factors, addend, shape, gradient, ...node } = options;
+  const { graph } = factors[0];
+  const inputs = addend === undefined ? factors : [...factors, addend];
+  if (graph.precision === "float32") return graph.node({ ...node, inputs, outputs: [{ shape }], gradient })[0]!;
+  return graph.composite({
+    name: node.operator,
+    inputs,
+    build: () => {
+      const halves = factors.map((factor) => cast(factor, "float16"));
+      const [half] = graph.node({ ...node, inputs: halves, outputs: [{ type: "float16", shape }] });
+      const whole = cast(half!, "float32");
+      return { output: addend === undefined ? whole : add(whole, addend), gradient };
+    },
+  });
 }
 
 /** sum over the last axis of a b, kept with size 1. */

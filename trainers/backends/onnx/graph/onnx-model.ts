@@ -37,6 +37,7 @@ const operatorSets = { "": 21n, "com.microsoft": 1n };
 
 const dataTypes: Record<DataType, TensorProto_DataType> = {
   float32: TensorProto_DataType.FLOAT,
+  float16: TensorProto_DataType.FLOAT16,
   int32: TensorProto_DataType.INT32,
   int64: TensorProto_DataType.INT64,
   bool: TensorProto_DataType.BOOL,

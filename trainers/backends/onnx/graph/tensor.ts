@@ -4,7 +4,7 @@ import type { Graph } from "./graph.ts";
 export type Dimension = number | string;
 
 /** Element types that the engine uses. */
-export type DataType = "float32" | "int32" | "int64" | "bool";
+export type DataType = "float32" | "float16" | "int32" | "int64" | "bool";
 
 /** One value of a graph under construction: what a node computes, an input, or a constant. */
 export interface Tensor {

@@ -1,20 +1,17 @@
-import type { LossTerm } from "../../../backend/loss-term.ts";
 import { add, log, multiply, negate, subtract } from "../graph/elementwise.ts";
 import { gatherRows, scatterAddRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
-import type { Graph } from "../graph/graph.ts";
 import { matrixProduct, rowDot } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { pickColumns, total } from "../graph/pick.ts";
 import { reduceMax } from "../graph/reduction.ts";
 import { concatenate, expandDimension, splitEvenly, squeeze } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { tokenLoss } from "./token-loss.ts";
+import type { BoundTerm } from "./bound-term.ts";
+import { type TokenTerm, tokenLoss } from "./token-loss.ts";
 
 /** What is known of each position that carries loss; all (positions). */
 export interface PositionInputs {
-  /** int32: the token whose hidden state predicts the target. */
-  readonly rows: Tensor;
   /** int32 */
   readonly targets: Tensor;
   readonly inverseTemperature: Tensor;
@@ -26,13 +23,13 @@ export interface PositionInputs {
 
 /** Results of a {@link lossHead}. */
 export interface LossHead {
-  /** (terms): the sum of each term. */
-  readonly terms: Tensor | undefined;
+  /** (1) each: the sum of each term over positions. */
+  readonly sums: readonly Tensor[];
   /** (positions) */
   readonly logprobs: Tensor;
   /** (positions), where asked for. */
   readonly entropy: Tensor | undefined;
-  /** (positions, hiddenSize): gradient of the loss by the gathered hidden states. */
+  /** (positions, hiddenSize): gradient of the loss by the hidden states. */
   readonly hiddenGradient: Tensor | undefined;
   /** (vocabulary, hiddenSize): gradient of the loss by the head's weights, where asked for. */
   readonly weightGradient: Tensor | undefined;
@@ -44,13 +41,14 @@ export interface LossHead {
  * time. Every term is a sum over positions, so a chunk's gradient is known as soon as its logits are.
  */
 export function lossHead(options: {
-  /** (tokens, hiddenSize) */
+  /** (positions, hiddenSize) */
   readonly hidden: Tensor;
   /** (vocabulary, hiddenSize) */
   readonly weight: Tensor;
   readonly positions: PositionInputs;
-  readonly terms: readonly LossTerm[];
-  readonly coefficients: (term: number, name: string) => Tensor;
+  readonly terms: readonly BoundTerm<TokenTerm>[];
+  /** A scalar that multiplies the gradients. */
+  readonly lossScale: Tensor;
   /** How many chunks; the number of positions is a multiple of it. */
   readonly chunks: number;
   readonly wantEntropy: boolean;
@@ -59,7 +57,7 @@ export function lossHead(options: {
   const { positions, chunks } = options;
   const cut = (x: Tensor): Tensor[] => splitEvenly(x, { axis: 0, count: chunks, name: "chunk" });
   const parts = {
-    hidden: cut(gatherRows(options.hidden, positions.rows)),
+    hidden: cut(options.hidden),
     targets: cut(positions.targets),
     inverseTemperature: cut(positions.inverseTemperature),
     mask: cut(positions.mask),
@@ -90,7 +88,7 @@ export function lossHead(options: {
   const sum = (pieces: readonly (Tensor | undefined)[]): Tensor | undefined =>
     pieces[0] === undefined ? undefined : (pieces as Tensor[]).reduce((a, b) => add(a, b));
   return {
-    terms: sum(results.map((result) => result.terms)),
+    sums: options.terms.map((_, term) => sum(results.map((result) => result.sums[term]))!),
     logprobs: join(results.map((result) => result.logprobs))!,
     entropy: join(results.map((result) => result.entropy)),
     hiddenGradient: join(results.map((result) => result.hiddenGradient)),
@@ -109,13 +107,12 @@ function chunkLoss(options: {
     readonly behaviour: Tensor;
     readonly reference: Tensor;
   };
-  readonly terms: readonly LossTerm[];
-  readonly coefficients: (term: number, name: string) => Tensor;
+  readonly terms: readonly BoundTerm<TokenTerm>[];
+  readonly lossScale: Tensor;
   readonly wantEntropy: boolean;
   readonly wantWeightGradient: boolean;
 }): LossHead {
   const { weight, targets, token, terms } = options;
-  const graph: Graph = weight.graph;
   const column = (x: Tensor): Tensor => expandDimension(x, 1);
   const inverseTemperature = column(options.inverseTemperature);
   const hidden = multiply(options.hidden, inverseTemperature);
@@ -126,18 +123,15 @@ function chunkLoss(options: {
   const peak = reduceMax(logits, [1], { keepAxes: true });
   const logSumExp = subtract(peak, log(reduceMax(probabilities, [1], { keepAxes: true })));
   const logprobs = subtract(pickColumns(logits, targets), squeeze(logSumExp, 1));
-  const needsEntropy = options.wantEntropy || terms.some((term) => term.type === "entropy");
+  const needsEntropy = options.wantEntropy || terms.some(({ term }) => term.type === "entropy");
   const entropy = needsEntropy ? squeeze(subtract(logSumExp, rowDot(probabilities, logits)), 1) : undefined;
   if (terms.length === 0) {
-    return { terms: undefined, logprobs, entropy, hiddenGradient: undefined, weightGradient: undefined };
+    return { sums: [], logprobs, entropy, hiddenGradient: undefined, weightGradient: undefined };
   }
-  const losses = terms.map((term, i) =>
-    tokenLoss(term, { ...token, logprobs, entropy }, (name) => options.coefficients(i, name)),
-  );
-  const sums = losses.length === 1 ? total(losses[0]!) : concatenate(losses.map(total), 0, losses.length);
+  const losses = terms.map((bound) => tokenLoss(bound, { ...token, logprobs, entropy }));
   const leaves = entropy === undefined ? [logprobs] : [logprobs, entropy];
   const [byLogprob, byEntropy] = gradients({
-    outputs: losses.map((tensor) => ({ tensor, gradient: graph.scalar(1) })),
+    outputs: losses.map((tensor) => ({ tensor, gradient: options.lossScale })),
     by: leaves,
   });
   // d logprob / d logits = onehot - p, and d entropy / d logits = -p (log p + entropy).
@@ -165,7 +159,7 @@ function chunkLoss(options: {
     byWeight = add(byWeight, scatterAddRows(weight, targets, scaledByHidden));
   }
   return {
-    terms: sums,
+    sums: losses.map(total),
     logprobs,
     entropy,
     hiddenGradient: multiply(byHidden, inverseTemperature),

@@ -1,7 +1,8 @@
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import { clip, exp, minimum, multiply, negate, subtract } from "../graph/elementwise.ts";
+import { clip, exp, minimum, multiply, negate, stopGradient, subtract } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import type { BoundTerm } from "./bound-term.ts";
 
 /** What a loss term reads at each position that carries loss: (positions) each. */
 export interface TokenInputs {
@@ -13,24 +14,15 @@ export interface TokenInputs {
   readonly entropy: Tensor | undefined;
 }
 
-/** The numbers of a term that may change from step to step without a new graph. */
-export function termCoefficients(term: LossTerm): Record<string, number> {
-  const weight = term.weight ?? 1;
-  return term.type === "ppo" ? { weight, low: 1 - term.clipLow, high: 1 + term.clipHigh } : { weight };
+/** The terms that the output head over the vocabulary learns by. */
+export type TokenTerm = Exclude<LossTerm, { readonly type: "value" }>;
+
+/** The value of one term at each position; formulas in {@link LossTerm}. */
+export function tokenLoss(bound: BoundTerm<TokenTerm>, inputs: TokenInputs): Tensor {
+  return multiply(bound.coefficient("weight"), unweighted(bound, inputs));
 }
 
-/** What of a term decides the graph's structure. */
-export function termStructure(term: LossTerm): string {
-  return term.type === "kl" ? `kl-${term.estimator}` : term.type;
-}
-
-/** The value of one term at each position; formulas in {@link LossTerm}. `coefficients` are scalars by name. */
-export function tokenLoss(term: LossTerm, inputs: TokenInputs, coefficients: (name: string) => Tensor): Tensor {
-  const weight = coefficients("weight");
-  return multiply(weight, unweighted(term, inputs, coefficients));
-}
-
-function unweighted(term: LossTerm, inputs: TokenInputs, coefficients: (name: string) => Tensor): Tensor {
+function unweighted({ term, coefficient }: BoundTerm<TokenTerm>, inputs: TokenInputs): Tensor {
   const { logprobs, mask, advantages, behaviour, reference, entropy } = inputs;
   const graph: Graph = logprobs.graph;
   switch (term.type) {
@@ -42,8 +34,13 @@ function unweighted(term: LossTerm, inputs: TokenInputs, coefficients: (name: st
       return negate(multiply(exp(subtract(logprobs, behaviour)), advantages));
     case "ppo": {
       const ratio = exp(subtract(logprobs, behaviour));
-      const clipped = clip(ratio, coefficients("low"), coefficients("high"));
+      const clipped = clip(ratio, coefficient("low"), coefficient("high"));
       return negate(minimum(multiply(ratio, advantages), multiply(clipped, advantages)));
+    }
+    case "cispo": {
+      const ratio = exp(subtract(logprobs, behaviour));
+      const clipped = stopGradient(clip(ratio, coefficient("low"), coefficient("high")));
+      return negate(multiply(multiply(clipped, advantages), logprobs));
     }
     case "kl": {
       const difference = subtract(reference, logprobs);

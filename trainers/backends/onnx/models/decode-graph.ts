@@ -11,6 +11,7 @@ import { groupedAttention } from "./grouped-attention.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
 import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
 import { separateAttention } from "./separate-attention.ts";
+import { outputStateValues } from "./value-head.ts";
 import { productByWeights, productWithWeights } from "./weight-products.ts";
 
 /** How a decoding graph is laid out; each form is fastest somewhere, all compute the same. */
@@ -30,8 +31,9 @@ export interface DecodeForm {
  * product, and queries and keys turn together.
  *
  * Inputs beside those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), `positions` (rows, 1),
- * `cos`, `sin`, `inverseTemperature` (rows, 1). Outputs: `probabilities` (rows, vocabulary), and `keys`, `values` (rows,
- * layers x keyValueHeads, 1, headSize): the new tokens only, because the runtime copies whatever is fetched.
+ * `cos`, `sin`, `inverseTemperature` (rows, 1). Outputs: `probabilities` (rows, vocabulary), with a value head
+ * `stateValues` (rows), and `keys`, `values` (rows, layers x keyValueHeads, 1, headSize): the new tokens only, because the
+ * runtime copies whatever is fetched.
  */
 export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: DecodeForm): void {
   const { config, parameters } = parts;
@@ -63,7 +65,9 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: Decode
     const [gate, up] = split(linear(layer, mlpInputs, fed), 1, [width, width]) as [Tensor, Tensor];
     hidden = linear(layer, ["down_proj"], multiply(silu(gate), up), hidden);
   }
-  outputProbabilities(graph, parts, { hidden: norm(hidden, finalNormName), rows: "rows", ...form });
+  const final = norm(hidden, finalNormName);
+  outputProbabilities(graph, parts, { hidden: final, rows: "rows", ...form });
+  outputStateValues(graph, parts, final);
   graph.output("keys", concatenate(newKeys, 1, layers * keyValueHeads));
   graph.output("values", concatenate(newValues, 1, layers * keyValueHeads));
 }

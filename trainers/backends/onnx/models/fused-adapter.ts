@@ -2,6 +2,7 @@ import type { DecoderConfig } from "./decoder-config.ts";
 import { loraA, loraB } from "./lora.ts";
 import { ParameterBlock } from "./parameter-block.ts";
 import { attentionInputs, mlpInputs, projectionShape } from "./parameters.ts";
+import { isValueHeadParameter } from "./value-head.ts";
 
 /** The linear layers of a block that read the same input, as decoding computes them: one product per group. */
 const fusedGroups: readonly (readonly string[])[] = [attentionInputs, ["o_proj"], mlpInputs, ["down_proj"]];
@@ -14,7 +15,7 @@ export function fusedName(layer: number, group: readonly string[], half: "a" | "
 /**
  * An adapter laid out for decoding: for each group of layers that read the same input, their A halves stacked, and
  * their B halves on the diagonal of one matrix (outputs of the group, rank x adapted layers), zero elsewhere. Two
- * products then serve the group.
+ * products then serve the group. A value head beside the adapter comes with it.
  */
 export function fuseAdapter(config: DecoderConfig, adapter: ParameterBlock): ParameterBlock {
   const groups = Array.from({ length: config.layers }, (_, layer) =>
@@ -34,7 +35,9 @@ export function fuseAdapter(config: DecoderConfig, adapter: ParameterBlock): Par
       { name: fusedName(layer, group, "b"), shape: [outputs, shape[0]!], initial: "zeros" as const },
     ];
   });
-  const fused = new ParameterBlock(specs);
+  const head = adapter.specs.filter(({ name }) => isValueHeadParameter(name));
+  const fused = new ParameterBlock([...specs, ...head]);
+  for (const { name } of head) fused.view(name).set(adapter.view(name));
   for (const { layer, group, adapted } of groups) {
     const stacked = adapter.stacked(adapted.map((projection) => loraA(layer, projection)));
     fused.view(fusedName(layer, group, "a")).set(stacked.data);

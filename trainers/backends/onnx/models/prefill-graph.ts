@@ -6,11 +6,13 @@ import { type Attention, type DecoderParts, decoderBody } from "./decoder.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
 import { sequenceInputs } from "./sequence-inputs.ts";
 import { trainingAttention } from "./training-attention.ts";
+import { outputStateValues } from "./value-head.ts";
 
 /**
  * Reads whole prompts. Inputs: the sequence inputs of {@link sequenceInputs}, `rows` (sequences): the last token of
  * each, and `inverseTemperature` (sequences, 1). Outputs: `probabilities` (sequences, vocabulary) of the next token,
- * and `keys`, `values` (tokens, layers x keyValueHeads x headSize) for the cache.
+ * `keys`, `values` (tokens, layers x keyValueHeads x headSize) for the cache and, with a value head, `stateValues`
+ * (sequences).
  */
 export function buildPrefillGraph(graph: Graph, parts: DecoderParts): void {
   const { ids, rotary, layout, mask } = sequenceInputs(graph, parts.config);
@@ -25,6 +27,7 @@ export function buildPrefillGraph(graph: Graph, parts: DecoderParts): void {
   const hidden = decoderBody(parts, { ids, rotary, attention });
   const last = gatherRows(hidden, graph.input("rows", "int32", ["sequences"]));
   outputProbabilities(graph, parts, { hidden: last, rows: "sequences" });
+  outputStateValues(graph, parts, last);
   const { layers, keyValueHeads, headSize } = parts.config;
   graph.output("keys", concatenate(keys, 1, layers * keyValueHeads * headSize));
   graph.output("values", concatenate(values, 1, layers * keyValueHeads * headSize));

@@ -1,19 +1,18 @@
 import type { LossTerm } from "../../../backend/loss-term.ts";
+import type { ForwardOutput } from "../../../backend/training-backend.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
-import { Graph } from "../graph/graph.ts";
+import { Graph, type Precision } from "../graph/graph.ts";
 import { concatenate } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { lossHead } from "../losses/loss-head.ts";
-import { termCoefficients } from "../losses/token-loss.ts";
 import { type DecoderParts, decoderBody } from "./decoder.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
 import { type BoundParameter, GraphParameters } from "./graph-parameters.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
-import { embeddingName, headName } from "./parameters.ts";
 import { sequenceInputs } from "./sequence-inputs.ts";
 import { trainingAttention } from "./training-attention.ts";
+import { trainingHeads } from "./training-heads.ts";
 
 /** What a training graph computes. */
 export interface TrainingGraphOptions {
@@ -26,9 +25,12 @@ export interface TrainingGraphOptions {
   readonly chunks: number;
   /** Into how many blocks attention cuts the sequences. */
   readonly blocks: number;
-  readonly wantEntropy: boolean;
+  /** What is output beside sums and gradients. Where nothing asks for logits, they are not computed. */
+  readonly outputs: readonly ForwardOutput[];
   readonly placement: "input" | "constant";
   readonly device: string;
+  /** What products are computed in. In float16 the input `lossScale` multiplies the gradients. */
+  readonly precision: Precision;
 }
 
 /** A training graph with the names of what it reads and gives. */
@@ -41,14 +43,15 @@ export interface TrainingGraph {
 }
 
 /**
- * Forward, loss, backward in one graph. Inputs: those of {@link sequenceInputs}, and per position with loss `rows`, `targets`,
- * `inverseTemperature`, `weights`, `advantages`, `behaviour`, `reference`; `returns` (tokens) says which position
- * each token's hidden state fed, or the number of positions where none. Outputs: `terms`, `logprobs`, `entropy`,
- * and the gradients.
+ * Forward, loss, backward in one graph. Inputs: those of {@link sequenceInputs}, and per position with loss `rows` (the
+ * token whose hidden state predicts the target), `targets`, `inverseTemperature`, `weights`, `advantages`,
+ * `behaviour`, `reference`, `returns`, `oldValues`; `positionOf` (tokens) says which position each token's hidden
+ * state feeds, or the number of positions where none. Outputs: `terms`, `logprobs`, `entropy`, `values`, and the
+ * gradients.
  */
 export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph {
-  const { config, terms } = options;
-  const graph = new Graph({ target: options.device });
+  const { config } = options;
+  const graph = new Graph({ target: options.device, precision: options.precision });
   const basePlacement = options.trains === "base" ? "input" : options.placement;
   const base = new GraphParameters({ graph, block: options.base, placement: basePlacement });
   const adapter =
@@ -69,36 +72,16 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
     rotary,
     attention: trainingAttention(config, { layout, mask, blocks: options.blocks }),
   });
-  const perPosition = (name: string): Tensor => graph.input(name, "float32", ["positions"]);
-  const head = lossHead({
-    hidden,
-    weight: base.tensor(config.tiedEmbeddings ? embeddingName : headName),
-    positions: {
-      rows: graph.input("rows", "int32", ["positions"]),
-      targets: graph.input("targets", "int32", ["positions"]),
-      inverseTemperature: perPosition("inverseTemperature"),
-      mask: perPosition("weights"),
-      advantages: perPosition("advantages"),
-      behaviour: perPosition("behaviour"),
-      reference: perPosition("reference"),
-    },
-    terms,
-    coefficients: coefficientInputs(graph, terms),
-    chunks: options.chunks,
-    wantEntropy: options.wantEntropy,
-    wantWeightGradient: options.trains === "base",
-  });
-  if (head.terms !== undefined) graph.output("terms", head.terms);
-  graph.output("logprobs", head.logprobs);
-  if (options.wantEntropy) graph.output("entropy", head.entropy!);
+  const heads = trainingHeads({ ...options, parts, hidden, wantWeightGradient: options.trains === "base" });
   const gradientNames =
-    options.trains === "nothing" || terms.length === 0
+    options.trains === "nothing" || heads.hidden === undefined
       ? []
       : outputGradients({
           graph,
           parameters: options.trains === "base" ? base : adapter!.parameters,
           hidden,
-          head: { name: config.tiedEmbeddings ? embeddingName : headName, ...head },
+          byPositions: heads.hidden,
+          byHeads: heads.parameters,
         });
   return {
     graph,
@@ -108,39 +91,29 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
   };
 }
 
-/** Carries the head's gradient back through the body and outputs one gradient per parameter. */
+/** Carries the heads' gradients back through the body and outputs one gradient per parameter. */
 function outputGradients(options: {
   readonly graph: Graph;
   readonly parameters: GraphParameters;
+  /** (tokens, hiddenSize) */
   readonly hidden: Tensor;
-  readonly head: {
-    readonly name: string;
-    readonly hiddenGradient: Tensor | undefined;
-    readonly weightGradient: Tensor | undefined;
-  };
+  /** (positions, hiddenSize): gradient by the hidden states that the heads read. */
+  readonly byPositions: Tensor;
+  /** Gradients by the heads' own parameters. */
+  readonly byHeads: ReadonlyMap<string, Tensor | undefined>;
 }): string[] {
-  const { graph, parameters, hidden, head } = options;
+  const { graph, parameters, hidden, byPositions, byHeads } = options;
   const width = hidden.shape[1] as number;
   const none = graph.constant(new Float32Array(width), [1, width]);
-  const extended = concatenate([head.hiddenGradient!, none], 0, "positions+1");
-  const hiddenGradient = gatherRows(extended, graph.input("returns", "int32", ["tokens"]));
+  const extended = concatenate([byPositions, none], 0, "positions+1");
+  const hiddenGradient = gatherRows(extended, graph.input("positionOf", "int32", ["tokens"]));
   const tensors = parameters.bound.map(({ name }) => parameters.tensor(...name.split("+")));
   const found = gradients({ outputs: [{ tensor: hidden, gradient: hiddenGradient }], by: tensors });
   return parameters.bound.map(({ name }, i) => {
-    const own = found[i];
-    const fromHead = name === head.name ? head.weightGradient : undefined;
-    const gradient = own === undefined ? fromHead : fromHead === undefined ? own : add(own, fromHead);
+    const [fromBody, fromHead] = [found[i], byHeads.get(name)];
+    const gradient =
+      fromBody === undefined || fromHead === undefined ? (fromBody ?? fromHead) : add(fromBody, fromHead);
     graph.output(`gradient:${name}`, gradient!);
     return name;
   });
-}
-
-/** The terms' numbers as inputs named `term<i>.<name>`, so that they may change between runs. */
-function coefficientInputs(graph: Graph, terms: readonly LossTerm[]): (term: number, name: string) => Tensor {
-  const inputs = terms.map((term, i) =>
-    Object.fromEntries(
-      Object.keys(termCoefficients(term)).map((name) => [name, graph.input(`term${i}.${name}`, "float32", [])]),
-    ),
-  );
-  return (term, name) => inputs[term]![name]!;
 }

@@ -1,10 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
-import { type JsonObject, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
+import type { JsonObject } from "../../../../src/json.ts";
+import { malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
 import { writeNewFolder } from "./new-folder.ts";
 import { openWeights, type WeightsReader } from "./safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./safetensors-writer.ts";
+import { writeValueHead } from "./value-head-file.ts";
 
 /** What a PEFT LoRA adapter says of itself. */
 export interface PeftAdapterConfig {
@@ -64,15 +66,18 @@ export async function writePeftAdapter(options: {
   readonly folder: string;
   readonly config: PeftAdapterConfig;
   readonly tensors: Iterable<TensorToWrite>;
+  /** Written beside; see `valueHeadFile`. */
+  readonly valueHead?: readonly TensorToWrite[];
   readonly signal?: AbortSignal;
 }): Promise<void> {
-  const { folder, config, tensors, signal } = options;
+  const { folder, config, tensors, valueHead = [], signal } = options;
   const named = [...tensors].map((tensor) => ({ ...tensor, name: prefix + tensor.name }));
   await writeNewFolder(folder, async (partial) => {
     await writeSafetensors(path.join(partial, weightsFile), named, {
       maximumShardBytes: Number.POSITIVE_INFINITY,
       ...(signal === undefined ? {} : { signal }),
     });
+    await writeValueHead(partial, valueHead);
     await writeFile(path.join(partial, configFile), `${JSON.stringify(toJson(config), null, 2)}\n`);
   });
 }

@@ -1,7 +1,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
-import { hasCode, isJsonObject, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
+import { isJsonObject } from "../../../../src/json.ts";
+import { hasCode, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
 import { decodeFloats, isFloatDtype } from "./float-conversion.ts";
 import {
   dtypeBits,

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
+import type { ForwardOutput } from "../../../trainers/backend/training-backend.ts";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/models/decoder-config.ts";
+import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { decoderParameters } from "../../../trainers/backends/onnx/models/parameters.ts";
+import { buildTrainingGraph } from "../../../trainers/backends/onnx/models/training-graph.ts";
+import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
+import { tinyConfig } from "./tiny-config.ts";
+
+/** The parameters that a step over these terms reads. */
+function parametersRead(terms: readonly LossTerm[], outputs: readonly ForwardOutput[]): string[] {
+  const config = readDecoderConfig({ ...tinyConfig, tie_word_embeddings: false });
+  const { baseParameters } = buildTrainingGraph({
+    config,
+    base: new ParameterBlock([...decoderParameters(config), ...valueHeadParameters(config)]),
+    trains: "base",
+    terms,
+    chunks: 1,
+    blocks: 1,
+    outputs,
+    placement: "input",
+    device: "cpu",
+    precision: "float32",
+  });
+  return baseParameters.map(({ name }) => name);
+}
+
+describe("a critic alone", () => {
+  it("never reads the head over the vocabulary, to learn or to tell values", () => {
+    expect(parametersRead([{ type: "value" }], ["values"])).not.toContain("lm_head.weight");
+    expect(parametersRead([], ["values"])).not.toContain("lm_head.weight");
+  });
+
+  it("is a head beside that one where the policy learns too", () => {
+    const both = parametersRead([{ type: "policyGradient" }, { type: "value" }], ["logprobs", "values"]);
+    expect(both).toEqual(expect.arrayContaining(["lm_head.weight", "value_head.weight", "value_head.bias"]));
+    expect(parametersRead([{ type: "policyGradient" }], ["logprobs"])).not.toContain("value_head.weight");
+  });
+});

@@ -1,0 +1,9 @@
+import type { Device } from "../../../trainers/backends/onnx/index.ts";
+import { scaleLosses, trainOn } from "./device-run.ts";
+
+/** A program for tests: what training in float16 gives on the device named on the command line, as JSON. */
+const device = process.argv[2] as Device;
+const weights = process.argv.slice(3).map(Number);
+const precision = "float16";
+const scaled = await scaleLosses({ device, precision, weights });
+console.log(JSON.stringify({ runs: await trainOn(device, precision), scaled }));

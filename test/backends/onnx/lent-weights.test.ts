@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { EngineModel } from "../../../trainers/backends/onnx/engine/engine-model.ts";
+import type { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/models/decoder-config.ts";
+import { initializeParameters, ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
+import { decoderParameters } from "../../../trainers/backends/onnx/models/parameters.ts";
+import { tinyConfig } from "./tiny-config.ts";
+
+const adam = { learningRate: 0.1, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
+
+/** A model whose steps are weight decay alone, as nothing gives it a gradient. */
+function openModel({ adapter }: { readonly adapter: boolean }) {
+  const config = readDecoderConfig(tinyConfig);
+  const base = new ParameterBlock(decoderParameters(config));
+  initializeParameters(base, { seed: 1, deviation: 1 });
+  const own = new ParameterBlock([{ name: "adapter", shape: [3], initial: "ones" }]);
+  initializeParameters(own, { seed: 1, deviation: 1 });
+  const weights = { config, base, ...(adapter ? { adapter: { block: own, scale: 1 } } : {}) };
+  const runner = undefined as unknown as SequenceRunner;
+  const model = new EngineModel({ weights, trained: adapter ? own : base, runner });
+  const lend = () => {
+    const { weights: lent, giveBack } = model.lend();
+    const block = lent.adapter?.block ?? lent.base;
+    return { block, before: block.data.slice(), giveBack };
+  };
+  return { model, base, lend, step: (stepId: number) => model.optimStep(adam, stepId) };
+}
+
+describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %j,", (kind) => {
+  it("stay as they were through steps and loads, and the model goes on with its own", () => {
+    const { model, base, lend, step } = openModel(kind);
+    const first = lend();
+    const same = lend();
+    expect(same.block).toBe(first.block);
+    const start = model.state;
+    const saved = { ...start, parameters: start.parameters.slice() };
+    step(1);
+    expect(model.trained).not.toBe(first.block);
+    expect(model.trained).toBe(model.weights.adapter?.block ?? model.weights.base);
+    expect(model.trained!.data).not.toEqual(first.before);
+    const second = lend();
+    model.restore(saved);
+    step(2);
+    for (const { block, before } of [first, same, second]) expect(block.data).toEqual(before);
+    // A base that is not trained is never copied.
+    expect(model.weights.base === base).toBe(kind.adapter);
+  });
+
+  it("are changed in place once they are given back, by all who had them", () => {
+    const { model, lend, step } = openModel(kind);
+    const block = model.trained!;
+    const [first, second] = [lend(), lend()];
+    first.giveBack();
+    second.giveBack();
+    second.giveBack();
+    step(1);
+    expect(model.trained).toBe(block);
+    const [kept, given] = [lend(), lend()];
+    given.giveBack();
+    step(2);
+    expect(model.trained).not.toBe(block);
+    expect(kept.block.data).toEqual(kept.before);
+    // Who gives back what was left to it has no say in the block that is trained now.
+    const now = lend();
+    kept.giveBack();
+    first.giveBack();
+    step(3);
+    expect(now.block.data).toEqual(now.before);
+  });
+
+  it("are not copied by a step that is not taken", () => {
+    const { model, lend, step } = openModel(kind);
+    step(1);
+    const { block } = lend();
+    step(1);
+    expect(model.trained).toBe(block);
+  });
+});

@@ -1,0 +1,111 @@
+import type { LossTerm } from "../../../backend/loss-term.ts";
+import type { ForwardOutput } from "../../../backend/training-backend.ts";
+import { add } from "../graph/elementwise.ts";
+import { gatherRows } from "../graph/gather.ts";
+import { concatenate } from "../graph/shape.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { type BoundTerm, bindTerms } from "../losses/bound-term.ts";
+import { lossHead } from "../losses/loss-head.ts";
+import type { TokenTerm } from "../losses/token-loss.ts";
+import { type ValueTerm, valueHead } from "../losses/value-head.ts";
+import type { DecoderParts } from "./decoder.ts";
+import { embeddingName, headName } from "./parameters.ts";
+import { valueBiasName, valueWeightName } from "./value-head.ts";
+
+/** How a step's loss depends on what its heads read. */
+export interface HeadGradients {
+  /** (positions, hiddenSize): by the hidden states at the positions; none where there are no terms. */
+  readonly hidden: Tensor | undefined;
+  /** By the heads' own parameters, where they have a gradient. */
+  readonly parameters: ReadonlyMap<string, Tensor | undefined>;
+}
+
+/**
+ * The heads over the hidden states (tokens, hiddenSize) of a training graph, with the loss: the head over the
+ * vocabulary, unless nothing needs its logits, and the value head where something does. Declares the inputs per
+ * position with loss and the outputs that `buildTrainingGraph` names.
+ */
+export function trainingHeads(options: {
+  readonly parts: DecoderParts;
+  readonly hidden: Tensor;
+  readonly terms: readonly LossTerm[];
+  readonly outputs: readonly ForwardOutput[];
+  readonly chunks: number;
+  readonly wantWeightGradient: boolean;
+}): HeadGradients {
+  const { parts, outputs } = options;
+  const { graph } = options.hidden;
+  const perPosition = (name: string): Tensor => graph.input(name, "float32", ["positions"]);
+  const hidden = gatherRows(options.hidden, graph.input("rows", "int32", ["positions"]));
+  const mask = perPosition("weights");
+  const lossScale = graph.precision === "float16" ? graph.input("lossScale", "float32", []) : graph.scalar(1);
+  const terms = bindTerms(graph, options.terms);
+  const tokenTerms = terms.filter(isTokenTerm);
+  const valueTerms = terms.filter(isValueTerm);
+  const vocabularyWeight = parts.config.tiedEmbeddings ? embeddingName : headName;
+  const overVocabulary = needsLogits(options)
+    ? lossHead({
+        hidden,
+        weight: parts.parameters.tensor(vocabularyWeight),
+        positions: {
+          targets: graph.input("targets", "int32", ["positions"]),
+          inverseTemperature: perPosition("inverseTemperature"),
+          mask,
+          advantages: perPosition("advantages"),
+          behaviour: perPosition("behaviour"),
+          reference: perPosition("reference"),
+        },
+        terms: tokenTerms,
+        lossScale,
+        chunks: options.chunks,
+        wantEntropy: outputs.includes("entropy"),
+        wantWeightGradient: options.wantWeightGradient,
+      })
+    : undefined;
+  // The value head is in the block that is trained.
+  const trained = parts.adapter?.parameters ?? parts.parameters;
+  const value =
+    valueTerms.length > 0 || outputs.includes("values")
+      ? valueHead({
+          hidden,
+          weight: trained.tensor(valueWeightName),
+          bias: trained.tensor(valueBiasName),
+          terms: valueTerms,
+          lossScale,
+          inputs: () => ({ mask, returns: perPosition("returns"), oldValues: perPosition("oldValues") }),
+        })
+      : undefined;
+  const sums = new Map<BoundTerm, Tensor>();
+  for (const [i, term] of tokenTerms.entries()) sums.set(term, overVocabulary!.sums[i]!);
+  for (const [i, term] of valueTerms.entries()) sums.set(term, value!.sums[i]!);
+  const inOrder = terms.map((term) => sums.get(term)!);
+  if (inOrder.length > 0) graph.output("terms", concatenate(inOrder, 0, inOrder.length));
+  if (outputs.includes("logprobs")) graph.output("logprobs", overVocabulary!.logprobs);
+  if (outputs.includes("entropy")) graph.output("entropy", overVocabulary!.entropy!);
+  if (outputs.includes("values")) graph.output("values", value!.values);
+  const [first, second] = [overVocabulary?.hiddenGradient, value?.gradients?.hidden];
+  return {
+    hidden: first === undefined || second === undefined ? (first ?? second) : add(first, second),
+    parameters: new Map([
+      [vocabularyWeight, overVocabulary?.weightGradient],
+      [valueWeightName, value?.gradients?.weight],
+      [valueBiasName, value?.gradients?.bias],
+    ]),
+  };
+}
+
+/** Whether a graph needs the head over the vocabulary: a critic alone does not. */
+export function needsLogits(options: {
+  readonly terms: readonly LossTerm[];
+  readonly outputs: readonly ForwardOutput[];
+}): boolean {
+  return options.terms.some(({ type }) => type !== "value") || options.outputs.some((output) => output !== "values");
+}
+
+function isTokenTerm(bound: BoundTerm): bound is BoundTerm<TokenTerm> {
+  return bound.term.type !== "value";
+}
+
+function isValueTerm(bound: BoundTerm): bound is BoundTerm<ValueTerm> {
+  return bound.term.type === "value";
+}

@@ -1,0 +1,45 @@
+import type { Graph } from "../graph/graph.ts";
+import { matrixProduct } from "../graph/linear.ts";
+import { squeeze } from "../graph/shape.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import type { DecoderParts } from "./decoder.ts";
+import type { DecoderConfig } from "./decoder-config.ts";
+import type { ParameterBlock } from "./parameter-block.ts";
+import type { ParameterSpec } from "./parameters.ts";
+
+/** The value head's weights, (1, hiddenSize), and its bias, (1). */
+export const valueWeightName = "value_head.weight";
+export const valueBiasName = "value_head.bias";
+
+/**
+ * The parameters of a value head: one number from the final normed hidden state. They start at zero, so that every
+ * state is worth 0 until the head has learned; in storage they follow the parameters that are trained beside them.
+ */
+export function valueHeadParameters(config: DecoderConfig): ParameterSpec[] {
+  return [
+    { name: valueWeightName, shape: [1, config.hiddenSize], initial: "zeros" },
+    { name: valueBiasName, shape: [1], initial: "zeros" },
+  ];
+}
+
+/** The value of each state, (rows), from its final normed hidden state, (rows, hiddenSize). */
+export function stateValues(hidden: Tensor, weight: Tensor, bias: Tensor): Tensor {
+  return squeeze(matrixProduct(hidden, weight, { transposeB: true, addend: bias }), 1);
+}
+
+/** Outputs `stateValues` (rows) where the trained block, an adapter or else the base, has a value head. */
+export function outputStateValues(graph: Graph, { parameters, adapter }: DecoderParts, hidden: Tensor): void {
+  const trained = adapter?.parameters ?? parameters;
+  if (!trained.has(valueWeightName)) return;
+  graph.output("stateValues", stateValues(hidden, trained.tensor(valueWeightName), trained.tensor(valueBiasName)));
+}
+
+/** True for a parameter of the value head. */
+export function isValueHeadParameter(name: string): boolean {
+  return name === valueWeightName || name === valueBiasName;
+}
+
+/** Whether a block holds a value head. */
+export function hasValueHead(block: ParameterBlock): boolean {
+  return block.has(valueWeightName);
+}
