@@ -1,63 +1,102 @@
+import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { collectGroups } from "../src/rollout/collect-groups.ts";
 import type { Group } from "../src/rollout/episode.ts";
+import { jointRollout } from "../src/rollout/joint-rollout.ts";
 import { rollout } from "../src/rollout/rollout.ts";
 import type { TaskEntry } from "../src/taskset/taskset.ts";
+import { branching } from "./branching.ts";
 import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
-import { hasSignal } from "./data/training-sample.ts";
+import type { Experience, PlayedGroup } from "./credit/index.ts";
+import { hasSignal } from "./credit/trajectory.ts";
 import { refuseFailure } from "./refuse-failure.ts";
+import { processRewards } from "./rewards/process-rewards.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /** The groups of one step: all that were played, and those of them to train on. */
 export interface Batch {
   readonly played: readonly Group[];
-  readonly kept: readonly Group[];
+  readonly kept: Experience;
 }
 
 /**
  * Plays one step's tasks. Where the algorithm drops groups without signal and resamples, further tasks fill the batch
  * up. Throws what failed the first episode when every episode failed: such a run would learn nothing.
  */
-export async function collectBatch(run: TrainingRun, options: { policy: Policy; step: number }): Promise<Batch> {
+export async function collectBatch(
+  run: TrainingRun,
+  options: { readonly policies: Readonly<Record<AgentId, Policy>>; readonly step: number },
+): Promise<Batch> {
   const { config, algorithm } = run;
+  const { credit } = algorithm;
+  const signal = (task: PlayedGroup): boolean => credit.hasSignal?.(task) ?? hasSignal(task.group);
   const { dropGroupsWithoutSignal, resampleRounds } = algorithm.rollout;
   const { batchSize } = config.training;
-  const played: Group[] = [];
-  const kept: Group[] = [];
+  const played: PlayedGroup[] = [];
+  const kept: PlayedGroup[] = [];
   for (let round = 0; round <= resampleRounds && kept.length < batchSize; round++) {
     const tasks = await run.tasks.take(batchSize - kept.length, run.signal === undefined ? {} : { signal: run.signal });
     refuseHeldOut(run, tasks);
-    const groups = await playBatch(run, { ...options, tasks, round });
-    refuseFailure(groups);
-    played.push(...groups);
-    kept.push(...(dropGroupsWithoutSignal ? groups.filter(hasSignal) : groups));
+    const batch = await playBatch(run, { ...options, tasks, round });
+    refuseFailure(batch.map(({ group }) => group));
+    played.push(...batch);
+    const processed = batch.map((task) => processRewards(task, run.rewardProcessors));
+    kept.push(...(dropGroupsWithoutSignal ? processed.filter(signal) : processed));
   }
-  return { played, kept };
+  return { played: played.map(({ group }) => group), kept: experienceOf(kept) };
 }
 
-function playBatch(
+function experienceOf(tasks: readonly PlayedGroup[]): Experience {
+  const trees = tasks.flatMap(({ tree }) => tree ?? []);
+  const greedy = tasks.flatMap((task) => task.greedy ?? []);
+  return {
+    groups: tasks.map(({ group }) => group),
+    ...(trees.length === 0 ? {} : { trees }),
+    ...(greedy.length === 0 ? {} : { greedy }),
+  };
+}
+
+async function playBatch(
   run: TrainingRun,
-  options: { policy: Policy; step: number; round: number; tasks: readonly TaskEntry[] },
-): Promise<Group[]> {
+  options: {
+    readonly policies: Readonly<Record<AgentId, Policy>>;
+    readonly step: number;
+    readonly round: number;
+    readonly tasks: readonly TaskEntry[];
+  },
+): Promise<PlayedGroup[]> {
   const { config, algorithm, pool, trace, signal } = run;
+  const { actor, groupSize } = algorithm.rollout;
   const sampling = samplingSettings(config.sampling);
-  return collectGroups(
-    rollout({
-      environment: pool,
-      tasks: options.tasks,
-      policies: options.policy,
-      groupSize: algorithm.rollout.groupSize,
-      concurrency: config.rollout.concurrency,
-      limits: rolloutLimits(config.rollout),
-      // Demonstrations were not sampled at any temperature: they are learnt at 1.
-      sampling: algorithm.rollout.actor === "policy" ? sampling : { ...sampling, temperature: 1 },
-      seed: deriveSeed(config.seed, "rollout", options.step, options.round),
-      ...(trace === undefined ? {} : { trace }),
-      ...(signal === undefined ? {} : { signal }),
-    }),
+  const common = {
+    environment: pool,
+    tasks: options.tasks,
+    policies: options.policies,
+    concurrency: config.rollout.concurrency,
+    limits: rolloutLimits(config.rollout),
+    // Demonstrations were not sampled at any temperature: they are learnt at 1.
+    sampling: actor === "policy" ? sampling : { ...sampling, temperature: 1 },
+    seed: deriveSeed(config.seed, "rollout", options.step, options.round),
+    ...(trace === undefined ? {} : { trace }),
+    ...(signal === undefined ? {} : { signal }),
+  };
+  const shape = branching(algorithm, run.environment.spec);
+  if (shape !== undefined) {
+    const played: PlayedGroup[] = [];
+    for await (const tree of jointRollout({ ...common, shape })) {
+      played.push({ group: { task: tree.task, episodes: tree.episodes }, tree });
+    }
+    return played;
+  }
+  const groups = await collectGroups(rollout({ ...common, groupSize }));
+  if (algorithm.credit.needsGreedy !== true) return groups.map((group) => ({ group }));
+  const { trace: _, ...untraced } = common;
+  const greedy = await collectGroups(
+    rollout({ ...untraced, groupSize: 1, sampling: { ...common.sampling, temperature: 0 } }),
   );
+  return groups.map((group, i) => ({ group, greedy: greedy[i]! }));
 }
 
 function refuseHeldOut(run: TrainingRun, tasks: readonly TaskEntry[]): void {

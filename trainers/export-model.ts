@@ -1,15 +1,21 @@
-import { rename, rm } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
 import type { Capabilities, ExportFormat, Model } from "./backend/training-backend.ts";
 import { isOtherFailure, writeFailureReason } from "./checkpoint/write-failure.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 
-/** The form that a run's model is exported in, or undefined for none. */
-export function exportFormat(config: TrainingConfig, capabilities: Capabilities): ExportFormat | undefined {
+/** The form that the model of some agents is exported in, or undefined for none. */
+export function exportFormat(
+  config: TrainingConfig,
+  options: { readonly capabilities: Capabilities; readonly agents: readonly AgentId[] },
+): ExportFormat | undefined {
   const { format } = config.export;
   if (format === "none") return undefined;
-  const wanted = format === "auto" ? (config.model.adapter.type === "lora" ? "peft" : "huggingface") : format;
-  return capabilities.exportFormats.includes(wanted) ? wanted : undefined;
+  const { adapter } = config.agents.models[options.agents[0]!] ?? config.model;
+  const wanted = format === "auto" ? (adapter.type === "lora" ? "peft" : "huggingface") : format;
+  return options.capabilities.exportFormats.includes(wanted) ? wanted : undefined;
 }
 
 /**
@@ -25,6 +31,7 @@ export async function exportModel(options: {
   const partial = `${folder}.partial`;
   try {
     await rm(partial, { recursive: true, force: true });
+    await mkdir(dirname(partial), { recursive: true });
     await model.export(partial, format);
     await rm(folder, { recursive: true, force: true });
     await rename(partial, folder);

@@ -2,6 +2,9 @@ export {
   type AdvantageEstimator,
   advantageEstimator,
   advantageEstimators,
+  generalizedAdvantages,
+  greedyBaseline,
+  groupMax,
   groupMean,
   groupZScore,
   leaveOneOut,
@@ -12,12 +15,33 @@ export {
   type AlgorithmDefinition,
   algorithmDefinition,
   algorithms,
+  cispo,
+  dapo,
   defineAlgorithm,
+  dpo,
+  drGrpo,
+  type GroupSettings,
   type GrpoSettings,
   grpo,
+  gspo,
+  iac,
+  ippo,
+  maac,
+  madpo,
+  magrpo,
+  mareinforce,
+  maremax,
+  marloo,
+  type PpoSettings,
+  type PreferenceSettings,
+  ppo,
   type RolloutShape,
+  reinforce,
+  remax,
+  rloo,
   type SftSettings,
   sft,
+  type TurnCriticSettings,
   type UpdateSchedule,
 } from "./algorithms/index.ts";
 export { type Datum, datumFromIds } from "./backend/datum.ts";
@@ -46,13 +70,42 @@ export {
   trainingConfigSchema,
   trainingConfigShape,
 } from "./config/training-config.ts";
-export { hasSignal, type TrainingSample, trainingSamples } from "./data/training-sample.ts";
+export {
+  actorCritic,
+  type Credit,
+  type CreditContext,
+  type Credited,
+  type Critic,
+  type CriticSample,
+  type CriticShape,
+  type Experience,
+  type GroupAdvantageOptions,
+  groupAdvantages,
+  groupSamples,
+  imitation,
+  imitationSamples,
+  type PlayedGroup,
+  preferencePairs,
+  turnCritic,
+  withKlPenalty,
+} from "./credit/index.ts";
+export type { PerToken, TrainingSample } from "./data/training-sample.ts";
 export { evaluatePolicy } from "./evaluate-policy.ts";
 export { type LearningRateSchedule, learningRateAt } from "./learning-rate-schedule.ts";
 export type { Loss } from "./losses/loss.ts";
 export type { LossAggregation } from "./losses/loss-aggregation.ts";
+export type { SequenceLoss } from "./losses/sequence-loss.ts";
 export { type OpenPolicy, openModelPolicy } from "./open-policy.ts";
+export type { RewardProcessor } from "./rewards/reward-processor.ts";
 export { rolloutMetrics } from "./rollout-metrics.ts";
+export {
+  type PlannedStage,
+  planStages,
+  type Stage,
+  type StageEvent,
+  type StagesOptions,
+  trainStages,
+} from "./stages.ts";
 export { createTaskOrder, type TaskOrder } from "./task-order.ts";
 export { train } from "./train.ts";
 export type { TrainOptions } from "./training-run.ts";

@@ -1,7 +1,10 @@
+import type { AgentId } from "../src/environment/environment.ts";
 import { demonstrationPolicy } from "../src/policy/demonstration-policy.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { samplerPolicy } from "../src/policy/sampler-policy.ts";
+import type { Renderer } from "../src/tokens/renderer.ts";
 import type { Model } from "./backend/training-backend.ts";
+import type { Learner } from "./learners.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /** A policy that holds something until it is disposed of. */
@@ -9,21 +12,45 @@ export interface OpenPolicy extends AsyncDisposable {
   readonly policy: Policy;
 }
 
-/** Who plays a training batch: the model as it is now, or the environment's expert. */
-export async function openActor(run: TrainingRun): Promise<OpenPolicy> {
-  const { algorithm, environment, model } = run;
-  if (algorithm.rollout.actor === "policy") return openModelPolicy(model);
-  const policy = demonstrationPolicy({ environment, renderer: model.renderer });
-  return { policy, [Symbol.asyncDispose]: async () => {} };
+/** Policies by agent, which hold something until they are disposed of. */
+export interface OpenPolicies extends AsyncDisposable {
+  readonly policies: Readonly<Record<AgentId, Policy>>;
 }
 
-/** A policy of the model's weights as they are now. */
-export async function openModelPolicy(model: Model): Promise<OpenPolicy> {
+/** Who plays a training batch: the models as they are now, or the environment's expert. */
+export async function openActors(run: TrainingRun): Promise<OpenPolicies> {
+  const { algorithm, environment, learners } = run;
+  if (algorithm.rollout.actor === "policy") return openLearnerPolicies(learners.policies);
+  const policies: Record<AgentId, Policy> = {};
+  for (const { agents, model } of learners.policies) {
+    const policy = demonstrationPolicy({ environment, renderer: model.renderer });
+    for (const agent of agents) policies[agent] = policy;
+  }
+  return { policies, [Symbol.asyncDispose]: async () => {} };
+}
+
+/** A policy of each learner's weights as they are now, for each of its agents. */
+export async function openLearnerPolicies(learners: readonly Learner[]): Promise<OpenPolicies> {
+  await using resources = new AsyncDisposableStack();
+  const policies: Record<AgentId, Policy> = {};
+  for (const { agents, model } of learners) {
+    const { policy } = resources.use(await openModelPolicy(model));
+    for (const agent of agents) policies[agent] = policy;
+  }
+  const owned = resources.move();
+  return { policies, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** A policy of the model's weights as they are now, asked by its own renderer where no other is given. */
+export async function openModelPolicy(
+  model: Model,
+  options: { readonly renderer?: Renderer } = {},
+): Promise<OpenPolicy> {
   const sampler = await model.snapshot();
   const policy = samplerPolicy({
     name: `weights ${sampler.version}`,
     sampler: () => sampler,
-    renderer: model.renderer,
+    renderer: options.renderer ?? model.renderer,
     maxLength: model.maxLength,
   });
   return { policy, [Symbol.asyncDispose]: () => sampler.close() };

@@ -1,17 +1,34 @@
+import type { EnvironmentDefinition, EnvironmentSpec } from "../src/environment/environment.ts";
 import type { AgentEpisode, Episode, Group } from "../src/rollout/episode.ts";
-import { hasSignal } from "./data/training-sample.ts";
+import { hasSignal } from "./credit/trajectory.ts";
 import { mean, standardDeviation } from "./statistics.ts";
+import { turnMetrics } from "./turn-metrics.ts";
+
+type Mixture = Pick<EnvironmentDefinition, "partOf">;
 
 /**
  * Metrics of played groups: rewards over scored episodes (of every agent), shares from 0 to 1 of what went otherwise,
- * and lengths in tokens per action. A metric that does not exist here is absent.
+ * lengths in tokens per action, and turn by turn what {@link turnMetrics} finds. A metric that does not exist here is
+ * absent. Some need a word:
+ *
+ * - `entropy/sampled`: minus the mean log-probability of the sampled tokens, in nats per token: an unbiased estimate of
+ *   the entropy of the distributions that they were drawn from;
+ * - `groups/duplicates`: of the episodes in groups of several, the share whose actions are those of another of its group;
+ * - `groups/solved`: the share of groups in which every agent of every scored episode earned the top of `rewardRange`; it needs
+ *   one, with an end at the top. In a mixture whose `partOf` is given, each group's is that of its own environment.
  */
-export function rolloutMetrics(groups: readonly Group[]): Record<string, number> {
+export function rolloutMetrics(
+  groups: readonly Group[],
+  { rewardRange, partOf }: { readonly rewardRange?: EnvironmentSpec["rewardRange"] } & Mixture = {},
+): Record<string, number> {
   const episodes = groups.flatMap((group) => group.episodes);
   const agents = episodes.flatMap((episode) => Object.values(episode.agents));
   const rewards = agents.flatMap(({ reward }) => (reward.status === "scored" ? [reward.value] : []));
   const turns = agents.flatMap((agent) => agent.turns.map((turn) => ({ turn, node: agent.nodes[turn.node]! })));
-  const lengths = turns.flatMap(({ node }) => (node.tokens?.mask === 1 ? [node.tokens.ids.length] : []));
+  const sampled = turns.flatMap(({ node }) => (node.tokens?.mask === 1 ? [node.tokens] : []));
+  const lengths = sampled.map(({ ids }) => ids.length);
+  const top = rewardRange?.[1] ?? Number.POSITIVE_INFINITY;
+  const topOf = ({ task }: Group): number => partOf?.(task.id)?.spec.rewardRange[1] ?? top;
   const entries: Record<string, number> = {
     "reward/mean": mean(rewards),
     "reward/std": rewards.length === 0 ? Number.NaN : standardDeviation(rewards),
@@ -21,6 +38,10 @@ export function rolloutMetrics(groups: readonly Group[]): Record<string, number>
     "episodes/failed": share(episodes, ({ status }) => status === "failed"),
     "episodes/truncated": share(episodes, isTruncated),
     "groups/without-signal": share(groups, (group) => group.episodes.length > 1 && !hasSignal(group)),
+    "groups/duplicates": duplicateShare(groups),
+    "groups/solved": Number.isFinite(top) ? share(groups, (group) => isSolved(group, topOf(group))) : Number.NaN,
+    "entropy/sampled": -mean(sampled.flatMap(({ logprobs = [] }) => logprobs)),
+    ...turnMetrics(episodes),
     "turns/mean": mean(episodes.map((episode) => episode.turns)),
     "length/completion-mean": mean(lengths),
     "length/completion-max": lengths.length === 0 ? Number.NaN : Math.max(...lengths),
@@ -32,8 +53,9 @@ export function rolloutMetrics(groups: readonly Group[]): Record<string, number>
 
 /** The metrics of demonstrations: their rewards are the expert's and not the model's, and no token was sampled. */
 export function withoutPolicyMetrics(metrics: Readonly<Record<string, number>>): Record<string, number> {
+  const ofPolicy = ["reward/", "entropy/", "rollout/", "groups/duplicates", "groups/solved", "tokens/sampled"];
   return Object.fromEntries(
-    Object.entries(metrics).filter(([name]) => !name.startsWith("reward/") && name !== "tokens/sampled"),
+    Object.entries(metrics).filter(([name]) => !ofPolicy.some((beginning) => name.startsWith(beginning))),
   );
 }
 
@@ -55,6 +77,33 @@ export function unscoredWarning(groups: readonly Group[]): string | undefined {
 
 function isTruncated(episode: Episode): boolean {
   return episode.status === "truncated" || Object.values(episode.agents).some(({ truncated }) => truncated);
+}
+
+function isSolved({ episodes }: Group, top: number): boolean {
+  const rewards = episodes.flatMap((episode) => Object.values(episode.agents).map(({ reward }) => reward));
+  const values = rewards.flatMap((reward) => (reward.status === "scored" ? [reward.value] : []));
+  return values.length > 0 && values.every((value) => value >= top - 1e-9);
+}
+
+/** Of the episodes in groups of several in which anybody acted, the share that has a double; NaN of none. */
+function duplicateShare(groups: readonly Group[]): number {
+  const counts = groups.flatMap(({ episodes }) => {
+    const texts = episodes.map(actionsText).filter((text) => text !== "");
+    return texts.length < 2 ? [] : [...Map.groupBy(texts, (text) => text).values()].map(({ length }) => length);
+  });
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  return sum(counts.filter((count) => count > 1)) / sum(counts);
+}
+
+/** All that the agents of an episode did, as a text; empty where nobody acted. */
+function actionsText({ agents }: Episode): string {
+  const actions = Object.entries(agents).flatMap(([name, { turns, nodes }]) =>
+    turns.map(({ node }) => {
+      const { content, toolCalls = [] } = nodes[node]!.message;
+      return [name, content, toolCalls.map((call) => [call.name, call.arguments])];
+    }),
+  );
+  return actions.length === 0 ? "" : JSON.stringify(actions);
 }
 
 function componentMeans(agents: readonly AgentEpisode[]): Record<string, number> {

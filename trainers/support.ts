@@ -2,6 +2,7 @@ import { LyceumError } from "../src/errors/index.ts";
 import type { Algorithm } from "./algorithms/index.ts";
 import type { Capabilities } from "./backend/training-backend.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
+import { backendTerms } from "./losses/loss.ts";
 
 /** Throws `backend.unsupported` where a backend cannot do what a run asks for, before the run begins. */
 export function checkSupport(options: {
@@ -10,10 +11,17 @@ export function checkSupport(options: {
   readonly capabilities: Capabilities;
 }): void {
   const { config, algorithm, capabilities } = options;
-  for (const { type } of algorithm.loss.terms) {
+  for (const { type } of backendTerms(algorithm.loss)) {
     if (!capabilities.losses.includes(type)) {
       throw unsupported(capabilities, `has no loss "${type}"`, `It has ${capabilities.losses.join(", ")}.`);
     }
+  }
+  if (algorithm.credit.critic !== undefined && !capabilities.valueHead) {
+    throw unsupported(
+      capabilities,
+      "has no value head, and this algorithm needs a critic",
+      "Choose an algorithm without a critic, such as grpo, or another backend.",
+    );
   }
   if (config.model.adapter.type === "lora" && !capabilities.adapters) {
     throw unsupported(capabilities, "cannot train adapters", "Set model.adapter.type to full.");

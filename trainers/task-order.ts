@@ -6,6 +6,8 @@ import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
 export interface TaskOrder<Task = unknown> {
   /** How many tasks have been handed out. Set at the start to go on from there. */
   readonly cursor: number;
+  /** Under a curriculum, how many tasks the next one is drawn from. */
+  readonly pool?: number;
   /** The next `count` tasks. A batch may reach over the end of a pass. */
   take(count: number, options?: { readonly signal?: AbortSignal }): Promise<TaskEntry<Task>[]>;
 }
@@ -24,17 +26,7 @@ export function createTaskOrder<Task>(
     });
   }
   let cursor = options.cursor ?? 0;
-  let pass: { readonly number: number; readonly order: readonly number[] } | undefined;
-
-  const indexAt = (position: number): number => {
-    if (length === "unbounded") return position;
-    const number = Math.floor(position / length);
-    if (pass?.number !== number) {
-      const indices = Array.from({ length }, (_, index) => index);
-      pass = { number, order: createRandom(deriveSeed(options.seed, "task order", number)).shuffle(indices) };
-    }
-    return pass.order[position % length]!;
-  };
+  const indexAt = length === "unbounded" ? (position: number) => position : shuffledPasses(length, options.seed);
 
   return {
     get cursor() {
@@ -46,5 +38,18 @@ export function createTaskOrder<Task>(
       cursor += count;
       return tasks;
     },
+  };
+}
+
+/** From a position to an index: each pass over `length` of them in an order of its own, which the seed gives. */
+export function shuffledPasses(length: number, seed: number): (position: number) => number {
+  let pass: { readonly number: number; readonly order: readonly number[] } | undefined;
+  return (position) => {
+    const number = Math.floor(position / length);
+    if (pass?.number !== number) {
+      const indices = Array.from({ length }, (_, index) => index);
+      pass = { number, order: createRandom(deriveSeed(seed, "task order", number)).shuffle(indices) };
+    }
+    return pass.order[position % length]!;
   };
 }

@@ -1,28 +1,29 @@
-import { join } from "node:path";
-import { LyceumError, toErrorData } from "../src/errors/index.ts";
-import { deriveSeed } from "../src/random/random.ts";
+import { LyceumError, toErrorData, unknownNameError } from "../src/errors/index.ts";
 import type {
   CheckpointEvent,
-  EvaluationEvent,
   RunEndEvent,
   RunStartEvent,
   TrainingEvent,
+  WarningEvent,
 } from "../src/report/training-event.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
+import { type BatchSource, openBatches } from "./batch-source.ts";
+import { isBetter, writeBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
+import type { CheckpointManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { configHash } from "./checkpoint/run-identity.ts";
 import { writeCheckpoint } from "./checkpoint/write-checkpoint.ts";
-import { collectBatch } from "./collect-batch.ts";
 import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
-import { trainingSamples } from "./data/training-sample.ts";
 import { evaluatePolicy } from "./evaluate-policy.ts";
-import { exportFormat, exportModel } from "./export-model.ts";
+import { type Exported, exportTrained } from "./export-trained.ts";
+import { trainedModels } from "./learners.ts";
 import { learningRateAt } from "./learning-rate-schedule.ts";
-import { openActor, openModelPolicy } from "./open-policy.ts";
+import { openLearnerPolicies } from "./open-policy.ts";
+import { partRewards } from "./part-metrics.ts";
 import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "./rollout-metrics.ts";
 import { asDemonstration, sampleEvent } from "./sample-event.ts";
 import { type StepTimer, startStepTimer } from "./step-timer.ts";
 import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
-import { updatePolicy } from "./update-policy.ts";
+import { updateLearners } from "./update-learners.ts";
 
 /**
  * Trains a model in an environment, and tells of it in events. What cannot work throws before the first event.
@@ -38,21 +39,24 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   await using run = await openRun(options);
   const { config, progress } = run;
   yield startEvent(run, options);
+  if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
     // A run that was stopped while it evaluated has that to do still.
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     const timer = startStepTimer();
+    await using batches = openBatches(run);
     while (progress.step < config.training.steps) {
       options.signal?.throwIfAborted();
-      yield* trainStep(run, { elapsed, timer });
+      yield* trainStep(run, { elapsed, timer, batches });
       const { step } = progress;
       if (isDue(step, config.evaluation.every)) yield* evaluateHeldOut(run);
       if (isDue(step, config.checkpoint.every)) yield* saveCheckpoint(run);
     }
     yield* evaluateHeldOut(run);
     yield* saveCheckpoint(run);
-    const exported = await exportTrained(run, options);
-    yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported === undefined ? {} : { exported }) };
+    const exported = await exportTrained(run, options.backend.capabilities);
+    if (exported !== undefined && config.export.from === "best" && !exported.best) yield noBest(run);
+    yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported && told(exported)) };
   } catch (cause) {
     let failure = cause;
     if (options.signal?.aborted && isAbort(cause)) {
@@ -73,52 +77,47 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
 /** Plays one batch and learns from it. What was begun and did not end leaves the run's progress untouched. */
 async function* trainStep(
   run: TrainingRun,
-  clock: { readonly elapsed: () => number; readonly timer: StepTimer },
+  clock: { readonly elapsed: () => number; readonly timer: StepTimer; readonly batches: BatchSource },
 ): AsyncGenerator<TrainingEvent, void, undefined> {
-  const { config, algorithm, model, progress, reference, signal } = run;
+  const { config, algorithm, progress } = run;
   const step = progress.step + 1;
-  const rolloutStart = performance.now();
-  await using actor = await openActor(run);
-  const { played, kept } = await collectBatch(run, { policy: actor.policy, step });
+  const batch = await clock.batches.next(step);
+  const { played, kept, pool, rolloutMs } = batch;
   const updateStart = performance.now();
-  const samples = trainingSamples(kept, algorithm.advantage);
   const optimizer = adamParams(run, step);
-  const updated = await updatePolicy({
-    model,
-    samples,
-    loss: algorithm.loss,
-    updates: algorithm.updates,
-    optimizer,
-    maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
-    seed: deriveSeed(config.seed, "update", step),
-    ...(reference === undefined ? {} : { reference }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const updated = await updateLearners(run, { experience: kept, step, optimizer });
   const updateEnd = performance.now();
 
   const demonstrated = algorithm.rollout.actor === "demonstration";
-  const rollouts = demonstrated ? withoutPolicyMetrics(rolloutMetrics(played)) : rolloutMetrics(played);
+  const { partOf, spec } = run.environment;
+  const { rewardRange } = spec;
+  const mixture = partOf === undefined ? {} : { partOf };
+  const all = { ...rolloutMetrics(played, { rewardRange, ...mixture }), ...partRewards(played, run.environment) };
+  const rollouts = demonstrated ? withoutPolicyMetrics(all) : all;
   const metrics = {
     ...rollouts,
     ...updated,
-    "groups/trained": kept.length,
+    "groups/trained": kept.groups.length,
+    ...(pool === undefined ? {} : { "curriculum/tasks": pool }),
     "optimizer/learning-rate": optimizer.learningRate,
-    "time/rollout-ms": updateStart - rolloutStart,
+    ...(batch.staleness === 0 ? {} : { "rollout/staleness": batch.staleness }),
+    "time/rollout-ms": rolloutMs,
     "time/update-ms": updateEnd - updateStart,
-    ...perSecond("tokens/sampled", rollouts, updateStart - rolloutStart),
+    ...perSecond("tokens/sampled", rollouts, rolloutMs),
     ...perSecond("tokens/trained", updated, updateEnd - updateStart),
   };
   progress.step = step;
-  progress.taskCursor = run.tasks.cursor;
-  progress.traceLength = (await run.trace?.flush()) ?? progress.traceLength;
+  progress.taskCursor = batch.taskCursor;
+  progress.traceLength = batch.traceLength ?? progress.traceLength;
   progress.metrics = { ...evaluationMetrics(progress.metrics), ...metrics };
 
   const { steps } = config.training;
   const etaMs = clock.timer.stepEnded({ left: steps - step });
-  yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs };
+  const traced = batch.traceLength === undefined ? {} : { traceLength: batch.traceLength };
+  yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, ...traced };
   const unscored = unscoredWarning(played);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
-  if (samples.length === 0) {
+  if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
     const message = `None of the ${played.length} groups has a signal: the weights did not change.`;
     yield { type: "warning", step, message };
   }
@@ -126,16 +125,17 @@ async function* trainStep(
   if (sample !== undefined) yield demonstrated ? asDemonstration(sample) : sample;
 }
 
-async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<EvaluationEvent, void, undefined> {
+async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {
   const { config, environment, pool, progress, heldOut, signal } = run;
   const { split, temperature, episodesPerTask } = config.evaluation;
   if (split === undefined || progress.evaluated === progress.step) return;
-  await using actor = await openModelPolicy(run.model);
+  await using actors = await openLearnerPolicies(run.learners.policies);
   const metrics = await evaluatePolicy({
     environment: pool,
     spec: environment.spec,
+    ...(environment.partOf === undefined ? {} : { partOf: environment.partOf.bind(environment) }),
     tasks: heldOut,
-    policy: actor.policy,
+    policies: actors.policies,
     groupSize: episodesPerTask,
     concurrency: config.rollout.concurrency,
     limits: rolloutLimits(config.rollout),
@@ -147,44 +147,66 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<EvaluationEven
   const prefixed = Object.entries(metrics).map(([name, value]) => [`evaluation/${name}`, value] as const);
   progress.metrics = { ...progress.metrics, ...Object.fromEntries(prefixed) };
   yield { type: "evaluation", step: progress.step, split, metrics };
+  yield* keepBest(run);
+}
+
+/** After an evaluation: keeps the model as `checkpoints/best` where it is better than the best so far. */
+async function* keepBest(run: TrainingRun): AsyncGenerator<CheckpointEvent | WarningEvent, void, undefined> {
+  const { config, progress, learners, checkpoints } = run;
+  const { best } = config.checkpoint;
+  if (best === undefined) return;
+  const { step, metrics } = progress;
+  const value = metrics[best.metric];
+  if (value === undefined) {
+    const known = Object.keys(metrics).filter((name) => name.startsWith("evaluation/"));
+    if (step === 0) throw unknownNameError({ kind: "metric", name: best.metric, known });
+    const message = `There is no ${best.metric} to judge this evaluation by: the best checkpoint stays as it was.`;
+    yield { type: "warning", step, message };
+    return;
+  }
+  if (!isBetter(value, progress.best, best)) return;
+  const path = await writeBestCheckpoint({
+    folder: checkpoints,
+    models: trainedModels(learners),
+    manifest: checkpointManifest(run),
+  });
+  progress.best = value;
+  yield { type: "checkpoint", step, path };
 }
 
 /** Saves a checkpoint of the last finished step, unless there is one. */
 async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent, void, undefined> {
-  const { config, progress, model, checkpoints, environment } = run;
-  const { step, taskCursor, metrics, evaluated, traceLength } = progress;
+  const { config, progress, learners, checkpoints } = run;
+  const { step } = progress;
   if (progress.checkpoint?.step === step) return;
   const path = await writeCheckpoint({
     folder: checkpoints,
-    model,
+    models: trainedModels(learners),
     keep: config.checkpoint.keep,
-    manifest: {
-      schemaVersion: 1,
-      step,
-      taskCursor,
-      environment: environment.spec.id,
-      configHash: configHash(run.identity),
-      config: run.identity,
-      metrics,
-      evaluated: evaluated === step,
-      ...(traceLength === undefined ? {} : { traceLength }),
-    },
+    manifest: checkpointManifest(run),
   });
   progress.checkpoint = { path, step };
   yield { type: "checkpoint", step, path };
 }
 
-/** Where the backend can, writes the trained model to `model/` and returns that folder. */
-async function exportTrained(run: TrainingRun, { backend }: TrainOptions): Promise<string | undefined> {
-  const format = exportFormat(run.config, backend.capabilities);
-  if (format === undefined) return undefined;
-  const folder = join(run.output, "model");
-  await exportModel({ model: run.model, folder, format });
-  return folder;
+/** What a checkpoint of the last finished step says. */
+function checkpointManifest({ progress, environment, identity }: TrainingRun): CheckpointManifest {
+  const { step, taskCursor, metrics, evaluated, traceLength } = progress;
+  return {
+    schemaVersion: 1,
+    step,
+    taskCursor,
+    environment: environment.spec.id,
+    configHash: configHash(identity),
+    config: identity,
+    metrics,
+    evaluated: evaluated === step,
+    ...(traceLength === undefined ? {} : { traceLength }),
+  };
 }
 
 function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent {
-  const { config, environment, model, progress } = run;
+  const { config, environment, learners, progress } = run;
   const { path, scratch, device } = config.model;
   return {
     type: "run-start",
@@ -192,13 +214,29 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
     environment: environment.spec.id,
     model: {
       name: path ?? `${scratch!.family} from scratch`,
-      trainableParameters: model.parameterCount,
+      trainableParameters: learners.policies.reduce((sum, { model }) => sum + model.parameterCount, 0),
       device: backend.capabilities.device ?? device,
     },
     seed: config.seed,
     steps: config.training.steps,
     resumedFrom: progress.step,
   };
+}
+
+/** What was played ahead of a checkpoint is not in it. */
+function notRepeatable(step: number): WarningEvent {
+  const message =
+    "Batches are played one step ahead (rollout.maxStaleness): the first batch from here is of newer weights than in a run that was never stopped, and the weights at the end will differ from that one's.";
+  return { type: "warning", step, message };
+}
+
+function told({ folder, step }: Exported): Pick<RunEndEvent, "exported" | "exportedStep"> {
+  return { exported: folder, exportedStep: step };
+}
+
+function noBest({ progress, config }: TrainingRun): WarningEvent {
+  const message = `No evaluation had ${config.checkpoint.best?.metric}: the last model was exported, not the best.`;
+  return { type: "warning", step: progress.step, message };
 }
 
 function endEvent({ progress }: TrainingRun, elapsedMs: number): Omit<RunEndEvent, "reason"> {

@@ -5,18 +5,25 @@ import { LyceumError } from "../src/errors/index.ts";
 import type { Json } from "../src/json.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
+import { checkJointShape } from "../src/rollout/joint-shape.ts";
 import { checkDisjoint } from "../src/taskset/disjoint.ts";
 import { memoryTaskset } from "../src/taskset/memory-taskset.ts";
 import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
-import { createTraceWriter, type TraceWriter } from "../src/trace/trace-writer.ts";
+import { createIndexedTraceWriter } from "../src/trace/indexed-trace-writer.ts";
+import type { TraceWriter } from "../src/trace/trace-writer.ts";
 import { type Algorithm, type AlgorithmDefinition, algorithmDefinition, algorithms } from "./algorithms/index.ts";
 import type { Model, TrainingBackend } from "./backend/training-backend.ts";
-import { type CheckpointManifest, modelFolder } from "./checkpoint/checkpoint-manifest.ts";
+import { branching } from "./branching.ts";
+import { readBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
+import type { CheckpointManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type Checkpoint, newestCheckpoint, removePartialCheckpoints } from "./checkpoint/find-checkpoints.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "./checkpoint/run-identity.ts";
-import { policySpec, referenceSpec } from "./config/model-config.ts";
 import { parseTrainingConfig, type TrainingConfig, type TrainingConfigInput } from "./config/training-config.ts";
+import { createCurriculum } from "./curriculum.ts";
+import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
 import { needsReference } from "./losses/loss.ts";
+import type { RewardProcessor } from "./rewards/reward-processor.ts";
+import { rewardProcessors } from "./rewards/reward-processor-config.ts";
 import { checkSupport } from "./support.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
 
@@ -48,8 +55,8 @@ export interface TrainingRun extends AsyncDisposable {
   readonly pool: EnvironmentPool;
   /** Gets the episodes that are trained on. */
   readonly trace: TraceWriter | undefined;
-  readonly model: Model;
-  readonly reference: Model | undefined;
+  readonly learners: Learners;
+  readonly rewardProcessors: readonly RewardProcessor[];
   readonly tasks: TaskOrder;
   /** The held-out tasks; none when there is no evaluation. */
   readonly heldOut: readonly TaskEntry[];
@@ -68,6 +75,8 @@ export interface Progress {
   checkpoint: { readonly path: string; readonly step: number } | undefined;
   /** The last step that was evaluated after. */
   evaluated: number | undefined;
+  /** The metric of the best checkpoint. */
+  best: number | undefined;
   /** The length of the trace after this step, in bytes. */
   traceLength: number | undefined;
 }
@@ -86,6 +95,9 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const algorithm = algorithmDefinition(algorithmId, known).create(settings);
   checkSupport({ config, algorithm, capabilities: backend.capabilities });
   checkDemonstrations(algorithm, environment);
+  checkEnvironmentFits(algorithm, environment);
+  checkBranching(algorithm, { environment, config });
+  checkBest(config);
 
   const checkpoints = join(output, "checkpoints");
   const checkpoint = await findCheckpoint(checkpoints, options.resume === true);
@@ -96,10 +108,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
   const { tasks, heldOut } = await openTasks({ config, environment, signal });
-  const order = createTaskOrder(tasks, {
-    seed: deriveSeed(config.seed, "tasks"),
-    ...(checkpoint === undefined ? {} : { cursor: checkpoint.manifest.taskCursor }),
-  });
+  const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
 
   await using resources = new AsyncDisposableStack();
   const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
@@ -107,14 +116,22 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     resources.defer(() => model.close());
     return model;
   };
-  const model = await open(policySpec(config.model, config.seed));
-  const reference = needsReference(algorithm.loss) ? await open(referenceSpec(config.model, config.seed)) : undefined;
-  if (checkpoint !== undefined) await model.load(join(checkpoint.path, modelFolder));
+  const learners = await openLearners({
+    plan: planLearners(config, environment.spec.agents),
+    credit: algorithm.credit,
+    needsReference: needsReference(algorithm.loss) || algorithm.credit.needsReference === true,
+    open,
+  });
+  if (checkpoint !== undefined) {
+    for (const [folder, model] of trainedModels(learners)) await model.load(join(checkpoint.path, folder));
+  }
   const pool = resources.use(new EnvironmentPool(environment));
   const manifest = checkpoint?.manifest;
   const trace = config.rollout.trace ? resources.use(await openTrace(output, manifest)) : undefined;
   const traceLength = (await trace?.flush()) ?? manifest?.traceLength;
   const evaluated = manifest?.evaluated === true && sameEvaluation(manifest.config, identity);
+  const best = manifest === undefined ? undefined : await readBestCheckpoint(checkpoints);
+  const comparable = best !== undefined && sameEvaluation(best.config, identity);
   const owned = resources.move();
 
   return {
@@ -124,8 +141,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     environment,
     pool,
     trace,
-    model,
-    reference,
+    learners,
+    rewardProcessors: rewardProcessors(config.rewards),
     tasks: order,
     heldOut,
     output,
@@ -137,10 +154,56 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       metrics: { ...manifest?.metrics },
       checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
       evaluated: evaluated ? manifest.step : undefined,
+      best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
       traceLength,
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Hands out the tasks to train on: from where a checkpoint was, in shuffled passes or easy ones first. */
+async function openTaskOrder(
+  tasks: Taskset,
+  options: {
+    readonly config: TrainingConfig;
+    readonly cursor: number | undefined;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<TaskOrder> {
+  const { config, cursor, signal } = options;
+  const { curriculum } = config.tasks;
+  const order = { seed: deriveSeed(config.seed, "tasks"), ...(cursor === undefined ? {} : { cursor }) };
+  if (curriculum === undefined || tasks.length === 0) return createTaskOrder(tasks, order);
+  const { batchSize } = config.training;
+  return createCurriculum(tasks, { ...curriculum, ...order, batchSize, ...(signal === undefined ? {} : { signal }) });
+}
+
+function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig): void {
+  if (from === "best" && checkpoint.best === undefined) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "export.from is best, and no best checkpoint is kept.",
+      hint: "Say what is best: checkpoint.best: { metric: evaluation/accuracy }.",
+    });
+  }
+  if (checkpoint.best === undefined || evaluation.split !== undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: "checkpoint.best keeps the checkpoint of the best evaluation, and there is no evaluation.",
+    hint: "Name held-out tasks, such as evaluation.split: test, and how often: evaluation.every.",
+  });
+}
+
+/** Refuses, before anything is opened, a tree of joint actions that may become too large. */
+function checkBranching(
+  algorithm: Algorithm,
+  { environment, config }: { readonly environment: EnvironmentDefinition; readonly config: TrainingConfig },
+): void {
+  const { spec } = environment;
+  const shape = branching(algorithm, spec);
+  if (shape === undefined) return;
+  const maxTurns = Math.min(spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
+  checkJointShape(shape, { agents: spec.agents.length, maxTurns });
 }
 
 /** The checkpoint to resume from. A new run in a folder that holds another's checkpoints is refused. */
@@ -173,7 +236,10 @@ async function findCheckpoint(folder: string, resume: boolean): Promise<Checkpoi
 async function openTrace(output: string, manifest: CheckpointManifest | undefined): Promise<TraceWriter> {
   await mkdir(output, { recursive: true });
   const length = manifest === undefined ? 0 : manifest.traceLength;
-  return createTraceWriter({ path: join(output, "trace.jsonl"), append: length === undefined ? true : { length } });
+  return createIndexedTraceWriter({
+    path: join(output, "trace.jsonl"),
+    append: length === undefined ? true : { length },
+  });
 }
 
 async function openTasks(options: {
@@ -189,7 +255,13 @@ async function openTasks(options: {
   const taskset = await environment.tasks(split, taskOptions);
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
   const heldOut: TaskEntry[] = [];
-  for (let index = 0; index < count; index++) heldOut.push(await taskset.get(index, taskOptions));
+  const seen = new Set<string>();
+  for (let index = 0; index < count; index++) {
+    const entry = await taskset.get(index, taskOptions);
+    // A mixture begins its shorter parts again: each of their tasks is played once.
+    if (environment.partOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
+    seen.add(entry.hash);
+  }
   // What an unbounded taskset will give is not known yet: its tasks are checked again as they are taken.
   const played = memoryTaskset(
     taskset.name,
@@ -205,5 +277,16 @@ function checkDemonstrations(algorithm: Algorithm, environment: EnvironmentDefin
     code: "config.invalid",
     message: `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
     hint: "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
+  });
+}
+
+function checkEnvironmentFits(algorithm: Algorithm, { spec }: EnvironmentDefinition): void {
+  const problem = algorithm.problemWith?.(spec);
+  if (problem === undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The algorithm cannot learn in the environment "${spec.id}": ${problem}.`,
+    hint: "Change that setting of the algorithm, or choose another environment.",
+    data: { environment: spec.id, agents: [...spec.agents], maxTurns: spec.maxTurns },
   });
 }

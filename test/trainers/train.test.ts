@@ -2,9 +2,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createRandom } from "../../src/random/random.ts";
-import type { AdvantageEstimator } from "../../trainers/advantages/index.ts";
+import { type AdvantageEstimator, groupZScore } from "../../trainers/advantages/index.ts";
 import { type Algorithm, type AlgorithmDefinition, grpo, sft } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { groupAdvantages } from "../../trainers/credit/index.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
@@ -40,9 +41,8 @@ function variant(
 
 function withEstimator(id: string, change: (advantages: number[]) => number[]): AlgorithmDefinition {
   return variant(grpo as AlgorithmDefinition, id, (algorithm) => {
-    const { estimate } = algorithm.advantage!;
-    const advantage: AdvantageEstimator = { id, estimate: (rewards) => change(estimate(rewards)) };
-    return { ...algorithm, advantage };
+    const estimator: AdvantageEstimator = { id, estimate: (rewards) => change(groupZScore.estimate(rewards)) };
+    return { ...algorithm, credit: groupAdvantages({ estimator }) };
   });
 }
 
@@ -564,9 +564,9 @@ describe("episodes that cannot be used", () => {
     expect(eventsOf(record, "warning")[0]!.message).toMatch(/^16 of 64 episodes are unscored/);
   });
 
-  it("a batch without signal changes nothing, after as many rounds as it may take, and says so", async () => {
+  it("a batch without signal changes nothing, after as many rounds as it may take, and says so unless all is solved", async () => {
     const output = await temporaryFolder();
-    const environment = letterEnvironment({ judge: () => 1 });
+    const environment = letterEnvironment({ judge: () => 0.5 });
     const config = letterConfig({ algorithm: { id: "grpo", groupSize: 2, resampleRounds: 2 }, training: { steps: 1 } });
     const record = await runTraining({ output, environment, config });
     expect(record.error).toBeUndefined();
@@ -581,6 +581,9 @@ describe("episodes that cannot be used", () => {
     expect(step!.metrics).not.toHaveProperty("loss/total");
     expect(step!.metrics).not.toHaveProperty("tokens/trained-per-second");
     expect(eventsOf(record, "warning")[0]!.message).toMatch(/^None of the 24 groups has a signal/);
+    const solved = letterEnvironment({ judge: () => 1 });
+    const silent = await runTraining({ output: await temporaryFolder(), environment: solved, config });
+    expect(eventsOf(silent, "warning")).toEqual([]);
     expect(JSON.parse(await checkpointState(output, 1))).toMatchObject({ version: 0, rows: [] });
   });
 });

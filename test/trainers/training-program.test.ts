@@ -3,10 +3,10 @@ import { collectGroups } from "../../src/rollout/collect-groups.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
 import {
   createTaskOrder,
+  groupSamples,
   groupZScore,
   openModelPolicy,
   rolloutMetrics,
-  trainingSamples,
   updatePolicy,
 } from "../../trainers/index.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
@@ -29,7 +29,7 @@ it("the parts make a training program of a few lines", async () => {
     const groups = await collectGroups(
       rollout({ environment, tasks, policies: actor.policy, groupSize: 8, sampling, seed }),
     );
-    const samples = trainingSamples(groups, groupZScore);
+    const samples = groups.flatMap((group) => groupSamples(group, { estimator: groupZScore }));
     const loss = { terms: [{ type: "policyGradient" }], aggregation: "token-mean" } as const;
     const optimizer = { learningRate: 0.6, beta1: 0.9, beta2: 0.99, epsilon: 1e-3, weightDecay: 0 };
     await updatePolicy({ model, samples, loss, optimizer });

@@ -1,9 +1,11 @@
 /**
- * Turns the rewards of one group (the episodes of one task, one agent) into advantages: how much better each was than
- * a baseline. Unscored episodes have left the group before it is asked.
+ * Turns the rewards of one group (the alternatives that one agent tried at one task) into advantages: how much better
+ * each was than a baseline. Unscored episodes have left the group before it is asked.
  */
 export interface AdvantageEstimator {
   readonly id: string;
-  /** One advantage per reward, in the same order. Pure. */
-  estimate(rewards: readonly number[]): number[];
+  /** True where the baseline is what a greedy episode of the same task earned. */
+  readonly needsGreedy?: boolean;
+  /** One advantage per reward, in the same order. Pure. `greedy` is given where `needsGreedy` is true. */
+  estimate(rewards: readonly number[], greedy?: number): number[];
 }

@@ -1,15 +1,25 @@
 import { unknownNameError } from "../../src/errors/index.ts";
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
+import { greedyBaseline } from "./greedy-baseline.ts";
+import { groupMax } from "./group-max.ts";
 import { groupMean } from "./group-mean.ts";
 import { groupZScore } from "./group-z-score.ts";
 import { leaveOneOut } from "./leave-one-out.ts";
 import { none } from "./none.ts";
 
 export type { AdvantageEstimator } from "./advantage-estimator.ts";
-export { groupMean, groupZScore, leaveOneOut, none };
+export { generalizedAdvantages } from "./generalized-advantages.ts";
+export { greedyBaseline, groupMax, groupMean, groupZScore, leaveOneOut, none };
 
 /** Every advantage estimator that a config can name. */
-export const advantageEstimators: readonly AdvantageEstimator[] = [none, groupMean, groupZScore, leaveOneOut];
+export const advantageEstimators: readonly AdvantageEstimator[] = [
+  none,
+  groupMean,
+  groupZScore,
+  leaveOneOut,
+  greedyBaseline,
+  groupMax,
+];
 
 /** The estimator of that id. Throws `config.unknown-name` with the nearest known one. */
 export function advantageEstimator(id: string): AdvantageEstimator {

@@ -1,35 +1,48 @@
 import type { z } from "zod";
-import type { AdvantageEstimator } from "../advantages/index.ts";
+import type { EnvironmentSpec } from "../../src/environment/environment.ts";
+import type { JointShape } from "../../src/rollout/joint-rollout.ts";
+import type { Credit } from "../credit/index.ts";
 import type { Loss } from "../losses/loss.ts";
 
 /**
- * A training algorithm is three named parts (who acts and how often, what an action was worth, what is minimised)
+ * A training algorithm is three named parts (who acts and how often, what each token was worth, what is minimised)
  * and how many optimizer steps one batch gives. The trainer knows no algorithm by name.
  */
 export interface Algorithm {
   readonly rollout: RolloutShape;
-  /** Absent: the episodes are imitated, whatever they earned. */
-  readonly advantage?: AdvantageEstimator;
+  readonly credit: Credit;
   readonly loss: Loss;
   readonly updates: UpdateSchedule;
+  /** Why it cannot learn in an environment, asked before a run begins; undefined where it can. */
+  problemWith?(spec: EnvironmentSpec): string | undefined;
 }
 
 /** Who acts in the episodes of a batch, and how many there are of each task. */
 export interface RolloutShape {
   /** The model being trained, or the environment's expert. */
   readonly actor: "policy" | "demonstration";
-  /** Episodes per task. */
+  /** Episodes per task; completions per agent and node, where joint actions branch. */
   readonly groupSize: number;
   /** Leave out groups whose scored rewards are all equal. */
   readonly dropGroupsWithoutSignal: boolean;
   /** How often more tasks are played to fill up a batch from which groups were dropped. */
   readonly resampleRounds: number;
+  /** How joint actions branch; independent episodes where absent. */
+  readonly joint?: Omit<JointShape, "groupSize">;
 }
 
 /** How a batch becomes optimizer steps: `epochs` passes over it, each in `minibatches` parts. */
 export interface UpdateSchedule {
   readonly epochs: number;
   readonly minibatches: number;
+  /** Learn no more from a batch once the policy's divergence from the one that sampled exceeds it. */
+  readonly targetKl?: number;
+  /**
+   * Truncated importance sampling: where the sampler is another program or older than the trainer, advantages are
+   * multiplied by min(cap, exp(l - q)) with l as the trainer has it before the update
+   * (Yao et al. 2025, https://fengyao.notion.site/off-policy-rl).
+   */
+  readonly importanceCap?: number;
 }
 
 /** An algorithm that a config can name, with its settings. */

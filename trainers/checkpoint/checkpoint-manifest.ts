@@ -23,12 +23,14 @@ export interface CheckpointManifest {
   readonly evaluated?: boolean;
   /** The length of the trace after this step, in bytes; absent where the run had none. */
   readonly traceLength?: number;
+  /** What is trained: the folders within the checkpoint, and whether each model has a value head. */
+  readonly models?: Readonly<Record<string, { readonly valueHead: boolean }>>;
 }
 
 /** The name of the manifest within a checkpoint. */
 export const manifestFile = "manifest.json";
 
-/** The name of the folder that `Model.save` wrote, within a checkpoint. */
+/** Within a checkpoint of one learner, the folder that `Model.save` wrote; of several, it has one for each. */
 export const modelFolder = "model";
 
 const schema = z.object({
@@ -41,6 +43,7 @@ const schema = z.object({
   metrics: z.record(z.string(), z.number()),
   evaluated: z.boolean().exactOptional(),
   traceLength: z.int().min(0).exactOptional(),
+  models: z.record(z.string(), z.object({ valueHead: z.boolean() })).exactOptional(),
 });
 
 /** The manifest of a checkpoint folder. Throws `checkpoint.unusable` where it is missing or malformed. */

@@ -9,7 +9,7 @@ export interface Checkpoint {
 }
 
 const completeName = /^step-(\d{6,})$/;
-const partialName = /^step-\d{6,}\.partial$/;
+const partialName = /^(?:step-\d{6,}|best(?:\.next)?)\.partial$/;
 
 /** The folder name of a step's checkpoint, such as `step-000010`. */
 export function checkpointName(step: number): string {

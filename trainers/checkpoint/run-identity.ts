@@ -1,5 +1,5 @@
 import { LyceumError } from "../../src/errors/index.ts";
-import type { Json } from "../../src/json.ts";
+import { isJsonObject, type Json } from "../../src/json.ts";
 import { canonicalJson } from "../../src/taskset/canonical-json.ts";
 import { contentHash } from "../../src/taskset/content-hash.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
@@ -63,7 +63,7 @@ export function sameEvaluation(a: Json, b: Json): boolean {
 /** Dotted paths of the leaves that count, with their values as JSON text. */
 function flatten(value: Json, path = "", into: Map<string, string> = new Map()): Map<string, string> {
   if (changeable.includes(path)) return into;
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+  if (isJsonObject(value)) {
     for (const [key, child] of Object.entries(value)) flatten(child, path === "" ? key : `${path}.${key}`, into);
   } else {
     into.set(path, canonicalJson(value));

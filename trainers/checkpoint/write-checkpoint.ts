@@ -2,7 +2,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LyceumError } from "../../src/errors/index.ts";
 import type { Model } from "../backend/training-backend.ts";
-import { type CheckpointManifest, manifestFile, modelFolder } from "./checkpoint-manifest.ts";
+import { type CheckpointManifest, manifestFile } from "./checkpoint-manifest.ts";
 import {
   checkpointName,
   keepNewestCheckpoints,
@@ -23,28 +23,50 @@ import { isDiskFull, isOtherFailure, writeFailureReason } from "./write-failure.
 export async function writeCheckpoint(options: {
   /** The folder of all the run's checkpoints; made where it does not exist. */
   readonly folder: string;
-  readonly model: Model;
+  /** What is trained, by the folder within the checkpoint that keeps it, such as `model`. */
+  readonly models: ReadonlyMap<string, Model>;
   readonly manifest: CheckpointManifest;
   readonly keep: number;
 }): Promise<string> {
-  const { folder, model, manifest, keep } = options;
+  const { folder, models, manifest, keep } = options;
   const path = join(folder, checkpointName(manifest.step));
+  await writeCheckpointFolder({ path, models, manifest, afterwards: () => keepNewestCheckpoints(folder, keep) });
+  return path;
+}
+
+/** Writes a checkpoint at a path, whole or not at all. Throws as {@link writeCheckpoint} does. */
+export async function writeCheckpointFolder(options: {
+  readonly path: string;
+  readonly models: ReadonlyMap<string, Model>;
+  readonly manifest: CheckpointManifest;
+  /** Called when it is there; what it rejects with counts as a failure to write. */
+  readonly afterwards?: () => Promise<void>;
+}): Promise<void> {
+  const { path, models, manifest } = options;
+  const folder = dirname(path);
   const partial = path + partialSuffix;
   try {
-    // Only an unreadable checkpoint of the same step can be in the way.
+    // Only an unreadable checkpoint of the same name can be in the way.
     await removeCheckpoint(path);
     await mkdir(partial, { recursive: true });
-    await model.save(join(partial, modelFolder));
-    await writeFile(join(partial, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`);
+    for (const [name, model] of models) {
+      await mkdir(dirname(join(partial, name)), { recursive: true });
+      await model.save(join(partial, name));
+    }
+    const written = { ...manifest, models: modelsOf(models) };
+    await writeFile(join(partial, manifestFile), `${JSON.stringify(written, null, 2)}\n`);
     await syncFolder(partial);
     await rename(partial, path);
-    await syncDirectory(dirname(path));
-    await keepNewestCheckpoints(folder, keep);
+    await syncDirectory(folder);
+    await options.afterwards?.();
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
     throw isOtherFailure(cause) ? cause : await writeFailed({ folder, path, cause });
   }
-  return path;
+}
+
+function modelsOf(models: ReadonlyMap<string, Model>): NonNullable<CheckpointManifest["models"]> {
+  return Object.fromEntries([...models].map(([name, { spec }]) => [name, { valueHead: spec.valueHead === true }]));
 }
 
 async function writeFailed(options: {

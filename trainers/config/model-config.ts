@@ -132,14 +132,26 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
     }
   });
 
-/** The model to train, as a backend opens it. `seed` is the run's: random weights derive from it. */
-export function policySpec(config: ModelConfig, seed: number): ModelSpec {
-  return { source: modelSource(config, seed), trainable: trainableSpec(config.adapter, seed) };
+/** What the random parts of a model derive from. */
+export interface ModelSeeds {
+  /** The run's. */
+  readonly seed: number;
+  /** The place of the model's learner among those of the run; 0 by default. */
+  readonly learner?: number;
+  readonly critic?: boolean;
+}
+
+/**
+ * The model to train, as a backend opens it. Random weights depend on the run's seed alone, so that learners share a
+ * base; adapters depend on the learner too.
+ */
+export function policySpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
+  return { source: modelSource(config, seeds.seed), trainable: trainableSpec(config.adapter, adapterSeed(seeds)) };
 }
 
 /** The same model before any training, frozen: for LoRA, the base. */
-export function referenceSpec(config: ModelConfig, seed: number): ModelSpec {
-  return { source: modelSource(config, seed), trainable: { type: "frozen" } };
+export function referenceSpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
+  return { source: modelSource(config, seeds.seed), trainable: { type: "frozen" } };
 }
 
 function modelSource(config: ModelConfig, seed: number): ModelSource {
@@ -150,11 +162,15 @@ function modelSource(config: ModelConfig, seed: number): ModelSource {
   return { type: "pretrained", path, ...(revision === undefined ? {} : { revision }) };
 }
 
+function adapterSeed({ seed, learner = 0, critic = false }: ModelSeeds): number {
+  if (critic) return deriveSeed(seed, "critic", learner);
+  return learner === 0 ? deriveSeed(seed, "adapter") : deriveSeed(seed, "adapter", learner);
+}
+
 function trainableSpec(adapter: AdapterConfig, seed: number): TrainableSpec {
   if (adapter.type === "full") return { type: "full" };
   const { rank, alpha, targets } = adapter;
-  const lora = { rank, alpha, seed: deriveSeed(seed, "adapter"), ...(targets === undefined ? {} : { targets }) };
-  return { type: "lora", lora };
+  return { type: "lora", lora: { rank, alpha, seed, ...(targets === undefined ? {} : { targets }) } };
 }
 
 /** The keys of a Hugging Face `config.json`. */

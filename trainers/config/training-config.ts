@@ -1,7 +1,11 @@
 import { z } from "zod";
+import type { AgentId } from "../../src/environment/environment.ts";
 import type { SamplingSettings } from "../../src/policy/sampler.ts";
 import type { RolloutLimits } from "../../src/rollout/rollout-limits.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
+import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";
+import { type RewardProcessorConfig, rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
+import { type CurriculumConfig, type CurriculumConfigInput, curriculumSchema } from "./curriculum-config.ts";
 import { type ModelConfig, type ModelConfigInput, modelConfigSchema } from "./model-config.ts";
 import { parseConfig } from "./parse-config.ts";
 
@@ -10,19 +14,35 @@ export interface TrainingConfig {
   readonly seed: number;
   readonly algorithm: AlgorithmConfig;
   readonly model: ModelConfig;
-  readonly tasks: { readonly split: string };
+  readonly agents: AgentsConfig;
+  readonly rewards: readonly RewardProcessorConfig[];
+  readonly tasks: TasksConfig;
   readonly sampling: SamplingConfig;
   readonly rollout: RolloutConfig;
   readonly training: OptimizationConfig;
   readonly evaluation: EvaluationConfig;
   readonly checkpoint: CheckpointConfig;
-  readonly export: { readonly format: "auto" | "none" | "huggingface" | "peft" };
+  readonly export: ExportConfig;
+}
+
+/** What is trained on. */
+export interface TasksConfig {
+  readonly split: string;
+  readonly curriculum?: CurriculumConfig | undefined;
 }
 
 /** The algorithm's id, and its own settings beside it. */
 export interface AlgorithmConfig {
   readonly id: string;
   readonly [setting: string]: unknown;
+}
+
+/** Which weights the agents of an environment play with, where it has several. */
+export interface AgentsConfig {
+  /** `separate`: an adapter each over one base, or a full model each; `shared`: one set of weights plays them all. */
+  readonly weights: "separate" | "shared";
+  /** By name, the agents that play with another model than `model`. */
+  readonly models: Readonly<Record<AgentId, ModelConfig>>;
 }
 
 /** How completions are drawn. */
@@ -38,6 +58,7 @@ export interface SamplingConfig {
 /** How episodes are played. */
 export interface RolloutConfig {
   readonly concurrency: number;
+  readonly maxStaleness: number;
   readonly trace: boolean;
   readonly limits: {
     readonly turns?: number | undefined;
@@ -78,6 +99,14 @@ export interface EvaluationConfig {
 export interface CheckpointConfig {
   readonly every: number;
   readonly keep: number;
+  readonly best?: BestCheckpointConfig | undefined;
+}
+
+/** What is written at the end for others to use. */
+export interface ExportConfig {
+  readonly format: "auto" | "none" | "huggingface" | "peft";
+  /** The model after the last step, or that of the best evaluation. */
+  readonly from: "last" | "best";
 }
 
 /** A {@link TrainingConfig} as a person writes it: what has a default may be left out. */
@@ -85,20 +114,48 @@ export interface TrainingConfigInput {
   readonly seed?: number;
   readonly algorithm: AlgorithmConfig;
   readonly model: ModelConfigInput;
-  readonly tasks?: Partial<TrainingConfig["tasks"]>;
+  readonly agents?: {
+    readonly weights?: AgentsConfig["weights"];
+    readonly models?: Readonly<Record<AgentId, ModelConfigInput>>;
+  };
+  readonly rewards?: readonly RewardProcessorConfig[];
+  readonly tasks?: { readonly split?: string; readonly curriculum?: CurriculumConfigInput };
   readonly sampling?: Partial<SamplingConfig>;
   readonly rollout?: {
     readonly concurrency?: number;
+    readonly maxStaleness?: number;
     readonly trace?: boolean;
     readonly limits?: Partial<RolloutConfig["limits"]>;
   };
   readonly training?: Partial<OptimizationConfig>;
   readonly evaluation?: Partial<EvaluationConfig>;
-  readonly checkpoint?: Partial<CheckpointConfig>;
-  readonly export?: Partial<TrainingConfig["export"]>;
+  readonly checkpoint?: {
+    readonly every?: number;
+    readonly keep?: number;
+    readonly best?: Partial<BestCheckpointConfig>;
+  };
+  readonly export?: Partial<ExportConfig>;
 }
 
 const count = (): z.ZodNumber => z.int().positive();
+
+const agents = z
+  .strictObject({
+    weights: z
+      .enum(["separate", "shared"])
+      .default("separate")
+      .describe("separate: an adapter (or a full model) for each agent; shared: one set of weights plays them all."),
+    models: z
+      .record(z.string(), modelConfigSchema)
+      .default({})
+      .describe("By agent, the models of those that do not play with the one in model."),
+  })
+  .check((context) => {
+    const { weights, models } = context.value;
+    if (weights === "separate" || Object.keys(models).length === 0) return;
+    const message = "agents that share weights have one model: leave models out";
+    context.issues.push({ code: "custom", message, input: models, path: ["models"] });
+  });
 
 const sampling = z.strictObject({
   temperature: z.number().positive().default(1).describe("Logits are divided by it, in sampling and in training."),
@@ -111,6 +168,12 @@ const sampling = z.strictObject({
 
 const rollout = z.strictObject({
   concurrency: count().default(256).describe("Episodes that are played at once."),
+  maxStaleness: z
+    .int()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe("1: play the next batch while a step learns, by weights one step old, corrected by importance weights."),
   trace: z.boolean().default(false).describe("Write every training episode, with its tokens, to trace.jsonl."),
   limits: z
     .strictObject({
@@ -152,6 +215,13 @@ const evaluation = z.strictObject({
 const checkpoint = z.strictObject({
   every: z.int().min(0).default(50).describe("Save every so many steps; 0 for only at the end and when aborted."),
   keep: count().default(3).describe("How many checkpoints are kept; the oldest go first."),
+  best: z
+    .strictObject({
+      metric: z.string().min(1).default("evaluation/accuracy").describe("What an evaluation is judged by."),
+      mode: z.enum(["max", "min"]).default("max").describe("Whether the most or the least of it is best."),
+    })
+    .optional()
+    .describe("Keep the checkpoint of the best evaluation too, as checkpoints/best."),
 });
 
 /**
@@ -168,8 +238,13 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
       .discriminatedUnion("id", cases as unknown as [z.ZodObject, ...z.ZodObject[]])
       .describe("How the model learns.") as unknown as z.ZodType<AlgorithmConfig>,
     model: modelConfigSchema.describe("Which model is trained, which of its parameters, and on what."),
+    agents: agents.prefault({}),
+    rewards: rewardProcessorsSchema.prefault([]),
     tasks: z
-      .strictObject({ split: z.string().min(1).default("train").describe("Tasks to train on, such as train[:1000].") })
+      .strictObject({
+        split: z.string().min(1).default("train").describe("Tasks to train on, such as train[:1000]."),
+        curriculum: curriculumSchema.optional().describe("Easy tasks first; all in shuffled passes when absent."),
+      })
       .prefault({}),
     sampling: sampling.prefault({}),
     rollout: rollout.prefault({}),
@@ -182,6 +257,10 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
           .enum(["auto", "none", "huggingface", "peft"])
           .default("auto")
           .describe("What the trained model is written as; auto: a PEFT adapter for LoRA, else a Hugging Face folder."),
+        from: z
+          .enum(["last", "best"])
+          .default("last")
+          .describe("last: as it is at the end; best: that of checkpoint.best, which the next stage begins with too."),
       })
       .prefault({}),
   };

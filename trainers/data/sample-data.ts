@@ -1,14 +1,43 @@
+import type { TokenSequence } from "../../src/rollout/episode.ts";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
-import type { TrainingSample } from "./training-sample.ts";
+import type { PerToken, TrainingSample } from "./training-sample.ts";
+import { valueDatum } from "./value-datum.ts";
 
-/** One datum per sequence of a sample: mask 1 and the sample's advantage on each sampled token, 0 elsewhere. */
-export function sampleData(sample: TrainingSample): Datum[] {
-  return sample.sequences.map(({ ids, mask, logprobs, temperature, weightsVersion }) => {
-    const datum = datumFromIds({ ids, mask, logprobs, temperature, weightsVersion });
-    const { advantage } = sample;
-    if (advantage === undefined) return datum;
-    return { ...datum, advantages: datum.lossMask.map((weight) => weight * advantage) };
-  });
+/** The data of one sample. Of a preference, the first `preferred` are the better answer; otherwise all of them. */
+export interface SampleData {
+  readonly data: readonly Datum[];
+  readonly preferred: number;
+  /** What a value head on the policy learns beside them; see `Loss.stateValues`. */
+  readonly states?: readonly Datum[];
+  readonly marginOffset?: number;
+}
+
+/** One datum per sequence of a sample: mask 1 and its advantage on each sampled token, 0 elsewhere. */
+export function sampleData(sample: TrainingSample): SampleData {
+  const { sequences, rejected = [] } = sample;
+  const data = sequences.map((sequence, i) => sequenceDatum(sequence, sample, i));
+  return {
+    data: [...data, ...rejected.map((sequence) => datumFromIds(sequence))],
+    preferred: data.length,
+    ...(sample.states === undefined ? {} : { states: sample.states.map(valueDatum) }),
+    ...(sample.marginOffset === undefined ? {} : { marginOffset: sample.marginOffset }),
+  };
+}
+
+function sequenceDatum(sequence: TokenSequence, sample: TrainingSample, i: number): Datum {
+  const { advantage, values, weights } = sample;
+  const datum = datumFromIds(weights === undefined ? sequence : { ...sequence, mask: weights[i]! });
+  if (advantage === undefined) return datum;
+  const advantages = typeof advantage === "number" ? datum.lossMask.map(() => advantage) : perTarget(advantage, i);
+  return {
+    ...datum,
+    advantages: advantages.map((value, t) => (datum.lossMask[t] === 0 ? 0 : value * datum.lossMask[t]!)),
+    ...(values === undefined ? {} : { returns: perTarget(values.returns, i), oldValues: perTarget(values.old, i) }),
+  };
+}
+
+function perTarget(values: PerToken, sequence: number): Float32Array {
+  return Float32Array.from(values[sequence]!.slice(1));
 }
 
 /** The datum with its loss mask and advantages multiplied: how an average is made of a sum. */

@@ -1,4 +1,5 @@
 import type { LossTerm } from "../backend/loss-term.ts";
+import { cispo } from "./cispo.ts";
 import { crossEntropy } from "./cross-entropy.ts";
 import { importanceSampling } from "./importance-sampling.ts";
 import { kl } from "./kl.ts";
@@ -6,8 +7,8 @@ import { policyGradient } from "./policy-gradient.ts";
 import { ppo } from "./ppo.ts";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
-/** The loss terms that are functions of the sampled token's log-probability: all but `entropy`. */
-export type TokenLossTerm = Exclude<LossTerm, { readonly type: "entropy" }>;
+/** The loss terms that are functions of the sampled token's log-probability: all but `entropy` and `value`. */
+export type TokenLossTerm = Exclude<LossTerm, { readonly type: "entropy" | "value" }>;
 
 /** The reference value and derivative of a loss term at one token, its weight included. */
 export function tokenLossOf(term: TokenLossTerm, input: TokenInput): TokenLoss {
@@ -26,6 +27,8 @@ function unweighted(term: TokenLossTerm, input: TokenInput): TokenLoss {
       return importanceSampling(input);
     case "ppo":
       return ppo(input, term);
+    case "cispo":
+      return cispo(input, term);
     case "kl":
       return kl(input, term.estimator);
   }

@@ -34,7 +34,7 @@ const openModel = (): Promise<Model> =>
 
 async function write(folder: string, step: number, options: { keep?: number; model?: Model } = {}): Promise<string> {
   const { keep = 10, model = await openModel() } = options;
-  return writeCheckpoint({ folder, model, manifest: manifest(step), keep });
+  return writeCheckpoint({ folder, models: new Map([["model", model]]), manifest: manifest(step), keep });
 }
 
 describe("checkpoints", () => {
@@ -42,7 +42,8 @@ describe("checkpoints", () => {
     const folder = join(await temporaryFolder(), "deep", "checkpoints");
     const path = await write(folder, 12);
     expect(path).toBe(join(folder, "step-000012"));
-    expect(await newestCheckpoint(folder)).toEqual({ path, manifest: manifest(12) });
+    const models = { model: { valueHead: false } };
+    expect(await newestCheckpoint(folder)).toEqual({ path, manifest: { ...manifest(12), models } });
     expect(await readdir(path)).toEqual(["manifest.json", "model"]);
   });
 

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { configReference, loadConfig } from "../../../src/config/index.ts";
+import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
 import type { Json } from "../../../src/json.ts";
 import type { Sampler } from "../../../src/policy/sampler.ts";
 import { policySpec, referenceSpec } from "../../../trainers/config/model-config.ts";
@@ -12,9 +13,12 @@ import {
   trainingConfigSchema,
 } from "../../../trainers/config/training-config.ts";
 import { exportFormat } from "../../../trainers/export-model.ts";
+import { rewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";
+import { letterEnvironment } from "../letter-environment.ts";
 import { checkpointState, letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
+import { teamEnvironment } from "../team-environment.ts";
 
 type Changes = readonly (readonly [key: string, value: Json])[];
 
@@ -45,7 +49,7 @@ function configWith(changes: Changes): TrainingConfigInput {
 }
 
 /** Everything that a run lets be seen: its events, files and weights, and what its backend was asked. */
-async function traces(changes: Changes): Promise<unknown> {
+async function traces(changes: Changes, environment: EnvironmentDefinition = letterEnvironment()): Promise<unknown> {
   const output = await temporaryFolder();
   const calls: unknown[] = [];
   const backend = changedBackend((model) => ({
@@ -69,6 +73,7 @@ async function traces(changes: Changes): Promise<unknown> {
   const { events, error } = await runTraining({
     output,
     config: configWith(changes),
+    environment,
     backend: { ...backend, capabilities: { ...backend.capabilities, trainableSampling } },
   });
   const files = await readdir(output);
@@ -85,6 +90,20 @@ async function traces(changes: Changes): Promise<unknown> {
   return JSON.parse(JSON.stringify(seen), (key, value) => (noise.test(key) ? "" : value));
 }
 
+/** A run of two agents over two turns. */
+const team = (changes: Changes): Promise<unknown> =>
+  traces([["sampling.maxTokens", 1], ["training.steps", 2], ...changes], teamEnvironment({ partial: 0.3 }));
+
+const dialogue = (changes: Changes): Promise<unknown> =>
+  traces([["sampling.maxTokens", 1], ["training.steps", 2], ...changes], teamEnvironment({ context: "append" }));
+
+/** The settings of another algorithm than the base's. */
+const using = (id: string, settings: { readonly [key: string]: Json } = {}): Changes => [
+  ["algorithm", { id, ...settings }],
+];
+const tree = (settings: { readonly [key: string]: Json } = {}): Changes =>
+  using("magrpo", { groupSize: 2, ...settings });
+
 /** The run of the base config, which most keys are compared with. */
 let baseTraces: Promise<unknown> | undefined;
 const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => {
@@ -96,12 +115,25 @@ const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => 
 /** What a value changes in a pure part of the trainer, for keys that a run of letters cannot show. */
 const specOf = (changes: Changes): unknown => {
   const { model, seed } = parseTrainingConfig(configWith(changes));
-  return [policySpec(model, seed), referenceSpec(model, seed)];
+  return [policySpec(model, { seed }), referenceSpec(model, { seed })];
 };
 const limitsOf = (changes: Changes): unknown => rolloutLimits(parseTrainingConfig(configWith(changes)).rollout);
 
+/** What the chain of `rewards` makes of a few rewards. */
+const processed = (changes: Changes): unknown => {
+  const chain = rewardProcessors(parseTrainingConfig(configWith(changes)).rewards);
+  return [-3, 0, 1].map((value) => chain.reduce((reward, process) => process(reward, { length: 10 }), value));
+};
+
 const pretrained: Changes = [["model", { path: "folder" }]];
 const lora: Changes = [["model", { scratch: {}, adapter: { type: "lora" } }]];
+
+const prompts = [..."ABCDEFGH"].flatMap((one) => [..."abcdefgh"].map((other) => one + other));
+const easyFirst: Changes = [["tasks.curriculum", { by: "prompt", start: 0.1, end: 0.9, steps: 3 }]];
+const best: Changes = [
+  ["checkpoint.best", {}],
+  ["evaluation.every", 1],
+];
 
 /** For every key a value that must change what is seen: `[value, what to look at, what to set besides]`. */
 const proofs: Readonly<
@@ -120,6 +152,48 @@ const proofs: Readonly<
   "algorithm.dropGroupsWithoutSignal": [false],
   "algorithm.resampleRounds": [2],
   "algorithm.lossAggregation": [{ fixedLength: 5 }],
+  "algorithm.surrogate": ["none"],
+  "algorithm.klIn": ["reward"],
+  "algorithm.entropyWeight": [0.5],
+  "algorithm.targetKl": [1e-6],
+  "algorithm.importanceCap": [0.5],
+  "algorithm.whiten": [true, traces, [["algorithm.advantage", "none"]]],
+  "algorithm.creditBy": ["turn", team, using("rloo", { groupSize: 4 })],
+  "algorithm.discount": [0.5, team, tree()],
+  "algorithm.turnWeights": [[1.2, 0.8], team, tree()],
+  "algorithm.turnStructure": ["handoff", team, tree()],
+  "algorithm.jointMode": ["cross", team, tree()],
+  "algorithm.crossReturn": ["sum", team, tree({ jointMode: "cross" })],
+  "algorithm.handoff": ["best", team, tree({ turnStructure: "handoff", groupSize: 4 })],
+  "algorithm.terminationThreshold": [0.1, team, tree()],
+  "algorithm.terminationWeight": [3, team, tree({ terminationThreshold: 0.1 })],
+  "algorithm.maxNodes": [2, team, tree()],
+  "algorithm.critic": ["separate", traces, using("ppo")],
+  "algorithm.valueWeight": [2, traces, using("ppo")],
+  "algorithm.valueClip": [1e-3, traces, using("ppo")],
+  "algorithm.lambda": [0.5, traces, using("ppo")],
+  "algorithm.criticLearningRateScale": [3, traces, using("iac")],
+  "algorithm.criticInput": ["q", traces, using("iac")],
+  "algorithm.source": ["demonstrations", traces, using("dpo")],
+  "algorithm.pairs": ["all", traces, using("dpo", { groupSize: 8 })],
+  "algorithm.margin": [2, traces, using("dpo")],
+  "algorithm.beta": [0.5, traces, using("dpo")],
+  "algorithm.form": ["ipo", traces, using("dpo")],
+  "algorithm.labelSmoothing": [0.2, traces, using("dpo")],
+  "algorithm.referenceFree": [true, traces, [...using("dpo"), ["model.scratch", {}]]],
+  "algorithm.actionWeight": [0.5, traces, using("sft", { lossAggregation: { fixedLength: 1 } })],
+  "algorithm.observationWeight": [1, dialogue, using("sft")],
+  "agents.weights": ["shared", team, using("rloo")],
+  "rewards[].type": [[{ type: "scale", factor: 2 }], processed],
+  "rewards[].minimum": [[{ type: "clamp", minimum: 0.5 }], processed, [["rewards", [{ type: "clamp" }]]]],
+  "rewards[].maximum": [[{ type: "clamp", maximum: 0.5 }], processed, [["rewards", [{ type: "clamp" }]]]],
+  "rewards[].factor": [[{ type: "scale", factor: 2 }], processed, [["rewards", [{ type: "scale" }]]]],
+  "rewards[].by": [[{ type: "shift", by: 2 }], processed, [["rewards", [{ type: "shift" }]]]],
+  "rewards[].full": [
+    [{ type: "normalize-by-length", full: 20 }],
+    processed,
+    [["rewards", [{ type: "normalize-by-length" }]]],
+  ],
   "model.path": ["other", specOf, pretrained],
   "model.revision": ["main", specOf, pretrained],
   "model.scratch.family": ["qwen3", specOf],
@@ -139,6 +213,11 @@ const proofs: Readonly<
   "model.adapter.targets": [["q_proj"], specOf, lora],
   "model.device": ["cpu"],
   "tasks.split": ["train[:9]"],
+  "tasks.curriculum.by": ["prompt.length", traces, easyFirst],
+  "tasks.curriculum.order": [prompts.toReversed(), traces, easyFirst],
+  "tasks.curriculum.start": [1, traces, easyFirst],
+  "tasks.curriculum.end": [0.2, traces, easyFirst],
+  "tasks.curriculum.steps": [1, traces, easyFirst],
   "sampling.temperature": [0.5],
   "sampling.maxTokens": [3],
   "sampling.topK": [5],
@@ -146,6 +225,7 @@ const proofs: Readonly<
   "sampling.minP": [0.5],
   "sampling.stop": [["x"]],
   "rollout.concurrency": [3],
+  "rollout.maxStaleness": [1],
   "rollout.trace": [true],
   "rollout.limits.turns": [1, limitsOf],
   "rollout.limits.tokens": [1, limitsOf],
@@ -172,7 +252,10 @@ const proofs: Readonly<
   "evaluation.episodesPerTask": [3],
   "checkpoint.every": [2],
   "checkpoint.keep": [1],
+  "checkpoint.best.metric": ["evaluation/episodes/failed", traces, best],
+  "checkpoint.best.mode": ["min", traces, best],
   "export.format": ["none"],
+  "export.from": ["best", traces, [...best, ["checkpoint.best.mode", "min"]]],
 };
 
 /** What the composition root hands to the backend before there is a run; `lyceum train` is tested for it. */
@@ -181,7 +264,13 @@ const usedByTheCommandLine = ["model.threads"];
 describe("the training config", () => {
   it("has a proof of use for every key, and no proof for another", () => {
     const keys = new Set(configReference(trainingConfigSchema()).map(({ key }) => key));
-    expect([...Object.keys(proofs), ...usedByTheCommandLine].toSorted()).toEqual([...keys].toSorted());
+    // A model of a single agent has the keys of the model that all agents have.
+    const ofAgents = [...keys].filter((key) => key.startsWith("agents.models."));
+    expect(ofAgents).toEqual(
+      [...keys].filter((key) => key.startsWith("model.")).map((key) => `agents.models.*.${key.slice(6)}`),
+    );
+    const proven = [...Object.keys(proofs), ...usedByTheCommandLine, ...ofAgents];
+    expect(proven.toSorted()).toEqual([...keys].toSorted());
   });
 
   it("describes every key", () => {
@@ -193,14 +282,15 @@ describe("the training config", () => {
   it.each(
     Object.entries(proofs).map(([key, [value, look = traces, besides = []]]) => ({ key, value, look, besides })),
   )("uses $key", async ({ key, value, look, besides }) => {
-    expect(await see(look, [...besides, [key, value]])).not.toEqual(await see(look, besides));
+    const path = key.replace(/\[\].*/, "");
+    expect(await see(look, [...besides, [path, value]])).not.toEqual(await see(look, besides));
   });
 
   it.each([
     16, 128, 2048,
   ])("makes the random weights of a model from scratch as large as its width %d asks", (width) => {
     const { model } = parseTrainingConfig(configWith([["model", { scratch: { hiddenSize: width } }]]));
-    const { source } = policySpec(model, 0);
+    const { source } = policySpec(model, { seed: 0 });
     expect(source.type === "scratch" && source.config.initializer_range).toBeCloseTo(1 / Math.sqrt(width), 12);
   });
 
@@ -252,7 +342,7 @@ describe("exportFormat", () => {
   const formatOf = (format: "auto" | "none" | "peft", type: "lora" | "full", formats: ("huggingface" | "peft")[]) =>
     exportFormat(
       parseTrainingConfig({ algorithm: { id: "sft" }, model: { path: "a", adapter: { type } }, export: { format } }),
-      { ...capabilities, exportFormats: formats },
+      { capabilities: { ...capabilities, exportFormats: formats }, agents: ["agent"] },
     );
 
   it("is an adapter for LoRA and a whole model else, where the backend can", () => {

@@ -4,9 +4,11 @@ import { type Reward, scored, unscored } from "../../../src/environment/reward.t
 import { textMessage } from "../../../src/message/message.ts";
 import type { Episode, EpisodeStatus, Group } from "../../../src/rollout/episode.ts";
 import { groupMean, none } from "../../../trainers/advantages/index.ts";
+import { groupSamples } from "../../../trainers/credit/group-advantages.ts";
+import { imitationSamples } from "../../../trainers/credit/imitation.ts";
+import { hasSignal } from "../../../trainers/credit/trajectory.ts";
 import { microBatches } from "../../../trainers/data/micro-batches.ts";
 import { sampleData, scaleDatum, trainedTokens } from "../../../trainers/data/sample-data.ts";
-import { hasSignal, trainingSamples } from "../../../trainers/data/training-sample.ts";
 
 /** An episode of two turns: prompt 1 2, sampled 3 4, reply 5, sampled 6; then, where it is broken, a new sequence. */
 function episode(options: {
@@ -67,9 +69,9 @@ function group(rewards: readonly Reward[]): Group {
   };
 }
 
-describe("trainingSamples", () => {
+describe("samples", () => {
   it("leaves unscored episodes out before the baseline", () => {
-    const samples = trainingSamples([group([scored(1), unscored("judge"), scored(0)])], groupMean);
+    const samples = groupSamples(group([scored(1), unscored("judge"), scored(0)]), { estimator: groupMean });
     expect(samples.map(({ advantage }) => advantage)).toEqual([0.5, -0.5]);
   });
 
@@ -78,7 +80,8 @@ describe("trainingSamples", () => {
       fc.property(fc.array(fc.option(fc.integer({ min: -5, max: 5 })), { maxLength: 8 }), (values) => {
         const rewards = values.map((value) => (value === null ? unscored("judge") : scored(value)));
         const without = rewards.filter(({ status }) => status === "scored");
-        const advantages = (all: readonly Reward[]) => trainingSamples([group(all)], groupMean).map((s) => s.advantage);
+        const advantages = (all: readonly Reward[]) =>
+          groupSamples(group(all), { estimator: groupMean }).map((s) => s.advantage);
         expect(advantages(rewards)).toEqual(advantages(without));
       }),
     );
@@ -87,7 +90,11 @@ describe("trainingSamples", () => {
   it("compares each agent with itself, and each group with itself", () => {
     const two = [0, 1].map((member) => episode({ member, rewards: { a: scored(member), b: scored(10 * member) } }));
     const groups = [{ ...group([]), episodes: two }, group([scored(100), scored(102)])];
-    expect(trainingSamples(groups, groupMean).map(({ agent, advantage }) => [agent, advantage])).toEqual([
+    expect(
+      groups
+        .flatMap((one) => groupSamples(one, { estimator: groupMean }))
+        .map(({ agent, advantage }) => [agent, advantage]),
+    ).toEqual([
       ["a", -0.5],
       ["a", 0.5],
       ["b", -5],
@@ -102,7 +109,7 @@ describe("trainingSamples", () => {
     const episodes = statuses.map((status, member) =>
       episode({ member, status, rewards: { agent: unscored("judge") } }),
     );
-    const samples = trainingSamples([{ ...group([]), episodes }]);
+    const samples = imitationSamples({ ...group([]), episodes });
     expect(samples).toHaveLength(2);
     for (const sample of samples) expect(sample.advantage).toBeUndefined();
   });
@@ -120,13 +127,13 @@ describe("trainingSamples", () => {
 
 describe("sampleData", () => {
   const sampleOf = (broken: boolean) =>
-    trainingSamples(
-      [{ ...group([]), episodes: [episode({ member: 0, rewards: { agent: scored(3) }, broken })] }],
-      none,
+    groupSamples(
+      { ...group([]), episodes: [episode({ member: 0, rewards: { agent: scored(3) }, broken })] },
+      { estimator: none },
     )[0]!;
 
   it("trains every sampled token, at the place that predicts it", () => {
-    const [datum, ...others] = sampleData(sampleOf(false));
+    const [datum, ...others] = sampleData(sampleOf(false)).data;
     expect(others).toEqual([]);
     expect([...datum!.tokens]).toEqual([1, 2, 3, 4, 5]);
     expect([...datum!.targets]).toEqual([2, 3, 4, 5, 6]);
@@ -138,7 +145,7 @@ describe("sampleData", () => {
   });
 
   it("gives one datum per sequence where the conversation began anew", () => {
-    const data = sampleData(sampleOf(true));
+    const { data } = sampleData(sampleOf(true));
     expect(data.map(({ targets }) => [...targets])).toEqual([
       [2, 3, 4],
       [2, 3, 4, 5, 6],
@@ -150,7 +157,7 @@ describe("sampleData", () => {
   });
 
   it("scales mask and advantages alike, and nothing else", () => {
-    const [datum] = sampleData(sampleOf(false));
+    const [datum] = sampleData(sampleOf(false)).data;
     const scaled = scaleDatum(datum!, 0.25);
     expect([...scaled.lossMask]).toEqual([0, 0.25, 0.25, 0, 0.25]);
     expect([...scaled.advantages!]).toEqual([0, 0.75, 0.75, 0, 0.75]);

@@ -11,6 +11,7 @@ const terms: readonly TokenLossTerm[] = [
   { type: "importanceSampling" },
   { type: "ppo", clipLow: 0.2, clipHigh: 0.28 },
   { type: "ppo", clipLow: 0.1, clipHigh: 0.3, weight: 3 },
+  { type: "cispo", clipLow: 0.2, clipHigh: 0.28 },
   { type: "kl", estimator: "k1" },
   { type: "kl", estimator: "k2", weight: 0.1 },
   { type: "kl", estimator: "k3", weight: 0.7 },
@@ -32,6 +33,12 @@ describe("token losses", () => {
     fc.assert(
       fc.property(input, (token) => {
         const step = 1e-5;
+        if (term.type === "cispo") {
+          // The clipped ratio counts as a constant.
+          const { value, derivative } = tokenLossOf(term, token);
+          expect(value).toBeCloseTo(derivative * token.logprob, 9);
+          return;
+        }
         if (term.type === "ppo") {
           const ratio = Math.exp(token.logprob - token.behaviourLogprob!);
           fc.pre(Math.abs(ratio - (1 + term.clipHigh)) > 1e-3 && Math.abs(ratio - (1 - term.clipLow)) > 1e-3);
@@ -82,6 +89,24 @@ describe("token losses", () => {
       derivative: -0.5,
     },
     {
+      term: { type: "cispo", clipLow: 0.2, clipHigh: 0.3 },
+      token: { logprob: -1, behaviourLogprob: -1 - log2, advantage: 2, mask: 1 },
+      value: 2.6,
+      derivative: -2.6,
+    },
+    {
+      term: { type: "cispo", clipLow: 0.2, clipHigh: 0.3, weight: 0.5 },
+      token: { logprob: -3, behaviourLogprob: -3 + log2, advantage: -1, mask: 1 },
+      value: -1.2,
+      derivative: 0.4,
+    },
+    {
+      term: { type: "cispo", clipLow: 0.6, clipHigh: 0.3 },
+      token: { logprob: -1, behaviourLogprob: -1 + log2, advantage: 1, mask: 1 },
+      value: 0.5,
+      derivative: -0.5,
+    },
+    {
       term: { type: "kl", estimator: "k1" },
       token: { logprob: -1, referenceLogprob: -3, mask: 0.5 },
       value: 1,
@@ -110,12 +135,13 @@ describe("token losses", () => {
     expect(loss.derivative).toBeCloseTo(derivative, 12);
   });
 
-  it("on policy, ppo and importance sampling have the policy gradient's derivative", () => {
+  it("on policy, ppo, cispo and importance sampling have the policy gradient's derivative", () => {
     fc.assert(
       fc.property(input, (token) => {
         const onPolicy = { ...token, behaviourLogprob: token.logprob };
         const expected = tokenLossOf({ type: "policyGradient" }, onPolicy).derivative;
         expect(tokenLossOf({ type: "ppo", clipLow: 0.2, clipHigh: 0.2 }, onPolicy).derivative).toBe(expected);
+        expect(tokenLossOf({ type: "cispo", clipLow: 0.2, clipHigh: 0.2 }, onPolicy).derivative).toBe(expected);
         expect(tokenLossOf({ type: "importanceSampling" }, onPolicy).derivative).toBe(expected);
       }),
     );

@@ -1,0 +1,9 @@
+export {
+  defaultHealthSettings,
+  type HealthCheck,
+  type HealthSettings,
+  healthSettingsSchema,
+} from "./health-settings.ts";
+export { type HealthState, initialHealthState } from "./health-state.ts";
+export { updateHealth } from "./run-health.ts";
+export { watchHealth } from "./watch-health.ts";

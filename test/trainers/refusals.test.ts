@@ -1,0 +1,87 @@
+import { expect, it } from "vitest";
+import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { createBigramBackend } from "./bigram-backend.ts";
+import { letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { teamEnvironment } from "./team-environment.ts";
+
+const algorithm = (id: string, settings: Readonly<Record<string, unknown>> = {}): Partial<TrainingConfigInput> => ({
+  algorithm: { id, ...settings },
+});
+
+/** What a learner gets wrong, and the words that say what to do. */
+const mistakes: readonly {
+  readonly name: string;
+  readonly config: Partial<TrainingConfigInput>;
+  readonly code: string;
+  readonly message: RegExp;
+  readonly valueHead?: boolean;
+}[] = [
+  {
+    name: "a group of one for GRPO",
+    config: algorithm("grpo", { groupSize: 1 }),
+    code: "config.invalid",
+    message: /groupSize.*2 or more: an episode is compared/,
+  },
+  {
+    name: "a tree of joint actions that grows too large",
+    config: algorithm("magrpo", { groupSize: 40, jointMode: "cross" }),
+    code: "config.invalid",
+    message: /1601 nodes.*maxNodes is 1000/,
+  },
+  {
+    name: "cross joint actions over several turns without a turn structure",
+    config: algorithm("rloo", { jointMode: "cross" }),
+    code: "config.invalid",
+    message: /cross over the 2 turns of "team" needs the turnStructure/,
+  },
+  {
+    name: "turn weights of the wrong length",
+    config: algorithm("magrpo", { turnWeights: [1, 2, 3] }),
+    code: "config.invalid",
+    message: /turnWeights has 3 numbers.*"team" has up to 2 turns/,
+  },
+  {
+    name: "a critic of a backend that has none",
+    config: algorithm("ppo"),
+    code: "backend.unsupported",
+    message: /no value head.*critic/,
+    valueHead: false,
+  },
+  {
+    name: "a value head on the policies of a backend that has none",
+    config: algorithm("maac", { critic: "shared" }),
+    code: "backend.unsupported",
+    message: /no value head.*critic/,
+    valueHead: false,
+  },
+  {
+    name: "a model for an agent that there is not",
+    config: { ...algorithm("rloo"), agents: { models: { lefty: { scratch: {} } } } },
+    code: "config.unknown-name",
+    message: /lefty/,
+  },
+  {
+    name: "models of their own for agents that share weights",
+    config: { ...algorithm("rloo"), agents: { weights: "shared", models: { left: { scratch: {} } } } },
+    code: "config.invalid",
+    message: /share weights/,
+  },
+  {
+    name: "splits that overlap",
+    config: { ...algorithm("rloo"), evaluation: { split: "train[:4]" } },
+    code: "data.malformed",
+    message: /./,
+  },
+];
+
+it.each(mistakes)("refuses $name before anything runs", async ({ config, code, message, valueHead = true }) => {
+  const backend = createBigramBackend();
+  const { events, error } = await runTraining({
+    output: await temporaryFolder(),
+    environment: teamEnvironment(),
+    backend: { ...backend, capabilities: { ...backend.capabilities, valueHead } },
+    config: letterConfig(config),
+  });
+  expect(events).toEqual([]);
+  expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { Sample, Sampler } from "../../src/policy/sampler.ts";
+import { changedBackend } from "./changed-backend.ts";
+import { checkpointState, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+
+/** What becomes of a sample by the weights of a version. */
+type Change = (sample: Sample, version: number) => Sample;
+
+const withoutValues: Change = ({ values: _, ...sample }) => sample;
+const withWrongValues: Change = (sample) => ({ ...sample, values: sample.values!.map((value) => value + 1) });
+
+/** Runs PPO; gives its weights, and how often a model was asked for values. */
+async function trained(options: {
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly rollout?: Readonly<Record<string, unknown>>;
+  readonly environment?: EnvironmentDefinition;
+  readonly change?: Change;
+}): Promise<{ readonly state: string; readonly passes: number }> {
+  const { settings, rollout, environment, change = (sample) => sample } = options;
+  let passes = 0;
+  const backend = changedBackend((model) => ({
+    forward: (data, wanted) => {
+      if (wanted.outputs.includes("values") && data.length > 0) passes++;
+      return model.forward(data, wanted);
+    },
+    snapshot: async () => changedSampler(await model.snapshot(), change),
+  }));
+  const output = await temporaryFolder();
+  const { error } = await runTraining({
+    output,
+    backend,
+    ...(environment === undefined ? {} : { environment }),
+    config: letterConfig({
+      algorithm: { id: "ppo", groupSize: 4, ...settings },
+      training: { steps: 4, batchSize: 8 },
+      sampling: { maxTokens: 2 },
+      ...(rollout === undefined ? {} : { rollout }),
+    }),
+  });
+  if (error !== undefined) throw error;
+  return { state: await checkpointState(output, 4), passes };
+}
+
+function changedSampler(sampler: Sampler, change: Change): Sampler {
+  return {
+    version: sampler.version,
+    async *sample(requests, options) {
+      for await (const sample of sampler.sample(requests, options)) yield change(sample, sampler.version);
+    },
+    close: () => sampler.close(),
+  };
+}
+
+/** Letters are asked for until a limit is reached; every second conversation begins anew each turn. */
+function endless(): EnvironmentDefinition {
+  return defineEnvironment<string>({
+    id: "endless",
+    maxTurns: 100,
+    tasks: ["a", "b", "c", "d"],
+    reset: ({ task }) => task,
+    step: ({ task, text }) => ({
+      reward: text.charCodeAt(0) % 2,
+      reply: task,
+      context: task < "c" ? "append" : "replace",
+    }),
+  }) as EnvironmentDefinition;
+}
+
+describe("the values that a sampler tells", () => {
+  it("stand in for a pass of the value head, and give the same weights", async () => {
+    const told = await trained({});
+    const asked = await trained({ change: withoutValues });
+    expect(told.passes).toBe(0);
+    expect(asked.passes).toBeGreaterThan(0);
+    expect(told.state).toBe(asked.state);
+    expect((await trained({ change: withWrongValues })).state).not.toBe(asked.state);
+  });
+
+  it("stand in for it where a limit cuts episodes of several turns off", async () => {
+    const cut = { environment: endless(), rollout: { limits: { turns: 3 } } };
+    const told = await trained(cut);
+    const asked = await trained({ ...cut, change: withoutValues });
+    expect(told.passes).toBe(0);
+    expect(asked.passes).toBeGreaterThan(0);
+    expect(told.state).toBe(asked.state);
+  });
+
+  it("are not those of weights that have moved on", async () => {
+    const stale = { rollout: { maxStaleness: 1 } };
+    const told = await trained(stale);
+    // All but the first two batches, of versions 0, are told wrong values, which nobody reads.
+    const wrong = await trained({
+      ...stale,
+      change: (sample, version) => (version > 0 ? withWrongValues(sample, version) : sample),
+    });
+    expect(told.passes).toBe(3);
+    expect(wrong).toEqual(told);
+  });
+
+  it("are not those of a critic that is a model of its own", async () => {
+    const { passes } = await trained({ settings: { critic: "separate" } });
+    expect(passes).toBe(4);
+  });
+});

@@ -1,0 +1,109 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
+import type { Json } from "../../src/json.ts";
+import { textMessage } from "../../src/message/message.ts";
+import type { Episode } from "../../src/rollout/episode.ts";
+import { turnMetrics } from "../../trainers/turn-metrics.ts";
+
+/** An episode of one agent that was paid so, turn by turn; undefined where a turn was not paid. */
+function episode(paid: readonly (Reward | undefined)[], info?: readonly Json[]): Episode {
+  const turns = paid.map((reward, turn) => ({
+    turn,
+    node: turn,
+    finish: "stop" as const,
+    ...(reward === undefined ? {} : { reward }),
+  }));
+  const nodes = turns.map(({ turn }) => ({ id: turn, parent: null, turn, message: textMessage("assistant", "a") }));
+  return {
+    id: "e",
+    environment: "test",
+    task: { index: 0, id: "0", hash: "0" },
+    seed: 0,
+    member: 0,
+    status: "completed",
+    agents: { agent: { nodes, turns, reward: scored(0), terminated: true, truncated: false } },
+    turns: paid.length,
+    ...(info === undefined ? {} : { info }),
+    durationMs: 1,
+  };
+}
+
+describe("turnMetrics", () => {
+  it("averages what each turn was paid over the episodes that played it", () => {
+    const episodes = [episode([scored(1)]), episode([scored(0), scored(0.5)]), episode([undefined, scored(1)])];
+    expect(turnMetrics(episodes)).toEqual({
+      "rollout/turn-1/reward": 0.5,
+      "rollout/turn-1/episodes": 1,
+      "rollout/turn-2/reward": 0.75,
+      "rollout/turn-2/episodes": 2 / 3,
+    });
+  });
+
+  it("has nothing of turns that nobody played, and nothing of one turn that the rollout's own metrics do not say", () => {
+    expect(turnMetrics([])).toEqual({});
+    expect(turnMetrics([episode([])])).toEqual({});
+    expect(turnMetrics([episode([scored(1)]), episode([scored(0)])])).toEqual({});
+  });
+
+  it("has no reward for a turn that was never paid or could not be scored", () => {
+    const metrics = turnMetrics([episode([undefined, unscored("the judge is silent")])]);
+    expect(metrics).toEqual({ "rollout/turn-1/episodes": 1, "rollout/turn-2/episodes": 1 });
+  });
+
+  it("takes what the environment says of its steps, truths as 1 and 0, a reward before the one that was paid", () => {
+    const episodes = [
+      episode(
+        [undefined, scored(1)],
+        [{ metrics: { level: 2, passed: false, reward: 0.25 } }, { metrics: { level: 4, passed: true, reward: 1 } }],
+      ),
+      episode([scored(1)], [{ metrics: { level: 4, passed: true, reward: 1 } }]),
+    ];
+    expect(turnMetrics(episodes)).toEqual({
+      "rollout/turn-1/level": 3,
+      "rollout/turn-1/passed": 0.5,
+      "rollout/turn-1/reward": 0.625,
+      "rollout/turn-1/episodes": 1,
+      "rollout/turn-2/level": 4,
+      "rollout/turn-2/passed": 1,
+      "rollout/turn-2/reward": 1,
+      "rollout/turn-2/episodes": 0.5,
+    });
+    expect(turnMetrics([episodes[1]!])).toEqual({
+      "rollout/turn-1/level": 4,
+      "rollout/turn-1/passed": 1,
+      "rollout/turn-1/reward": 1,
+    });
+  });
+
+  it("gives an info to the turn that it names; without a name only where every step gave one", () => {
+    const named = episode([undefined, scored(1)], [{ turn: 1, metrics: { level: 4 } }]);
+    expect(turnMetrics([named])["rollout/turn-2/level"]).toBe(4);
+    expect(turnMetrics([named])).not.toHaveProperty(["rollout/turn-1/level"]);
+    const unnamed = episode([undefined, scored(1)], [{ metrics: { level: 4 } }]);
+    expect(Object.keys(turnMetrics([unnamed])).filter((name) => name.endsWith("level"))).toEqual([]);
+  });
+
+  it("never throws on an info of any form, and gives finite numbers alone", () => {
+    const info = fc.jsonValue().map((value) => value as Json);
+    const metrics = fc.dictionary(fc.string(), fc.oneof(info, fc.double(), fc.boolean()));
+    const infos = fc.array(fc.oneof(info, fc.record({ turn: fc.integer(), metrics })), { maxLength: 4 });
+    fc.assert(
+      fc.property(infos, fc.integer({ min: 0, max: 4 }), (list, turns) => {
+        const played = episode(
+          Array.from({ length: turns }, () => scored(1)),
+          list as Json[],
+        );
+        const values = Object.values(turnMetrics([played]));
+        expect(values.every(Number.isFinite)).toBe(true);
+      }),
+    );
+  });
+
+  it("says nothing of the turns after the tenth", () => {
+    const long = episode(Array.from({ length: 40 }, () => scored(1)));
+    const names = Object.keys(turnMetrics([long]));
+    expect(names).toContain("rollout/turn-10/reward");
+    expect(names).toHaveLength(20);
+  });
+});

@@ -1,0 +1,11 @@
+import type { AdvantageEstimator } from "./advantage-estimator.ts";
+
+/**
+ * A = R - what the greedy completion of the same prompt earned (ReMax, Li et al. 2023,
+ * https://arxiv.org/abs/2310.10505, eq. 4).
+ */
+export const greedyBaseline: AdvantageEstimator = {
+  id: "greedy-baseline",
+  needsGreedy: true,
+  estimate: (rewards, greedy = 0) => rewards.map((reward) => reward - greedy),
+};

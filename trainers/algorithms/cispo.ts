@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { groupZScore } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type ClipSettings, clipSettings, type GroupSettings, groupSettings } from "./group-settings.ts";
+
+const settings = z.strictObject({
+  ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true }),
+  ...clipSettings({ low: 1, high: 0.28 }),
+});
+
+/**
+ * CISPO (MiniMax 2025, https://arxiv.org/abs/2506.13585, section 3.1): as GRPO, but a clipped ratio still weighs its
+ * token's gradient, so that rare tokens are not lost.
+ */
+export const cispo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
+  id: "cispo",
+  description: "GRPO whose clipped ratios keep their gradient.",
+  settings,
+  create: ({ clipLow, clipHigh, ...group }) =>
+    groupAlgorithm(group, { estimator: groupZScore, policy: { type: "cispo", clipLow, clipHigh } }),
+});

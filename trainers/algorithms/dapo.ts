@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { groupZScore } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type ClipSettings, clipSettings, type GroupSettings, groupSettings } from "./group-settings.ts";
+
+const settings = z.strictObject({
+  ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true, resampleRounds: 3 }),
+  ...clipSettings({ low: 0.2, high: 0.28 }),
+});
+
+/**
+ * DAPO (Yu et al. 2025, https://arxiv.org/abs/2503.14476): GRPO that clips rising ratios later than falling ones, plays
+ * further tasks for groups without signal, and averages over tokens.
+ */
+export const dapo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
+  id: "dapo",
+  description: "GRPO with clip-higher and dynamic sampling.",
+  settings,
+  create: ({ clipLow, clipHigh, ...group }) =>
+    groupAlgorithm(group, { estimator: groupZScore, policy: { type: "ppo", clipLow, clipHigh } }),
+});

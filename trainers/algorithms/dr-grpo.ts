@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { groupMean } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type ClipSettings, clipSettings, type GroupSettings, groupSettings } from "./group-settings.ts";
+
+const settings = z.strictObject({
+  ...groupSettings({ groupSize: 8, dropGroupsWithoutSignal: true, lossAggregation: { fixedLength: 256 } }),
+  ...clipSettings({ low: 0.2, high: 0.2 }),
+});
+
+/**
+ * GRPO without its two biases (Liu et al. 2025, https://arxiv.org/abs/2503.20783): no division by the group's standard
+ * deviation, and every token weighs the same however long its completion was.
+ */
+export const drGrpo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
+  id: "dr-grpo",
+  description: "GRPO without division by the standard deviation and by the length.",
+  settings,
+  create: ({ clipLow, clipHigh, ...group }) =>
+    groupAlgorithm(group, { estimator: groupMean, policy: { type: "ppo", clipLow, clipHigh } }),
+});

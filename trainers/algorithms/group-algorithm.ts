@@ -1,0 +1,92 @@
+import type { EnvironmentSpec } from "../../src/environment/environment.ts";
+import type { AdvantageEstimator } from "../advantages/index.ts";
+import type { LossTerm } from "../backend/loss-term.ts";
+import { groupAdvantages, withKlPenalty } from "../credit/index.ts";
+import type { SequenceLoss } from "../losses/sequence-loss.ts";
+import type { Algorithm, UpdateSchedule } from "./algorithm.ts";
+import type { DivergenceSettings, GroupSettings } from "./group-settings.ts";
+
+/** The algorithm that compares episodes by an estimator and minimises one policy loss. */
+export function groupAlgorithm(
+  settings: GroupSettings,
+  parts: { readonly estimator: AdvantageEstimator; readonly policy: LossTerm | SequenceLoss },
+): Algorithm {
+  const { estimator, policy } = parts;
+  const { turnStructure, jointMode, handoff, terminationThreshold, maxNodes, turnWeights } = settings;
+  const branches = turnStructure !== "episodes";
+  const credit = groupAdvantages({
+    estimator,
+    level: branches ? "turn" : settings.creditBy,
+    // What follows a handoff came of one joint action of the node, and says nothing of the others.
+    discount: turnStructure === "handoff" ? 0 : settings.discount,
+    crossReturn: settings.crossReturn,
+    terminationWeight: settings.terminationWeight,
+    whiten: settings.whiten,
+    ...(turnWeights === undefined ? {} : { turnWeights }),
+  });
+  return {
+    rollout: {
+      actor: "policy",
+      groupSize: settings.groupSize,
+      dropGroupsWithoutSignal: settings.dropGroupsWithoutSignal,
+      resampleRounds: settings.resampleRounds,
+      ...(branches || jointMode === "cross"
+        ? {
+            joint: {
+              mode: jointMode,
+              turns: turnStructure === "handoff" ? "handoff" : "tree",
+              ...(turnStructure === "handoff" ? { handoff } : {}),
+              maxNodes,
+              ...(terminationThreshold === undefined ? {} : { terminationThreshold }),
+            },
+          }
+        : {}),
+    },
+    credit: settings.klIn === "reward" ? withKlPenalty(credit, settings.klWeight) : credit,
+    loss: {
+      terms: [...("evaluate" in policy ? [] : [policy]), ...regularisers(settings)],
+      aggregation: settings.lossAggregation,
+      ...("evaluate" in policy ? { sequence: policy } : {}),
+    },
+    updates: updateSchedule(settings),
+    problemWith: (spec) => turnWeightsProblem(spec, turnWeights) ?? crossProblem(spec, settings),
+  };
+}
+
+/** The terms that hold a policy near its reference and keep its entropy. */
+export function regularisers(settings: DivergenceSettings): LossTerm[] {
+  const { klWeight, klIn, klEstimator, entropyWeight } = settings;
+  return [
+    ...(klWeight > 0 && klIn === "loss" ? [{ type: "kl", estimator: klEstimator, weight: klWeight } as const] : []),
+    ...(entropyWeight > 0 ? [{ type: "entropy", weight: entropyWeight } as const] : []),
+  ];
+}
+
+/** How a batch becomes optimizer steps, without the settings that are absent. */
+export function updateSchedule(settings: {
+  readonly epochs: number;
+  readonly minibatches: number;
+  readonly targetKl?: number | undefined;
+  readonly importanceCap?: number | undefined;
+}): UpdateSchedule {
+  const { epochs, minibatches, targetKl, importanceCap } = settings;
+  return {
+    epochs,
+    minibatches,
+    ...(targetKl === undefined ? {} : { targetKl }),
+    ...(importanceCap === undefined ? {} : { importanceCap }),
+  };
+}
+
+function turnWeightsProblem(
+  { id, maxTurns }: EnvironmentSpec,
+  turnWeights: readonly number[] | undefined,
+): string | undefined {
+  if (turnWeights === undefined || turnWeights.length === maxTurns) return undefined;
+  return `turnWeights has ${turnWeights.length} numbers, and an episode of "${id}" has up to ${maxTurns} turns`;
+}
+
+function crossProblem({ id, maxTurns }: EnvironmentSpec, settings: GroupSettings): string | undefined {
+  if (settings.jointMode === "align" || settings.turnStructure !== "episodes" || maxTurns === 1) return undefined;
+  return `jointMode cross over the ${maxTurns} turns of "${id}" needs the turnStructure tree or handoff`;
+}

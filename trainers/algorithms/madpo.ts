@@ -1,0 +1,15 @@
+import { z } from "zod";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { type PreferenceSettings, preferenceAlgorithm, preferenceSettings } from "./preference-algorithm.ts";
+
+/**
+ * Multi-agent DPO (CoMLRL, https://github.com/OpenMLRL/CoMLRL): joint actions are ranked by what the team earned, and
+ * -log sigma(beta x the sum of the agents' margins) is minimised, each agent moving its own.
+ */
+export const madpo: AlgorithmDefinition<PreferenceSettings> = defineAlgorithm({
+  id: "madpo",
+  description: "DPO for a team: preferences between joint actions.",
+  settings: z.strictObject(preferenceSettings({ referenceFree: true, groupSize: 4 })),
+  create: (given) => preferenceAlgorithm(given, { joint: true }),
+});

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { groupMean } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type GroupSettings, groupSettings, teamDefaults } from "./group-settings.ts";
+
+const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
+
+/**
+ * Multi-agent GRPO (Liu et al. 2025, https://arxiv.org/abs/2508.04652): agents that share a reward, each of which compares
+ * its completions with their mean. No ratio, no clipping, no division by the standard deviation.
+ */
+export const magrpo: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+  id: "magrpo",
+  description:
+    "Multi-agent GRPO: each agent compares its completions by the returns of the joint actions they were part of.",
+  settings,
+  create: (group) => groupAlgorithm(group, { estimator: groupMean, policy: { type: "policyGradient" } }),
+});

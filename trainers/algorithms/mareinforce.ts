@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { none } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type GroupSettings, groupSettings, teamDefaults } from "./group-settings.ts";
+
+const settings = z.strictObject(groupSettings({ ...teamDefaults, leastGroupSize: 1, dropGroupsWithoutSignal: false }));
+
+/** Multi-agent REINFORCE (CoMLRL, https://github.com/OpenMLRL/CoMLRL): each agent's completions, weighed by their returns. */
+export const mareinforce: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+  id: "mareinforce",
+  description:
+    "REINFORCE for a team: each agent weighs its completions by the returns of the joint actions they were part of.",
+  settings,
+  create: (group) => groupAlgorithm(group, { estimator: none, policy: { type: "policyGradient" } }),
+});

@@ -1,0 +1,19 @@
+import { z } from "zod";
+import { groupMax } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type GroupSettings, groupSettings, teamDefaults } from "./group-settings.ts";
+
+const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
+
+/**
+ * CoMLRL's MAREMAX (https://github.com/OpenMLRL/CoMLRL): MAGRPO compared with the best of each group. No advantage is
+ * above 0, so that it can only make completions less likely.
+ */
+export const maremax: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+  id: "maremax",
+  description: "MAGRPO with the best of a group as its baseline.",
+  settings,
+  create: (group) => groupAlgorithm(group, { estimator: groupMax, policy: { type: "policyGradient" } }),
+});

@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { leaveOneOut } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type GroupSettings, groupSettings, teamDefaults } from "./group-settings.ts";
+
+const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
+
+/** Multi-agent RLOO (CoMLRL, https://github.com/OpenMLRL/CoMLRL): MAGRPO with the mean of the others as its baseline. */
+export const marloo: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+  id: "marloo",
+  description: "RLOO for a team.",
+  settings,
+  create: (group) => groupAlgorithm(group, { estimator: leaveOneOut, policy: { type: "policyGradient" } }),
+});

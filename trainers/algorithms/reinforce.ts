@@ -1,0 +1,16 @@
+import { z } from "zod";
+import { none } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type GroupSettings, groupSettings } from "./group-settings.ts";
+
+const settings = z.strictObject(groupSettings({ groupSize: 1, leastGroupSize: 1, dropGroupsWithoutSignal: false }));
+
+/** REINFORCE (Williams 1992, https://doi.org/10.1007/BF00992696): rewards as they are, without a baseline. */
+export const reinforce: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+  id: "reinforce",
+  description: "Every token weighed by the reward of its episode.",
+  settings,
+  create: (group) => groupAlgorithm(group, { estimator: none, policy: { type: "policyGradient" } }),
+});

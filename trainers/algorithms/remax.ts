@@ -1,0 +1,19 @@
+import { z } from "zod";
+import { greedyBaseline } from "../advantages/index.ts";
+import type { AlgorithmDefinition } from "./algorithm.ts";
+import { defineAlgorithm } from "./define-algorithm.ts";
+import { groupAlgorithm } from "./group-algorithm.ts";
+import { type GroupSettings, groupSettings } from "./group-settings.ts";
+
+const settings = z.strictObject(groupSettings({ groupSize: 1, leastGroupSize: 1, dropGroupsWithoutSignal: true }));
+
+/**
+ * ReMax (Li et al. 2023, https://arxiv.org/abs/2310.10505): REINFORCE, compared with what the greedy completion of the
+ * same prompt earns. Plays one greedy episode more of each task.
+ */
+export const remax: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
+  id: "remax",
+  description: "REINFORCE with the greedy episode as its baseline.",
+  settings,
+  create: (group) => groupAlgorithm(group, { estimator: greedyBaseline, policy: { type: "policyGradient" } }),
+});

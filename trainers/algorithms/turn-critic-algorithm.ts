@@ -1,0 +1,61 @@
+import { z } from "zod";
+import { type CriticShape, turnCritic, withKlPenalty } from "../credit/index.ts";
+import { type ActorCriticSettings, actorCriticSettings } from "./actor-critic-settings.ts";
+import type { Algorithm } from "./algorithm.ts";
+import { regularisers, updateSchedule } from "./group-algorithm.ts";
+import type { SettingsShape } from "./settings-shape.ts";
+
+/** Settings of IAC and MAAC with their defaults filled in. */
+export interface FullTurnCriticSettings extends ActorCriticSettings {
+  readonly discount: number;
+  readonly critic: "shared" | "separate";
+  readonly valueWeight: number;
+  readonly criticInput: "v" | "q";
+}
+
+/** Settings of IAC and MAAC. */
+export type TurnCriticSettings = Partial<FullTurnCriticSettings>;
+
+/** The keys of {@link FullTurnCriticSettings}. */
+export function turnCriticSettings(defaults: { readonly discount: number }): SettingsShape<FullTurnCriticSettings> {
+  return {
+    ...actorCriticSettings({ epochs: 1, minibatches: 1 }),
+    discount: z.number().min(0).max(1).default(defaults.discount).describe("Discount per turn."),
+    critic: z
+      .enum(["shared", "separate"])
+      .default("separate")
+      .describe("shared: a value head on each policy; separate: a model of its own, of the same kind as the policy."),
+    valueWeight: z.number().min(0).default(0.5).describe("Weight of the value loss, where the critic is shared."),
+    criticInput: z
+      .enum(["v", "q"])
+      .default("v")
+      .describe("What the critic reads: v, the prompt of a turn; q, the prompt and the answer."),
+  };
+}
+
+/** An actor-critic algorithm whose step is a turn. */
+export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: CriticShape["scope"]): Algorithm {
+  const { critic, valueWeight, valueClip, klIn, klWeight } = settings;
+  const clip = valueClip === undefined ? {} : { clip: valueClip };
+  const credit = turnCritic({
+    discount: settings.discount,
+    input: settings.criticInput,
+    whiten: settings.whiten,
+    critic: {
+      type: critic,
+      scope,
+      learningRateScale: settings.criticLearningRateScale,
+      ...clip,
+    },
+  });
+  return {
+    rollout: { actor: "policy", groupSize: settings.groupSize, dropGroupsWithoutSignal: false, resampleRounds: 0 },
+    credit: klIn === "reward" ? withKlPenalty(credit, klWeight) : credit,
+    loss: {
+      terms: [{ type: "policyGradient" }, ...regularisers(settings)],
+      aggregation: settings.lossAggregation,
+      ...(critic === "shared" ? { stateValues: { type: "value", weight: valueWeight, ...clip } } : {}),
+    },
+    updates: updateSchedule(settings),
+  };
+}

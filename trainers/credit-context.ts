@@ -1,0 +1,83 @@
+import type { AgentId } from "../src/environment/environment.ts";
+import { LyceumError } from "../src/errors/index.ts";
+import type { TokenSequence } from "../src/rollout/episode.ts";
+import { datumFromIds } from "./backend/datum.ts";
+import type { Model } from "./backend/training-backend.ts";
+import type { CreditContext, Critic } from "./credit/index.ts";
+import { forwardAll } from "./data/forward-all.ts";
+import { valueDatum } from "./data/value-datum.ts";
+import type { Learner } from "./learners.ts";
+import type { TrainingRun } from "./training-run.ts";
+
+/** What credit assignment may ask of a run's models. */
+export function creditContext(run: TrainingRun): CreditContext {
+  const { learners, algorithm, config, signal } = run;
+  const bounds = {
+    maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
+    ...(signal === undefined ? {} : { signal }),
+  };
+  const learnerOf = (agent: AgentId): Learner => learners.policies.find(({ agents }) => agents.includes(agent))!;
+  return {
+    learnerOf: (agent) => learnerOf(agent).name,
+    critic: (agent) => {
+      const learner = learnerOf(agent);
+      if (learners.teamCritic !== undefined) return criticOf("team", learners.teamCritic, bounds);
+      if (learner.critic !== undefined) return criticOf(learner.name, learner.critic, bounds);
+      if (algorithm.credit.critic !== undefined) return sharedCritic(learner, bounds);
+      throw new LyceumError({
+        code: "config.invalid",
+        message: "This algorithm has no critic to ask.",
+        hint: "Give its credit a critic: { type, scope }.",
+      });
+    },
+    referenceLogprobs: async (agent, sequences) => {
+      const { reference } = learnerOf(agent);
+      if (reference === undefined) {
+        throw new LyceumError({
+          code: "config.invalid",
+          message: "This algorithm has no reference model to ask.",
+          hint: "Set needsReference on its credit.",
+        });
+      }
+      const logprobs = await forwardAll(
+        sequences.map((sequence) => datumFromIds(sequence)),
+        { ...bounds, model: reference, output: "logprobs" },
+      );
+      return logprobs.map((values) => Float32Array.from([0, ...values]));
+    },
+  };
+}
+
+interface Bounds {
+  readonly maxTokensPerMicroBatch: number;
+  readonly signal?: AbortSignal;
+}
+
+function criticOf(name: string, model: Model, bounds: Bounds): Critic {
+  const values: Critic["values"] = (sequences) =>
+    forwardAll(
+      sequences.map((ids) => valueDatum({ ids, targets: ids.map((_, after) => ({ after, value: 0, old: 0 })) })),
+      { ...bounds, model, output: "values" },
+    );
+  return {
+    name,
+    renderer: model.renderer,
+    values,
+    sampledValues: (sequences) => values(sequences.map(({ ids }) => ids)),
+  };
+}
+
+/** A value head on the policy: what its own sampler told with these weights is not computed again. */
+function sharedCritic({ name, model }: Learner, bounds: Bounds): Critic {
+  const critic = criticOf(name, model, bounds);
+  return {
+    ...critic,
+    sampledValues: async (sequences) => {
+      const isTold = (sequence: TokenSequence): boolean =>
+        sequence.values !== undefined && sequence.weightsVersion === model.version;
+      const asked = await critic.sampledValues(sequences.filter((sequence) => !isTold(sequence)));
+      let taken = 0;
+      return sequences.map((sequence) => (isTold(sequence) ? sequence.values! : asked[taken++]!));
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import type { AgentId } from "../../src/environment/environment.ts";
+import { generalizedAdvantages } from "../advantages/generalized-advantages.ts";
+import type { PerToken, TrainingSample } from "../data/training-sample.ts";
+import type { Credit, CriticSample, CriticShape } from "./credit.ts";
+import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
+import { whitened } from "./whitened.ts";
+
+/** What {@link actorCritic} is made with. */
+export interface ActorCriticOptions {
+  /** Discount per token. */
+  readonly gamma: number;
+  /** Of generalized advantage estimation. */
+  readonly lambda: number;
+  readonly critic: CriticShape;
+  /** Divide the advantages of a batch by their standard deviation, their mean taken off. */
+  readonly whiten: boolean;
+}
+
+/**
+ * PPO's credit: every sampled token is a step, a turn's reward comes with its last token, and generalized advantage
+ * estimation compares with a critic. An episode that a limit cut off counts on with the critic's value of where it was.
+ */
+export function actorCritic({ critic, whiten, ...discounts }: ActorCriticOptions): Credit {
+  return {
+    critic,
+    assign: async ({ groups }, context) => {
+      const trajectories = groups
+        .flatMap((group) => agentsOf(group).flatMap((agent) => trajectoriesOf(group, agent)))
+        .filter(({ sequences }) => sequences.length > 0);
+      const samples: TrainingSample[] = [];
+      const critics: CriticSample[] = [];
+      for (const [agent, own] of byAgent(trajectories)) {
+        const judge = context.critic(agent);
+        const values = await judge.sampledValues(own.flatMap(({ sequences }) => sequences));
+        let taken = 0;
+        for (const trajectory of own) {
+          const after = values.slice(taken, taken + trajectory.sequences.length);
+          taken += trajectory.sequences.length;
+          const sample = estimated(trajectory, after, discounts);
+          samples.push(sample);
+          if (critic.type === "separate") critics.push(...criticSamples(sample, judge.name));
+        }
+      }
+      return { samples: whiten ? whitened(samples, context.learnerOf) : samples, critics };
+    },
+  };
+}
+
+function byAgent(trajectories: readonly Trajectory[]): Map<AgentId, Trajectory[]> {
+  const byName = new Map<AgentId, Trajectory[]>();
+  for (const trajectory of trajectories) {
+    const list = byName.get(trajectory.agent) ?? [];
+    list.push(trajectory);
+    byName.set(trajectory.agent, list);
+  }
+  return byName;
+}
+
+/** `after` has, for each sequence, the values of the states after its ids: those before sampled ids, and the last. */
+function estimated(
+  trajectory: Trajectory,
+  after: readonly ArrayLike<number>[],
+  { gamma, lambda }: { readonly gamma: number; readonly lambda: number },
+): TrainingSample {
+  const { agent, sequences, turns, truncated } = trajectory;
+  const steps = sequences.flatMap(({ mask, turns: turnOf }, sequence) =>
+    mask.flatMap((sampled, id) => (sampled === 1 ? [{ sequence, id, turn: turnOf[id]! }] : [])),
+  );
+  const rewardOf = new Map(turns.map(({ turn, reward }) => [turn, reward]));
+  const rewards = steps.map(({ turn }, i) => (steps[i + 1]?.turn === turn ? 0 : (rewardOf.get(turn) ?? 0)));
+  const values = steps.map(({ sequence, id }) => after[sequence]![id - 1] ?? 0);
+  const last = steps.at(-1)!;
+  const bootstrap = truncated ? after[last.sequence]![last.id]! : 0;
+  const { advantages, returns } = generalizedAdvantages({ rewards, values, bootstrap, gamma, lambda });
+  const spread = (list: readonly number[]): PerToken => {
+    const spreadOut = sequences.map(({ ids }) => ids.map(() => 0));
+    for (const [i, { sequence, id }] of steps.entries()) spreadOut[sequence]![id] = list[i]!;
+    return spreadOut;
+  };
+  return { agent, sequences, advantage: spread(advantages), values: { returns: spread(returns), old: spread(values) } };
+}
+
+/** What a critic of its own learns from a sample: the value before each sampled id. */
+function criticSamples({ sequences, values }: TrainingSample, critic: string): CriticSample[] {
+  return sequences.map(({ ids, mask }, i) => ({
+    critic,
+    ids,
+    targets: mask.flatMap((sampled, id) =>
+      sampled === 1 && id > 0 ? [{ after: id - 1, value: values!.returns[i]![id]!, old: values!.old[i]![id]! }] : [],
+    ),
+  }));
+}

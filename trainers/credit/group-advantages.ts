@@ -1,0 +1,108 @@
+import type { Group } from "../../src/rollout/episode.ts";
+import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
+import type { TrainingSample } from "../data/training-sample.ts";
+import type { Credit } from "./credit.ts";
+import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
+import { treeHasSignal, treeSamples } from "./tree-advantages.ts";
+import { whitened } from "./whitened.ts";
+
+/** What {@link groupAdvantages} is made with. */
+export interface GroupAdvantageOptions {
+  readonly estimator: AdvantageEstimator;
+  /**
+   * `episode`: the whole reward weighs every token of the episode; `turn`: each turn is weighed by what came from it
+   * on, compared with the same turn of the other episodes. `episode` by default.
+   */
+  readonly level?: "episode" | "turn";
+  /** Discount per turn; 1 by default. */
+  readonly discount?: number;
+  /** Multiplies the loss of turn t; 1 where absent. */
+  readonly turnWeights?: readonly number[];
+  /** Under cross joint actions, how a completion's returns become one; `mean` by default. */
+  readonly crossReturn?: "mean" | "sum";
+  /** Multiplies the loss of a turn that ended its branch early; 1 by default. */
+  readonly terminationWeight?: number;
+  /** Divide the advantages of a whole batch by their standard deviation, their mean taken off; false by default. */
+  readonly whiten?: boolean;
+}
+
+/** Each alternative compared with the others that the same agent tried at the same task. */
+export function groupAdvantages(options: GroupAdvantageOptions): Credit {
+  const { estimator, whiten = false } = options;
+  return {
+    needsGreedy: estimator.needsGreedy === true,
+    hasSignal: ({ group, tree, greedy }) => {
+      if (tree !== undefined) return treeHasSignal(tree, options);
+      return groupSamples(group, options, greedy).some(({ advantage = 0 }) =>
+        typeof advantage === "number"
+          ? advantage !== 0
+          : advantage.some((values) => values.some((value) => value !== 0)),
+      );
+    },
+    assign: ({ groups, trees, greedy }, { learnerOf }) => {
+      const samples =
+        trees === undefined
+          ? groups.flatMap((group, i) => groupSamples(group, options, greedy?.[i]))
+          : trees.flatMap((tree) => treeSamples(tree, options));
+      return { samples: whiten ? whitened(samples, learnerOf) : samples };
+    },
+  };
+}
+
+/** The samples of independent episodes of one task: one per episode and agent that sampled any token. */
+export function groupSamples(group: Group, options: GroupAdvantageOptions, greedy?: Group): TrainingSample[] {
+  return agentsOf(group).flatMap((agent) => {
+    const baseline = greedy && trajectoriesOf(greedy, agent)[0]?.reward;
+    if (options.estimator.needsGreedy && baseline === undefined) return [];
+    const trajectories = trajectoriesOf(group, agent);
+    const { level = "episode" } = options;
+    return level === "episode" ? byEpisode(trajectories, options, baseline) : byTurn(trajectories, options, baseline);
+  });
+}
+
+function byEpisode(
+  trajectories: readonly Trajectory[],
+  { estimator, discount = 1, turnWeights }: GroupAdvantageOptions,
+  greedy?: number,
+): TrainingSample[] {
+  const returns = trajectories.map((trajectory) =>
+    discount === 1 ? trajectory.reward : returnFrom(trajectory, 0, discount),
+  );
+  const advantages = estimator.estimate(returns, greedy);
+  return trajectories.flatMap(({ agent, sequences }, i): TrainingSample[] => {
+    if (sequences.length === 0) return [];
+    const advantage = advantages[i]!;
+    if (turnWeights === undefined) return [{ agent, sequences, advantage }];
+    const perToken = sequences.map(({ turns }) => turns.map((turn) => advantage * (turnWeights[turn] ?? 1)));
+    return [{ agent, sequences, advantage: perToken }];
+  });
+}
+
+function byTurn(
+  trajectories: readonly Trajectory[],
+  { estimator, discount = 1, turnWeights = [] }: GroupAdvantageOptions,
+  greedy?: number,
+): TrainingSample[] {
+  const advantages = trajectories.map(() => new Map<number, number>());
+  const turns = new Set(trajectories.flatMap((trajectory) => trajectory.turns.map(({ turn }) => turn)));
+  for (const turn of turns) {
+    const members = [...trajectories.keys()].filter((i) => trajectories[i]!.turns.some((own) => own.turn === turn));
+    const returns = members.map((i) => returnFrom(trajectories[i]!, turn, discount));
+    for (const [place, value] of estimator.estimate(returns, greedy).entries()) {
+      advantages[members[place]!]!.set(turn, value * (turnWeights[turn] ?? 1));
+    }
+  }
+  return trajectories.flatMap(({ agent, sequences }, i): TrainingSample[] => {
+    if (sequences.length === 0) return [];
+    return [
+      { agent, sequences, advantage: sequences.map((own) => own.turns.map((turn) => advantages[i]!.get(turn) ?? 0)) },
+    ];
+  });
+}
+
+/** R_t = r_t + gamma r_{t+1} + ..., by the environment's turns. */
+function returnFrom({ turns }: Trajectory, from: number, discount: number): number {
+  return turns
+    .filter(({ turn }) => turn >= from)
+    .reduce((sum, { turn, reward }) => sum + discount ** (turn - from) * reward, 0);
+}

@@ -1,0 +1,46 @@
+import type { Episode, Group, TokenSequence } from "../../src/rollout/episode.ts";
+import { tokenSequences } from "../../src/rollout/token-sequences.ts";
+import type { PerToken, TrainingSample } from "../data/training-sample.ts";
+import type { Credit } from "./credit.ts";
+import { agentsOf } from "./trajectory.ts";
+
+/**
+ * Every episode that did not fail is imitated, whatever it earned. `actions` weighs what the agent said, as
+ * behavioural cloning does; `observations` weighs what the environment answered, as a world model does (the first
+ * prompt is never predicted).
+ */
+export function imitation(options: { readonly actions?: number; readonly observations?: number } = {}): Credit {
+  const { actions = 1, observations = 0 } = options;
+  return {
+    assign: ({ groups }) => ({
+      samples: groups.flatMap(imitationSamples).map((sample) => {
+        if (actions === 1 && observations === 0) return sample;
+        return { ...sample, weights: weightsOf(sample.sequences, { actions, observations }) };
+      }),
+    }),
+  };
+}
+
+/** One sample for every agent of every episode that did not fail: what it sampled, to be imitated. */
+export function imitationSamples(group: Group): TrainingSample[] {
+  return agentsOf(group).flatMap((agent) =>
+    group.episodes
+      .filter(isPlayed)
+      .map((episode) => ({ agent, sequences: tokenSequences(episode, agent) }))
+      .filter(({ sequences }) => sequences.length > 0),
+  );
+}
+
+function isPlayed({ status }: Episode): boolean {
+  return status === "completed" || status === "truncated";
+}
+
+function weightsOf(
+  sequences: readonly TokenSequence[],
+  { actions, observations }: { readonly actions: number; readonly observations: number },
+): PerToken {
+  return sequences.map(({ mask }) => {
+    const first = mask.indexOf(1);
+    return mask.map((sampled, i) => (sampled === 1 ? actions : i > first ? observations : 0));
+  });
+}

@@ -1,0 +1,16 @@
+export { type ActorCriticOptions, actorCritic } from "./actor-critic.ts";
+export type {
+  Credit,
+  CreditContext,
+  Credited,
+  Critic,
+  CriticSample,
+  CriticShape,
+  Experience,
+  PlayedGroup,
+} from "./credit.ts";
+export { type GroupAdvantageOptions, groupAdvantages, groupSamples } from "./group-advantages.ts";
+export { imitation, imitationSamples } from "./imitation.ts";
+export { withKlPenalty } from "./kl-penalty.ts";
+export { type PreferencePairOptions, preferencePairs } from "./preference-pairs.ts";
+export { type TurnCriticOptions, turnCritic } from "./turn-critic.ts";

@@ -1,0 +1,111 @@
+import { addRewards, scored } from "../../src/environment/reward.ts";
+import type { AgentEpisode, AgentTurn, Episode, Group, TokenSequence } from "../../src/rollout/episode.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-rollout.ts";
+import { tokenSequences } from "../../src/rollout/token-sequences.ts";
+import type { Credit, CreditContext } from "./credit.ts";
+import { nodesOf } from "./tree-advantages.ts";
+
+/**
+ * The credit that another assigns once rewards are lowered by how far the policy is from its reference: each turn's
+ * by weight x the sum over its tokens of k3 = e^d - d - 1 with d = p - q
+ * (Schulman 2020, http://joschu.net/blog/kl-approx.html). Where joint actions branch, the reward of a joint action is
+ * lowered for each agent by the tokens of its own completion in it, before returns flow back; there the episodes, which
+ * are the same turns again, stay as they are.
+ */
+export function withKlPenalty(credit: Credit, weight: number): Credit {
+  if (weight === 0) return credit;
+  return {
+    ...credit,
+    needsReference: true,
+    assign: async (experience, context) => {
+      const groups: Group[] = [];
+      const trees: JointTree[] = [];
+      for (const tree of experience.trees ?? []) trees.push(await penalisedTree(tree, weight, context));
+      if (experience.trees !== undefined) return credit.assign({ ...experience, trees }, context);
+      for (const group of experience.groups) groups.push(await penalised(group, weight, context));
+      return credit.assign({ ...experience, groups }, context);
+    },
+  };
+}
+
+async function penalised(group: Group, weight: number, context: CreditContext): Promise<Group> {
+  const episodes: Episode[] = [];
+  for (const episode of group.episodes) {
+    const agents: Record<string, AgentEpisode> = {};
+    for (const [agent, record] of Object.entries(episode.agents)) {
+      agents[agent] = lowered(record, await divergences(episode, agent, context), weight);
+    }
+    episodes.push({ ...episode, agents });
+  }
+  return { ...group, episodes };
+}
+
+/** The divergence of each turn. */
+async function divergences(episode: Episode, agent: string, context: CreditContext): Promise<Map<number, number>> {
+  const sequences = tokenSequences(episode, agent);
+  const reference = await context.referenceLogprobs(agent, sequences);
+  const sums = new Map<number, number>();
+  for (const [i, sequence] of sequences.entries()) {
+    for (const [id, sampled] of sequence.mask.entries()) {
+      if (sampled === 0) continue;
+      const turn = sequence.turns[id]!;
+      sums.set(turn, (sums.get(turn) ?? 0) + k3(reference[i]![id]!, sequence.logprobs[id]!));
+    }
+  }
+  return sums;
+}
+
+/** e^d - d - 1 with d = p - q. */
+function k3(p: number, q: number): number {
+  return Math.expm1(p - q) - (p - q);
+}
+
+function lowered(record: AgentEpisode, divergence: ReadonlyMap<number, number>, weight: number): AgentEpisode {
+  let total = record.reward;
+  const turns = record.turns.map((turn): AgentTurn => {
+    const penalty = scored(-weight * (divergence.get(turn.turn) ?? 0));
+    total = addRewards(total, penalty);
+    return { ...turn, reward: turn.reward === undefined ? penalty : addRewards(turn.reward, penalty) };
+  });
+  return { ...record, turns, reward: total };
+}
+
+async function penalisedTree(tree: JointTree, weight: number, context: CreditContext): Promise<JointTree> {
+  if (tree.root === undefined) return tree;
+  const sequences = nodesOf(tree.root).flatMap(({ agents }) =>
+    Object.values(agents).flatMap((candidates) => candidates.flatMap(({ sequence }) => sequence ?? [])),
+  );
+  const divergence = new Map<TokenSequence, number>();
+  for (const agent of new Set(sequences.map((sequence) => sequence.agent))) {
+    const own = sequences.filter((sequence) => sequence.agent === agent);
+    const reference = await context.referenceLogprobs(agent, own);
+    for (const [i, sequence] of own.entries()) divergence.set(sequence, divergenceOf(sequence, reference[i]!));
+  }
+  return { ...tree, root: loweredNode(tree.root, (sequence) => weight * divergence.get(sequence)!) };
+}
+
+/** Of one completion: its mask is 1 on that alone. */
+function divergenceOf({ mask, logprobs }: TokenSequence, reference: Float32Array): number {
+  let sum = 0;
+  for (const [id, sampled] of mask.entries()) if (sampled === 1) sum += k3(reference[id]!, logprobs[id]!);
+  return sum;
+}
+
+function loweredNode(node: JointNode, penaltyOf: (sequence: TokenSequence) => number): JointNode {
+  const penalised = (joint: JointAction): JointAction => ({
+    ...joint,
+    rewards: Object.fromEntries(
+      Object.entries(joint.rewards).map(([agent, reward]) => {
+        const index = joint.choice[agent];
+        const sequence = index === undefined ? undefined : node.agents[agent]?.[index]?.sequence;
+        return [agent, sequence === undefined ? reward : addRewards(reward, scored(-penaltyOf(sequence)))];
+      }),
+    ),
+    ...(joint.child === undefined ? {} : { child: loweredNode(joint.child, penaltyOf) }),
+  });
+  return {
+    ...node,
+    jointActions: node.jointActions.map(penalised),
+    ...(node.handedOn === undefined ? {} : { handedOn: penalised(node.handedOn) }),
+  };
+}

@@ -1,0 +1,80 @@
+import type { AgentId } from "../../src/environment/environment.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-rollout.ts";
+import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
+import type { TrainingSample } from "../data/training-sample.ts";
+import { mean } from "../statistics.ts";
+
+/** What {@link treeSamples} compares by; see `GroupAdvantageOptions`. */
+export interface TreeAdvantageOptions {
+  readonly estimator: AdvantageEstimator;
+  readonly discount?: number;
+  readonly turnWeights?: readonly number[];
+  readonly crossReturn?: "mean" | "sum";
+  readonly terminationWeight?: number;
+}
+
+/**
+ * The samples of the branches of one task: one per completion, compared with the others of its agent in the same
+ * node. The return of a joint action is R_j = r_j + gamma x the mean return of what came of it; that of a completion is
+ * the mean (`crossReturn: "sum"`: the sum) over the joint actions that contain it. Unscored joint actions are left
+ * out, and so is a completion that no scored one contains.
+ */
+export function treeSamples({ root }: JointTree, options: TreeAdvantageOptions): TrainingSample[] {
+  return root === undefined ? [] : nodesOf(root).flatMap((node) => nodeSamples(node, options));
+}
+
+/** True where two completions of an agent in the same node have different returns. */
+export function treeHasSignal({ root }: JointTree, options: Omit<TreeAdvantageOptions, "estimator">): boolean {
+  return (
+    root !== undefined &&
+    nodesOf(root).some((node) =>
+      Object.keys(node.agents).some((agent) => new Set(scoredReturns(node, agent, options).values()).size > 1),
+    )
+  );
+}
+
+/** A node and all that came of it, parents first. */
+export function nodesOf(node: JointNode): JointNode[] {
+  const actions = node.handedOn === undefined ? node.jointActions : [...node.jointActions, node.handedOn];
+  return [node, ...actions.flatMap(({ child }) => (child === undefined ? [] : nodesOf(child)))];
+}
+
+function nodeSamples(node: JointNode, options: TreeAdvantageOptions): TrainingSample[] {
+  const { estimator, turnWeights, terminationWeight = 1 } = options;
+  const weight = (turnWeights?.[node.turn] ?? 1) * (node.endedEarly ? terminationWeight : 1);
+  return Object.entries(node.agents).flatMap(([agent, candidates]) => {
+    const returns = scoredReturns(node, agent, options);
+    const advantages = estimator.estimate([...returns.values()]);
+    return [...returns.keys()].flatMap((index, place): TrainingSample[] => {
+      const { sequence } = candidates[index]!;
+      return sequence === undefined ? [] : [{ agent, sequences: [sequence], advantage: advantages[place]! * weight }];
+    });
+  });
+}
+
+/** The return of each of an agent's completions that has one, by its index. */
+function scoredReturns(
+  node: JointNode,
+  agent: AgentId,
+  options: Omit<TreeAdvantageOptions, "estimator">,
+): Map<number, number> {
+  const returns = new Map<number, number>();
+  for (const index of node.agents[agent]!.keys()) {
+    const own = node.jointActions
+      .filter(({ choice }) => choice[agent] === index)
+      .flatMap((joint) => jointReturn(joint, agent, options.discount ?? 1) ?? []);
+    if (own.length === 0) continue;
+    returns.set(index, options.crossReturn === "sum" ? own.reduce((sum, value) => sum + value, 0) : mean(own));
+  }
+  return returns;
+}
+
+/** Undefined where the joint action, or everything that came of it, could not be scored. */
+function jointReturn({ rewards, child }: JointAction, agent: AgentId, discount: number): number | undefined {
+  const reward = rewards[agent];
+  if (reward?.status === "unscored") return undefined;
+  const now = reward?.value ?? 0;
+  if (child === undefined || discount === 0) return now;
+  const next = child.jointActions.flatMap((joint) => jointReturn(joint, agent, discount) ?? []);
+  return next.length === 0 ? undefined : now + discount * mean(next);
+}

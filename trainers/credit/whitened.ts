@@ -1,0 +1,33 @@
+import type { AgentId } from "../../src/environment/environment.ts";
+import type { TrainingSample } from "../data/training-sample.ts";
+import { mean, standardDeviation } from "../statistics.ts";
+
+/**
+ * The samples with (A - mean(A)) / (std(A) + 1e-8) for advantages, over all tokens that one learner sampled in the
+ * batch (unbiased standard deviation).
+ */
+export function whitened(samples: readonly TrainingSample[], learnerOf: (agent: AgentId) => string): TrainingSample[] {
+  const byLearner = new Map<string, number[]>();
+  for (const sample of samples) {
+    const name = learnerOf(sample.agent);
+    const values = byLearner.get(name) ?? [];
+    byLearner.set(name, values);
+    for (const [i, { mask }] of sample.sequences.entries()) {
+      for (const [k, sampled] of mask.entries()) if (sampled === 1) values.push(advantageAt(sample, i, k));
+    }
+  }
+  const scales = new Map(
+    [...byLearner].map(([name, values]) => [name, { centre: mean(values), spread: standardDeviation(values) + 1e-8 }]),
+  );
+  return samples.map((sample) => {
+    const { centre, spread } = scales.get(learnerOf(sample.agent))!;
+    const advantage = sample.sequences.map(({ ids }, i) =>
+      ids.map((_, k) => (advantageAt(sample, i, k) - centre) / spread),
+    );
+    return { ...sample, advantage };
+  });
+}
+
+function advantageAt({ advantage = 0 }: TrainingSample, sequence: number, id: number): number {
+  return typeof advantage === "number" ? advantage : advantage[sequence]![id]!;
+}

@@ -1,0 +1,129 @@
+import { LyceumError } from "../src/errors/index.ts";
+import { createRandom, deriveSeed } from "../src/random/random.ts";
+import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
+import type { CurriculumConfig } from "./config/curriculum-config.ts";
+import { shuffledPasses, type TaskOrder } from "./task-order.ts";
+
+/**
+ * Hands out easy tasks first: tasks are sorted by their difficulty, and each batch is drawn from the easiest share of
+ * them, which grows linearly from `start` to `end` over `steps` batches (competence-based curriculum, Platanios et al.
+ * 2019, https://arxiv.org/abs/1903.09848). Tasks as difficult as the last of the share belong to it too. No task comes
+ * twice in a batch while there are others; after `steps` batches the share is gone through in shuffled passes.
+ *
+ * What is handed out depends on the seed, the tasks and the cursor alone. The tasks are read whole once. Throws
+ * `config.invalid` for tasks without end, and `data.malformed` for a task whose difficulty is not there.
+ */
+export async function createCurriculum<Task>(
+  taskset: Taskset<Task>,
+  options: CurriculumConfig & {
+    readonly batchSize: number;
+    readonly seed: number;
+    readonly cursor?: number;
+    readonly signal?: AbortSignal;
+  },
+): Promise<TaskOrder<Task>> {
+  const { start, end, steps, batchSize, seed } = options;
+  const ranks = await difficultyRanks(taskset, options);
+  const easiestFirst = ranks.map((_, index) => index).sort((a, b) => ranks[a]! - ranks[b]! || a - b);
+  const poolOf = (share: number): number => {
+    let count = Math.max(1, Math.ceil(share * easiestFirst.length - 1e-9));
+    while (ranks[easiestFirst[count]!] === ranks[easiestFirst[count - 1]!]) count++;
+    return Math.min(count, easiestFirst.length);
+  };
+  const poolAt = (batch: number): number => poolOf(start + (end - start) * Math.min(1, batch / steps));
+  const afterwards = shuffledPasses(poolOf(end), deriveSeed(seed, "after the curriculum"));
+  const growing = steps * batchSize;
+  let drawn: { readonly batch: number; readonly order: readonly number[] } | undefined;
+
+  const placeAt = (position: number): number => {
+    if (position >= growing) return afterwards(position - growing);
+    const batch = Math.floor(position / batchSize);
+    if (drawn?.batch !== batch) {
+      const pool = Array.from({ length: poolAt(batch) }, (_, place) => place);
+      drawn = { batch, order: createRandom(deriveSeed(seed, "curriculum", batch)).shuffle(pool) };
+    }
+    return drawn.order[(position % batchSize) % drawn.order.length]!;
+  };
+
+  let cursor = options.cursor ?? 0;
+  return {
+    get cursor() {
+      return cursor;
+    },
+    get pool() {
+      return poolAt(Math.floor(cursor / batchSize));
+    },
+    take: async (count, takeOptions) => {
+      const tasks: TaskEntry<Task>[] = [];
+      for (let i = 0; i < count; i++) tasks.push(await taskset.get(easiestFirst[placeAt(cursor + i)]!, takeOptions));
+      cursor += count;
+      return tasks;
+    },
+  };
+}
+
+/** A number for each task, in the order of their difficulties; equal ones for equal difficulties. */
+async function difficultyRanks<Task>(
+  taskset: Taskset<Task>,
+  options: Pick<CurriculumConfig, "by" | "order"> & { readonly signal?: AbortSignal },
+): Promise<number[]> {
+  const { by, order, signal } = options;
+  const { length, name } = taskset;
+  if (length === "unbounded") {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `A curriculum sorts the tasks, and ${name} has no end.`,
+      hint: "Take a part of them, such as tasks.split: train[:5000].",
+    });
+  }
+  const values: (number | string)[] = [];
+  let kind: string | undefined;
+  for (let index = 0; index < length; index++) {
+    const { id, task } = await taskset.get(index, signal === undefined ? {} : { signal });
+    const value = fieldOf(task, by);
+    kind ??= typeof value;
+    const known = order === undefined || order.includes(String(value));
+    if ((typeof value !== "number" && typeof value !== "string") || typeof value !== kind || !known) {
+      throw noDifficulty({ name, id, by, value, task, order });
+    }
+    values.push(order === undefined ? value : order.indexOf(String(value)));
+  }
+  const sorted = [...new Set(values)].sort(compare);
+  const ranks = new Map(sorted.map((value, rank) => [value, rank]));
+  return values.map((value) => ranks.get(value)!);
+}
+
+function fieldOf(task: unknown, path: string): unknown {
+  let value = task;
+  for (const key of path.split(".")) {
+    if (value === null || value === undefined || !Object.hasOwn(Object(value), key)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  return value;
+}
+
+const naturalOrder = new Intl.Collator("en", { numeric: true });
+
+/** Numbers by size; texts as a person would sort them: `Level 2` before `Level 10`. */
+function compare(a: number | string, b: number | string): number {
+  return typeof a === "number" && typeof b === "number" ? a - b : naturalOrder.compare(String(a), String(b));
+}
+
+function noDifficulty(options: {
+  readonly name: string;
+  readonly id: string;
+  readonly by: string;
+  readonly value: unknown;
+  readonly task: unknown;
+  readonly order: readonly string[] | undefined;
+}): LyceumError {
+  const { name, id, by, value, task, order } = options;
+  const fields = typeof task === "object" && task !== null ? Object.keys(task).join(", ") : "none";
+  const wanted = order === undefined ? "a number or a text, of one kind in all tasks" : `one of ${order.join(", ")}`;
+  return new LyceumError({
+    code: "data.malformed",
+    message: `Task ${id} of ${name} cannot be sorted by ${by}: it has ${JSON.stringify(value) ?? "no such field"} there.`,
+    hint: `tasks.curriculum.by must name ${wanted}. The task's fields: ${fields}.`,
+    data: { id, by },
+  });
+}

@@ -1,0 +1,27 @@
+import type { Datum } from "../backend/datum.ts";
+import type { ForwardOutput, Model } from "../backend/training-backend.ts";
+import { microBatches } from "./micro-batches.ts";
+
+/** One output of a model for every datum, in their order; run in parts of bounded size. */
+export async function forwardAll(
+  data: readonly Datum[],
+  options: {
+    readonly model: Model;
+    readonly output: ForwardOutput;
+    /** 4096 by default. */
+    readonly maxTokensPerMicroBatch?: number;
+    readonly signal?: AbortSignal;
+  },
+): Promise<Float32Array[]> {
+  const { model, output, maxTokensPerMicroBatch = 4096, signal } = options;
+  const outputs = new Array<Float32Array>(data.length);
+  const lengths = data.map((datum) => datum.tokens.length);
+  for (const indices of microBatches(lengths, maxTokensPerMicroBatch)) {
+    const results = await model.forward(
+      indices.map((index) => data[index]!),
+      { outputs: [output], ...(signal === undefined ? {} : { signal }) },
+    );
+    for (const [i, index] of indices.entries()) outputs[index] = results[i]![output]!;
+  }
+  return outputs;
+}

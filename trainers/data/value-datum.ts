@@ -1,0 +1,18 @@
+import type { Datum } from "../backend/datum.ts";
+import type { StateTargets } from "./training-sample.ts";
+
+/**
+ * A datum for value terms alone: its loss mask is 1 after the ids whose value is to be predicted. Every id is read; the
+ * last one's target is only there to have its length.
+ */
+export function valueDatum({ ids, targets }: StateTargets): Datum {
+  const lossMask = new Float32Array(ids.length);
+  const returns = new Float32Array(ids.length);
+  const oldValues = new Float32Array(ids.length);
+  for (const { after, value, old } of targets) {
+    lossMask[after] = 1;
+    returns[after] = value;
+    oldValues[after] = old;
+  }
+  return { tokens: Int32Array.from(ids), targets: Int32Array.from([...ids.slice(1), 0]), lossMask, returns, oldValues };
+}

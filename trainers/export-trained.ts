@@ -1,0 +1,35 @@
+import { join } from "node:path";
+import type { Capabilities } from "./backend/training-backend.ts";
+import { bestCheckpointPath, readBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
+import { exportFormat, exportModel } from "./export-model.ts";
+import { learnerFolder } from "./learners.ts";
+import type { TrainingRun } from "./training-run.ts";
+
+/** What the end of a run left in its folder. */
+export interface Exported {
+  readonly folder: string;
+  /** After which step the weights were as they are there. */
+  readonly step: number;
+  readonly best: boolean;
+}
+
+/**
+ * At the end of a run, writes its models to `model/` where the backend can. With `export.from: best` those of the best
+ * checkpoint: the run's models hold its weights afterwards. Where there is no such checkpoint they are the last.
+ */
+export async function exportTrained(run: TrainingRun, capabilities: Capabilities): Promise<Exported | undefined> {
+  const { config, learners, progress, checkpoints, output } = run;
+  const single = learners.policies.length === 1;
+  const wanted = learners.policies.flatMap(({ name, agents, model }) => {
+    const format = exportFormat(config, { capabilities, agents });
+    return format === undefined ? [] : [{ model, format, folder: learnerFolder("model", name, single) }];
+  });
+  if (wanted.length === 0) return undefined;
+  const wantsBest = config.export.from === "best" && progress.best !== undefined;
+  const best = wantsBest ? await readBestCheckpoint(checkpoints) : undefined;
+  for (const { model, format, folder } of wanted) {
+    if (best !== undefined) await model.load(join(bestCheckpointPath(checkpoints), folder));
+    await exportModel({ model, format, folder: join(output, folder) });
+  }
+  return { folder: join(output, "model"), step: best?.step ?? progress.step, best: best !== undefined };
+}

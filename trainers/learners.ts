@@ -1,0 +1,110 @@
+import type { AgentId } from "../src/environment/environment.ts";
+import { unknownNameError } from "../src/errors/index.ts";
+import type { Model, ModelSpec, TrainingBackend } from "./backend/training-backend.ts";
+import { modelFolder } from "./checkpoint/checkpoint-manifest.ts";
+import { policySpec, referenceSpec } from "./config/model-config.ts";
+import type { TrainingConfig } from "./config/training-config.ts";
+import type { Credit } from "./credit/index.ts";
+
+/** The weights that one agent, or several, play with and are trained in. */
+export interface Learner {
+  /** The agent's name; `policy` where all agents share the weights. */
+  readonly name: string;
+  readonly agents: readonly AgentId[];
+  readonly model: Model;
+  /** The same model before any training, where the algorithm compares with it. */
+  readonly reference: Model | undefined;
+  /** A critic that is a model of its own. */
+  readonly critic: Model | undefined;
+}
+
+/** Everything that a run trains. */
+export interface Learners {
+  /** In the order of the environment's agents. */
+  readonly policies: readonly Learner[];
+  /** The critic of the whole team, where there is one. */
+  readonly teamCritic: Model | undefined;
+}
+
+/** Which agents share weights, and from where these come. */
+export interface LearnerPlan {
+  readonly name: string;
+  readonly agents: readonly AgentId[];
+  readonly policy: ModelSpec;
+  readonly reference: ModelSpec;
+  readonly critic: ModelSpec;
+}
+
+/** The name of weights that every agent shares. */
+const sharedLearner = "policy";
+
+/**
+ * The learners of a run, by its config: one for all agents, or one for each. Agents of equal source share one base,
+ * over which each has adapters of its own. Throws `config.unknown-name` for a model of an agent that there is not.
+ */
+export function planLearners(config: TrainingConfig, agents: readonly AgentId[]): LearnerPlan[] {
+  const { weights, models } = config.agents;
+  for (const name of Object.keys(models)) {
+    if (!agents.includes(name)) throw unknownNameError({ kind: "agent", name, known: agents });
+  }
+  const single = agents.length === 1 || weights === "shared";
+  const groups = single ? [{ name: sharedLearner, agents }] : agents.map((name) => ({ name, agents: [name] }));
+  return groups.map((group, index) => {
+    const model = models[group.agents.length === 1 ? group.agents[0]! : ""] ?? config.model;
+    const seeds = { seed: config.seed, learner: index };
+    return {
+      ...group,
+      policy: policySpec(model, seeds),
+      reference: referenceSpec(model, seeds),
+      critic: { ...policySpec(model, { ...seeds, critic: true }), valueHead: true },
+    };
+  });
+}
+
+/** Opens the models that an algorithm needs. Frozen models of equal source are opened once. */
+export async function openLearners(options: {
+  readonly plan: readonly LearnerPlan[];
+  readonly credit: Credit;
+  readonly needsReference: boolean;
+  readonly open: (spec: ModelSpec) => ReturnType<TrainingBackend["openModel"]>;
+}): Promise<Learners> {
+  const { plan, credit, needsReference, open } = options;
+  const { critic } = credit;
+  const references = new Map<string, Model>();
+  const reference = async (spec: ModelSpec): Promise<Model> => {
+    const key = JSON.stringify(spec.source);
+    const opened = references.get(key) ?? (await open(spec));
+    references.set(key, opened);
+    return opened;
+  };
+  const policies: Learner[] = [];
+  for (const { name, agents, ...specs } of plan) {
+    const ownCritic = critic?.type === "separate" && critic.scope === "learner";
+    policies.push({
+      name,
+      agents,
+      model: await open(critic?.type === "shared" ? { ...specs.policy, valueHead: true } : specs.policy),
+      reference: needsReference ? await reference(specs.reference) : undefined,
+      critic: ownCritic ? await open(specs.critic) : undefined,
+    });
+  }
+  const hasTeamCritic = critic?.type === "separate" && critic.scope === "team";
+  return { policies, teamCritic: hasTeamCritic ? await open(plan[0]!.critic) : undefined };
+}
+
+/** Every trained model, by the folder that keeps it within a checkpoint. */
+export function trainedModels({ policies, teamCritic }: Learners): Map<string, Model> {
+  const models = new Map<string, Model>();
+  const single = policies.length === 1;
+  for (const { name, model, critic } of policies) {
+    models.set(learnerFolder(modelFolder, name, single), model);
+    if (critic !== undefined) models.set(learnerFolder("critic", name, single), critic);
+  }
+  if (teamCritic !== undefined) models.set("critic", teamCritic);
+  return models;
+}
+
+/** `model`, or `model/<learner>` where there are several. */
+export function learnerFolder(kind: "model" | "critic", learner: string, single: boolean): string {
+  return single ? kind : `${kind}/${encodeURIComponent(learner)}`;
+}

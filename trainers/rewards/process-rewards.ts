@@ -1,0 +1,73 @@
+import type { AgentId } from "../../src/environment/environment.ts";
+import { addRewards, type Reward, scored } from "../../src/environment/reward.ts";
+import type { AgentEpisode, Group } from "../../src/rollout/episode.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-rollout.ts";
+import type { PlayedGroup } from "../credit/credit.ts";
+import type { RewardProcessor } from "./reward-processor.ts";
+
+/** What was played with every scored reward processed, turn by turn; unscored ones stay what they are. */
+export function processRewards(played: PlayedGroup, processors: readonly RewardProcessor[]): PlayedGroup {
+  if (processors.length === 0) return played;
+  const process: Process = (value, length) =>
+    processors.reduce((reward, processor) => processor(reward, { length }), value);
+  const { group, tree, greedy } = played;
+  return {
+    group: processedGroup(group, process),
+    ...(tree === undefined ? {} : { tree: processedTree(tree, process) }),
+    ...(greedy === undefined ? {} : { greedy: processedGroup(greedy, process) }),
+  };
+}
+
+type Process = (value: number, length: number) => number;
+
+function processedGroup(group: Group, process: Process): Group {
+  const episodes = group.episodes.map((episode) => ({
+    ...episode,
+    agents: Object.fromEntries(
+      Object.entries(episode.agents).map(([agent, record]) => [agent, processedRecord(record, process)]),
+    ),
+  }));
+  return { ...group, episodes };
+}
+
+function processedRecord(record: AgentEpisode, process: Process): AgentEpisode {
+  if (record.reward.status === "unscored") return record;
+  const turns = record.turns.map((turn) => {
+    const length = record.nodes[turn.node]!.tokens?.ids.length ?? 0;
+    return turn.reward === undefined ? turn : { ...turn, reward: processedReward(turn.reward, length, process) };
+  });
+  const rewards = turns.flatMap(({ reward }) => (reward === undefined ? [] : [reward]));
+  return { ...record, turns, reward: rewards.length === 0 ? record.reward : rewards.reduce(addRewards) };
+}
+
+function processedReward(reward: Reward, length: number, process: Process): Reward {
+  return reward.status === "unscored" ? reward : scored(process(reward.value, length), reward.components);
+}
+
+function processedTree(tree: JointTree, process: Process): JointTree {
+  return tree.root === undefined ? tree : { ...tree, root: processedNode(tree.root, process) };
+}
+
+function processedNode(node: JointNode, process: Process): JointNode {
+  const processed = (joint: JointAction): JointAction => ({
+    ...joint,
+    rewards: Object.fromEntries(
+      Object.entries(joint.rewards).map(([agent, reward]) => [
+        agent,
+        processedReward(reward, answerLength(node, joint, agent), process),
+      ]),
+    ),
+    ...(joint.child === undefined ? {} : { child: processedNode(joint.child, process) }),
+  });
+  return {
+    ...node,
+    jointActions: node.jointActions.map(processed),
+    ...(node.handedOn === undefined ? {} : { handedOn: processed(node.handedOn) }),
+  };
+}
+
+function answerLength(node: JointNode, { choice }: JointAction, agent: AgentId): number {
+  const index = choice[agent];
+  const sequence = index === undefined ? undefined : node.agents[agent]?.[index]?.sequence;
+  return sequence?.mask.filter((sampled) => sampled === 1).length ?? 0;
+}

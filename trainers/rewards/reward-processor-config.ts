@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { clamp } from "./clamp.ts";
+import { exponentialScale } from "./exponential-scale.ts";
+import { normalizeByLength } from "./normalize-by-length.ts";
+import type { RewardProcessor } from "./reward-processor.ts";
+import { scale } from "./scale.ts";
+import { shift } from "./shift.ts";
+import { sigmoidScale } from "./sigmoid-scale.ts";
+
+/** One link of the chain of `rewards` in a config. */
+export type RewardProcessorConfig =
+  | { readonly type: "identity" }
+  | { readonly type: "clamp"; readonly minimum: number; readonly maximum: number }
+  | { readonly type: "scale"; readonly factor: number }
+  | { readonly type: "shift"; readonly by: number }
+  | { readonly type: "sigmoid-scale" }
+  | { readonly type: "exponential-scale"; readonly factor: number }
+  | { readonly type: "normalize-by-length"; readonly full: number };
+
+/** The chain of processors that every turn's reward goes through before credit is assigned. */
+export const rewardProcessorsSchema: z.ZodType<readonly RewardProcessorConfig[]> = z
+  .array(
+    z
+      .discriminatedUnion("type", [
+        z.strictObject({ type: z.literal("identity").describe("As it is.") }),
+        z.strictObject({
+          type: z.literal("clamp").describe("Between two bounds."),
+          minimum: z.number().default(-10).describe("The lower bound."),
+          maximum: z.number().default(10).describe("The upper bound."),
+        }),
+        z.strictObject({
+          type: z.literal("scale").describe("Multiplied."),
+          factor: z.number().default(1).describe("What it is multiplied by."),
+        }),
+        z.strictObject({
+          type: z.literal("shift").describe("Moved."),
+          by: z.number().default(0).describe("What is added."),
+        }),
+        z.strictObject({ type: z.literal("sigmoid-scale").describe("1 / (1 + e^-r).") }),
+        z.strictObject({
+          type: z.literal("exponential-scale").describe("e^(factor r) - 1, odd in r."),
+          factor: z.number().positive().default(1).describe("How strongly large rewards are stretched."),
+        }),
+        z.strictObject({
+          type: z.literal("normalize-by-length").describe("Less for short answers."),
+          full: z.int().positive().default(1000).describe("From so many tokens on an answer keeps its whole reward."),
+        }),
+      ])
+      .describe("How a reward is changed."),
+  )
+  .describe("What every turn's reward goes through before it is compared.");
+
+/** The processors of a config, in order. */
+export function rewardProcessors(configs: readonly RewardProcessorConfig[]): RewardProcessor[] {
+  return configs.map(rewardProcessor);
+}
+
+function rewardProcessor(config: RewardProcessorConfig): RewardProcessor {
+  switch (config.type) {
+    case "identity":
+      return (reward) => reward;
+    case "clamp":
+      return clamp(config);
+    case "scale":
+      return scale(config.factor);
+    case "shift":
+      return shift(config.by);
+    case "sigmoid-scale":
+      return sigmoidScale;
+    case "exponential-scale":
+      return exponentialScale(config.factor);
+    case "normalize-by-length":
+      return normalizeByLength(config.full);
+  }
+}

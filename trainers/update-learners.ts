@@ -1,0 +1,110 @@
+import { deriveSeed } from "../src/random/random.ts";
+import type { AdamParams } from "./backend/training-backend.ts";
+import type { CriticSample, Experience } from "./credit/index.ts";
+import { creditContext } from "./credit-context.ts";
+import type { Learner } from "./learners.ts";
+import type { TrainingRun } from "./training-run.ts";
+import { updateCritic } from "./update-critic.ts";
+import { updatePolicy } from "./update-policy.ts";
+
+/**
+ * Assigns credit to what was played, and takes the optimizer steps of every learner and critic. Returns the metrics of
+ * a single learner as they are; of several, the means, and each one's under `agents/<learner>/`.
+ */
+export async function updateLearners(
+  run: TrainingRun,
+  options: { readonly experience: Experience; readonly step: number; readonly optimizer: AdamParams },
+): Promise<Record<string, number>> {
+  const { algorithm, learners } = run;
+  const { samples, critics = [] } = await algorithm.credit.assign(options.experience, creditContext(run));
+  const perLearner = new Map<string, Record<string, number>>();
+  for (const [index, learner] of learners.policies.entries()) {
+    const own = samples.filter(({ agent }) => learner.agents.includes(agent));
+    const metrics = await updatePolicy({ ...updateOptions(run, { ...options, learner, index }), samples: own });
+    perLearner.set(learner.name, metrics);
+  }
+  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics })) };
+}
+
+/** The cap of importance weights where batches are played ahead, as truncated importance sampling usually has it. */
+const staleCap = 2;
+
+function updateOptions(
+  run: TrainingRun,
+  options: { readonly step: number; readonly optimizer: AdamParams; readonly learner: Learner; readonly index: number },
+) {
+  const { algorithm, config, signal } = run;
+  const { learner, index, step, optimizer } = options;
+  const seed = index === 0 ? deriveSeed(config.seed, "update", step) : deriveSeed(config.seed, "update", step, index);
+  return {
+    model: learner.model,
+    loss: algorithm.loss,
+    // What older weights played is weighed by how likely it is now; an algorithm's own cap counts before this one.
+    updates: config.rollout.maxStaleness > 0 ? { importanceCap: staleCap, ...algorithm.updates } : algorithm.updates,
+    optimizer,
+    maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
+    seed,
+    ...(learner.reference === undefined ? {} : { reference: learner.reference }),
+    ...(signal === undefined || index > 0 ? {} : { signal }),
+  };
+}
+
+async function updateCritics(
+  run: TrainingRun,
+  options: { readonly critics: readonly CriticSample[]; readonly step: number; readonly optimizer: AdamParams },
+): Promise<Record<string, number>> {
+  const { algorithm, config, learners } = run;
+  const { critic } = algorithm.credit;
+  if (critic === undefined || critic.type === "shared") return {};
+  const learningRate = options.optimizer.learningRate * (critic.learningRateScale ?? 1);
+  const optimizer = { ...options.optimizer, learningRate };
+  const perCritic = new Map<string, Record<string, number>>();
+  const models = [
+    ...learners.policies.map(({ name, critic: model }) => [name, model] as const),
+    ["team", learners.teamCritic] as const,
+  ];
+  for (const [name, model] of models) {
+    if (model === undefined) continue;
+    const metrics = await updateCritic({
+      model,
+      samples: options.critics.filter((sample) => sample.critic === name),
+      optimizer,
+      updates: algorithm.updates,
+      ...(critic.clip === undefined ? {} : { clip: critic.clip }),
+      maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
+      seed: deriveSeed(config.seed, "critic update", options.step),
+    });
+    perCritic.set(name, metrics);
+  }
+  const told = Object.entries(combined(perCritic));
+  return Object.fromEntries(
+    told.flatMap(([name, value]) => (name in criticMetrics ? [[criticMetrics[name], value]] : [])),
+  );
+}
+
+/** What of a critic's update is told, and by which name. */
+const criticMetrics: Readonly<Record<string, string>> = {
+  "loss/total": "critic/loss",
+  "optimizer/gradient-norm": "critic/gradient-norm",
+  "value/explained-variance": "value/explained-variance",
+};
+
+const summed: readonly string[] = ["tokens/trained", "optimizer/steps"];
+
+/** One record as it is; of several, sums of counts and means of the rest, and each one's by name. */
+function combined(records: ReadonlyMap<string, Readonly<Record<string, number>>>): Record<string, number> {
+  const all = [...records.values()];
+  if (all.length === 0) return {};
+  if (all.length === 1) return { ...all[0]! };
+  const names = new Set(all.flatMap((record) => Object.keys(record)));
+  const together: Record<string, number> = {};
+  for (const name of names) {
+    const values = all.flatMap((record) => record[name] ?? []);
+    const sum = values.reduce((total, value) => total + value, 0);
+    together[name] = summed.includes(name) ? sum : sum / values.length;
+  }
+  for (const [learner, record] of records) {
+    for (const [name, value] of Object.entries(record)) together[`agents/${learner}/${name}`] = value;
+  }
+  return together;
+}
