@@ -1,0 +1,37 @@
+import { replayPolicy } from "../policy/replay-policy.ts";
+import type { EnvironmentPool } from "../rollout/environment-pool.ts";
+import type { Episode } from "../rollout/episode.ts";
+import { rolloutGroup } from "../rollout/rollout-group.ts";
+import type { Grader } from "./rescore.ts";
+
+/**
+ * Grades by an environment: the recorded actions of every agent are played in it again. An episode that goes another
+ * way than it was recorded fails for want of an action, and is unscored. What a policy or the clock ended is left as it
+ * was, for there is no more of it.
+ */
+export function environmentGrader(pool: EnvironmentPool): Grader {
+  return async (episodes, { task, signal }) => {
+    const played = episodes.filter(canBePlayed);
+    const kept = episodes.filter((episode) => !canBePlayed(episode));
+    if (played.length === 0) return kept;
+    const { index, id, hash, task: content } = task;
+    const members = played.map(({ member }) => member);
+    const group = await rolloutGroup({
+      environment: pool,
+      policies: await replayPolicy(played),
+      task: { index, id, hash, task: content, members } as { index: number; id: string; hash: string; task: unknown },
+      groupSize: Math.max(...members) + 1,
+      seed: task.seed,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const durations = new Map(played.map((episode) => [episode.member, episode.durationMs]));
+    // How long it took is said of the model, not of grading.
+    const graded = group.episodes.map((episode) => ({ ...episode, durationMs: durations.get(episode.member)! }));
+    return [...graded, ...kept];
+  };
+}
+
+function canBePlayed({ status, error, limit }: Episode): boolean {
+  if (status === "failed") return error?.code.startsWith("environment.") === true;
+  return limit !== "tokens" && limit !== "time";
+}

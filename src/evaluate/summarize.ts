@@ -1,0 +1,71 @@
+import type { EpisodeEntry } from "./log/episode-entry.ts";
+import type { EvaluationManifest } from "./log/manifest.ts";
+import type { EvaluationSummary, LevelSummary, TimeSummary } from "./log/summary.ts";
+import { evaluationMetrics } from "./metrics/evaluation-metrics.ts";
+import { percentiles } from "./metrics/percentiles.ts";
+import { countEpisodes, type TaskResult, taskResults, taskSummary } from "./metrics/task-results.ts";
+import type { PlannedLine } from "./task-plan.ts";
+
+/** What a run came to, from its episodes in short. A pure function: the same episodes give the same summary. */
+export function summarize(options: {
+  readonly manifest: EvaluationManifest;
+  readonly tasks: readonly PlannedLine[];
+  readonly entries: ReadonlyMap<string, EpisodeEntry>;
+  readonly time: Pick<TimeSummary, "startedAt" | "endedAt" | "elapsedMs">;
+}): EvaluationSummary {
+  const { manifest, tasks, entries, time } = options;
+  const { samples, name, identity } = manifest;
+  const results = taskResults(tasks, { samples, entries });
+  const played = results.flatMap((result) => result.played);
+  const counts = countEpisodes(results, samples);
+  return {
+    format: "lyceum-evaluation-summary",
+    version: 1,
+    name,
+    models: identity.models,
+    status: counts.played === counts.episodes ? "completed" : "interrupted",
+    counts,
+    metrics: evaluationMetrics(results, manifest),
+    levels: levels(results, manifest),
+    tasks: results.map(taskSummary),
+    ...tokens(played, manifest),
+    time: { ...time, ...latencies(played) },
+  };
+}
+
+/** Levels in the order of their numbers, else of their names. */
+function levels(results: readonly TaskResult[], manifest: EvaluationManifest): Record<string, LevelSummary> {
+  const levelled = results.filter(({ task }) => task.level !== undefined);
+  const byLevel = [...Map.groupBy(levelled, ({ task }) => task.level!)];
+  byLevel.sort(([one], [other]) => one.localeCompare(other, "en", { numeric: true }));
+  return Object.fromEntries(
+    byLevel.map(([level, of]) => [
+      level,
+      { counts: countEpisodes(of, manifest.samples), metrics: evaluationMetrics(of, manifest) },
+    ]),
+  );
+}
+
+function tokens(
+  played: readonly EpisodeEntry[],
+  { price }: EvaluationManifest,
+): Pick<EvaluationSummary, "tokens" | "cost"> {
+  const agents = played.flatMap((entry) => Object.values(entry.agents));
+  const told = agents.filter(({ completionTokens }) => completionTokens !== undefined);
+  if (told.length === 0) return {};
+  const prompt = told.reduce((sum, { promptTokens = 0 }) => sum + promptTokens, 0);
+  const completion = told.reduce((sum, { completionTokens = 0 }) => sum + completionTokens, 0);
+  if (price === undefined) return { tokens: { prompt, completion } };
+  const dollars = (prompt * price.prompt + completion * price.completion) / 1e6;
+  return { tokens: { prompt, completion }, cost: { dollars } };
+}
+
+function latencies(played: readonly EpisodeEntry[]): Pick<TimeSummary, "episodeMs" | "actionMs"> {
+  const episodeMs = percentiles(played.map(({ durationMs }) => durationMs));
+  const actionMs = percentiles(
+    played.flatMap(({ agents }) =>
+      Object.values(agents).flatMap(({ latencyMs, actions }) => (latencyMs === undefined ? [] : latencyMs / actions)),
+    ),
+  );
+  return { ...(episodeMs === undefined ? {} : { episodeMs }), ...(actionMs === undefined ? {} : { actionMs }) };
+}

@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { compareRuns } from "../../src/evaluate/compare.ts";
+import { signTest } from "../../src/evaluate/metrics/paired-test.ts";
+import { answers, evaluated, temporaryFolder } from "./worlds.ts";
+
+it("two runs are compared on the tasks that both have scored, whatever their order", async () => {
+  const [first, second] = [await temporaryFolder(), await temporaryFolder()];
+  await evaluated([["1"], ["0"], ["0"], ["1"], ["throw"], ["0"]], { folder: first });
+  // The same tasks backwards, without task 0, and with one more.
+  const order = [5, 4, 3, 2, 1, 77].map((n) => ({ n }));
+  await evaluated([["1"], ["1"], ["0.5"], ["1"], ["1"], ["0"]], { folder: second, environment: answers(order) });
+  const comparison = await compareRuns(first, second);
+  expect(comparison).toMatchObject({ shared: 5, first: { alone: 1 }, second: { alone: 1 } });
+  expect(comparison.metrics.accuracy).toMatchObject({
+    ...{ tasks: 4, first: 1 / 4, second: 3 / 4, difference: 0.5, wins: 3, losses: 1, ties: 0 },
+    test: { method: "sign", p: signTest(3, 4) },
+  });
+  expect(comparison.metrics.reward).toMatchObject({ tasks: 4, test: { method: "permutation" } });
+  expect(comparison.changed.map(({ first: a, second: b }) => [a, b])).toEqual([
+    [0, 1],
+    [0, 1],
+    [1, 0],
+    [0, 1],
+  ]);
+  const same = await compareRuns(first, first);
+  expect(same.metrics.accuracy).toMatchObject({ difference: 0, wins: 0, losses: 0, test: { p: 1 } });
+});
