@@ -42,6 +42,7 @@ export function htmlReport(record: RunRecord): string {
 <main>
 ${tiles(record)}
 ${errorPanel(record)}
+${health(record)}
 <h2>Learning curves</h2>
 ${
   charts.main.length === 0
@@ -161,7 +162,21 @@ function sampleCard({ step, prompt, completion, reward, demonstration }: SampleE
 `;
 }
 
-function warnings({ warnings: all }: RunRecord): Html | undefined {
+/** What the checks of the run's health found, in order of steps. */
+function health({ warnings: all }: RunRecord): Html | undefined {
+  const found = all.filter(({ check }) => check !== undefined);
+  if (found.length === 0) return undefined;
+  const rows = found.slice(-100).map(
+    ({ step, check, over, message }) => html`<tr><td class="number">step ${formatNumber(step)}</td><th${
+      check === "reward-hacking" && over === undefined ? trustedHtml(' class="bad"') : undefined
+    }>${check}</th><td>${message}</td></tr>
+`,
+  );
+  return html`<h2>Health</h2><div class="panel scroll"><table class="health"><tbody>${rows}</tbody></table></div>`;
+}
+
+function warnings({ warnings: every }: RunRecord): Html | undefined {
+  const all = every.filter(({ check }) => check === undefined);
   if (all.length === 0) return undefined;
   return html`<h2>Warnings</h2><div class="panel"><ul class="warnings">${groupWarnings(all)
     .slice(-100)

@@ -5,7 +5,7 @@ export {
   type MetricsWriter,
   readMetrics,
 } from "./metrics-file.ts";
-export { recordRun, reportFileName, writeReport } from "./record-run.ts";
+export { recordedEvents, recordRun, reportFileName, writeReport } from "./record-run.ts";
 export { type RunRecord, runRecord } from "./run-record.ts";
 export { showTraining, type TerminalViewOptions } from "./terminal-view.ts";
 export type {

@@ -21,7 +21,7 @@ export function stepSummary(metrics: Metrics): MetricSummary[] {
   );
   add("loss", "loss/total");
   add("kl", "kl/reference");
-  add("entropy", "entropy/mean");
+  add("entropy", metrics["entropy/mean"] === undefined ? "entropy/sampled" : "entropy/mean");
   add("grad", "optimizer/gradient-norm");
   add("lr", "optimizer/learning-rate");
   add("length", "length/completion-mean");

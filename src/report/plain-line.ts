@@ -36,7 +36,7 @@ export function plainLine(event: TrainingEvent): string {
     case "checkpoint":
       return `checkpoint at step ${event.step}: ${visibleLine(event.path)}`;
     case "warning":
-      return `warning at step ${event.step}: ${visibleLine(event.message)}`;
+      return `${event.check === undefined ? "warning" : "health"} at step ${event.step}: ${visibleLine(event.message)}`;
     case "run-end": {
       const error = event.error === undefined ? "" : `: ${visibleLine(event.error.message)}`;
       return `${event.reason} at step ${event.step} after ${formatDuration(event.elapsedMs)}${error}`;

@@ -2,44 +2,66 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError, toErrorData } from "../errors/index.ts";
 import type { Json } from "../json.ts";
+import { followRun, type RunFollower } from "../trackers/follow-run.ts";
+import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
+import type { Tracker } from "../trackers/tracker.ts";
 import { htmlReport } from "./html-report.ts";
-import { type MetricsWriter, metricsFileName, openMetricsWriter, readMetrics } from "./metrics-file.ts";
+import { metricsFileName, readMetrics } from "./metrics-file.ts";
 import { replaceFile } from "./replace-file.ts";
 import { runRecord } from "./run-record.ts";
-import type { RunEndEvent, TrainingEvent } from "./training-event.ts";
+import type { RunEndEvent, TrainingEvent, WarningEvent } from "./training-event.ts";
 
 /** The name of the report within a run's folder. */
 export const reportFileName = "report.html";
 
 /**
  * Passes events through and keeps them: metrics.jsonl as they pass, report.html when they end, whether the run was
- * completed, aborted, failed by throwing, or is no longer listened to. A folder that cannot be written (a full disk)
- * does not stop the training: it becomes a warning event, once.
+ * completed, aborted, failed by throwing, or is no longer listened to; and tells the other `trackers` of them. What
+ * cannot be written or sent (a full disk, a server that is gone) does not stop the training: it becomes a warning event,
+ * once for each tracker, which then gets no more.
  */
 export async function* recordRun(
   events: AsyncIterable<TrainingEvent>,
-  options: { readonly folder: string; readonly config?: Json },
+  options: {
+    readonly folder: string;
+    readonly config?: Json;
+    /** Beside metrics.jsonl. */
+    readonly trackers?: readonly Tracker[];
+    /** Ends the wait for a tracker that opens. */
+    readonly signal?: AbortSignal;
+  },
 ): AsyncGenerator<TrainingEvent, void, undefined> {
-  const { folder, config } = options;
-  const path = join(folder, metricsFileName);
-  let writer: MetricsWriter | undefined;
-  let failure: string | undefined;
+  const { folder, config, trackers = [], signal } = options;
+  let followers: RunFollower[] = [];
   let step = 0;
   let elapsedMs = 0;
   let ended = false;
 
-  const keep = async (event: TrainingEvent): Promise<void> => {
-    if (failure !== undefined) return;
-    try {
-      if (writer === undefined) {
-        await mkdir(folder, { recursive: true });
-        const resumedFrom = event.type === "run-start" ? event.resumedFrom : 0;
-        writer = await openMetricsWriter({ path, resumedFrom, ...(config === undefined ? {} : { config }) });
-      }
-      await writer.append(event);
-    } catch (error) {
-      failure = `${path} cannot be written; training goes on without it: ${reasonOf(error)}`;
+  const warning = (message: string): WarningEvent => ({ type: "warning", step, message });
+  /** Gives every tracker the event, and those that are left a warning of each that failed. */
+  const keep = async (event: TrainingEvent): Promise<WarningEvent[]> => {
+    if (event.type === "run-start" && followers.length === 0) {
+      // Where this fails, metrics.jsonl says why.
+      await mkdir(folder, { recursive: true }).catch(() => undefined);
+      followers = [jsonlTracker(folder), ...trackers].map((tracker) =>
+        followRun(tracker, {
+          run: { start: event, folder, ...(config === undefined ? {} : { config }) },
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      );
     }
+    const problems = await Promise.all(followers.map((follower) => follower.write(event)));
+    if (event.type === "run-end") problems.push(...(await closeTrackers()));
+    const warnings = problems.flatMap((message) => (message === undefined ? [] : [warning(message)]));
+    const further: WarningEvent[] = [];
+    for (const one of warnings) further.push(...(await keep(one)));
+    return [...warnings, ...further];
+  };
+  /** Closes all but metrics.jsonl, in which stands what they could not send. */
+  const closeTrackers = async (): Promise<(string | undefined)[]> => {
+    const others = followers.slice(1);
+    followers = followers.slice(0, 1);
+    return await Promise.all(others.map((follower) => follower.close()));
   };
 
   try {
@@ -47,22 +69,25 @@ export async function* recordRun(
       if ("step" in event) step = event.step;
       if ("elapsedMs" in event) elapsedMs = event.elapsedMs;
       ended ||= event.type === "run-end";
-      const failedBefore = failure !== undefined;
-      await keep(event);
-      if (!failedBefore && failure !== undefined) yield { type: "warning", step, message: failure };
+      yield* await keep(event);
       yield event;
     }
   } catch (thrown) {
     const error = toErrorData(thrown);
     const reason: RunEndEvent["reason"] = error.code === "aborted" ? "aborted" : "failed";
-    if (!ended && writer !== undefined) await keep({ type: "run-end", reason, step, elapsedMs, error });
+    if (!ended) await keep({ type: "run-end", reason, step, elapsedMs, error });
     throw thrown;
   } finally {
-    if (writer !== undefined) {
-      await writer[Symbol.asyncDispose]();
-      await writeReport(folder).catch(() => undefined);
-    }
+    await closeTrackers();
+    const [file] = followers;
+    await file?.close();
+    if (file?.opened === true) await writeReport(folder).catch(() => undefined);
   }
+}
+
+/** The events of a run, from its folder. Throws `data.not-found` and `data.malformed` for a folder without one. */
+export async function recordedEvents(folder: string): Promise<readonly TrainingEvent[]> {
+  return (await readMetrics(join(folder, metricsFileName))).events;
 }
 
 /**

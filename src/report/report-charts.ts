@@ -46,7 +46,7 @@ export function reportCharts(record: RunRecord): ReportCharts {
   }
   add({ title: "Loss", series: take(["loss/total"], { "loss/total": "total" }) });
   add({ title: "KL divergence", note: "from the reference", series: take(["kl/reference"]), fromZero: true });
-  add({ title: "Entropy", note: "nats per token", series: take(named(/entropy/)), fromZero: true });
+  add({ title: "Entropy", note: "nats per token", series: take(named(/^entropy\//)), fromZero: true });
   add({ title: "Gradient norm", series: take(["optimizer/gradient-norm"]), fromZero: true });
   add({
     title: "Completion length",
@@ -62,6 +62,9 @@ export function reportCharts(record: RunRecord): ReportCharts {
     }),
     fromZero: true,
   });
+
+  add({ title: "Reward by turn", note: "over the episodes that played it", series: take(...byTurn("reward")) });
+  add({ title: "Level reached by turn", note: "from 0 to 4", series: take(...byTurn("level")), fromZero: true });
 
   const others = [...names].filter((name) => !used.has(name)).sort();
   const groups = Map.groupBy(others, (name) => (name.includes("/") ? name.slice(0, name.indexOf("/")) : "other"));
@@ -85,6 +88,12 @@ function stepSeries(record: RunRecord, metric: string, name: string): ChartSerie
     return value === undefined ? [] : [[step, value] as const];
   });
   return { name, xs: points.map(([step]) => step), ys: points.map(([, value]) => value) };
+}
+
+/** The metrics of the first turns by a name, and what lines of a chart call them. */
+function byTurn(name: string): [metrics: string[], labels: Record<string, string>] {
+  const turns = Array.from({ length: seriesPerChart }, (_, i) => [`rollout/turn-${i + 1}/${name}`, `turn ${i + 1}`]);
+  return [turns.map(([metric]) => metric!), Object.fromEntries(turns) as Record<string, string>];
 }
 
 function withSpread(mean: ChartSeries, deviation: ChartSeries): ChartSeries {

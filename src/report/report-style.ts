@@ -69,6 +69,8 @@ th { font-weight: 500; color: var(--soft); }
 td.number, th.number { text-align: right; }
 td { overflow-wrap: anywhere; }
 .facts th { width: 200px; }
+.health td:last-child { max-width: 90ch; padding-right: 0; } .health td.number, .health th { white-space: nowrap; }
+.health th.bad { color: var(--bad); font-weight: 600; }
 .samples { display: grid; gap: 16px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); }
 .sample header { display: flex; gap: 14px; font-size: 13px; color: var(--soft); }
 .sample header b { color: var(--ink); font-weight: 600; }

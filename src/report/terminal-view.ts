@@ -25,7 +25,8 @@ const clockIntervalMs = 1000;
 
 /**
  * Shows a run while it goes on, and returns its last event. In a terminal: a block redrawn in place at most ten times
- * a second, with evaluations and the first warning of each kind kept in the scrollback above it. Elsewhere: one plain
+ * a second, with evaluations, the first warning of each kind and every trouble of the run's health kept in the
+ * scrollback above it. Elsewhere: one plain
  * line per event.
  */
 export async function showTraining(
@@ -89,7 +90,7 @@ async function showLive(
 
   const kinds = new Set<string>();
   const isNewWarning = (event: TrainingEvent): boolean =>
-    event.type === "warning" && kinds.size < kinds.add(warningKind(event)).size;
+    event.type === "warning" && (event.check !== undefined || kinds.size < kinds.add(warningKind(event)).size);
 
   const clock = setInterval(request, clockIntervalMs).unref();
   stream.on?.("resize", request);

@@ -32,6 +32,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     metrics: metricsSchema,
     elapsedMs: numberSchema,
     etaMs: numberSchema,
+    traceLength: z.int().nonnegative().exactOptional(),
   }),
   z.object({
     type: z.literal("sample"),
@@ -43,7 +44,14 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
   }),
   z.object({ type: z.literal("evaluation"), step: stepSchema, split: z.string(), metrics: metricsSchema }),
   z.object({ type: z.literal("checkpoint"), step: stepSchema, path: z.string() }),
-  z.object({ type: z.literal("warning"), step: stepSchema, message: z.string() }),
+  z.object({
+    type: z.literal("warning"),
+    step: stepSchema,
+    message: z.string(),
+    check: z.string().exactOptional(),
+    subject: z.string().exactOptional(),
+    over: z.literal(true).exactOptional(),
+  }),
   z.object({
     type: z.literal("run-end"),
     reason: z.enum(["completed", "aborted", "failed"]),
@@ -51,6 +59,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     elapsedMs: numberSchema,
     checkpoint: z.string().exactOptional(),
     exported: z.string().exactOptional(),
+    exportedStep: stepSchema.exactOptional(),
     error: errorSchema.exactOptional(),
   }),
 ]);

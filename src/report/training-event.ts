@@ -39,6 +39,8 @@ export interface StepEvent {
   readonly elapsedMs: number;
   /** Expected time until the last step. */
   readonly etaMs: number;
+  /** Bytes of `trace.jsonl` with the step's episodes, where the run keeps one: tells the step of an episode. */
+  readonly traceLength?: number;
 }
 
 /** A completion to look at: one of the model's, or a demonstration that it learns. */
@@ -72,6 +74,12 @@ export interface WarningEvent {
   readonly type: "warning";
   readonly step: number;
   readonly message: string;
+  /** The check of the run's health that found it, such as `reward-hacking`. */
+  readonly check?: string;
+  /** What it was found in, where a check looks at several things, such as `reward/component/format`. */
+  readonly subject?: string;
+  /** It is the end of what that check had found. */
+  readonly over?: true;
 }
 
 /** The last event of a run. */
@@ -84,5 +92,7 @@ export interface RunEndEvent {
   readonly checkpoint?: string;
   /** The folder that the trained model was exported to. */
   readonly exported?: string;
+  /** After which step its weights were so. */
+  readonly exportedStep?: number;
   readonly error?: ErrorData;
 }

@@ -131,10 +131,17 @@ function lastLine(text: string): string {
   return text.trim().split("\n").at(-1) ?? "";
 }
 
-function statusLines({ warning, warnings, checkpoint, end }: TrainingState, { stopping }: FrameOptions): Span[][] {
+function statusLines(
+  { warning, warnings, troubles, checkpoint, end }: TrainingState,
+  { stopping }: FrameOptions,
+): Span[][] {
   const lines: Span[][] = [];
   if (checkpoint !== undefined) {
     lines.push([span(visibleLine(`checkpoint of step ${checkpoint.step} in ${checkpoint.path}`), "dim")]);
+  }
+  for (const { check, step, message } of troubles) {
+    const style = check === "reward-hacking" ? "red" : "yellow";
+    lines.push([span(`health, step ${step}: `, "dim"), span(visibleLine(message), style)]);
   }
   if (warning !== undefined) {
     const count = warnings === 1 ? "warning" : `${warnings} warnings, the last`;

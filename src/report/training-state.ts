@@ -16,8 +16,11 @@ export interface TrainingState {
   readonly sample?: SampleEvent;
   readonly evaluation?: EvaluationEvent;
   readonly checkpoint?: CheckpointEvent;
+  /** The last but for those of the run's health. */
   readonly warning?: WarningEvent;
   readonly warnings: number;
+  /** What the checks of the run's health found: the last of each of the last three checks that found anything and is not over. */
+  readonly troubles: readonly WarningEvent[];
   readonly end?: RunEndEvent;
   /** The last mean rewards and losses, one per step that had one. */
   readonly rewards: readonly number[];
@@ -25,7 +28,7 @@ export interface TrainingState {
 }
 
 /** The state before the first event. */
-export const initialTrainingState: TrainingState = { warnings: 0, rewards: [], losses: [] };
+export const initialTrainingState: TrainingState = { warnings: 0, troubles: [], rewards: [], losses: [] };
 
 const trendLength = 240;
 
@@ -47,8 +50,13 @@ export function updateTrainingState(state: TrainingState, event: TrainingEvent):
       return { ...state, evaluation: event };
     case "checkpoint":
       return { ...state, checkpoint: event };
-    case "warning":
-      return { ...state, warning: event, warnings: state.warnings + 1 };
+    case "warning": {
+      if (event.check === undefined) return { ...state, warning: event, warnings: state.warnings + 1 };
+      const others = state.troubles.filter(
+        ({ check, subject }) => check !== event.check || (event.over === true && subject !== event.subject),
+      );
+      return { ...state, troubles: event.over === true ? others : [...others, event].slice(-3) };
+    }
     case "run-end":
       return { ...state, end: event };
   }

@@ -1,0 +1,119 @@
+import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
+import { readManifest, readSummary, sizeOf } from "../evaluate/log/read-log.ts";
+import { runFolder } from "../evaluate/log/run-folder.ts";
+import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
+import { formatNumber, formatPercent } from "../report/format.ts";
+import type { MetricSummary } from "../report/metric-summary.ts";
+import { type EpisodeIndex, readingOf } from "./episode-index.ts";
+import type { EpisodeRow } from "./episode-row.ts";
+import { changedMs, isRecent } from "./run-age.ts";
+import type { EvaluationView, RunStatus, RunSummary } from "./view-source.ts";
+
+/** An evaluation and its figures; of one that goes on, or was killed, the figures so far. `index` is up to date. */
+export async function evaluationView(options: {
+  readonly path: string;
+  readonly folder: string;
+  readonly index: EpisodeIndex;
+}): Promise<EvaluationView> {
+  const { path, folder, index } = options;
+  const manifest = await readManifest(folder);
+  const summary = await currentSummary(folder);
+  const counts = countRows(index.rows);
+  const levels = [...index.tasks.values()].flatMap(({ level }) => level ?? []);
+  return {
+    kind: "evaluation",
+    path,
+    status: summary?.status ?? (await unfinishedStatus(folder)),
+    manifest,
+    ...(summary === undefined ? {} : { summary: withoutTasks(summary) }),
+    counts,
+    metrics: summary?.metrics ?? metricsSoFar(index.rows, counts),
+    levels: [...new Set(levels)].sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
+    agents: [...index.agents],
+    ...readingOf(index),
+  };
+}
+
+/** An evaluation in a line. The index is asked for only where there is no summary. */
+export async function evaluationLine(options: {
+  readonly path: string;
+  readonly folder: string;
+  readonly index: () => Promise<EpisodeIndex>;
+}): Promise<RunSummary> {
+  const { path, folder } = options;
+  const manifest = await readManifest(folder);
+  const summary = await currentSummary(folder);
+  const { rows } = summary === undefined ? await options.index() : { rows: [] };
+  const counts = summary?.counts ?? countRows(rows);
+  return {
+    path,
+    kind: "evaluation",
+    name: manifest.name,
+    environment: manifest.identity.environment.name,
+    model: modelName(manifest),
+    status: summary?.status ?? (await unfinishedStatus(folder)),
+    startedAt: manifest.startedAt,
+    done: counts.played,
+    total: manifest.tasks * manifest.samples,
+    scores: headline(summary?.metrics ?? metricsSoFar(rows, counts)),
+  };
+}
+
+/** The models of a run as one name. */
+function modelName({ identity }: Pick<EvaluationManifest, "identity">): string {
+  return [...new Set(Object.values(identity.models))].join(" and ");
+}
+
+/** A run that is resumed writes to its index long after the summary; a copied folder has both from the same moment. */
+const resumedAfterMs = 10_000;
+
+/** The summary; undefined where there is none, or where an interrupted run has gone on since. */
+async function currentSummary(folder: string): Promise<EvaluationSummary | undefined> {
+  const files = runFolder(folder);
+  if ((await sizeOf(files.summary)) === 0) return undefined;
+  const summary = await readSummary(folder);
+  const wentOn = (await changedMs([files.index])) > (await changedMs([files.summary])) + resumedAfterMs;
+  return summary.status === "interrupted" && wentOn ? undefined : summary;
+}
+
+async function unfinishedStatus(folder: string): Promise<RunStatus> {
+  const { index, manifest } = runFolder(folder);
+  return isRecent(await changedMs([index, manifest])) ? "running" : "stopped";
+}
+
+function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
+  const counts = { played: rows.length, scored: 0, unscored: 0, failed: 0, correct: 0 };
+  for (const { reward, outcome } of rows) {
+    if (reward === null) counts.unscored += 1;
+    else counts.scored += 1;
+    if (outcome === "failed") counts.failed += 1;
+    if (outcome === "correct") counts.correct += 1;
+  }
+  return counts;
+}
+
+function metricsSoFar(rows: readonly EpisodeRow[], counts: EvaluationView["counts"]): Record<string, Metric> {
+  const { scored, correct } = counts;
+  if (scored === 0) return {};
+  const tasks = new Set(rows.map(({ task }) => task.index)).size;
+  const judged = rows.some(({ outcome }) => outcome === "correct" || outcome === "wrong");
+  const reward = rows.reduce((sum, row) => sum + (row.reward ?? 0), 0) / scored;
+  return {
+    ...(judged ? { accuracy: { value: correct / scored, tasks } } : {}),
+    reward: { value: reward, tasks },
+  };
+}
+
+function headline(metrics: Readonly<Record<string, Metric>>): MetricSummary[] {
+  const { accuracy, reward } = metrics;
+  const winRate = metrics["win-rate"];
+  return [
+    ...(accuracy === undefined ? [] : [{ label: "accuracy", value: formatPercent(accuracy.value) }]),
+    ...(winRate === undefined ? [] : [{ label: "win rate", value: formatPercent(winRate.value) }]),
+    ...(reward === undefined ? [] : [{ label: "reward", value: formatNumber(reward.value) }]),
+  ];
+}
+
+function withoutTasks({ tasks: _, ...summary }: EvaluationSummary): Omit<EvaluationSummary, "tasks"> {
+  return summary;
+}

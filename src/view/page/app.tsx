@@ -1,0 +1,67 @@
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import type { ViewSource } from "../view-source.ts";
+import { ComparePage } from "./compare-page.tsx";
+import { EpisodePage } from "./episode-page.tsx";
+import { parseHash, type Route } from "./route.ts";
+import { RunPage } from "./run-page.tsx";
+import { RunsPage } from "./runs-page.tsx";
+
+/** The whole page, as its address says. `live`: the source is a server, whose data may change. */
+export function App({ source, live }: { readonly source: ViewSource; readonly live: boolean }): JSX.Element {
+  const [route, setRoute] = useState(() => parseHash(location.hash));
+  useEffect(() => {
+    const onChange = (): void => setRoute(parseHash(location.hash));
+    addEventListener("hashchange", onChange);
+    return () => removeEventListener("hashchange", onChange);
+  }, []);
+  // What is on the page of one run says nothing of another's.
+  return (
+    <>
+      <Head route={route} />
+      <main key={mainKey(route)}>
+        <Main route={route} source={source} live={live} />
+      </main>
+    </>
+  );
+}
+
+function mainKey(route: Route): string {
+  return route.page === "run" || route.page === "episode" ? `${route.page} ${route.run}` : route.page;
+}
+
+function Main({ route, source, live }: { route: Route; source: ViewSource; live: boolean }): JSX.Element {
+  switch (route.page) {
+    case "runs":
+      return <RunsPage source={source} live={live} />;
+    case "run":
+      return <RunPage source={source} live={live} route={route} />;
+    case "episode":
+      return <EpisodePage source={source} route={route} />;
+    case "compare":
+      return <ComparePage source={source} first={route.first} second={route.second} />;
+  }
+}
+
+function Head({ route }: { readonly route: Route }): JSX.Element {
+  const run = route.page === "run" || route.page === "episode" ? route.run : undefined;
+  return (
+    <nav>
+      <a href="#/" class="brand">
+        Lyceum
+      </a>
+      {run !== undefined && (
+        <>
+          <span class="soft">/</span>
+          <a href={`#/run/${encodeURIComponent(run)}`}>{run === "." ? "run" : run}</a>
+        </>
+      )}
+      {route.page === "compare" && (
+        <>
+          <span class="soft">/</span>
+          <span>comparison</span>
+        </>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,153 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isJsonObject } from "../json.ts";
+import { downsample } from "../report/downsample.ts";
+import { formatNumber } from "../report/format.ts";
+import type { ChartSeries, LineChart } from "../report/line-chart.ts";
+import { evaluationSummary } from "../report/metric-summary.ts";
+import { metricsFileName, readMetrics } from "../report/metrics-file.ts";
+import { reportCharts } from "../report/report-charts.ts";
+import { type RunRecord, runRecord } from "../report/run-record.ts";
+import { groupWarnings } from "../report/warning-group.ts";
+import { type EpisodeIndex, readingOf } from "./episode-index.ts";
+import { isRecent } from "./run-age.ts";
+import type { StepEnd } from "./trace-index.ts";
+import type { RunStatus, RunSummary, TrainingView } from "./view-source.ts";
+
+/** Points of a curve beyond these are drawn on top of one another. */
+const buckets = 500;
+
+const maximumSamples = 50;
+
+/** A training as it stands in its metrics file, and when that changed. */
+interface ReadTraining {
+  readonly record: RunRecord;
+  readonly changed: number;
+  readonly size: number;
+}
+
+/** Reads the metrics of trainings, again only where the file has changed. */
+export interface TrainingReader {
+  /** `index`: of its trace, up to date. */
+  view(run: { readonly path: string; readonly folder: string; readonly index: EpisodeIndex }): Promise<TrainingView>;
+  line(run: { readonly path: string; readonly folder: string }): Promise<RunSummary>;
+  /** Where the steps end in its trace, as far as its steps tell. */
+  stepEnds(folder: string): Promise<readonly StepEnd[]>;
+  /** Of its model, as its config has it. */
+  model(folder: string): Promise<{ readonly path?: string; readonly fromScratch: boolean }>;
+}
+
+/** Keeps what it has read. */
+export function createTrainingReader(): TrainingReader {
+  const known = new Map<string, ReadTraining>();
+  const read = async (folder: string): Promise<ReadTraining> => {
+    const file = join(folder, metricsFileName);
+    const { size = 0, mtimeMs: changed = 0 } = (await stat(file).catch(() => undefined)) ?? {};
+    const before = known.get(folder);
+    if (before?.size === size && before.changed === changed) return before;
+    const training = { record: runRecord(await readMetrics(file)), changed, size };
+    known.set(folder, training);
+    return training;
+  };
+  return {
+    view: async ({ path, folder, index }) => ({ ...trainingView(path, await read(folder)), ...traceOf(index) }),
+    line: async ({ path, folder }) => trainingLine(path, await read(folder)),
+    stepEnds: async (folder) =>
+      (await read(folder)).record.steps.flatMap(({ step, traceLength }) =>
+        traceLength === undefined ? [] : { step, traceLength },
+      ),
+    model: async (folder) => {
+      const { config } = (await read(folder)).record;
+      const model = isJsonObject(config) && isJsonObject(config.model) ? config.model : {};
+      return {
+        ...(typeof model.path === "string" ? { path: model.path } : {}),
+        fromScratch: isJsonObject(model.scratch),
+      };
+    },
+  };
+}
+
+function traceOf(index: EpisodeIndex): Pick<TrainingView, "trace"> {
+  const { rows, agents, readShare } = index;
+  if (rows.length === 0 && readShare === 1) return {};
+  const hasSteps = rows.some(({ step }) => step !== undefined);
+  return { trace: { episodes: rows.length, agents: [...agents], hasSteps, ...readingOf(index) } };
+}
+
+function trainingView(path: string, training: ReadTraining): TrainingView {
+  const { record } = training;
+  const { start, end, config, evaluations, startedAt = "", elapsedMs } = record;
+  const { main, other } = reportCharts(record);
+  const last = record.steps.at(-1);
+  const status = statusOf(training);
+  return {
+    kind: "training",
+    path,
+    status,
+    ...(start === undefined ? {} : { start }),
+    ...(end === undefined ? {} : { end }),
+    startedAt,
+    elapsedMs,
+    ...(status === "running" && last !== undefined ? { etaMs: last.etaMs } : {}),
+    step: last?.step ?? 0,
+    charts: { main: main.map(thinned), other: other.map(thinned) },
+    evaluations,
+    samples: record.samples.slice(-maximumSamples).toReversed(),
+    warnings: groupWarnings(record.warnings),
+    ...(config === undefined ? {} : { config }),
+  };
+}
+
+function trainingLine(path: string, training: ReadTraining): RunSummary {
+  const { start, steps, evaluations, startedAt = "" } = training.record;
+  const reward = steps.findLast(({ metrics }) => metrics["reward/mean"] !== undefined)?.metrics["reward/mean"];
+  const loss = steps.at(-1)?.metrics["loss/total"];
+  const last = evaluations.at(-1);
+  const scores =
+    last !== undefined
+      ? evaluationSummary(last.metrics).slice(0, 2)
+      : reward !== undefined
+        ? [{ label: "reward", value: formatNumber(reward) }]
+        : loss !== undefined
+          ? [{ label: "loss", value: formatNumber(loss) }]
+          : [];
+  return {
+    path,
+    kind: "training",
+    name: start?.algorithm ?? "training",
+    environment: start?.environment ?? "",
+    model: start?.model.name ?? "",
+    status: statusOf(training),
+    startedAt,
+    done: steps.at(-1)?.step ?? 0,
+    total: start?.steps ?? 0,
+    scores,
+  };
+}
+
+function statusOf({ record, changed }: ReadTraining): RunStatus {
+  if (record.end === undefined) return isRecent(changed) ? "running" : "stopped";
+  return record.end.reason === "aborted" ? "interrupted" : record.end.reason;
+}
+
+/** A chart with as many points as can be told apart; spikes keep their height. */
+function thinned(chart: LineChart): LineChart {
+  return { ...chart, series: chart.series.map(thinnedSeries) };
+}
+
+function thinnedSeries(series: ChartSeries): ChartSeries {
+  const { xs, ys, spread, ...rest } = series;
+  if (xs.length <= 2 * buckets) return series;
+  const points = downsample({ xs, ys, buckets, ...(spread === undefined ? {} : { spreads: spread.values }) });
+  // Where a point stands for several values, its least and greatest are both kept.
+  const kept = points.flatMap((point) => [
+    { x: point.from, y: point.low, spread: point.spread },
+    { x: point.to, y: point.high, spread: point.spread },
+  ]);
+  return {
+    ...rest,
+    xs: kept.map(({ x }) => x),
+    ys: kept.map(({ y }) => y),
+    ...(spread === undefined ? {} : { spread: { name: spread.name, values: kept.map((point) => point.spread) } }),
+  };
+}

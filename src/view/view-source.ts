@@ -1,0 +1,155 @@
+import type { Comparison } from "../evaluate/compare.ts";
+import type { EvaluationManifest, TaskLine } from "../evaluate/log/manifest.ts";
+import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
+import type { Json } from "../json.ts";
+import type { LineChart } from "../report/line-chart.ts";
+import type { MetricSummary } from "../report/metric-summary.ts";
+import type { RunRecord } from "../report/run-record.ts";
+import type { WarningGroup } from "../report/warning-group.ts";
+import type { Episode } from "../rollout/episode.ts";
+import type { EpisodeFilter } from "./episode-filter.ts";
+import type { EpisodeRow, ShownRow } from "./episode-row.ts";
+
+/** Where the page has its data from: the server while `lyceum view` runs, or what an exported file holds. */
+export interface ViewSource {
+  runs(signal?: AbortSignal): Promise<RunList>;
+  run(path: string, signal?: AbortSignal): Promise<RunView>;
+  episodes(path: string, query: EpisodeQuery, signal?: AbortSignal): Promise<EpisodePage>;
+  episode(path: string, query: TranscriptQuery, signal?: AbortSignal): Promise<EpisodeView>;
+  compare(first: string, second: string, signal?: AbortSignal): Promise<Comparison>;
+}
+
+/** The runs in a folder. */
+export interface RunList {
+  /** The folder's name. */
+  readonly folder: string;
+  /** Newest first. */
+  readonly runs: readonly RunSummary[];
+}
+
+/** `running`: its files changed not long ago and it has not ended; `stopped`: it has not ended, and nothing changes. */
+export type RunStatus = "running" | "completed" | "interrupted" | "failed" | "stopped";
+
+/** A run in a line. */
+export interface RunSummary {
+  /** From the viewed folder to the run's, with slashes; `.` for the folder itself. */
+  readonly path: string;
+  readonly kind: "evaluation" | "training";
+  readonly name: string;
+  readonly environment: string;
+  readonly model: string;
+  readonly status: RunStatus;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  /** Episodes or steps. */
+  readonly done: number;
+  readonly total: number;
+  /** The figures that it is judged by, first things first. */
+  readonly scores: readonly MetricSummary[];
+  /** Why it cannot be read, where it cannot. */
+  readonly problem?: string;
+}
+
+/** A run with its figures. */
+export type RunView = EvaluationView | TrainingView;
+
+/** An evaluation, without its episodes. */
+export interface EvaluationView {
+  readonly kind: "evaluation";
+  readonly path: string;
+  readonly status: RunStatus;
+  readonly manifest: EvaluationManifest;
+  /** Absent while the run goes on, or after a kill. The figures of single tasks are left out. */
+  readonly summary?: Omit<EvaluationSummary, "tasks">;
+  readonly counts: {
+    readonly played: number;
+    readonly scored: number;
+    readonly unscored: number;
+    readonly failed: number;
+    readonly correct: number;
+  };
+  /** Of the summary, or so far: the accuracy and mean reward of the episodes that there are. */
+  readonly metrics: Readonly<Record<string, Metric>>;
+  readonly levels: readonly string[];
+  /** Those that acted, where episodes have several. */
+  readonly agents: readonly string[];
+  /** The share of the log that was read, while a long one is being read. */
+  readonly reading?: number;
+  /** What an exported file leaves out. */
+  readonly note?: string;
+}
+
+/** A training: its curves and facts. */
+export interface TrainingView {
+  readonly kind: "training";
+  readonly path: string;
+  readonly status: RunStatus;
+  readonly start?: RunRecord["start"];
+  readonly end?: RunRecord["end"];
+  readonly startedAt: string;
+  readonly elapsedMs: number;
+  readonly etaMs?: number;
+  readonly step: number;
+  readonly charts: { readonly main: readonly LineChart[]; readonly other: readonly LineChart[] };
+  readonly evaluations: RunRecord["evaluations"];
+  /** The last ones, newest first. */
+  readonly samples: RunRecord["samples"];
+  readonly warnings: readonly WarningGroup[];
+  readonly config?: Json;
+  /** Its episodes, where it keeps a trace of them. */
+  readonly trace?: TraceView;
+  /** What an exported file leaves out. */
+  readonly note?: string;
+}
+
+/** What is known of a training's episodes as a whole. */
+export interface TraceView {
+  readonly episodes: number;
+  /** Those that acted, where episodes have several. */
+  readonly agents: readonly string[];
+  /** Whether it is known which step an episode is of. */
+  readonly hasSteps: boolean;
+  /** As in {@link EvaluationView}. */
+  readonly reading?: number;
+}
+
+/** Which episodes, and which of them. */
+export interface EpisodeQuery {
+  readonly filter: EpisodeFilter;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A page of episodes. */
+export interface EpisodePage {
+  /** Of the run. */
+  readonly total: number;
+  readonly matched: number;
+  readonly offset: number;
+  readonly rows: readonly ShownRow[];
+  /** The search ended at its limit of matches: there may be more. */
+  readonly more?: boolean;
+  /** As in {@link EvaluationView}: there are more episodes. */
+  readonly reading?: number;
+}
+
+/** Which episode, and among which. */
+export interface TranscriptQuery {
+  readonly id: string;
+  readonly filter: EpisodeFilter;
+}
+
+/** An episode, whole, with its neighbours among those that the filter lets through. */
+export interface EpisodeView {
+  readonly row: EpisodeRow;
+  readonly episode: Episode;
+  /** The task itself, gold answer included, where the run has it. */
+  readonly task?: TaskLine;
+  /** Texts of tokens that a node has as ids only, by agent and node. */
+  readonly tokenTexts: Readonly<Record<string, Readonly<Record<number, readonly string[]>>>>;
+  /** From 0; -1 where the filter does not let it through. */
+  readonly position: number;
+  readonly matched: number;
+  readonly previous?: string;
+  readonly next?: string;
+}
