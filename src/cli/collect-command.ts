@@ -1,15 +1,17 @@
-import { existsSync } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { refuseFailure } from "../../trainers/refuse-failure.ts";
 import { LyceumError, toErrorData } from "../errors/index.ts";
+import type { TerminalStream } from "../report/live-block.ts";
 import { visibleText } from "../report/visible-text.ts";
 import type { Episode, Group } from "../rollout/episode.ts";
 import { rollout } from "../rollout/rollout.ts";
 import type { RolloutEvent } from "../rollout/rollout-event.ts";
 import type { TaskEntry, Taskset } from "../taskset/taskset.ts";
-import { chatRows } from "./chat-row.ts";
+import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
+import { type CollectCounts, openCollection, refuseExisting } from "./collect-progress.ts";
+import { showCollecting } from "./collect-view.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import type { Rooms } from "./rooms.ts";
@@ -20,77 +22,73 @@ const rounding = 1e-9;
 /**
  * `lyceum collect`: plays tasks and writes the conversations that earned enough to a file, one line of JSON each, in
  * the order of the tasks. Every line is written whole as its task ends; what an abort leaves is good as far as it
- * goes. Throws `config.invalid` for a file that exists, `aborted` after the signal, and the first episode's error where
- * every episode failed.
+ * goes, and `--resume` goes on from there. Throws `config.invalid` for a file that exists or was collected otherwise,
+ * `aborted` after the signal, and the first episode's error where every episode failed.
  */
 export async function collectCommand(
   args: CollectArguments,
-  options: {
-    readonly rooms: Rooms;
-    readonly output: { write(text: string): unknown };
-    readonly signal: AbortSignal;
-  },
+  options: { readonly rooms: Rooms; readonly output: TerminalStream; readonly signal: AbortSignal },
 ): Promise<void> {
   const { rooms, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
-  if (existsSync(args.output)) throw existsError(args.output);
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments });
   const split = args.split ?? environment.splits[0] ?? "train";
   const taskset = await environment.tasks(split, { signal });
   const count = taskCount({ args, taskset, split });
+  refuseExisting(args);
   await using collector = await openCollector(args, { environment, rooms, signal });
   await mkdir(dirname(args.output), { recursive: true });
-  await using file = await open(args.output, "wx");
+  await using collection = await openCollection(args);
+  const { counts, tasks: skip } = collection.progress;
 
   const events = rollout({
     environment,
     policies: collector.policy,
     tasks: firstTasks(taskset, count, signal),
+    skip,
     groupSize,
     concurrency,
     seed,
     sampling: { temperature, maxTokens },
     signal,
   });
-  const counts = { episodes: 0, written: 0, below: 0, unscored: 0 };
   const failed: Episode[] = [];
   try {
-    for await (const { episodes } of inOrder(events)) {
-      for (const episode of episodes) {
-        if (episode.status === "aborted") continue;
-        counts.episodes += 1;
-        if (episode.status === "failed") failed.push(episode);
-        else if (Object.values(episode.agents).some(({ reward }) => reward.status === "unscored")) counts.unscored += 1;
-        for (const row of chatRows(episode)) {
-          const enough = args.minReward === undefined || row.reward >= args.minReward - rounding;
-          if (enough) await file.appendFile(`${JSON.stringify(row)}\n`);
-          counts[enough ? "written" : "below"] += 1;
-        }
-      }
+    using _view = showCollecting({ stream: options.output, total: count * groupSize, counts });
+    for await (const { episodes } of inOrder(events, skip)) {
+      const rows = episodes.flatMap((episode) => countedRows(episode, counts));
+      const good = rows.filter(({ reward }) => args.minReward === undefined || reward >= args.minReward - rounding);
+      counts.written += good.length;
+      counts.below += rows.length - good.length;
+      failed.push(...episodes.filter(({ status }) => status === "failed"));
+      await collection.add(good.map((row) => `${JSON.stringify(row)}\n`).join(""));
     }
   } catch (error) {
     if (!signal.aborted || toErrorData(error).code !== "aborted") throw error;
   }
+  const first = failed[0] === undefined ? "" : `, the first: ${failed[0].error?.message}`;
   const parts = [
     `${counts.episodes} episodes`,
     `${counts.written} conversations written`,
     ...(args.minReward === undefined ? [] : [`${counts.below} below ${args.minReward}`]),
     ...(counts.unscored === 0 ? [] : [`${counts.unscored} episodes unscored`]),
-    ...(failed.length === 0 ? [] : [`${failed.length} episodes failed, the first: ${failed[0]!.error?.message}`]),
+    ...(counts.failed === 0 ? [] : [`${counts.failed} episodes failed${first}`]),
   ];
   options.output.write(visibleText(`${args.output}: ${parts.join(", ")}\n`));
   signal.throwIfAborted();
-  if (failed.length === counts.episodes && failed.length > 0)
+  if (counts.failed === counts.episodes && failed.length > 0)
     refuseFailure([{ task: failed[0]!.task, episodes: failed }]);
 }
 
-function existsError(path: string): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `The file ${path} exists already.`,
-    hint: "Name another --output, or move the file out of the way.",
-    data: { path },
-  });
+/** The conversations of an episode, which is counted. */
+function countedRows(episode: Episode, counts: CollectCounts): ChatRow[] {
+  counts.episodes += 1;
+  if (episode.status === "failed") counts.failed += 1;
+  else if (Object.values(episode.agents).some(({ reward }) => reward.status === "unscored")) counts.unscored += 1;
+  const rows = chatRows(episode);
+  counts.scored += rows.length;
+  for (const { reward } of rows) counts.rewards += reward;
+  return rows;
 }
 
 /** How many tasks to play. */
@@ -119,10 +117,10 @@ async function* firstTasks(
   for (let index = 0; index < count; index++) yield await taskset.get(index, { signal });
 }
 
-/** The groups of a rollout in the order of their tasks, each as soon as those before it have ended. */
-async function* inOrder(events: AsyncIterable<RolloutEvent>): AsyncGenerator<Group> {
+/** The groups of a rollout from the one with the number `first` on, in the order of their tasks, each as soon as those before it have ended. */
+async function* inOrder(events: AsyncIterable<RolloutEvent>, first: number): AsyncGenerator<Group> {
   const early = new Map<number, Group>();
-  let next = 0;
+  let next = first;
   for await (const event of events) {
     if (event.type !== "group-end") continue;
     early.set(event.group, event.result);

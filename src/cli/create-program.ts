@@ -1,5 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
+import { addOverrideOptions } from "./override-options.ts";
+import { addViewCommand, type ViewCommands } from "./view-program.ts";
 
 const devices = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
 
@@ -8,6 +11,8 @@ export interface TrainArguments {
   readonly config: string;
   /** `key=value`, in order. */
   readonly set: readonly string[];
+  /** Passes over the tasks, in place of `training.steps`. */
+  readonly numEpochs?: number;
   readonly resume: boolean;
   readonly output?: string;
 }
@@ -52,6 +57,7 @@ export interface CollectArguments {
   /** The least reward of a conversation that is written; any when absent. */
   readonly minReward?: number;
   readonly output: string;
+  readonly resume: boolean;
   readonly temperature: number;
   readonly maxTokens: number;
   readonly concurrency: number;
@@ -72,7 +78,7 @@ export interface ReportArguments {
 }
 
 /** What the commands do. A test gives its own, and so tests the parsing alone. */
-export interface Commands {
+export interface Commands extends EvaluationCommands, ViewCommands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
@@ -91,14 +97,14 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .addHelpText("after", exitCodeHelp)
     .exitOverride();
 
-  program
+  const train = program
     .command("train")
     .description("train a model in an environment, as a config says")
     .option("-c, --config <file>", "the run, in YAML", "train.yaml")
-    .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
     .option("-r, --resume", "go on from the newest checkpoint in the output folder", false)
     .option("-o, --output <folder>", "where the run is kept (default: runs/ and the config's name)")
     .action((args: TrainArguments) => commands.train(args));
+  addOverrideOptions(train, { positive, finite });
 
   program
     .command("report")
@@ -131,18 +137,25 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .addOption(
       new Option("-p, --policy <policy>", "who plays").choices(["demonstration", "model"]).default("demonstration"),
     )
-    .option("-m, --model <folder>", "for --policy model: a Hugging Face folder, a hub id, or a run's checkpoint")
+    .option(
+      "-m, --model <folder>",
+      "for --policy model: a folder, hub id, checkpoint, provider:model, server's URL or policy file",
+    )
     .addOption(new Option("--device <device>", "what runs the model").choices(devices).default("auto"))
     .option("--split <split>", "the tasks, such as train[:1000] (default: the first split)")
     .option("-n, --episodes <n>", "the most episodes, in whole groups (default: every task)", positive)
     .option("-g, --group <n>", "episodes per task", positive, 1)
     .option("--min-reward <x>", "leave out what earned less", finite)
     .requiredOption("-o, --output <file>", "a new file, such as good.jsonl")
+    .option("--resume", "go on with a file that an interrupted collection left", false)
     .option("--temperature <t>", "0 is greedy", finite, 1)
     .option("--max-tokens <n>", "the most tokens of one answer", positive, 256)
     .option("--concurrency <n>", "episodes that are played at once", positive, 64)
     .option("--seed <n>", "seeds everything random", wholeNumber, 0)
     .action((args: CollectArguments) => commands.collect(args));
+
+  addEvaluationCommands(program, commands, { positive, wholeNumber, finite, append, devices });
+  addViewCommand(program, commands, { positive });
 
   program
     .command("info")

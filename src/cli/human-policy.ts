@@ -13,7 +13,7 @@ export interface HumanPolicyOptions {
   /** Called at the end of the input; the policy then rejects with `aborted`. */
   readonly onEnd: () => void;
   /** What answers in the person's place, where it has an answer. */
-  readonly instead?: (request: ActRequest) => string | undefined;
+  readonly instead?: (request: ActRequest) => Message | undefined;
 }
 
 /**
@@ -44,14 +44,14 @@ async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<Ac
   }
   const instead = options.instead?.(request);
   if (instead !== undefined) {
-    say(`\n[${agent} answers]\n${instead}`);
-    return { message: textMessage("assistant", instead), finish: "stop" };
+    say(`\n[${agent} answers]\n${shown(instead)}`);
+    return { message: instead, finish: instead.toolCalls === undefined ? "stop" : "tool-calls" };
   }
   if (tools.length > 0) {
     say(`\nTools, called by a line /call NAME {"key": "value"}:`);
     for (const tool of tools) say(`  ${tool.name}: ${tool.description} ${JSON.stringify(tool.parameters)}`);
   }
-  say(`\nYour answer as ${agent}; an empty line or "." ends it:`);
+  say(`\nYour answer as ${agent}, "." on its own line sends it:`);
   for (;;) {
     const text = await input.answer(signal);
     if (text === undefined) {

@@ -1,45 +1,86 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { applyOverride, parseOverride } from "../config/config-override.ts";
+import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
+import { applyOverrides } from "../config/config-override.ts";
 import { loadConfig } from "../config/index.ts";
 import { parseYamlSource } from "../config/yaml-source.ts";
 import type { EnvironmentRegistry } from "../environment/registry.ts";
-import type { Json } from "../json.ts";
+import { isJsonObject, type Json } from "../json.ts";
+import { withAlgorithm } from "./load-algorithm.ts";
 import { withEnvironment } from "./load-environment.ts";
 import type { Rooms } from "./rooms.ts";
 import { type RunConfig, runConfigSchema } from "./run-config.ts";
 
+/** A run's config, and what it can name. */
+export interface LoadedRun {
+  readonly config: RunConfig;
+  readonly environments: EnvironmentRegistry;
+  readonly algorithms: readonly AlgorithmDefinition[];
+}
+
 /**
- * Reads a run's config, with the environments that it can name: those of the rooms, and the one that it names by a
- * file (relative to the config) or a package. Throws as `loadConfig` and `withEnvironment` do.
+ * Reads a run's config, with the environments and algorithms that it can name: those of the rooms, and what it names by
+ * a file (relative to the config) or, for an environment, a package. `algorithm: grpo` is short for
+ * `algorithm: { id: grpo }`, and so is an environment's, alone or in a list. Throws as
+ * `loadConfig`, `withEnvironment` and `withAlgorithm` do.
  */
 export async function loadRunConfig(options: {
   readonly path: string;
+  /** What is read instead of the file; `name` is then what errors call it. */
+  readonly text?: string;
+  readonly name?: string;
   readonly overrides: readonly string[];
   readonly rooms: Pick<Rooms, "environments" | "algorithms">;
-}): Promise<{ readonly config: RunConfig; readonly environments: EnvironmentRegistry }> {
-  const { path, overrides, rooms } = options;
+}): Promise<LoadedRun> {
+  const { path, name = path, overrides, rooms } = options;
   // Read once, for it may be a pipe. What cannot be read is told by loadConfig.
-  const text = await readFile(path, "utf8").catch(() => undefined);
-  const id = text === undefined ? undefined : environmentId(text, overrides);
-  const { environments } =
-    id === undefined
-      ? rooms
-      : { environments: await withEnvironment(rooms.environments, id, { folder: dirname(path) }) };
-  const schema = runConfigSchema({ environments: environments.entries, algorithms: rooms.algorithms });
-  const source = text === undefined ? { path } : { text, name: path };
-  return { config: await loadConfig({ ...source, schema, overrides }), environments };
+  const text = options.text ?? (await readFile(path, "utf8").catch(() => undefined));
+  const named: NamedParts = text === undefined ? { environments: [] } : namedParts(text, overrides);
+  const folder = dirname(path);
+  let { environments } = rooms;
+  for (const id of named.environments) environments = await withEnvironment(environments, id, { folder });
+  const algorithms =
+    named.algorithm === undefined
+      ? rooms.algorithms
+      : await withAlgorithm(rooms.algorithms, named.algorithm, { folder });
+  const schema = runConfigSchema({ environments: environments.entries, algorithms });
+  const source = text === undefined ? { path } : { text, name };
+  const config = await loadConfig({ ...source, schema, overrides, spellOut: spelledOut });
+  return { config, environments, algorithms };
 }
 
-/** The environment that a config names, before anything of the config is checked. */
-function environmentId(text: string, overrides: readonly string[]): string | undefined {
-  let value: Json = parseYamlSource(text, "").source?.value ?? {};
-  for (const override of overrides) {
-    const parsed = parseOverride(override);
-    if ("problem" in parsed) continue;
-    const applied = applyOverride(value, parsed.override);
-    if (!("problem" in applied)) value = applied.value;
-  }
-  const environment = (value as { readonly environment?: { readonly id?: Json } | null } | null)?.environment;
-  return typeof environment?.id === "string" ? environment.id : undefined;
+/** A config whose environments and algorithm are given by name alone, as one that gives them as mappings. */
+export function spelledOut(config: Json): Json {
+  if (!isJsonObject(config)) return config;
+  const mapping = (part: Json): Json => (typeof part === "string" ? { id: part } : part);
+  const { environment, environments, algorithm } = config;
+  return {
+    ...config,
+    ...(environment === undefined ? {} : { environment: mapping(environment) }),
+    ...(Array.isArray(environments) ? { environments: environments.map(mapping) } : {}),
+    ...(algorithm === undefined ? {} : { algorithm: mapping(algorithm) }),
+  };
+}
+
+/** What a config names. */
+interface NamedParts {
+  readonly environments: readonly string[];
+  readonly algorithm?: string;
+}
+
+/** The environments and the algorithm that a config names, before anything of the config is checked. */
+function namedParts(text: string, overrides: readonly string[]): NamedParts {
+  const config = parseYamlSource(text, "").source?.value ?? {};
+  const { value } = applyOverrides({ value: config, overrides, spellOut: spelledOut });
+  if (!isJsonObject(value)) return { environments: [] };
+  const several = Array.isArray(value.environments) ? value.environments : [];
+  const [algorithm] = idOf(value.algorithm);
+  return {
+    environments: [value.environment, ...several].flatMap(idOf),
+    ...(algorithm === undefined ? {} : { algorithm }),
+  };
+}
+
+function idOf(part: Json | undefined): string[] {
+  return isJsonObject(part) && typeof part.id === "string" ? [part.id] : [];
 }

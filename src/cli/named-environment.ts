@@ -14,7 +14,22 @@ export async function namedEnvironment(options: {
   readonly set: readonly string[];
   readonly environments: EnvironmentRegistry;
 }): Promise<EnvironmentDefinition> {
-  const { id, set } = options;
+  const { set, ...named } = options;
+  return environmentOf({ ...named, options: setOptions(set) });
+}
+
+/** The same with its options as an object. */
+export async function environmentOf(options: {
+  readonly id: string;
+  readonly options: Readonly<Record<string, Json>>;
+  readonly environments: EnvironmentRegistry;
+}): Promise<EnvironmentDefinition> {
+  const environments = await withEnvironment(options.environments, options.id, { folder: process.cwd() });
+  return environments.create(options.id, options.options);
+}
+
+/** Options as they stand on a command line, `key=value`, as one object. Throws `config.invalid` for one at fault. */
+export function setOptions(set: readonly string[]): Readonly<Record<string, Json>> {
   let values: Json = {};
   for (const text of set) {
     const parsed = parseOverride(text);
@@ -23,6 +38,5 @@ export async function namedEnvironment(options: {
     if ("problem" in applied) throw configError("--set", [applied.problem]);
     values = applied.value;
   }
-  const environments = await withEnvironment(options.environments, id, { folder: process.cwd() });
-  return environments.create(id, values);
+  return values as Readonly<Record<string, Json>>;
 }

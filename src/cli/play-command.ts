@@ -1,6 +1,8 @@
 import type { EnvironmentDefinition, EnvironmentFactory, StepResult } from "../environment/environment.ts";
 import { addRewards, type Reward } from "../environment/reward.ts";
 import { fromErrorData, unknownNameError } from "../errors/index.ts";
+import { demonstratedMessage } from "../policy/demonstration-policy.ts";
+import { wrapText } from "../report/terminal-text.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { rolloutEpisode } from "../rollout/rollout-episode.ts";
 import type { PlayArguments } from "./create-program.ts";
@@ -19,12 +21,13 @@ export async function playCommand(
   options: {
     readonly rooms: Pick<Rooms, "environments">;
     readonly input: NodeJS.ReadableStream;
-    readonly output: { write(text: string): unknown };
+    readonly output: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
   const { rooms, output, signal } = options;
-  const say = (text: string): void => void output.write(`${visibleText(text)}\n`);
+  const columns = output.isTTY === true ? (output.columns ?? 80) : Number.POSITIVE_INFINITY;
+  const say = (text: string): void => void output.write(`${fitted(visibleText(text), columns)}\n`);
   const environment = await namedEnvironment({ id: args.environment, set: args.set, ...rooms });
   const { agents, maxTurns, rewardRange } = environment.spec;
   const { agent, seed } = args;
@@ -33,18 +36,23 @@ export async function playCommand(
   }
   const split = args.split ?? environment.splits[0] ?? "train";
   const task = await (await environment.tasks(split, { signal })).get(args.task, { signal });
+  say(
+    'Type what an agent answers, on as many lines as it takes. A line with a single "." sends it; Ctrl-D ends the game.',
+  );
   say(`${environment.spec.id}: task ${args.task} of ${split}, seed ${seed}`);
   say(`${maxTurns === 1 ? "one turn" : `at most ${maxTurns} turns`}, reward from ${rewardRange.join(" to ")}`);
 
-  const demonstration = agent === undefined ? undefined : environment.demonstrate?.(task.task);
   using input = readAnswers(options.input);
   const ended = new AbortController();
   const policy = humanPolicy({
     input,
     say,
     onEnd: () => ended.abort(),
-    instead: (request) =>
-      request.agent === agent ? undefined : demonstration?.[request.episode?.turn ?? 0]?.[request.agent],
+    instead: ({ agent: seat, episode }) => {
+      if (agent === undefined || seat === agent || episode === undefined) return undefined;
+      const answer = environment.demonstrate?.(task.task, episode)?.[episode.turn]?.[seat];
+      return answer === undefined ? undefined : demonstratedMessage(answer);
+    },
   });
   const totals = new Map<string, Reward>();
   const episode = await rolloutEpisode({
@@ -74,6 +82,15 @@ export async function playCommand(
   }
   signal.throwIfAborted();
   if (episode.status === "failed") throw fromErrorData(episode.error!);
+}
+
+/** A text whose lines fit into a terminal, broken between words. */
+function fitted(text: string, columns: number): string {
+  if (columns === Number.POSITIVE_INFINITY) return text;
+  return text
+    .split("\n")
+    .flatMap((line) => wrapText(line, columns))
+    .join("\n");
 }
 
 function rewardText(reward: Reward): string {

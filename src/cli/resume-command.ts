@@ -16,6 +16,7 @@ export function resumeCommand(options: {
     "--config",
     args.config,
     ...args.set.flatMap((override) => ["--set", override]),
+    ...(args.numEpochs === undefined ? [] : ["--num-epochs", String(args.numEpochs)]),
     "--output",
     output,
     "--resume",

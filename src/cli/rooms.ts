@@ -1,3 +1,4 @@
+import type { Benchmark } from "../../environments/benchmarks/index.ts";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { EnvironmentRegistry } from "../environment/registry.ts";
@@ -6,6 +7,7 @@ import type { RunConfig } from "./run-config.ts";
 /** What a config can name, and what runs it. */
 export interface Rooms {
   readonly environments: EnvironmentRegistry;
+  readonly benchmarks: readonly Benchmark[];
   readonly algorithms: readonly AlgorithmDefinition[];
   createBackend(config: Pick<RunConfig, "model" | "training">): Promise<TrainingBackend>;
 }
@@ -13,9 +15,11 @@ export interface Rooms {
 /** Everything that comes with Lyceum. The engine is loaded when a backend is created. */
 export async function openRooms(): Promise<Rooms> {
   const { environments } = await import("../../environments/index.ts");
+  const { benchmarks } = await import("../../environments/benchmarks/index.ts");
   const { algorithms } = await import("../../trainers/algorithms/index.ts");
   return {
     environments,
+    benchmarks,
     algorithms,
     createBackend: async ({ model, training }) => {
       const { createOnnxBackend } = await import("../../trainers/backends/onnx/index.ts");

@@ -9,17 +9,22 @@ import {
   type TrainArguments,
 } from "./create-program.ts";
 import { errorText } from "./error-text.ts";
+import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-program.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { listenForInterrupt } from "./interrupt.ts";
 import { packageVersion } from "./package-version.ts";
 import { resumeCommand } from "./resume-command.ts";
+import type { ViewArguments } from "./view-program.ts";
 
 /** Runs one command line of `lyceum` in this process, and returns what the process should exit with. */
 export async function runCli(argv: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
-  const program = createProgram({ train, report, init, play, collect, info }, { version: packageVersion() });
+  const program = createProgram(
+    { train, report, init, play, collect, eval: evaluate, compare, rescore, view, info },
+    { version: packageVersion() },
+  );
   try {
     await program.parseAsync([...argv], { from: "user" });
     return exitCodes.ok;
@@ -72,6 +77,31 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const { openRooms } = await import("./rooms.ts");
     const { collectCommand } = await import("./collect-command.ts");
     await collectCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+  }
+
+  async function evaluate(args: EvalArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { openRooms } = await import("./rooms.ts");
+    const { evalCommand } = await import("./eval-command.ts");
+    await evalCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+  }
+
+  async function compare(args: CompareArguments): Promise<void> {
+    const { compareCommand } = await import("./compare-command.ts");
+    await compareCommand(args, stdout);
+  }
+
+  async function rescore(args: RescoreArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { openRooms } = await import("./rooms.ts");
+    const { rescoreCommand } = await import("./rescore-command.ts");
+    await rescoreCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+  }
+
+  async function view(args: ViewArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { viewCommand } = await import("./view-command.ts");
+    await viewCommand(args, { output: stdout, signal: interruption.signal });
   }
 
   async function info({ json, keys }: InfoArguments): Promise<void> {

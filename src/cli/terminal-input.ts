@@ -3,8 +3,8 @@ import { createInterface } from "node:readline";
 /** Answers that a person types, or that are piped in. */
 export interface TerminalInput extends Disposable {
   /**
-   * The lines up to an empty one, a lone `.` or the end of the input, joined. Empty lines before the first are skipped;
-   * a lone `.` at the beginning is the empty answer. Undefined at the end of the input; rejects when the signal aborts.
+   * The lines up to a lone `.` or the end of the input, joined; a lone `.` at the beginning is the empty answer.
+   * Undefined at the end of the input, where nothing but blank lines is left; rejects when the signal aborts.
    */
   answer(signal: AbortSignal): Promise<string | undefined>;
 }
@@ -43,10 +43,9 @@ export function readAnswers(input: NodeJS.ReadableStream): TerminalInput {
       const lines: string[] = [];
       for (;;) {
         const line = await nextLine(signal);
-        if (line === undefined) return lines.length === 0 ? undefined : lines.join("\n");
+        if (line === undefined) return lines.every((said) => said.trim() === "") ? undefined : lines.join("\n");
         if (line === ".") return lines.join("\n");
-        if (line.trim() !== "") lines.push(line);
-        else if (lines.length > 0) return lines.join("\n");
+        lines.push(line);
       }
     },
     [Symbol.dispose]: () => reader.close(),

@@ -1,55 +1,116 @@
 import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
+import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { planStages } from "../../trainers/stages.ts";
 import { train } from "../../trainers/train.ts";
+import type { EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
+import { watchHealth } from "../health/index.ts";
 import type { Json } from "../json.ts";
-import { recordRun, reportFileName, showTraining, type TerminalViewOptions } from "../report/index.ts";
+import { recordedEvents, recordRun, reportFileName, showTraining, type TerminalViewOptions } from "../report/index.ts";
 import { visibleText } from "../report/visible-text.ts";
+import { createTrackers } from "../trackers/index.ts";
 import type { TrainArguments } from "./create-program.ts";
-import { loadRunConfig } from "./load-run-config.ts";
+import { epochSteps } from "./epoch-steps.ts";
+import { loadStages } from "./load-stages.ts";
 import type { Rooms } from "./rooms.ts";
+import type { RunConfig } from "./run-config.ts";
+import { runEnvironment } from "./run-environment.ts";
+
+/** What a run of the command line goes with. */
+interface TrainCommandOptions {
+  readonly rooms: Rooms;
+  readonly view: TerminalViewOptions;
+  readonly signal: AbortSignal;
+  /** The command line that resumes a run kept in `output`. */
+  readonly resumeCommand: (output: string) => string;
+}
 
 /**
- * `lyceum train`: reads the config, trains, shows and records the run. Ends normally when the run is completed;
- * throws `aborted` when the signal stopped it, with the command to go on as the hint.
+ * `lyceum train`: reads the config, trains, shows and records the run; one of several stages each in a folder of its
+ * own. Ends normally when the run is completed; throws `aborted` when the signal stopped it, with the command to go on
+ * as the hint.
  */
-export async function trainCommand(
-  args: TrainArguments,
-  options: {
-    readonly rooms: Rooms;
-    readonly view: TerminalViewOptions;
-    readonly signal: AbortSignal;
-    /** The command line that resumes a run kept in `output`. */
-    readonly resumeCommand: (output: string) => string;
+export async function trainCommand(args: TrainArguments, options: TrainCommandOptions): Promise<void> {
+  const { rooms, signal, view } = options;
+  const loaded = await loadStages({ path: args.config, overrides: args.set, rooms });
+  const output = args.output ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
+  const runs: (PreparedRun & { readonly name: string | undefined })[] = [];
+  for (const { name, config: given, environments, algorithms } of loaded) {
+    const { environment, options: environmentOptions } = runEnvironment(given, environments);
+    const config = await withEpochs(given, { epochs: args.numEpochs, environment, signal });
+    const training = trainingConfig(config);
+    runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume: args.resume });
+  }
+  if (runs[0]!.name === undefined) return runOne(runs[0]!, { ...options, runOutput: output });
+  const stages = runs.map(({ name, training, ...run }) => ({ ...run, name: name!, config: training }));
+  for (const { name, ...stage } of await planStages({ stages, output, resume: args.resume })) {
+    const run = runs.find((candidate) => candidate.name === name)!;
+    view.stream.write(`stage ${visibleText(name)}\n`);
+    const { config: training, output: folder, resume } = stage;
+    await runOne({ ...run, training, output: folder, resume }, { ...options, runOutput: output });
+  }
+}
+
+/** Everything that one run, or one stage of it, is made of. */
+interface PreparedRun {
+  readonly config: RunConfig;
+  /** The part of the config that the trainer takes. */
+  readonly training: TrainingConfigInput;
+  readonly environment: EnvironmentDefinition;
+  readonly environmentOptions: Readonly<Record<string, unknown>>;
+  readonly algorithms: readonly AlgorithmDefinition[];
+  readonly output: string;
+  readonly resume: boolean;
+}
+
+function trainingConfig(config: RunConfig): TrainingConfigInput {
+  const {
+    environment: _,
+    environments: __,
+    output: ___,
+    trackers: ____,
+    health: _____,
+    stages: ______,
+    ...training
+  } = config;
+  return training as TrainingConfigInput;
+}
+
+async function runOne(
+  run: PreparedRun,
+  options: TrainCommandOptions & {
+    /** The folder that the command was given, which a stage's is within. */
+    readonly runOutput: string;
   },
 ): Promise<void> {
-  const { rooms, view, signal, resumeCommand } = options;
-  const { config, environments } = await loadRunConfig({ path: args.config, overrides: args.set, rooms });
-  const { environment: environmentConfig, output: configured, ...trainingConfig } = config;
-  const { id, ...environmentOptions } = environmentConfig;
-  const output = args.output ?? configured ?? join("runs", basename(args.config, extname(args.config)));
-
-  const environment = environments.create(id, environmentOptions);
+  const { rooms, view, signal, resumeCommand, runOutput } = options;
+  const { config, training, environment, environmentOptions, algorithms, output, resume } = run;
   await using backend = await rooms.createBackend(config);
   const events = train({
-    config: trainingConfig as TrainingConfigInput,
-    environment,
-    environmentOptions,
-    backend,
-    output,
-    resume: args.resume,
-    signal,
+    config: training,
+    ...{ environment, environmentOptions, algorithms, backend, output, resume, signal },
   });
   const plainConfig = JSON.parse(JSON.stringify(config)) as Json;
-  const end = await showTraining(recordRun(events, { folder: output, config: plainConfig }), view);
+  const watched = watchHealth(events, { settings: config.health, history: () => recordedEvents(output) });
+  const recorded = recordRun(watched, {
+    folder: output,
+    config: plainConfig,
+    trackers: createTrackers(config.trackers, process.env),
+    signal,
+  });
+  const end = await showTraining(recorded, view);
 
   const say = (text: string): void => {
     view.stream.write(`${visibleText(text)}\n`);
   };
   const report = join(output, reportFileName);
   if (existsSync(report)) say(`report: ${report}`);
-  if (end?.exported !== undefined) say(`model: ${end.exported}`);
+  if (end?.exported !== undefined) {
+    const { exported, exportedStep = end.step } = end;
+    say(`model: ${exported}${exportedStep === end.step ? "" : ` (the best, of step ${exportedStep})`}`);
+  }
   if (end?.reason === "aborted") {
     throw new LyceumError({
       code: "aborted",
@@ -57,7 +118,21 @@ export async function trainCommand(
       hint:
         end.checkpoint === undefined
           ? "No checkpoint was saved."
-          : `A checkpoint is saved in ${end.checkpoint}. Go on with:\n\n  ${resumeCommand(output)}\n`,
+          : `A checkpoint is saved in ${end.checkpoint}. Go on with:\n\n  ${resumeCommand(runOutput)}\n`,
     });
   }
+}
+
+async function withEpochs(
+  config: RunConfig,
+  options: {
+    readonly epochs: number | undefined;
+    readonly environment: EnvironmentDefinition;
+    readonly signal: AbortSignal;
+  },
+): Promise<RunConfig> {
+  const { epochs, environment, signal } = options;
+  if (epochs === undefined) return config;
+  const steps = await epochSteps({ epochs, environment, config, signal });
+  return { ...config, training: { ...config.training, steps } };
 }

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
@@ -49,12 +49,28 @@ export const environment = defineEnvironment({
 });
 `;
 
+/** Few tasks that come again and again, half of them random by the rollout's seed. */
+const again = `
+import { defineEnvironment } from ${source("environment/define-environment.ts")};
+import { generatedTaskset } from ${source("taskset/generated-taskset.ts")};
+export const environment = defineEnvironment({
+  id: "again", tasks: generatedTaskset({ name: "few", seed: 1, length: "unbounded", generate: (random) => random.integer(1, 3) }),
+  reset: ({ task, random }) => ({ messages: String(task) + random.integer(0, 1e6), state: random.integer(0, 1) }),
+  step: async ({ state }) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return { reward: state };
+  },
+  demonstrate: String,
+});
+`;
+
 let folder: string;
 beforeEach(async () => {
   folder = await tinyRunFolder();
   await writeFile(join(folder, "uneven.ts"), uneven);
   await writeFile(join(folder, "endless.ts"), endless);
   await writeFile(join(folder, "fresh.ts"), fresh);
+  await writeFile(join(folder, "again.ts"), again);
 });
 
 const collect = (words: string): Promise<LyceumResult> =>
@@ -183,6 +199,49 @@ describe("lyceum collect", () => {
     expect(stderr).not.toMatch(/\n\s+at /);
     expect(code).toBe(exit);
     expect(await folderContents(folder)).toEqual(before);
+  });
+
+  it("goes on after a kill as if there had been none", { timeout: 60_000 }, async () => {
+    const words = ["collect", "-e", "./again.ts", "-n", "600", "-g", "2", "--min-reward", "0.5", "--concurrency", "4"];
+    const whole = await lyceum([...words, "-o", "whole.jsonl"], { folder });
+    expect(whole.stdout).toMatch(/^whole.jsonl: 600 episodes, 2\d\d conversations written, 3\d\d below 0.5\n$/);
+    const path = join(folder, "cut.jsonl");
+    const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    const least = [1, 9_000];
+    for (const bytes of least) {
+      const killed = await lyceum([...words, "--resume", "-o", "cut.jsonl"], {
+        folder,
+        onOutput: (_, child) => {
+          const timer = setInterval(() => {
+            if (size() < bytes) return;
+            clearInterval(timer);
+            child.kill("SIGKILL");
+          }, 5);
+          onTestFinished(() => clearInterval(timer));
+        },
+      });
+      expect(killed.code).toBe(null);
+      // As if the machine had stopped within a line.
+      await appendFile(path, '{"messages":[{"ro');
+    }
+    const last = await lyceum([...words, "--resume", "-o", "cut.jsonl"], { folder });
+    expect(last).toEqual({ ...whole, stdout: whole.stdout.replace("whole", "cut") });
+    expect(await readFile(path, "utf8")).toBe(await readFile(join(folder, "whole.jsonl"), "utf8"));
+    const more = await lyceum([...words, "-n", "604", "--resume", "-o", "cut.jsonl"], { folder });
+    expect(more.stdout).toMatch(/^cut.jsonl: 604 episodes, /);
+  });
+
+  it("goes on only with what it can tell is its own", async () => {
+    const again = (words: string) => collect(`-e ./uneven.ts --split train[:3] ${words}`);
+    expect((await again("--resume")).code).toBe(0);
+    const other = await again("--resume --seed 3 --min-reward 1");
+    expect(other.stderr).toContain("seed was 0");
+    expect(other.stderr).toContain("minReward was null");
+    expect(other.code).toBe(2);
+    await writeFile(join(folder, "out/good.jsonl"), "");
+    expect((await again("--resume")).stderr).toContain("0 of");
+    await writeFile(join(folder, "out/good.jsonl.progress"), "{");
+    expect((await again("--resume")).stderr).toContain("nothing to go on from");
   });
 
   it("keeps a file that exists", async () => {

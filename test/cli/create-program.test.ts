@@ -9,7 +9,9 @@ import {
   type ReportArguments,
   type TrainArguments,
 } from "../../src/cli/create-program.ts";
+import type { CompareArguments, EvalArguments, RescoreArguments } from "../../src/cli/eval-program.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
+import type { ViewArguments } from "../../src/cli/view-program.ts";
 
 /** Parses a command line and says what it asked for, or how it failed. */
 async function parse(...argv: string[]) {
@@ -19,6 +21,10 @@ async function parse(...argv: string[]) {
     | { init: InitArguments }
     | { play: PlayArguments }
     | { collect: CollectArguments }
+    | { eval: EvalArguments }
+    | { compare: CompareArguments }
+    | { rescore: RescoreArguments }
+    | { view: ViewArguments }
     | { info: InfoArguments }
   )[] = [];
   let output = "";
@@ -29,6 +35,10 @@ async function parse(...argv: string[]) {
       init: async (init) => void calls.push({ init }),
       play: async (play) => void calls.push({ play }),
       collect: async (collect) => void calls.push({ collect }),
+      eval: async (args) => void calls.push({ eval: args }),
+      compare: async (compare) => void calls.push({ compare }),
+      rescore: async (rescore) => void calls.push({ rescore }),
+      view: async (view) => void calls.push({ view }),
       info: async (info) => void calls.push({ info }),
     },
     { version: "1.2.3" },
@@ -102,7 +112,14 @@ describe("lyceum play", () => {
 
 describe("lyceum collect", () => {
   it("takes an environment and a file, and has a default for everything else", async () => {
-    const defaults = { policy: "demonstration", device: "auto", group: 1, temperature: 1, maxTokens: 256 };
+    const defaults = {
+      policy: "demonstration",
+      resume: false,
+      device: "auto",
+      group: 1,
+      temperature: 1,
+      maxTokens: 256,
+    };
     const rest = { set: [], concurrency: 64, seed: 0 };
     expect((await parse("collect", "-e", "math", "-o", "f.jsonl")).calls).toEqual([
       { collect: { env: "math", output: "f.jsonl", ...defaults, ...rest } },
@@ -120,6 +137,17 @@ describe("lyceum collect", () => {
           temperature: 0,
         },
       },
+    ]);
+  });
+});
+
+describe("lyceum view", () => {
+  it("takes a folder, and has a default for everything", async () => {
+    const defaults = { folder: "runs", open: false, episodes: 200 };
+    expect((await parse("view")).calls).toEqual([{ view: defaults }]);
+    const all = "view runs/a --port 8000 --open --export r.html --episodes 7 --tokenizer m".split(" ");
+    expect((await parse(...all)).calls).toEqual([
+      { view: { folder: "runs/a", port: 8000, open: true, export: "r.html", episodes: 7, tokenizer: "m" } },
     ]);
   });
 });
@@ -169,6 +197,8 @@ describe("lyceum", () => {
     [["train", "-c", "a", "--resum"], "Did you mean --resume?"],
     [["train", "-c", "a", "extra"], "too many arguments"],
     [["train", "-c", "a", "--set"], "argument missing"],
+    [["view", "--port", "65536"], "Expected a port"],
+    [["view", "--episodes", "0"], "Expected a whole number above 0"],
     [["report"], "missing required argument 'folder'"],
   ])("refuses %j with exit code 2 and says why", async (argv, words) => {
     const { error, output, calls } = await parse(...argv);

@@ -38,7 +38,7 @@ describe("collectInfo", () => {
 
 describe("infoText", () => {
   it("fits the width and names everything", () => {
-    for (const width of [40, 60, 80, 120]) {
+    for (const width of [56, 60, 80, 120]) {
       const lines = infoText(info, { width, color: false, keys: true }).split("\n");
       for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(width);
       const words = lines.map((line) => line.trim().split(/\s/)[0]);

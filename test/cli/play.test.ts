@@ -43,21 +43,23 @@ const play = (words: string, text: string): Promise<LyceumResult> =>
 
 describe("lyceum play", () => {
   it("asks for every seat, takes answers of several lines, and shows rewards by component", async () => {
-    const { code, stdout, stderr } = await play("./pair.ts --task 1", "a\nb\n\n\nc\n.\n.\nd\n\ne\n\nf");
+    const { code, stdout, stderr } = await play("./pair.ts --task 1", "a\n\nb\n.\nc\n.\n.\nd\n.\ne\n.\nf");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^pair: task 1 of train, seed 0\nat most 3 turns, reward from 0 to 3\n/);
-    expect(stdout).toContain('[user to left]\ngo left two\n\nYour answer as left; an empty line or "." ends it:');
-    expect(stdout).toContain("[user to right]\nleft: a|b, right: c\n");
+    expect(stdout).toMatch(
+      /^Type .* a single "\." sends it.*\npair: task 1 of train, seed 0\nat most 3 turns, reward from 0 to 3\n/,
+    );
+    expect(stdout).toContain('[user to left]\ngo left two\n\nYour answer as left, "." on its own line sends it:');
+    expect(stdout).toContain("[user to right]\nleft: a||b, right: c\n");
     expect(stdout).toContain("left: , right: d\n");
-    expect(stdout).toContain("[left earns] reward 0.3 (length 0.3)");
+    expect(stdout).toContain("[left earns] reward 0.4 (length 0.4)");
     expect(stdout).toContain("[right earns] unscored: nobody looked");
     expect(stdout).toMatch(
-      /\nThe episode is over\.\nleft: reward 0\.4 \(length 0\.4\)\nright: unscored: nobody looked\n$/,
+      /\nThe episode is over\.\nleft: reward 0\.5 \(length 0\.5\)\nright: unscored: nobody looked\n$/,
     );
   });
 
   it("leaves the other seats to the demonstration, and to the person where that ends", async () => {
-    const { stdout, code } = await play("./pair.ts --agent left", "a\n\nb\n\nc\n\nmine\n\n");
+    const { stdout, code } = await play("./pair.ts --agent left", "a\n.\nb\n.\nc\n.\nmine\n.\n");
     expect(code).toBe(0);
     expect(stdout).toContain("[right answers]\nr0\n");
     expect(stdout).toContain("left: b, right: r1\n");
@@ -72,7 +74,7 @@ describe("lyceum play", () => {
   });
 
   it("ends politely at the end of the input, with what was earned so far", async () => {
-    const { code, stdout, stderr } = await play("./pair.ts --agent left", "abc\n\n");
+    const { code, stdout, stderr } = await play("./pair.ts --agent left", "abc\n.\n\n");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/\nEnded early\.\nleft: reward 0\.3 \(length 0\.3\)\nright: unscored: nobody looked\n$/);
     const none = await play("./pair.ts", "");
@@ -94,7 +96,7 @@ describe("lyceum play", () => {
   });
 
   it("takes calls of tools, and asks again for one that cannot be", async () => {
-    const typed = '/call sub {}\n\n/call add {x}\n\nso:\n/call add {"a": 1}\n/call add\n\ndone\n\n';
+    const typed = '/call sub {}\n.\n/call add {x}\n.\nso:\n/call add {"a": 1}\n/call add\n.\ndone\n.\n';
     const { stdout, code } = await play("./tools.ts", typed);
     expect(stdout).toContain('  add: Adds. {"type":"object"}');
     expect(stdout).toContain('Unknown tool "sub". Known: add.\nOnce more:');
@@ -110,8 +112,8 @@ describe("lyceum play", () => {
 
   it("plays what is built in, with options, split and seed", async () => {
     const words = "math --set tasks=arithmetic --set digits=1 --set answerOnly=true --split test --seed 4";
-    const { stdout, code } = await play(words, "no number\n\n");
-    expect(stdout).toMatch(/^math: task 0 of test, seed 4\none turn, /);
+    const { stdout, code } = await play(words, "no number\n.\n");
+    expect(stdout).toMatch(/\nmath: task 0 of test, seed 4\none turn, /);
     expect(stdout).toContain("agent: reward 0 (correct 0)");
     expect(code).toBe(0);
   });

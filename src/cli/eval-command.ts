@@ -1,0 +1,118 @@
+import { join } from "node:path";
+import { LyceumError } from "../errors/index.ts";
+import { evaluate } from "../evaluate/evaluate.ts";
+import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
+import type { EvaluationSummary } from "../evaluate/log/summary.ts";
+import { type Ratings, rateRuns } from "../evaluate/ratings/rate-runs.ts";
+import type { TerminalStream } from "../report/live-block.ts";
+import { replaceFile } from "../report/replace-file.ts";
+import { openPlayers } from "./eval-players.ts";
+import type { EvalArguments } from "./eval-program.ts";
+import { type EvalTarget, evalTargets } from "./eval-target.ts";
+import { evalText } from "./eval-text.ts";
+import { checkThresholds, parseThresholds } from "./eval-thresholds.ts";
+import { showEvaluation } from "./eval-view.ts";
+import { ratingsText } from "./ratings-text.ts";
+import type { Rooms } from "./rooms.ts";
+import { softwareVersions } from "./software-versions.ts";
+
+/**
+ * `lyceum eval`: plays the tasks of benchmarks, or of an environment, keeps every episode and prints what it came to.
+ * Throws `evaluation.threshold` where a bound is not kept, `aborted` after the signal with the way to go on as the hint,
+ * and the first episode's error where every episode of a run failed.
+ */
+export async function evalCommand(
+  args: EvalArguments,
+  options: { readonly rooms: Rooms; readonly output: TerminalStream; readonly signal: AbortSignal },
+): Promise<void> {
+  const { rooms, output, signal } = options;
+  const thresholds = [...parseThresholds(args.min, "min"), ...parseThresholds(args.max, "max")];
+  const targets = await evalTargets(args, rooms);
+  await using players = await openPlayers(args, { rooms, signal });
+  const judge = await players.judge();
+  const finished: FinishedRun[] = [];
+  const printed: unknown[] = [];
+  for (const { name, open } of targets) {
+    const outer = targets.length === 1 ? args.output : join(args.output, name);
+    const target = await open({ signal, ...(judge === undefined ? {} : { judge }) });
+    const runs: FinishedRun[] = [];
+    for (const { folder: inner, ...seats } of await players.seatings(target)) {
+      const folder = inner === undefined ? outer : join(outer, inner);
+      const events = evaluate({ ...evaluateOptions(args, target, folder), ...seats, signal });
+      const summary = await showEvaluation(events, args.json ? undefined : output).catch((error: unknown) => {
+        throw signal.aborted ? interrupted(folder) : error;
+      });
+      if (summary === undefined) continue;
+      runs.push({ folder, summary });
+      if (!args.json) output.write(evalText(summary, folder));
+    }
+    finished.push(...runs);
+    printed.push(...runs.map(({ folder, summary: { tasks: _, ...summary } }) => ({ folder, ...summary })));
+    if (args.opponent.length < 2) continue;
+    const ratings = await writeRatings(outer, runs);
+    printed.push({ folder: outer, ...ratings });
+    if (!args.json) output.write(ratingsText(ratings, outer));
+  }
+  if (args.json) output.write(`${JSON.stringify(printed, undefined, 2)}\n`);
+  for (const { folder, summary } of finished) refuseFailed(summary, folder);
+  for (const { summary } of finished) checkThresholds(summary, thresholds);
+}
+
+/** A run that has ended. */
+interface FinishedRun {
+  readonly folder: string;
+  readonly summary: EvaluationSummary;
+}
+
+/** What a tournament's runs say of its players, kept beside them. */
+async function writeRatings(folder: string, runs: readonly FinishedRun[]): Promise<Ratings> {
+  const ratings = await rateRuns(runs.map((run) => run.folder));
+  await replaceFile(join(folder, "ratings.json"), `${JSON.stringify(ratings, undefined, 2)}\n`);
+  return ratings;
+}
+
+function evaluateOptions(
+  args: EvalArguments,
+  target: EvalTarget,
+  folder: string,
+): Omit<EvaluateOptions, "policies" | "models"> {
+  const { maxTokens, stop, fixedSeats = false, ...measured } = target;
+  // Each seat once.
+  const samples = args.samples ?? (args.opponent.length === 0 || fixedSeats ? 1 : 2);
+  const split = args.split ?? target.split;
+  const limits = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
+  const limit = Math.min(...limits.map((count) => count ?? Number.POSITIVE_INFINITY));
+  const { temperature, seed, concurrency, price, k } = args;
+  return {
+    ...measured,
+    ...(split === undefined ? {} : { split }),
+    ...(Number.isFinite(limit) ? { limit } : {}),
+    samples,
+    ...(k === undefined ? {} : { k }),
+    seed,
+    sampling: { temperature, maxTokens: args.maxTokens ?? maxTokens, ...(stop === undefined ? {} : { stop }) },
+    concurrency,
+    ...(price === undefined ? {} : { price }),
+    software: softwareVersions(),
+    folder,
+    existing: args.retryFailed ? "retry-failed" : args.resume ? "resume" : "refuse",
+  };
+}
+
+function interrupted(folder: string): LyceumError {
+  return new LyceumError({
+    code: "aborted",
+    message: "Interrupted.",
+    hint: `The episodes that had ended are in ${folder}. Go on with the same command and --resume.`,
+  });
+}
+
+/** Something is wrong with more than one task where every episode failed. */
+function refuseFailed({ counts, name }: EvaluationSummary, folder: string): void {
+  if (counts.failed === 0 || counts.failed < counts.played) return;
+  throw new LyceumError({
+    code: "policy.failed",
+    message: `Every one of ${counts.failed} episodes of ${name} failed.`,
+    hint: `${join(folder, "failures.jsonl")} has each with its error. Play them again with --retry-failed.`,
+  });
+}

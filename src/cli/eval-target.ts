@@ -1,0 +1,115 @@
+import type { Benchmark } from "../../environments/benchmarks/index.ts";
+import { parseOverride } from "../config/config-override.ts";
+import type { EnvironmentDefinition } from "../environment/environment.ts";
+import { LyceumError, unknownNameError } from "../errors/index.ts";
+import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { EvalArguments } from "./eval-program.ts";
+import { environmentOf, setOptions } from "./named-environment.ts";
+import type { Rooms } from "./rooms.ts";
+
+/** What is evaluated: an environment, and how a benchmark measures it. */
+export type EvalTarget = Pick<
+  EvaluateOptions,
+  "name" | "environmentName" | "environmentOptions" | "split" | "correct" | "prompt"
+> & {
+  readonly environment: EnvironmentDefinition;
+  readonly maxTokens: number;
+  readonly stop?: readonly string[];
+  /** An opponent has a seat of its own. */
+  readonly fixedSeats?: boolean;
+};
+
+/** A name, and how to open it: benchmarks are opened one after the other. */
+export interface NamedTarget {
+  readonly name: string;
+  open(options: { readonly judge?: Policy; readonly signal: AbortSignal }): Promise<EvalTarget>;
+}
+
+/** What a command line wants evaluated. Throws `config.invalid` and `config.unknown-name`. */
+export async function evalTargets(
+  args: Pick<EvalArguments, "benchmarks" | "env" | "set" | "format" | "shots">,
+  rooms: Pick<Rooms, "environments" | "benchmarks">,
+): Promise<NamedTarget[]> {
+  const { benchmarks: names, env, set } = args;
+  if ((names.length === 0) === (env === undefined)) {
+    throw invalid(
+      env === undefined ? "There is nothing to evaluate." : "Benchmarks and --env do not go together.",
+      `Name benchmarks (${rooms.benchmarks.map(({ name }) => name).join(", ")}), or an environment by --env.`,
+    );
+  }
+  if (env !== undefined) return [environmentTarget(env, args, { ...rooms, options: setOptions(set) })];
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined) throw invalid(`The benchmark "${twice}" is named twice.`, "Take more samples by --samples.");
+  const known = rooms.benchmarks.map(({ name }) => name);
+  return names.map((name) => {
+    const benchmark = rooms.benchmarks.find((candidate) => candidate.name === name);
+    if (benchmark === undefined) throw unknownNameError({ kind: "benchmark", name, known });
+    return benchmarkTarget(benchmark, args, setOptions(optionsOf(name, set, names)));
+  });
+}
+
+/** An environment by its name, file or package. */
+export function environmentTarget(
+  id: string,
+  { format, shots }: Pick<EvalArguments, "format" | "shots">,
+  { environments, options }: Pick<Rooms, "environments"> & { readonly options: ReturnType<typeof setOptions> },
+): NamedTarget {
+  if (format !== undefined || shots !== undefined) {
+    throw invalid("--format and --shots belong to benchmarks.", "An environment has its own prompts.");
+  }
+  return {
+    name: id,
+    open: async () => {
+      const environment = await environmentOf({ id, options, environments });
+      return { environment, environmentName: id, environmentOptions: options, maxTokens: 512 };
+    },
+  };
+}
+
+/** A benchmark in one of its formats. Throws `config.invalid` for one that it does not have. */
+export function benchmarkTarget(
+  benchmark: Benchmark,
+  args: Pick<EvalArguments, "format" | "shots">,
+  set: ReturnType<typeof setOptions>,
+): NamedTarget {
+  const { name, formats, split, maxTokens, correct } = benchmark;
+  const format = args.format ?? "chat";
+  const published = formats[format];
+  if (published === undefined) {
+    throw invalid(`The benchmark "${name}" has no format "${format}".`, `It has: ${Object.keys(formats).join(", ")}.`);
+  }
+  const { shots: own, anyShots = false, stop } = published;
+  const shots = args.shots ?? own;
+  if (shots !== own && !anyShots) {
+    throw invalid(`The format "${format}" of "${name}" has ${own} worked examples.`, "Leave --shots out.");
+  }
+  return {
+    name,
+    open: async (opening) => ({
+      name,
+      environment: await benchmark.open({ set, format, shots, ...opening }),
+      environmentOptions: set,
+      split,
+      maxTokens,
+      prompt: { format, shots },
+      correct,
+      ...(stop === undefined ? {} : { stop }),
+      ...(benchmark.seats === "fixed" ? { fixedSeats: true } : {}),
+    }),
+  };
+}
+
+/** The options that are one benchmark's: those for all, and those that name it. */
+function optionsOf(name: string, set: readonly string[], names: readonly string[]): string[] {
+  return set.flatMap((text) => {
+    const parsed = parseOverride(text);
+    const [first, ...rest] = "override" in parsed ? parsed.override.path : [];
+    if (first === undefined || rest.length === 0 || !names.includes(first)) return text;
+    return first === name ? text.slice(text.indexOf(".") + 1) : [];
+  });
+}
+
+function invalid(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "config.invalid", message, hint });
+}

@@ -1,0 +1,59 @@
+import { LyceumError, unknownNameError } from "../errors/index.ts";
+import type { EvaluationSummary } from "../evaluate/log/summary.ts";
+
+/** A bound that a run must keep. */
+export interface Threshold {
+  readonly bound: "min" | "max";
+  readonly metric: string;
+  readonly value: number;
+}
+
+/** Reads `metric=value`. Throws `config.invalid`. */
+export function parseThresholds(texts: readonly string[], bound: Threshold["bound"]): Threshold[] {
+  return texts.map((text) => {
+    const equals = text.lastIndexOf("=");
+    const [metric, value] = [text.slice(0, Math.max(0, equals)), text.slice(equals + 1)];
+    if (metric !== "" && value.trim() !== "" && Number.isFinite(Number(value))) {
+      return { bound, metric, value: Number(value) };
+    }
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `--${bound} ${text} is no threshold.`,
+      hint: `Write a metric and a number, such as --${bound} pass@1=0.6.`,
+    });
+  });
+}
+
+/**
+ * Throws `evaluation.threshold` with every bound that a run does not keep; a metric that it has no value of, for
+ * nothing could be scored, is not kept. Throws `config.unknown-name` for a name that is no metric.
+ */
+export function checkThresholds(summary: EvaluationSummary, thresholds: readonly Threshold[]): void {
+  const values = thresholdValues(summary);
+  const missed = thresholds.flatMap(({ bound, metric, value }) => {
+    const found = values.get(metric);
+    if (found === undefined) {
+      if (summary.counts.scored > 0)
+        throw unknownNameError({ kind: "metric", name: metric, known: [...values.keys()] });
+      return `${metric} has no value, for nothing was scored`;
+    }
+    const kept = bound === "min" ? found >= value : found <= value;
+    return kept ? [] : `${metric} is ${found}, and ${bound === "min" ? "at least" : "at most"} ${value} is asked`;
+  });
+  if (missed.length === 0) return;
+  throw new LyceumError({
+    code: "evaluation.threshold",
+    message: `${summary.name}: ${missed.join("; ")}.`,
+    hint: "The run itself is complete; its folder has every episode.",
+    data: { name: summary.name, missed },
+  });
+}
+
+/** Metrics by name, and counts of episodes. */
+function thresholdValues({ metrics, counts }: EvaluationSummary): ReadonlyMap<string, number> {
+  const { unscored, failed, truncated, scored } = counts;
+  return new Map([
+    ...Object.entries(metrics).map(([name, { value }]) => [name, value] as const),
+    ...Object.entries({ unscored, failed, truncated, scored }),
+  ]);
+}

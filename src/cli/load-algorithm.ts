@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
+import { LyceumError } from "../errors/index.ts";
+
+/**
+ * The algorithms with the one that `id` names by a file (`./my-algorithm.ts`), whose module exports it as `algorithm` or
+ * by default. Any other name leaves them as they are. Throws `data.not-found` for a missing file, and `config.invalid`
+ * where the module does not load or exports no algorithm.
+ */
+export async function withAlgorithm(
+  algorithms: readonly AlgorithmDefinition[],
+  id: string,
+  options: {
+    /** Relative files are relative to it. */
+    readonly folder: string;
+  },
+): Promise<readonly AlgorithmDefinition[]> {
+  if (!/^\.{0,2}[/\\]|\.[cm]?[jt]s$/.test(id) || algorithms.some((algorithm) => algorithm.id === id)) return algorithms;
+  const path = resolve(options.folder, id);
+  if (!existsSync(path)) {
+    throw new LyceumError({
+      code: "data.not-found",
+      message: `There is no algorithm file ${path}.`,
+      hint: "Name the module itself, such as ./my-algorithm.ts. In a config, its path is relative to the config file.",
+      data: { path },
+    });
+  }
+  return [...algorithms, { ...(await importAlgorithm(path)), id }];
+}
+
+async function importAlgorithm(path: string): Promise<AlgorithmDefinition> {
+  const module = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The algorithm ${path} cannot be imported: ${cause instanceof Error ? cause.message : String(cause)}`,
+      hint: "Its module has to load by itself: try node with its path. --debug shows where this comes from.",
+      data: { path },
+      cause,
+    });
+  })) as { readonly algorithm?: unknown; readonly default?: unknown };
+  const exported = (module.algorithm ?? module.default) as Partial<AlgorithmDefinition> | undefined;
+  if (
+    typeof exported?.create === "function" &&
+    typeof exported.description === "string" &&
+    exported.settings instanceof z.ZodObject
+  ) {
+    return exported as AlgorithmDefinition;
+  }
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `${path} exports no algorithm: its exports are ${Object.keys(module).join(", ") || "none"}.`,
+    hint: "Export it: export const algorithm = defineAlgorithm({ id, description, settings, create }).",
+    data: { path },
+  });
+}

@@ -1,0 +1,67 @@
+import { readFile } from "node:fs/promises";
+import { applyOverrides } from "../config/config-override.ts";
+import { configError } from "../config/config-problem.ts";
+import { parseYamlSource } from "../config/yaml-source.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { type LoadedRun, loadRunConfig, spelledOut } from "./load-run-config.ts";
+import type { Rooms } from "./rooms.ts";
+
+/** What a stage gives instead of what the whole config has; every other part is added to it key by key. */
+const replaced: readonly string[] = ["algorithm", "environment", "environments"];
+
+/**
+ * The runs of a config file: its stages, where it lists some under `stages`, or itself, without a name. A stage is the
+ * config with the stage's own keys over it; its name is its number and its algorithm's, unless it has one. Throws as
+ * `loadRunConfig` does, naming the stage.
+ */
+export async function loadStages(options: {
+  readonly path: string;
+  readonly overrides: readonly string[];
+  readonly rooms: Pick<Rooms, "environments" | "algorithms">;
+}): Promise<readonly (LoadedRun & { readonly name?: string })[]> {
+  const { path, overrides, rooms } = options;
+  // Read once, for it may be a pipe. What cannot be read is told by loadRunConfig.
+  const text = await readFile(path, "utf8").catch(() => undefined);
+  const whole = text === undefined ? undefined : overridden(parseYamlSource(text, "").source?.value, overrides);
+  if (!isJsonObject(whole) || whole.stages === undefined) {
+    return [await loadRunConfig({ ...options, ...(text === undefined ? {} : { text }) })];
+  }
+  const { stages, ...shared } = whole;
+  if (!Array.isArray(stages) || stages.length === 0 || !stages.every(isJsonObject)) {
+    const message = "stages must be a list of mappings, one for each stage";
+    throw configError(path, [{ location: path, path: "stages", message }]);
+  }
+  const loaded: (LoadedRun & { readonly name: string })[] = [];
+  for (const [place, { name, ...own }] of (stages as readonly JsonObject[]).entries()) {
+    const run = await loadRunConfig({
+      path,
+      text: JSON.stringify(merged(shared, own)),
+      name: `${path} (stage ${typeof name === "string" ? name : place + 1})`,
+      overrides: [],
+      rooms,
+    });
+    const algorithm = run.config.algorithm.id.replace(/^.*\//, "").replace(/\.\w+$/, "");
+    loaded.push({ ...run, name: name === undefined ? `${place + 1}-${algorithm}` : String(name) });
+  }
+  return loaded;
+}
+
+/** One config over another: mappings key by key, all else instead. */
+function merged(base: JsonObject, over: JsonObject): JsonObject {
+  const result: { [key: string]: Json } = { ...base };
+  if (over.environment !== undefined) delete result.environments;
+  if (over.environments !== undefined) delete result.environment;
+  for (const [key, value] of Object.entries(over)) {
+    const before = result[key];
+    result[key] =
+      isJsonObject(before) && isJsonObject(value) && !replaced.includes(key) ? merged(before, value) : value;
+  }
+  return result;
+}
+
+function overridden(config: Json | undefined, overrides: readonly string[]): Json | undefined {
+  if (config === undefined) return undefined;
+  const { value, problems } = applyOverrides({ value: config, overrides, spellOut: spelledOut });
+  if (problems.length > 0) throw configError("--set", problems);
+  return value;
+}

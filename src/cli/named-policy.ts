@@ -1,0 +1,78 @@
+import type { OpenPolicy } from "../../trainers/open-policy.ts";
+import type { EnvironmentDefinition } from "../environment/environment.ts";
+import { LyceumError } from "../errors/index.ts";
+import { demonstrationPolicy } from "../policy/demonstration-policy.ts";
+import type { Policy } from "../policy/policy.ts";
+import { replayPolicy } from "../policy/replay-policy.ts";
+import { readTrace } from "../trace/read-trace.ts";
+import { openEnginePolicy } from "./engine-policy.ts";
+import { type PolicySettings, policyNameOf, readPolicySettings } from "./policy-settings.ts";
+import type { Rooms } from "./rooms.ts";
+import { scriptFile } from "./script-file.ts";
+import { serverPolicy } from "./server-policy.ts";
+
+/** What opening a policy by its name may need. */
+export interface NamedPolicyOptions {
+  readonly rooms: Pick<Rooms, "createBackend">;
+  /** What runs a model on the embedded engine; `"auto"` by default. */
+  readonly device?: string;
+  /** The model goes on with the text of its prompt, without a chat template; one of the AI SDK gets it as a message. */
+  readonly completion?: boolean;
+  /** Whose demonstrations `demonstration` stands for. */
+  readonly environment?: Pick<EnvironmentDefinition, "spec" | "demonstrate">;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The policy that a name or a policy file on the command line stands for; see `parsePolicyName` for the names. What only some policies
+ * need (the engine, a provider's package) is loaded when such a name asks for it. Dispose of it after use. Throws
+ * `config.invalid` for a name that cannot be, or whose package is not installed.
+ */
+export async function openNamedPolicy(
+  given: string | PolicySettings,
+  options: NamedPolicyOptions,
+): Promise<OpenPolicy> {
+  const settings = typeof given === "string" ? await readPolicySettings(given) : given;
+  const named = policyNameOf(settings);
+  const { model, name = model, baseUrl: _, ...asked } = settings;
+  const { rooms, device = "auto", completion = false, environment } = options;
+  const signal = options.signal === undefined ? {} : { signal: options.signal };
+  switch (named.kind) {
+    case "engine":
+      return openEnginePolicy({ path: named.path, device, rooms, completion, ...signal });
+    case "server":
+      return owned(await serverPolicy(named, { settings, completion, ...signal }));
+    case "provider": {
+      const { aiSdkPolicy, providerModel } = await import("../policy/ai-sdk/index.ts");
+      return owned(aiSdkPolicy(await providerModel(named.provider, named.model), { ...asked, name }));
+    }
+    case "transformers-js": {
+      const { transformersPolicy } = await import("../policy/transformers-js/index.ts");
+      const { kind: _kind, ...which } = named;
+      return owned(await transformersPolicy({ ...which, name, completion, ...signal }));
+    }
+    case "scripted":
+      return owned(await scriptFile(named.path));
+    case "replay":
+      return owned(await replayPolicy(readTrace(named.path, signal), { name }));
+    case "demonstration":
+      return owned(demonstrations(environment));
+  }
+}
+
+/** A policy that closes itself, if it holds anything. */
+function owned(policy: Policy): OpenPolicy {
+  return { policy, [Symbol.asyncDispose]: async () => policy.close?.() };
+}
+
+function demonstrations(environment: NamedPolicyOptions["environment"]): Policy {
+  if (environment?.demonstrate !== undefined) return demonstrationPolicy({ environment });
+  throw new LyceumError({
+    code: "policy.unsupported-input",
+    message:
+      environment === undefined
+        ? "Demonstrations belong to an environment, and there is none."
+        : `Environment "${environment.spec.id}" has no demonstrations.`,
+    hint: "Give the environment a demonstrate function, or let a model play.",
+  });
+}

@@ -1,0 +1,148 @@
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { LyceumError } from "../errors/index.ts";
+import { environmentGrader } from "../evaluate/environment-grader.ts";
+import { environmentHash, manifestSpec, topReward } from "../evaluate/evaluation-manifest.ts";
+import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
+import { readManifest } from "../evaluate/log/read-log.ts";
+import { type Grader, rescore } from "../evaluate/rescore.ts";
+import { type RecordedAnswer, rubricGrader } from "../evaluate/rubric-grader.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { TerminalStream } from "../report/live-block.ts";
+import { EnvironmentPool } from "../rollout/environment-pool.ts";
+import type { Rubric } from "../rubric/rubric.ts";
+import type { RescoreArguments } from "./eval-program.ts";
+import { benchmarkTarget, type EvalTarget, environmentTarget } from "./eval-target.ts";
+import { evalText } from "./eval-text.ts";
+import { showEvaluation } from "./eval-view.ts";
+import { setOptions } from "./named-environment.ts";
+import { openNamedPolicy } from "./named-policy.ts";
+import type { Rooms } from "./rooms.ts";
+import { softwareVersions } from "./software-versions.ts";
+
+/** `lyceum rescore`: grades the episodes of a run again, by its environment, another one, or a rubric. */
+export async function rescoreCommand(
+  args: RescoreArguments,
+  options: { readonly rooms: Rooms; readonly output: TerminalStream; readonly signal: AbortSignal },
+): Promise<void> {
+  const { rooms, output, signal } = options;
+  const recorded = await readManifest(args.folder);
+  const before: EvaluationManifest = {
+    ...recorded,
+    software: softwareVersions(),
+    startedAt: new Date().toISOString(),
+    rescoredFrom: args.folder,
+  };
+  await using opened = args.judge === undefined ? undefined : await openNamedPolicy(args.judge, { rooms, signal });
+  const judge = opened === undefined ? {} : { judge: opened.policy };
+  await using grading =
+    args.rubric === undefined
+      ? await gradingByEnvironment(before, args, { rooms, signal, ...judge })
+      : await gradingByRubric(before, args.rubric, args);
+  const { manifest, grade } = grading;
+  const { concurrency } = args;
+  const events = rescore({ from: args.folder, folder: args.output, manifest, grade, concurrency, signal });
+  const summary = await showEvaluation(events, args.json ? undefined : output);
+  if (summary === undefined) return;
+  const { tasks: _, ...printed } = summary;
+  output.write(args.json ? `${JSON.stringify(printed, undefined, 2)}\n` : evalText(summary, args.output));
+}
+
+/** How episodes are graded, and what is said of it. */
+interface Grading extends AsyncDisposable {
+  readonly manifest: EvaluationManifest;
+  readonly grade: Grader;
+}
+
+/** What opening an environment to grade in may need. */
+interface Opening {
+  readonly rooms: Rooms;
+  readonly judge?: Policy;
+  readonly signal: AbortSignal;
+}
+
+async function gradingByEnvironment(
+  before: EvaluationManifest,
+  args: RescoreArguments,
+  opening: Opening,
+): Promise<Grading> {
+  const target = await openTarget(before, args, opening);
+  const { environment, environmentOptions = {} } = target;
+  const spec = manifestSpec(environment);
+  const correct = target.correct === undefined ? topReward(spec) : target.correct;
+  const { correct: _, ...rest } = before;
+  const { judge: __, ...identity } = before.identity;
+  const pool = new EnvironmentPool(environment);
+  return {
+    manifest: {
+      ...rest,
+      identity: {
+        ...identity,
+        ...(args.judge === undefined ? {} : { judge: args.judge }),
+        environment: { name: target.environmentName ?? environment.spec.id, options: environmentOptions },
+        environmentHash: environmentHash(environment, environmentOptions),
+      },
+      spec,
+      ...(correct === null ? {} : { correct }),
+    },
+    grade: environmentGrader(pool),
+    [Symbol.asyncDispose]: () => pool.close(),
+  };
+}
+
+/** The recorded environment, or another one, with options over the recorded ones. */
+async function openTarget(
+  { name, identity }: EvaluationManifest,
+  args: RescoreArguments,
+  { rooms, judge, signal }: Opening,
+): Promise<EvalTarget> {
+  const set = setOptions(args.set);
+  if (args.env !== undefined) {
+    return environmentTarget(args.env, {}, { ...rooms, options: set }).open({ signal });
+  }
+  const options = { ...(identity.environment.options as ReturnType<typeof setOptions>), ...set };
+  const benchmark = rooms.benchmarks.find((candidate) => candidate.name === name);
+  if (identity.prompt === undefined || benchmark === undefined) {
+    return environmentTarget(identity.environment.name, {}, { ...rooms, options }).open({ signal });
+  }
+  if (identity.judge !== undefined && judge === undefined) {
+    throw invalid(`The run was judged by ${identity.judge}, and no judge is named.`, "Name one by --judge.");
+  }
+  const { format, shots } = identity.prompt;
+  const target = benchmarkTarget(benchmark, { format: format as "chat" | "completion", shots }, options);
+  return target.open({ signal, ...(judge === undefined ? {} : { judge }) });
+}
+
+async function gradingByRubric(before: EvaluationManifest, path: string, args: RescoreArguments): Promise<Grading> {
+  if (args.env !== undefined || args.set.length > 0 || args.judge !== undefined) {
+    throw invalid("--rubric does not go together with --env, --set and --judge.", "Grade by the one or the other.");
+  }
+  const module = (await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
+    throw invalid(
+      `The rubric ${path} cannot be imported: ${(cause as Error).message}`,
+      "Name a module, such as ./rubric.ts.",
+    );
+  })) as { readonly rubric?: Rubric<RecordedAnswer> };
+  const { rubric } = module;
+  if (typeof rubric?.score !== "function") {
+    throw invalid(
+      `The module ${path} exports no rubric.`,
+      "Export one: export const rubric = rubric<RecordedAnswer>([...]).",
+    );
+  }
+  const [low, high] = rubric.range;
+  return {
+    manifest: {
+      ...before,
+      identity: { ...before.identity, rubric: path },
+      spec: { ...before.spec, rewardRange: [low, high] },
+      correct: { atLeast: high },
+    },
+    grade: rubricGrader(rubric),
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+function invalid(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "config.invalid", message, hint });
+}

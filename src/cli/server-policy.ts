@@ -1,0 +1,61 @@
+import { LyceumError } from "../errors/index.ts";
+import { openAICompatiblePolicy } from "../policy/openai-compatible/openai-compatible-policy.ts";
+import { onlyModel, type ServedModel, servedModels } from "../policy/openai-compatible/served-models.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { PolicySettings } from "./policy-settings.ts";
+
+/** Servers that are known to give log-probabilities when they are asked, by how they call themselves. */
+const givesLogprobs: readonly unknown[] = ["vllm", "sglang", "llamacpp"];
+
+/**
+ * A served model that is named, or the only one there is, asked for what its server is known to give. Throws
+ * `config.invalid` for a variable that is not set, and what a server without a named model answers to the question
+ * what it serves.
+ */
+export async function serverPolicy(
+  { url: baseUrl, model }: { readonly url: string; readonly model?: string },
+  options: {
+    readonly settings: PolicySettings;
+    /** The model goes on with the text of its prompt. */
+    readonly completion: boolean;
+    readonly signal?: AbortSignal;
+  },
+): Promise<Policy> {
+  const { settings, completion, signal } = options;
+  const { model: _, baseUrl: __, apiKeyVariable, headers, headerVariables, ...asked } = settings;
+  const apiKey = apiKeyVariable === undefined ? process.env.LYCEUM_API_KEY || undefined : variable(apiKeyVariable);
+  const told = {
+    baseUrl,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    headers: { ...headers, ...mapValues(headerVariables ?? {}, variable) },
+  };
+  const listed = servedModels({ ...told, ...(signal === undefined ? {} : { signal }) });
+  let served: ServedModel | undefined;
+  if (model === undefined) served = onlyModel(await listed, baseUrl);
+  // A server need not list its models; whether it serves this one is seen at the first request.
+  else served = (await listed.catch(() => [])).find(({ id }) => id === model);
+  signal?.throwIfAborted();
+  return openAICompatiblePolicy({
+    endpoint: completion ? "completions" : "chat",
+    logprobs: givesLogprobs.includes(served?.ownedBy),
+    tokenIds: served?.ownedBy === "vllm" && settings.logprobs !== false,
+    ...asked,
+    ...told,
+    model: model ?? served!.id,
+  });
+}
+
+function mapValues(record: Readonly<Record<string, string>>, map: (value: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
+
+function variable(name: string): string {
+  const value = process.env[name];
+  if (value) return value;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The environment's variable ${name} is not set.`,
+    hint: `Set it to the key: export ${name}=...`,
+    data: { variable: name },
+  });
+}

@@ -1,0 +1,128 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { LyceumError } from "../errors/index.ts";
+import { replaceFile } from "../report/replace-file.ts";
+import { visibleText } from "../report/visible-text.ts";
+import { loadTokenizer } from "../tokens/huggingface-tokenizer.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { exportFile } from "../view/export-file.ts";
+import { folderSource } from "../view/folder-source.ts";
+import { type PageFiles, readPageFiles } from "../view/page-files.ts";
+import { serveView } from "../view/server.ts";
+import type { ViewSource } from "../view/view-source.ts";
+import type { ViewArguments } from "./view-program.ts";
+
+/** How long a page waits for the index of a long log before it shows a part. */
+const patienceMs = 400;
+
+/** `lyceum view`: serves a folder's runs until the signal aborts, or writes one of them to a file. */
+export async function viewCommand(
+  args: ViewArguments,
+  options: {
+    readonly output: { write(text: string): unknown };
+    readonly signal: AbortSignal;
+    /** As {@link readPageFiles} gives it, by default. */
+    readonly page?: PageFiles;
+  },
+): Promise<void> {
+  const { folder, port } = args;
+  const { output, signal } = options;
+  if (!(await isFolder(folder))) throw noFolder(folder);
+  const page = options.page ?? (await readPageFiles());
+  const tokenizerOf = await tokenizers(args.tokenizer);
+  // A file has all; a page shows what is read so far.
+  const source = folderSource(folder, { tokenizerOf, ...(args.export === undefined ? { patienceMs } : {}) });
+  if (args.export !== undefined) {
+    const path = await writeExport({ args, file: args.export, source, page, signal });
+    output.write(`${visibleText(path)}\n`);
+    return;
+  }
+  await using server = await serveView({ source, page, ...(port === undefined ? {} : { port }) });
+  output.write(`${visibleText(folder)} is shown at ${server.url} (Ctrl-C ends)\n`);
+  if (args.open) openBrowser(server.url);
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+async function writeExport(options: {
+  readonly args: ViewArguments;
+  readonly file: string;
+  readonly source: ViewSource;
+  readonly page: PageFiles;
+  readonly signal: AbortSignal;
+}): Promise<string> {
+  const { args, file, source, page, signal } = options;
+  const { runs } = await source.runs(signal);
+  const [run] = runs;
+  if (run === undefined) throw noFolder(args.folder);
+  if (runs.length > 1) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `${args.folder} has ${runs.length} runs, and a file holds one.`,
+      hint: `Name the folder of one, such as ${join(args.folder, run.path)}.`,
+    });
+  }
+  const text = await exportFile({ source, path: run.path, page, episodes: args.episodes, signal });
+  await replaceFile(file, text).catch((cause: unknown) => {
+    throw new LyceumError({
+      code: "report.write-failed",
+      message: `The file ${file} could not be written: ${(cause as Error).message}.`,
+      hint: "Free some space, or choose a folder that exists and can be written to.",
+      cause,
+    });
+  });
+  return file;
+}
+
+/** The tokenizers of models whose folders are here, or one that was named for all; loaded when they are first needed. */
+async function tokenizers(named: string | undefined): Promise<(model: string) => Promise<Tokenizer | undefined>> {
+  if (named !== undefined) {
+    const tokenizer = await loadTokenizer(named);
+    return async () => tokenizer;
+  }
+  const loaded = new Map<string, Promise<Tokenizer | undefined>>();
+  return (model) => {
+    const known = loaded.get(model);
+    if (known !== undefined) return known;
+    const folder = [model, join(model, "model")].find((path) => existsSync(join(path, "tokenizer.json")));
+    // It may still come: a training writes its model when it ends.
+    if (folder === undefined) return Promise.resolve(undefined);
+    // Colours are not worth an error: without a tokenizer the text is shown as it is.
+    const loading = loadTokenizer(folder).catch(() => undefined);
+    loaded.set(model, loading);
+    return loading;
+  };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+function noFolder(folder: string): LyceumError {
+  return new LyceumError({
+    code: "data.not-found",
+    message: `There are no runs in ${folder}.`,
+    hint: "Name the folder of an evaluation or a training, or one that has such folders in it.",
+    data: { path: folder },
+  });
+}
+
+function openBrowser(url: string): void {
+  const [command, ...args] =
+    process.platform === "darwin"
+      ? ["open", url]
+      : process.platform === "win32"
+        ? ["explorer", url]
+        : ["xdg-open", url];
+  // Where there is no browser, the address is on the terminal all the same.
+  spawn(command!, args, { stdio: "ignore", detached: true })
+    .on("error", () => {})
+    .unref();
+}

@@ -1,0 +1,82 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { compareCommand } from "../../src/cli/compare-command.ts";
+import { createProgram } from "../../src/cli/create-program.ts";
+import { evalCommand } from "../../src/cli/eval-command.ts";
+import { checkThresholds, parseThresholds } from "../../src/cli/eval-thresholds.ts";
+import { exitCodeOf } from "../../src/cli/exit-code.ts";
+import { rescoreCommand } from "../../src/cli/rescore-command.ts";
+import { openRooms } from "../../src/cli/rooms.ts";
+import { evaluated, temporaryFolder } from "../evaluate/worlds.ts";
+import { evalFolder } from "./eval-world.ts";
+
+/** Runs a command line in this process, and returns what it throws. */
+async function thrownBy(words: string): Promise<unknown> {
+  const nothing = async (): Promise<void> => {};
+  const options = { rooms: await openRooms(), output: { write: () => true }, signal: new AbortController().signal };
+  const program = createProgram(
+    {
+      ...{
+        train: nothing,
+        report: nothing,
+        init: nothing,
+        play: nothing,
+        collect: nothing,
+        view: nothing,
+        info: nothing,
+      },
+      eval: (args) => evalCommand(args, options),
+      compare: (args) => compareCommand(args, options.output),
+      rescore: (args) => rescoreCommand(args, options),
+    } as Parameters<typeof createProgram>[0],
+    { version: "1" },
+  );
+  for (const command of [program, ...program.commands]) command.configureOutput({ writeErr: () => {} });
+  return program.parseAsync(words.split(" "), { from: "user" }).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+it.each([
+  ["eval -m demonstration -o OUT", "There is nothing to evaluate"],
+  ["eval gsm9k -m demonstration -o OUT", 'Unknown benchmark "gsm9k"'],
+  ["eval gsm8k -e math -m demonstration -o OUT", "do not go together"],
+  ["eval gsm8k gsm8k -m demonstration -o OUT", "named twice"],
+  ["eval humaneval -m demonstration -o OUT --shots 3", "worked examples"],
+  ["eval classeval -m demonstration -o OUT --format completion", 'no format "completion"'],
+  ["eval -e math --format chat -m demonstration -o OUT", "belong to benchmarks"],
+  ["eval -e ENV -m demonstration -o OUT -k 1,5", "pass@5"],
+  ["eval -e ENV -m demonstration -o OUT -k 0", "Expected whole numbers"],
+  ["eval -e ENV -m demonstration -o OUT --price 3", "Expected two prices"],
+  ["eval -e ENV -m demonstration -o OUT --min accuracy", "no threshold"],
+  ["eval -e ENV -m demonstration --opponent demonstration -o OUT", "no seat"],
+  ["eval win-rate -m demonstration -o OUT", "needs a judge"],
+  ["eval debate -m a/b -o OUT -M maxRetries=2", '"maxRetries" is no option of the model a/b'],
+  ["eval debate -m http://h/v1#m -o OUT -M timeout=2", 'unknown key "timeout"'],
+  ["eval debate -m demonstration --opponent a/b --opponent a/b -o OUT", "Two players are called a/b"],
+  ["eval debate -m nowhere.yaml -o OUT", "There is no config file nowhere.yaml"],
+  ["eval debate -m demonstration --opponent nowhere.json -o OUT", "There is no config file nowhere.json"],
+  ["eval -e ENV -o OUT", "--model"],
+  ["compare nowhere here", "There is no nowhere"],
+  ["rescore nowhere -o OUT", "There is no nowhere"],
+])("%j is refused, and nothing is begun", async (words, text) => {
+  const folder = await evalFolder();
+  const filled = words.replace("OUT", join(folder, "a")).replace("ENV", join(folder, "uneven.ts"));
+  const error = (await thrownBy(filled)) as Error;
+  expect(error.message).toContain(text);
+  expect(exitCodeOf(error)).toBe(2);
+  expect(existsSync(join(folder, "a/index.jsonl"))).toBe(false);
+});
+
+it("thresholds name what is no metric, and are not kept where nothing was scored", async () => {
+  const summary = await evaluated([["1"], ["0"]], { folder: await temporaryFolder() });
+  expect(() => checkThresholds(summary, parseThresholds(["acuracy=1"], "min"))).toThrow(
+    expect.objectContaining({ code: "config.unknown-name", hint: expect.stringContaining('"accuracy"') }),
+  );
+  expect(() => checkThresholds(summary, parseThresholds(["accuracy=0.5", "pass@1=0.5"], "min"))).not.toThrow();
+  expect(() => checkThresholds(summary, parseThresholds(["accuracy=0.51"], "min"))).toThrow("at least 0.51");
+  const nothing = await evaluated([["throw"]], { folder: await temporaryFolder() });
+  expect(() => checkThresholds(nothing, parseThresholds(["accuracy=0"], "min"))).toThrow("nothing was scored");
+});

@@ -1,0 +1,48 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import type { EvaluationSummary } from "../../src/evaluate/log/summary.ts";
+
+const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
+
+/**
+ * Two turns; task n is answered rightly by its demonstration where n is not a multiple of 3. Every seventh is unscored,
+ * every eleventh fails while BROKEN is set, and 5 is 4 again. Levels are easy and hard.
+ */
+const world = `
+import { defineEnvironment } from ${source("environment/define-environment.ts")};
+import { unscored } from ${source("environment/reward.ts")};
+const number = (n) => n === 5 ? 4 : n;
+export const environment = defineEnvironment({
+  id: "uneven", maxTurns: 2,
+  tasks: Array.from({ length: 60 }, (_, n) => ({ n: number(n), level: n % 2 ? "hard" : "easy" })).map((task, n) => n === 5 ? { n: 4, level: "easy" } : task),
+  reset: ({ task }) => "question " + task.n,
+  step: async ({ task, text, turn }) => {
+    await new Promise((resolve) => setTimeout(resolve, 4 * ((task.n * 7) % 5)));
+    if (turn === 0) return { reply: "and now?", components: { first: 0 } };
+    if (task.n % 11 === 10 && process.env.BROKEN) throw new Error("broken");
+    if (task.n % 7 === 6) return { reward: unscored("nobody looked") };
+    const right = text === "right " + task.n;
+    return { components: { right: right ? 1 : 0 }, info: { said: text } };
+  },
+  demonstrate: ({ n }) => ["hm", n % 3 === 0 ? "wrong" : "right " + n],
+});
+`;
+
+/** A folder with `uneven.ts`, an environment of sixty tasks. It goes when the test ends. */
+export async function evalFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-eval-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "uneven.ts"), world);
+  return folder;
+}
+
+/** A summary without what the clock says. */
+export function timeless({
+  time: _,
+  cost: __,
+  ...summary
+}: EvaluationSummary): Omit<EvaluationSummary, "time" | "cost"> {
+  return summary;
+}

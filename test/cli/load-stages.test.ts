@@ -1,0 +1,77 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { loadStages } from "../../src/cli/load-stages.ts";
+import { openRooms } from "../../src/cli/rooms.ts";
+
+const config = `
+environment: { id: math, digits: 1 }
+model: { scratch: { layers: 1 } }
+training: { batchSize: 4, steps: 20 }
+stages:
+  - algorithm: sft
+    training: { steps: 5 }
+  - name: practice
+    algorithm: { id: ppo, groupSize: 2 }
+    environments: [math, number-guessing]
+`;
+
+async function load(text: string, overrides: readonly string[] = []) {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-stages-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "train.yaml");
+  await writeFile(path, text);
+  return loadStages({ path, overrides, rooms: await openRooms() });
+}
+
+it("makes of each stage the config with the stage's keys over it", async () => {
+  const stages = await load(config);
+  expect(stages.map(({ name }) => name)).toEqual(["1-sft", "practice"]);
+  const [first, second] = stages.map((stage) => stage.config);
+  expect(first).toMatchObject({
+    environment: { id: "math", digits: 1 },
+    algorithm: { id: "sft" },
+    training: { batchSize: 4, steps: 5 },
+    model: { scratch: { layers: 1 } },
+  });
+  expect(second).toMatchObject({
+    environments: [{ id: "math" }, { id: "number-guessing" }],
+    algorithm: { id: "ppo", groupSize: 2 },
+    training: { batchSize: 4, steps: 20 },
+  });
+  expect(second!.environment).toBeUndefined();
+  expect(second!.stages).toBeUndefined();
+});
+
+it("takes overrides of the whole and of one stage", async () => {
+  const stages = await load(config, ["training.batchSize=2", "stages.1.training.steps=7", "seed=3"]);
+  expect(stages.map(({ config: { seed, training } }) => [seed, training.batchSize, training.steps])).toEqual([
+    [3, 2, 5],
+    [3, 2, 7],
+  ]);
+});
+
+it("gives a config without stages as it is", async () => {
+  const runs = await load("environment: math\nalgorithm: grpo\nmodel: { scratch: {} }\n");
+  expect(runs).toHaveLength(1);
+  expect(runs[0]!.name).toBeUndefined();
+  expect(runs[0]!.config.algorithm.id).toBe("grpo");
+});
+
+it.each<[string, string, object]>([
+  ["a list of anything else", "stages: [sft]\n", { message: expect.stringContaining("list of mappings") }],
+  ["an empty list", "stages: []\n", { message: expect.stringContaining("list of mappings") }],
+  [
+    "a mistyped key of a stage",
+    "environment: math\nmodel: { scratch: {} }\nstages:\n  - algorithm: sft\n  - { algorithm: ppo, trainig: {} }\n",
+    { message: expect.stringMatching(/stage 2.*trainig/), hint: expect.stringContaining('"training"') },
+  ],
+  [
+    "a stage without an algorithm",
+    "environment: math\nmodel: { scratch: {} }\nstages:\n  - seed: 1\n",
+    { message: expect.stringContaining("algorithm") },
+  ],
+])("refuses %s", async (_, text, error) => {
+  await expect(load(text)).rejects.toMatchObject({ code: "config.invalid", ...error });
+});

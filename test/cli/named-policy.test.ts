@@ -1,0 +1,180 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { openNamedPolicy } from "../../src/cli/named-policy.ts";
+import { textMessage, textOf } from "../../src/message/message.ts";
+import type { ActRequest } from "../../src/policy/policy.ts";
+import { defaultSampling } from "../../src/policy/sampler.ts";
+import { chatServer, completion } from "../policy/chat-server.ts";
+import { asTextAnswer } from "../policy/text-answer.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-named-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(() => void vi.unstubAllEnvs());
+
+const rooms = {
+  createBackend: () => Promise.reject(new Error("No engine is needed here.")),
+};
+
+async function say(
+  name: Parameters<typeof openNamedPolicy>[0],
+  options: Partial<Parameters<typeof openNamedPolicy>[1]> = {},
+): Promise<string> {
+  await using opened = await openNamedPolicy(name, { rooms, ...options });
+  const request: ActRequest = {
+    agent: "agent",
+    messages: [textMessage("user", "Twice 2?")],
+    sampling: defaultSampling,
+    seed: 1,
+  };
+  return textOf((await opened.policy.act(request)).action.message);
+}
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+describe("a script", () => {
+  test("is a list, a function or a policy", async () => {
+    expect(await say(`scripted:${await file("list.json", '["4"]')}`)).toBe("4");
+    expect(await say(`scripted:${await file("list.mjs", 'export default ["5"];')}`)).toBe("5");
+    const echo = "export default ({ messages }) => messages.at(-1).content[0].text;";
+    expect(await say(`scripted:${await file("function.ts", echo)}`)).toBe("Twice 2?");
+    const policy =
+      'export default { name: "p", accepts: ["text"], act: async () => ({ action: { message: { role: "assistant", content: [{ type: "text", text: "6" }] }, finish: "stop" } }) };';
+    expect(await say(`scripted:${await file("policy.mjs", policy)}`)).toBe("6");
+  });
+
+  test.each([
+    ["missing.json", undefined, "data.not-found"],
+    ["missing.ts", undefined, "data.not-found"],
+    ["torn.json", '["4"', "data.malformed"],
+    ["numbers.json", "[1, 2]", "data.malformed"],
+    ["nothing.mjs", "export const answer = 4;", "data.malformed"],
+    ["throws.mjs", 'throw new Error("no");', "data.malformed"],
+    ["imports.mjs", 'import "./nowhere.mjs";', "data.malformed"],
+  ])("that cannot be is refused: %s", async (name, text, code) => {
+    const path = text === undefined ? join(folder, name) : await file(name, text);
+    await expect(say(`scripted:${path}`)).rejects.toMatchObject({ code, message: expect.stringContaining(path) });
+  });
+});
+
+describe("a server", () => {
+  const listing = (...data: readonly object[]) =>
+    chatServer((request) => (request.messages === undefined ? { body: { object: "list", data } } : completion("4")));
+
+  test("of one model needs no name, and gives what it can", async () => {
+    await using server = await listing({ id: "org/only", owned_by: "vllm" });
+    vi.stubEnv("LYCEUM_API_KEY", "k");
+    expect(await say(server.baseUrl)).toBe("4");
+    const [list, chat] = server.requests;
+    expect(list!.headers).toMatchObject({ authorization: "Bearer k" });
+    expect(chat!.headers).toMatchObject({ authorization: "Bearer k" });
+    expect(chat!.body).toMatchObject({ model: "org/only", logprobs: true, return_token_ids: true });
+  });
+
+  test("of another kind is asked for no more than the protocol has", async () => {
+    await using server = await listing({ id: "a", owned_by: "library" }, { id: "b" });
+    expect(await say(`${server.baseUrl}#a`)).toBe("4");
+    expect(server.requests[1]!.body).not.toHaveProperty("logprobs");
+  });
+
+  test("need not list its models where one is named", async () => {
+    await using server = await chatServer((request) =>
+      request.messages === undefined ? { status: 404, body: "" } : completion("4"),
+    );
+    expect(await say(`openai-compatible:${server.baseUrl}#m`)).toBe("4");
+    await expect(say(server.baseUrl)).rejects.toMatchObject({ code: "policy.rejected" });
+  });
+
+  test("goes on with the text of a prompt at its completions endpoint, unless it is told otherwise", async () => {
+    await using server = await chatServer((request) => {
+      if (request.messages !== undefined) return completion("by chat");
+      return request.prompt === undefined ? { body: { data: [] } } : asTextAnswer(completion(String(request.prompt)));
+    });
+    const name = `${server.baseUrl}#m`;
+    expect(await say(name, { completion: true })).toBe("Twice 2?");
+    expect(await say({ model: name, endpoint: "chat" }, { completion: true })).toBe("by chat");
+    expect(await say({ model: name, endpoint: "completions" })).toBe("Twice 2?");
+  });
+
+  test("is asked as a policy file says, with keys from the environment", async () => {
+    await using server = await listing({ id: "other", owned_by: "vllm" }, { id: "llama3.2:1b#x", owned_by: "vllm" });
+    vi.stubEnv("LYCEUM_API_KEY", "not this one");
+    vi.stubEnv("GATEWAY_KEY", "k1");
+    vi.stubEnv("GATEWAY_TEAM", "k2");
+    const path = await file(
+      "served.yaml",
+      [
+        `model: "llama3.2:1b#x"`,
+        "name: small",
+        `baseUrl: ${server.baseUrl}`,
+        "apiKeyVariable: GATEWAY_KEY",
+        "headers: { x-seat: a }",
+        "headerVariables: { x-team: GATEWAY_TEAM }",
+        "logprobs: false",
+        "extraBody: { chat_template_kwargs: { enable_thinking: false } }",
+      ].join("\n"),
+    );
+    await using opened = await openNamedPolicy(path, { rooms });
+    expect(opened.policy.name).toBe("small");
+    expect(await say(path)).toBe("4");
+    for (const { headers } of server.requests) {
+      expect(headers).toMatchObject({ authorization: "Bearer k1", "x-seat": "a", "x-team": "k2" });
+    }
+    const { body } = server.requests.at(-1)!;
+    expect(body).toMatchObject({ model: "llama3.2:1b#x", chat_template_kwargs: { enable_thinking: false } });
+    expect(body).not.toHaveProperty("logprobs");
+    expect(body).not.toHaveProperty("return_token_ids");
+
+    vi.stubEnv("GATEWAY_TEAM", "");
+    await expect(say(path)).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringContaining("GATEWAY_TEAM is not set"),
+    });
+    vi.stubEnv("GATEWAY_TEAM", "secret-with-a-line-end\n");
+    const refused = await say(path).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: "config.invalid", message: 'The header "x-team" cannot be sent.' });
+    expect(JSON.stringify(refused)).not.toContain("secret");
+  });
+
+  test("is asked within the limits of its settings", async () => {
+    await using server = await chatServer(({ messages }) =>
+      messages === undefined ? { body: { data: [] } } : { status: 500, body: "" },
+    );
+    const settings = { model: "m", baseUrl: server.baseUrl, maxRetries: 2, retryDelayMs: 1 };
+    await expect(say(settings)).rejects.toMatchObject({ message: expect.stringContaining("of 3 tries") });
+    expect(server.requests).toHaveLength(4);
+  });
+
+  test("of several models, of none, or that is not there, says so", async () => {
+    await using several = await listing({ id: "a" }, { id: "b" });
+    await expect(say(several.baseUrl)).rejects.toMatchObject({
+      code: "config.invalid",
+      hint: expect.stringContaining(`${several.baseUrl}#a`),
+    });
+    await using none = await listing();
+    await expect(say(none.baseUrl)).rejects.toMatchObject({ code: "config.invalid" });
+    await using liar = await chatServer(() => ({ body: { data: [{}] } }));
+    await expect(say(liar.baseUrl)).rejects.toMatchObject({ code: "policy.unavailable" });
+    const gone = liar.baseUrl;
+    await liar[Symbol.asyncDispose]();
+    await expect(say(gone)).rejects.toMatchObject({ code: "policy.unavailable", data: { reason: "network" } });
+  });
+});
+
+test.each([
+  ["openai:gpt-5-mini", "config.invalid", /npm install @ai-sdk\/openai/],
+  ["transformers:org/name", "config.invalid", /npm install @huggingface\/transformers/],
+  ["demonstration", "policy.unsupported-input", /demonstrate/],
+  ["replay:/nowhere.jsonl", "data.not-found", /./],
+  ["transformers:org/name#q5", "config.unknown-name", /q4f16/],
+])("%s cannot be opened here, and says why", async (name, code, hint) => {
+  await expect(say(name)).rejects.toMatchObject({ code, hint: expect.stringMatching(hint) });
+});

@@ -1,0 +1,154 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { mathEnvironment } from "../../environments/index.ts";
+import { createProgram, type TrainArguments } from "../../src/cli/create-program.ts";
+import { epochSteps } from "../../src/cli/epoch-steps.ts";
+import { loadRunConfig } from "../../src/cli/load-run-config.ts";
+import { resumeCommand } from "../../src/cli/resume-command.ts";
+import { openRooms } from "../../src/cli/rooms.ts";
+import type { RunConfig } from "../../src/cli/run-config.ts";
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
+
+const yaml = `
+environment: { id: code, agents: 2 }
+algorithm: { id: magrpo }
+model: { path: Qwen/Qwen2.5-Coder-0.5B-Instruct }
+`;
+
+/** What `lyceum train` is told by a command line; throws commander's error. */
+async function parse(...argv: string[]): Promise<TrainArguments> {
+  let told: TrainArguments | undefined;
+  const never = () => Promise.reject(new Error("another command"));
+  const program = createProgram(
+    {
+      train: async (args) => {
+        told = args;
+      },
+      ...{ report: never, init: never, play: never, collect: never },
+      ...{ eval: never, compare: never, rescore: never, view: never, info: never },
+    },
+    { version: "0" },
+  );
+  for (const command of [program, ...program.commands]) command.configureOutput({ writeErr: () => {} });
+  await program.parseAsync(["train", ...argv], { from: "user" });
+  return told!;
+}
+
+/** The config that a command line leaves of the one above. */
+async function load(...argv: string[]): Promise<RunConfig> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-override-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "train.yaml");
+  await writeFile(path, yaml);
+  const { set } = await parse(...argv);
+  return (await loadRunConfig({ path, overrides: set, rooms: await openRooms() })).config;
+}
+
+it("--override takes several changes, may be repeated, and ends where another option begins", async () => {
+  const first = ["--override", "training.steps=7", "training.batchSize=2"];
+  const config = await load(...first, "--override", "seed=3", "sampling.topP=0.5", "--resume");
+  expect(config).toMatchObject({ seed: 3, training: { steps: 7, batchSize: 2 }, sampling: { topP: 0.5 } });
+  const list = await load("--override", "algorithm.turnWeights=[1.5,0.5]", "environment.maxTurns=2");
+  expect(list).toMatchObject({ algorithm: { turnWeights: [1.5, 0.5] }, environment: { maxTurns: 2 } });
+});
+
+it.each(["--model_name", "--model-name"])("%s sets model.path, whatever the name looks like", async (flag) => {
+  expect((await load(flag, "bigcode/starcoder2-3b")).model.path).toBe("bigcode/starcoder2-3b");
+  expect((await load(`${flag}=C: {odd} #name`)).model.path).toBe("C: {odd} #name");
+});
+
+it.each(["--num_turns", "--num-turns"])("%s sets environment.maxTurns", async (flag) => {
+  expect((await load()).environment).toMatchObject({ maxTurns: 1 });
+  expect((await load(flag, "3")).environment).toMatchObject({ maxTurns: 3 });
+});
+
+it.each([
+  "--turn_gradient_weights",
+  "--turn-gradient-weights",
+])("%s sets algorithm.turnWeights to all that follow", async (flag) => {
+  expect((await load()).algorithm.turnWeights).toBeUndefined();
+  expect((await load(flag, "1.2", "0.8")).algorithm.turnWeights).toEqual([1.2, 0.8]);
+  expect((await parse(flag, "1.2", "0.8")).set).toEqual(["algorithm.turnWeights=[1.2,0.8]"]);
+  expect((await load(flag, "1e-7", "2", "3", "--num_turns", "3")).algorithm.turnWeights).toEqual([1e-7, 2, 3]);
+});
+
+it.each(["-o", "--output"])("%s is where the run is kept", async (flag) => {
+  expect(await parse(flag, "elsewhere")).toMatchObject({ output: "elsewhere" });
+});
+
+it("the last change of a key wins, however it is spelled", async () => {
+  const turns = async (...argv: string[]) => (await load(...argv)).environment?.maxTurns;
+  expect(await turns("--num_turns", "2", "--set", "environment.maxTurns=3")).toBe(3);
+  expect(await turns("--set", "environment.maxTurns=3", "--num-turns", "2")).toBe(2);
+  const weights = ["--set", "algorithm.turnWeights=[3]", "--turn_gradient_weights", "1", "2"];
+  expect((await load(...weights)).algorithm.turnWeights).toEqual([1, 2]);
+  expect(await turns("--override", "environment.maxTurns=3", "--set", "environment.maxTurns=4")).toBe(4);
+});
+
+it.each([
+  ["--num_turns", "two"],
+  ["--num_turns", "0"],
+  ["--num_epochs", "0.5"],
+  ["--turn_gradient_weights", "1.2,0.8"],
+  ["--turn_gradient_weights"],
+  ["--override"],
+  ["--model_nam", "x"],
+  ["--output_base_dir", "x"],
+])("refuses %j", async (...argv) => {
+  await expect(parse(...argv)).rejects.toMatchObject({ code: expect.stringMatching(/^commander\./) });
+});
+
+it("a key that does not exist is the usual error, from a flag and from --override", async () => {
+  await expect(load("--override", "magrpo.num_turns=2")).rejects.toMatchObject({ code: "config.invalid" });
+  const math = ["--override", "environment={id: math}", "algorithm={id: sft}", "--turn_gradient_weights", "1"];
+  await expect(load(...math)).rejects.toMatchObject({ code: "config.invalid" });
+});
+
+const seven = defineEnvironment({
+  id: "seven",
+  tasks: [1, 2, 3, 4, 5, 6, 7],
+  reset: () => "",
+  step: () => ({ reward: 0 }),
+});
+const { signal } = new AbortController();
+
+it.each(["--num_epochs", "--num-epochs"])("%s is training.steps by the tasks of the split", async (flag) => {
+  const { numEpochs } = await parse(flag, "10");
+  expect(numEpochs).toBe(10);
+  const config = await load("--override", "training.batchSize=4", "tasks.split=train[2:]");
+  // Five tasks, ten times, four a step.
+  expect(await epochSteps({ epochs: 10, environment: seven, config, signal })).toBe(13);
+  expect(await epochSteps({ epochs: 4, environment: seven, config, signal })).toBe(5);
+});
+
+it("a run with --num_epochs has those steps, whatever the config says", async () => {
+  const set = ["--override", "tasks.split=train[:6]", "training.batchSize=4", "training.steps=50"];
+  const args = ["train", "--config", "tiny.yaml", "--num_epochs", "2", ...set];
+  const { code, stdout } = await lyceum(args, { folder: await tinyRunFolder() });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^run: .* 3 steps, /);
+});
+
+it("passes over tasks without end are refused, with what to say instead", async () => {
+  const config = await load();
+  const endless = epochSteps({ epochs: 2, environment: mathEnvironment(), config, signal });
+  await expect(endless).rejects.toMatchObject({
+    code: "config.invalid",
+    hint: expect.stringContaining("training.steps"),
+  });
+});
+
+it("the command that resumes a run says all of it", async () => {
+  const argv = ["-c", "a.yaml", "--num_turns", "2", "--turn_gradient_weights", "1.2", "0.8", "--num_epochs", "3"];
+  const command = resumeCommand({
+    args: await parse(...argv),
+    output: "out",
+    script: "/bin/lyceum",
+    environment: {},
+  });
+  const [, , ...again] = command.replaceAll("'", "").split(" ");
+  expect(await parse(...again)).toEqual({ ...(await parse(...argv)), output: "out", resume: true });
+});

@@ -1,0 +1,84 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { answerSettings, policyNameOf, readPolicySettings } from "../../src/cli/policy-settings.ts";
+import { toErrorData } from "../../src/errors/index.ts";
+
+async function policyFile(text: string, name = "served.yaml"): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-settings-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+const address = "http://127.0.0.1:8000/v1";
+
+test("a name is a model, and options go with it", async () => {
+  expect(await readPolicySettings("owner/name")).toEqual({ model: "owner/name" });
+  expect(await readPolicySettings("scripted:answers.json")).toEqual({ model: "scripted:answers.json" });
+  const options = [`baseUrl=${address}`, "extraBody.top_k=20", "extraBody.stop_token_ids=[1, 2]", "maxRetries=0"];
+  const settings = await readPolicySettings("llama3.2:1b", options);
+  expect(settings).toEqual({
+    model: "llama3.2:1b",
+    baseUrl: address,
+    extraBody: { top_k: 20, stop_token_ids: [1, 2] },
+    maxRetries: 0,
+  });
+  expect(policyNameOf(settings)).toEqual({ kind: "server", url: address, model: "llama3.2:1b" });
+});
+
+test("a policy file is YAML or JSON, and options stand over it", async () => {
+  const yaml = await policyFile(`model: ${address}#m\nmaxConcurrent: 4\nextraBody: { a: 1, b: 2 }\n`);
+  expect(await readPolicySettings(yaml, ["extraBody.a=3", "name=mine"])).toEqual({
+    model: `${address}#m`,
+    name: "mine",
+    maxConcurrent: 4,
+    extraBody: { a: 3, b: 2 },
+  });
+  const json = await policyFile(
+    '{"model": "openai:gpt-5-mini", "providerOptions": {"openai": {"reasoningEffort": "low"}}}',
+    "p.json",
+  );
+  expect(await readPolicySettings(json)).toMatchObject({ providerOptions: { openai: { reasoningEffort: "low" } } });
+});
+
+test.each([
+  ["model: http://h/v1#m\nmaxRetrys: 2", [], /served\.yaml:2:1: unknown key "maxRetrys"/, /Did you mean "maxRetries"/],
+  ["model: http://h/v1#m", ["timeout=5"], /--model-option timeout=5: unknown key/, /timeoutMs/],
+  ["model: http://h/v1#m", ["maxConcurrent=0"], /--model-option maxConcurrent=0: maxConcurrent/, undefined],
+  ["model: http://h/v1#m", ["timeoutMs=soon"], /expected a number, got "soon"/, undefined],
+  ["model: http://h/v1#m", ["endpoint=complete"], /endpoint: expected one of chat, completions/, undefined],
+  ["model: http://h/v1#m", ["maxRetries"], /expected key=value/, /--model-option key=value/],
+  ["maxRetries: 2", [], /model is missing/, undefined],
+  ["model: owner/name", ["maxRetries=2"], /"maxRetries" is no option of the model owner\/name/, /baseUrl/],
+  ["model: openai:gpt-5-mini", ["extraBody.a=1"], /"extraBody" is no option of the model openai/, /providerOptions/],
+  ["model: http://h/v1#m", ["providerOptions.a.b=1"], /"providerOptions" is no option/, /extraBody/],
+  ["model: [", [], /served\.yaml:1/, undefined],
+])("%j with %j is refused", async (text, options, message, hint) => {
+  const refused = toErrorData(
+    await readPolicySettings(await policyFile(text), options).catch((error: unknown) => error),
+  );
+  expect(refused.code).toBe("config.invalid");
+  expect(refused.message).toMatch(message);
+  if (hint !== undefined) expect(refused.hint).toMatch(hint);
+});
+
+test("a file that is not there is told", async () => {
+  await expect(readPolicySettings("/nowhere/served.yaml")).rejects.toMatchObject({ code: "data.not-found" });
+});
+
+test("the record has what decides answers, and no key or header", () => {
+  expect(answerSettings({ model: "m" })).toBeUndefined();
+  expect(
+    answerSettings({
+      model: `${address}#m`,
+      name: "mine",
+      headers: { authorization: "sk-secret" },
+      apiKeyVariable: "KEY",
+      maxRetries: 2,
+      extraBody: { top_k: 20 },
+    }),
+  ).toEqual({ model: `${address}#m`, extraBody: { top_k: 20 } });
+});

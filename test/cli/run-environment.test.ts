@@ -1,0 +1,69 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { loadRunConfig } from "../../src/cli/load-run-config.ts";
+import { openRooms } from "../../src/cli/rooms.ts";
+import { runEnvironment } from "../../src/cli/run-environment.ts";
+
+const rest = "algorithm: grpo\nmodel: { scratch: {} }\n";
+
+async function load(text: string, overrides: readonly string[] = []) {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-mixture-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "train.yaml"), text + rest);
+  const { config, environments } = await loadRunConfig({
+    path: join(folder, "train.yaml"),
+    overrides,
+    rooms: await openRooms(),
+  });
+  return { config, ...runEnvironment(config, environments) };
+}
+
+it("mixes the environments that a config lists, with their options, weights and names", async () => {
+  const list = "environments:\n  - { id: math, weight: 3, maxTurns: 2 }\n  - number-guessing\n";
+  const { environment, options } = await load(list, ["environments.1.name=games"]);
+  expect(environment.spec).toMatchObject({ id: "math+number-guessing" });
+  expect(options).toEqual({
+    environments: [
+      { id: "math", weight: 3, maxTurns: 2 },
+      { id: "number-guessing", name: "games" },
+    ],
+  });
+  const tasks = await environment.tasks("train");
+  const ids = await Promise.all([0, 1, 2, 3].map(async (index) => (await tasks.get(index)).id.split("/")[0]));
+  expect(ids.toSorted()).toEqual(["games", "math", "math", "math"]);
+});
+
+it("makes the one environment where there is one", async () => {
+  const { environment, options } = await load("environment: { id: math, maxTurns: 2 }\n");
+  expect(environment.partOf).toBeUndefined();
+  expect(options).toMatchObject({ maxTurns: 2 });
+});
+
+it.each<[string, string, object]>([
+  [
+    "both forms",
+    "environment: math\nenvironments: [math]\n",
+    { code: "config.invalid", message: expect.stringContaining("either environment") },
+  ],
+  ["neither", "", { code: "config.invalid", message: expect.stringContaining("either environment") }],
+  ["an unknown one", "environments: [matg]\n", { code: "config.unknown-name", hint: expect.stringContaining("math") }],
+  [
+    "a weight of 0",
+    "environments:\n  - { id: math, weight: 0 }\n",
+    { code: "config.invalid", message: expect.stringMatching(/train\.yaml:2:\d+/) },
+  ],
+  [
+    "an option of another",
+    "environments: [{ id: math, minReward: 1 }]\n",
+    { code: "config.invalid", message: expect.stringContaining('"math"') },
+  ],
+  [
+    "games of other agents",
+    "environments: [math, kuhn-poker]\n",
+    { code: "config.invalid", message: expect.stringContaining("different agents") },
+  ],
+])("refuses %s", async (_, text, error) => {
+  await expect(load(text)).rejects.toMatchObject(error);
+});
