@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { readBenchmarkRows } from "../../environments/code-benchmarks/benchmark-row.ts";
 import { humanEvalProblem } from "../../environments/code-benchmarks/human-eval.ts";
-import { estimatePassAtK } from "../../environments/code-benchmarks/pass-at-k.ts";
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { estimatePassAtK } from "../../src/evaluate/metrics/pass-at-k.ts";
 import { createRandom } from "../../src/random/random.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 import { type ZygoteBackend, zygoteBackends } from "../sandbox/zygote-backends.ts";

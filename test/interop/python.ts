@@ -15,10 +15,12 @@ export async function runPython<Response>(options: {
   /** File name without `.py`. */
   readonly script: string;
   readonly request: Json;
+  /** A folder of further packages. */
+  readonly packages?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }): Promise<Response> {
-  const { environment, script, request, timeoutMs = 600_000, signal } = options;
+  const { environment, script, request, packages, timeoutMs = 600_000, signal } = options;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-interop-"));
   try {
     const requestFile = join(folder, "request.json");
@@ -36,6 +38,7 @@ export async function runPython<Response>(options: {
         HF_HUB_DISABLE_PROGRESS_BARS: "1",
         TOKENIZERS_PARALLELISM: "false",
         CUDA_VISIBLE_DEVICES: "",
+        ...(packages === undefined ? {} : { PYTHONPATH: packages }),
       },
       ...(signal === undefined ? {} : { signal }),
     });

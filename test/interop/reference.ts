@@ -50,9 +50,13 @@ export async function forwardReference(
   );
 }
 
-/** Gradients of all parameters, or of the adapter's, by PyTorch autograd; and the sum of each loss term. */
+/** Gradients of all parameters, or of the adapter's and a value head's, by PyTorch autograd; and each loss term's sum. */
 export async function gradientReference(
-  jobs: readonly (ModelFolders & { readonly data: readonly PlainDatum[]; readonly terms: readonly LossTerm[] })[],
+  jobs: readonly (ModelFolders & {
+    readonly valueHead?: { readonly weight: readonly number[]; readonly bias: number };
+    readonly data: readonly PlainDatum[];
+    readonly terms: readonly LossTerm[];
+  })[],
 ): Promise<{ readonly terms: readonly number[]; readonly gradients: Map<string, Tensor> }[]> {
   await using folder = await temporaryFolder();
   const request = jobs.map((job, index) => ({ ...job, gradientsFile: join(folder.path, `${index}.safetensors`) }));

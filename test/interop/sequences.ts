@@ -9,6 +9,8 @@ export interface PlainDatum {
   readonly advantages: number[];
   readonly behaviourLogprobs?: number[];
   readonly referenceLogprobs?: number[];
+  readonly returns?: number[];
+  readonly oldValues?: number[];
   readonly temperature?: number;
 }
 
@@ -52,9 +54,20 @@ export function withOldLogprobs(data: readonly PlainDatum[], current: readonly n
   }));
 }
 
+/** The data with returns, and old values on all sides of what a value head near 0 predicts. */
+export function withReturns(data: readonly PlainDatum[], seed: number): PlainDatum[] {
+  const random = createRandom(seed);
+  return data.map((datum) => ({
+    ...datum,
+    returns: datum.tokens.map(() => Math.fround(random.normal())),
+    oldValues: datum.tokens.map(() => Math.fround(0.5 * random.normal())),
+  }));
+}
+
 /** The same datum as a backend takes it. */
 export function toDatum(plain: PlainDatum): Datum {
-  const { tokens, targets, lossMask, advantages, behaviourLogprobs, referenceLogprobs, temperature } = plain;
+  const { tokens, targets, lossMask, advantages, temperature } = plain;
+  const { behaviourLogprobs, referenceLogprobs, returns, oldValues } = plain;
   return {
     tokens: Int32Array.from(tokens),
     targets: Int32Array.from(targets),
@@ -62,6 +75,8 @@ export function toDatum(plain: PlainDatum): Datum {
     advantages: Float32Array.from(advantages),
     ...(behaviourLogprobs === undefined ? {} : { behaviourLogprobs: Float32Array.from(behaviourLogprobs) }),
     ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: Float32Array.from(referenceLogprobs) }),
+    ...(returns === undefined ? {} : { returns: Float32Array.from(returns) }),
+    ...(oldValues === undefined ? {} : { oldValues: Float32Array.from(oldValues) }),
     ...(temperature === undefined ? {} : { temperature }),
   };
 }

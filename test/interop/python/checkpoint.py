@@ -19,9 +19,14 @@ def load_model(
 
 
 def checkpoint_gradients(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Gradients by checkpoint tensor name; of an adapter, by `<module>.lora_A.weight` and `<module>.lora_B.weight`."""
+    """Gradients by checkpoint tensor name; of an adapter, by `<module>.lora_A.weight` and `<module>.lora_B.weight`.
+
+    Those of parameters that the loss does not depend on are zeros.
+    """
     return {
-        name.removeprefix("base_model.model.").replace(".default.", "."): parameter.grad.contiguous()
+        name.removeprefix("base_model.model.").replace(".default.", "."): (
+            torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.contiguous()
+        )
         for name, parameter in model.named_parameters()
-        if parameter.grad is not None
+        if parameter.requires_grad
     }

@@ -28,8 +28,8 @@ def run_job(job: dict) -> dict:
     if job.get("measureRounding"):
         exact = all_logits(load_model(job["checkpoint"], job.get("adapter"), dtype=torch.float64), job["ids"])
     return {
-        "logprobs": [logprobs.tolist() for logprobs, _ in scores],
-        "entropy": [entropy.tolist() for _, entropy in scores],
+        "logprobs": [logprobs.tolist() for logprobs, *_ in scores],
+        "entropy": [entropy.tolist() for _, entropy, *_ in scores],
         "rounding": [float((single - double).abs().max()) for single, double in zip(logits, exact)],
     }
 

@@ -1,23 +1,32 @@
 """The loss terms of trainers/backend/loss-term.ts, written again from their formulas for autograd.
 
-A datum is {"tokens", "targets", "lossMask", "advantages"?, "behaviourLogprobs"?, "referenceLogprobs"?,
-"temperature"?}, as in trainers/backend/datum.ts. Each term sums over the targets whose loss mask is not 0.
+A datum is {"tokens", "targets", "lossMask", "advantages"?, "behaviourLogprobs"?, "referenceLogprobs"?, "returns"?,
+"oldValues"?, "temperature"?}, as in trainers/backend/datum.ts. Each term sums over the targets whose loss mask is not 0.
 """
 
 import torch
 from torch.nn.functional import log_softmax
 
 
-def token_scores(model: torch.nn.Module, datum: dict) -> tuple[torch.Tensor, torch.Tensor]:
-    """Log-probability of each target and entropy of its distribution, at the datum's temperature."""
-    logits = model(torch.tensor([datum["tokens"]]), use_cache=False).logits[0]
+def token_scores(model: torch.nn.Module, datum: dict) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """Log-probability of each target, entropy of its distribution, both at the datum's temperature, and the state's value.
+
+    The value is that of `model.value_head`, where there is one, of the hidden state that the logits are made from.
+    """
+    output = model(torch.tensor([datum["tokens"]]), use_cache=False, output_hidden_states=True)
+    logits, hidden = output.logits[0], output.hidden_states[-1][0]
+    torch.testing.assert_close(model.get_output_embeddings()(hidden), logits)
+    head = getattr(model, "value_head", None)
+    values = None if head is None else head(hidden)[:, 0]
     distribution = log_softmax(logits / datum.get("temperature", 1), dim=-1)
     targets = torch.tensor(datum["targets"])
     logprobs = distribution.gather(1, targets[:, None])[:, 0]
-    return logprobs, -(distribution.exp() * distribution).sum(dim=-1)
+    return logprobs, -(distribution.exp() * distribution).sum(dim=-1), values
 
 
-def term_sum(term: dict, datum: dict, logprobs: torch.Tensor, entropy: torch.Tensor) -> torch.Tensor:
+def term_sum(
+    term: dict, datum: dict, logprobs: torch.Tensor, entropy: torch.Tensor, values: torch.Tensor | None
+) -> torch.Tensor:
     mask = torch.tensor(datum["lossMask"])
     counts = mask != 0
 
@@ -47,6 +56,14 @@ def term_sum(term: dict, datum: dict, logprobs: torch.Tensor, entropy: torch.Ten
             loss = weight * estimates[term["estimator"]]()
         case "entropy":
             loss = -weight * entropy[counts]
+        case "value":
+            prediction, target = values[counts], given("returns")
+            loss = (prediction - target) ** 2
+            if "clip" in term:
+                old = given("oldValues")
+                moved = (prediction - old).clamp(-term["clip"], term["clip"])
+                loss = torch.maximum(loss, (old + moved - target) ** 2)
+            loss = weight * loss
         case other:
             raise ValueError(f"unknown loss term {other}")
     return term.get("weight", 1) * loss.sum()
@@ -56,6 +73,6 @@ def total_loss(model: torch.nn.Module, data: list[dict], terms: list[dict]) -> t
     """Each term summed over all data, as one tensor with an entry for each term."""
     sums = torch.zeros(len(terms))
     for datum in data:
-        logprobs, entropy = token_scores(model, datum)
-        sums = sums + torch.stack([term_sum(term, datum, logprobs, entropy) for term in terms])
+        scores = token_scores(model, datum)
+        sums = sums + torch.stack([term_sum(term, datum, *scores) for term in terms])
     return sums

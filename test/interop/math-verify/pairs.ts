@@ -1,0 +1,32 @@
+import { createRandom, deriveSeed } from "../../../src/random/random.ts";
+import type { AnswerPair, PairGenerator } from "./answer-pair.ts";
+import { boxedReplies, collectionPairs, severalForms } from "./collection-pairs.ts";
+import { formulaPairs } from "./formula-pairs.ts";
+import { numberPairs } from "./number-pairs.ts";
+
+const generators: Readonly<Record<string, PairGenerator>> = {
+  ...numberPairs,
+  ...formulaPairs,
+  ...collectionPairs,
+  "boxed replies": boxedReplies,
+  "several forms": severalForms,
+};
+
+/** A pair with its kind. */
+export interface KindOfPair extends AnswerPair {
+  readonly kind: string;
+}
+
+/** So many different pairs, in turn of every kind, and in turn equal and unequal. */
+export function generatePairs(count: number, seed: number): KindOfPair[] {
+  const kinds = Object.entries(generators);
+  const pairs = new Map<string, KindOfPair>();
+  for (let draw = 0; pairs.size < count; draw++) {
+    const [kind, generate] = kinds[pairs.size % kinds.length]!;
+    const equal = Math.floor(pairs.size / kinds.length) % 2 === 0;
+    const pair = { kind, ...generate(createRandom(deriveSeed(seed, kind, draw)), equal) };
+    const key = JSON.stringify([pair.answer, pair.gold]);
+    if (!pairs.has(key)) pairs.set(key, pair);
+  }
+  return [...pairs.values()];
+}
