@@ -54,7 +54,7 @@ export async function timeLoraStep(
 }
 
 /** Loss on every token, so that nothing is left out of the step. */
-function syntheticDatum(length: number, row: number): Datum {
+export function syntheticDatum(length: number, row: number): Datum {
   const ids = Int32Array.from({ length: length + 1 }, (_, i) => (i * 7919 + row * 104_729) % 49_152);
   return {
     tokens: ids.subarray(0, length),

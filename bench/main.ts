@@ -1,17 +1,39 @@
 import { parseArgs } from "node:util";
+import { agentMemory } from "./agent-memory.ts";
+import { catalogueResults } from "./catalogue.ts";
 import { decode } from "./decode.ts";
 import { demo } from "./demo.ts";
 import { environmentSteps } from "./environments.ts";
+import { evaluation } from "./evaluate.ts";
 import { falsePasses } from "./false-passes.ts";
+import { learning } from "./learning.ts";
 import { loraStep } from "./lora-step.ts";
+import { ppoStep } from "./ppo-step.ts";
 import { benchmarks as rollout } from "./rollout.ts";
 import { sandbox } from "./sandbox.ts";
+import { staleness } from "./staleness.ts";
+import { view } from "./view.ts";
 
 /*
  * Every benchmark, one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`, one object a line:
  * name, value, unit, and the baseline that the figure is held against where there is one.
  */
-const benchmarks = [...rollout, environmentSteps, sandbox, falsePasses, loraStep, decode, demo];
+const benchmarks = [
+  ...rollout,
+  environmentSteps,
+  evaluation,
+  sandbox,
+  falsePasses,
+  loraStep,
+  ppoStep,
+  agentMemory,
+  decode,
+  ...learning,
+  ...catalogueResults,
+  staleness,
+  view,
+  demo,
+];
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
 const only = values.only ?? "";

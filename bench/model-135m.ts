@@ -26,6 +26,14 @@ const feedForward = 3 * 576 * 1536;
 const head = 49_152 * 576;
 const layers = 30;
 
+/** Values in the adapters of one block, for each of their ranks: inputs and outputs of all seven layers. */
+const adapted = 576 + 576 + 2 * (576 + 192) + 576 + 576 + 3 * (576 + 1536);
+
+/** Bytes of an adapter on every linear layer, in float32. */
+export function adapterBytes(rank: number): number {
+  return 4 * layers * rank * adapted;
+}
+
 /**
  * Floating-point operations of the matrix products that a LoRA step needs: frozen weights forward and by input;
  * adapters forward, by input and by weight; causal attention, half of the square, forward and backward.
@@ -38,7 +46,7 @@ export function loraStepFlops(options: {
   const { sequences, length, rank } = options;
   const tokens = sequences * length;
   const frozen = 2 * 2 * (layers * (attention + feedForward) + head);
-  const adapters = 3 * 2 * layers * rank * (576 + 576 + 2 * (576 + 192) + 576 + 576 + 3 * (576 + 1536));
+  const adapters = 3 * 2 * layers * rank * adapted;
   const attended = 3 * 2 * 2 * layers * 576 * (length / 2);
   return tokens * (frozen + adapters + attended);
 }

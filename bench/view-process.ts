@@ -1,0 +1,14 @@
+import { createInterface } from "node:readline";
+import { folderSource } from "../src/view/folder-source.ts";
+import { serveView } from "../src/view/server.ts";
+
+/*
+ * Serves the folder that it is given, and says where; then its resident memory, in megabytes, whenever it is asked. The
+ * page itself is no part of what is measured. A request waits for a long log as long as one of `lyceum view` does.
+ */
+const server = await serveView({
+  source: folderSource(process.argv[2]!, { patienceMs: 400 }),
+  page: { script: "", style: "" },
+});
+console.log(server.url);
+for await (const _ of createInterface({ input: process.stdin })) console.log(process.memoryUsage.rss() / 1e6);
