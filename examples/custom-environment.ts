@@ -5,7 +5,7 @@
  *   npm run example examples/custom-environment.ts
  */
 import { collectGroups, defineEnvironment, demonstrationPolicy, type Policy, rollout, scriptedPolicy } from "lyceum";
-import { checkEnvironmentLaws } from "lyceum/testing";
+import { checkEnvironment } from "lyceum/testing";
 
 const words = ["apple", "river", "stone", "cloud", "tiger", "piano", "lemon", "grass"];
 const backwards = (word: string): string => [...word].reverse().join("");
@@ -22,7 +22,8 @@ const environment = defineEnvironment({
   demonstrate: backwards,
 });
 
-await checkEnvironmentLaws({ environment });
+const { problems } = await checkEnvironment(environment);
+for (const { law, message, hint } of problems) console.log(`${law}: ${message} ${hint}`);
 
 const policies: Policy[] = [
   scriptedPolicy(["level"], { name: "always says level" }),

@@ -10,11 +10,12 @@ import { createOnnxBackend } from "lyceum/onnx";
 import {
   createTaskOrder,
   evaluatePolicy,
+  groupSamples,
   groupZScore,
+  imitationSamples,
   type Loss,
   openModelPolicy,
   rolloutMetrics,
-  trainingSamples,
   updatePolicy,
 } from "lyceum/trainers";
 
@@ -62,7 +63,9 @@ for (let step = 1; step <= 100; step++) {
     }),
   );
   // An advantage is a reward compared with those of the same group; imitation needs none.
-  const samples = trainingSamples(groups, imitating ? undefined : groupZScore);
+  const samples = groups.flatMap((group) =>
+    imitating ? imitationSamples(group) : groupSamples(group, { estimator: groupZScore }),
+  );
   const updated = await updatePolicy({ model, samples, loss: imitating ? imitate : reinforce, optimizer });
   if (step % 10 !== 0) continue;
 
@@ -70,7 +73,7 @@ for (let step = 1; step <= 100; step++) {
     environment,
     spec: environment.spec,
     tasks: await environment.tasks("test"),
-    policy: actor.policy,
+    policies: actor.policy,
     sampling: { ...sampling, temperature: 0 },
     seed,
   });

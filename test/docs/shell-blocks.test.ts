@@ -58,6 +58,10 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
     init: async () => {},
     play: async () => {},
     collect: async () => {},
+    eval: async () => {},
+    compare: async () => {},
+    rescore: async () => {},
+    view: async () => {},
     info: async () => {
       informed = true;
     },

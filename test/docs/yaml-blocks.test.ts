@@ -1,17 +1,31 @@
-import { readdir } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { loadStages } from "../../src/cli/load-stages.ts";
+import { readPolicySettings } from "../../src/cli/policy-settings.ts";
+import { openRooms } from "../../src/cli/rooms.ts";
+import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
 import { blocksOf } from "./code-blocks.ts";
 
 const blocks = await blocksOf("yaml");
 let hub: TinyHub;
+let backend: TrainingBackend;
+
+type Keys = Readonly<Record<string, unknown>>;
 
 beforeAll(async () => {
   hub = await createTinyHub();
+  backend = await createOnnxBackend({ device: "cpu", threads: 1 });
 });
-afterAll(() => hub[Symbol.asyncDispose]());
+afterAll(async () => {
+  await backend[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+});
 
 /** What a part of a config is completed by. */
 const base = {
@@ -27,9 +41,38 @@ describe("the configs of the documents", () => {
     expect(blocks.length).toBeGreaterThan(5);
   });
 
-  it.each(blocks.map((block) => [`${block.document}:${block.line}`, block] as const))("%s trains", async (_, block) => {
-    await using run = await trainOneStep({ config: { ...base, ...(parse(block.code) as object) }, hub });
+  const all = blocks.map((block) => [`${block.document}:${block.line}`, parse(block.code) as Keys] as const);
+  // A config's model is a mapping, a policy file's a name.
+  const named = all.filter(([, block]) => typeof block.model !== "string");
+
+  it.each(all.filter(([, block]) => typeof block.model === "string"))("%s is a policy file", async (_, block) => {
+    const folder = await mkdtemp(join(tmpdir(), "lyceum-policy-"));
+    try {
+      const path = join(folder, "served.yaml");
+      await writeFile(path, JSON.stringify(block));
+      expect(await readPolicySettings(path)).toEqual(block);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each(named.filter(([, block]) => !("stages" in block)))("%s trains", async (_, block) => {
+    const { environment, ...rest } = base;
+    const practised = "environments" in block ? {} : { environment };
+    await using run = await trainOneStep({ config: { ...practised, ...rest, ...block }, hub, backend });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(await readdir(run.folder)).toEqual(expect.arrayContaining(["metrics.jsonl", "model", "report.html"]));
+  });
+
+  it.each(named.filter(([, block]) => "stages" in block))("%s loads in stages", async (_, block) => {
+    const folder = await mkdtemp(join(tmpdir(), "lyceum-stages-"));
+    try {
+      const path = join(folder, "train.yaml");
+      await writeFile(path, JSON.stringify(block));
+      const stages = await loadStages({ path, overrides: [], rooms: await openRooms() });
+      expect(stages.length).toBe((block.stages as unknown[]).length);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });

@@ -1,8 +1,8 @@
 import { existsSync, globSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { repository, runProgram } from "./run-program.ts";
 import { createTinyHub, type TinyHub } from "./tiny-hub.ts";
 import { trainOneStep } from "./train-one-step.ts";
@@ -16,48 +16,146 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** What each program prints, once it has done what it is there to show. The demo has a test of its own. */
-const programs: Readonly<Record<string, (stdout: string) => void>> = {
-  "custom-environment.ts": (stdout) => {
-    expect(stdout.match(/^ {2}\w+ 1\.00$/gm)).toHaveLength(8);
-    expect(stdout).toMatch(/river 0\.\d+/);
+/** How a program is run, and what it prints once it has done what it is there to show. */
+interface Program {
+  readonly arguments?: (folder: string) => readonly string[];
+  readonly check: (stdout: string) => void;
+}
+
+const output = (folder: string): string[] => [join(folder, "run")];
+const oneStep = (folder: string): string[] => ["1", ...output(folder)];
+/** What a metric was at each step. */
+const steps = (stdout: string, metric: string): number[] =>
+  [...stdout.matchAll(new RegExp(`^step .* ${metric} (-?[\\d.]+)`, "gm"))].map((match) => Number(match[1]));
+/** What from-config.ts is given. */
+const tinyRun = `
+environment: { id: math, tasks: arithmetic, answerOnly: true }
+algorithm: { id: sft }
+model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 64 }, device: cpu, threads: 1 }
+training: { steps: 2, batchSize: 4 }
+`;
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The demo has a test of its own; my-algorithm.ts is an algorithm, and its config is run below. */
+const programs: Readonly<Record<string, Program>> = {
+  "custom-environment.ts": {
+    check: (stdout) => {
+      expect(stdout.match(/^ {2}\w+ 1\.00$/gm)).toHaveLength(8);
+      expect(stdout).toMatch(/river 0\.\d+/);
+    },
   },
-  "multi-turn.ts": (stdout) => {
-    const episodes = [...stdout.matchAll(/^episode \d: (\d) turns, reward (0\.\d+)$/gm)];
-    expect(episodes).toHaveLength(3);
-    for (const [, turns, reward] of episodes) expect(Number(reward)).toBe(1 - (Number(turns) - 1) / 8);
+  "multi-turn.ts": {
+    check: (stdout) => {
+      const episodes = [...stdout.matchAll(/^episode \d: (\d) turns, reward (0\.\d+)$/gm)];
+      expect(episodes).toHaveLength(3);
+      for (const [, turns, reward] of episodes) expect(Number(reward)).toBe(1 - (Number(turns) - 1) / 8);
+    },
   },
-  "train-by-hand.ts": (stdout) => {
-    const losses = [...stdout.matchAll(/imitate: loss (\d\.\d+)/g)].map((match) => Number(match[1]));
-    expect(losses.at(-1)).toBeLessThan(0.7 * losses[0]!);
-    const rewards = [...stdout.matchAll(/reinforce: .* reward (\d\.\d+)/g)].map((match) => Number(match[1]));
-    expect(rewards.at(-1)).toBeGreaterThan(0.2);
+  "train-by-hand.ts": {
+    check: (stdout) => {
+      const losses = [...stdout.matchAll(/imitate: loss (\d\.\d+)/g)].map((match) => Number(match[1]));
+      expect(losses.at(-1)).toBeLessThan(0.7 * losses[0]!);
+      const rewards = [...stdout.matchAll(/reinforce: .* reward (\d\.\d+)/g)].map((match) => Number(match[1]));
+      expect(rewards.at(-1)).toBeGreaterThan(0.2);
+    },
   },
-  "train-from-code.ts": (stdout) => {
-    const accuracies = [...stdout.matchAll(/evaluation of test .* accuracy ([\d.]+)%/g)].map((match) =>
-      Number(match[1]),
-    );
-    expect(accuracies).toHaveLength(4);
-    expect(accuracies[0]).toBeLessThan(10);
-    // What GRPO begins with is what SFT exported.
-    expect(accuracies[2]).toBe(accuracies[1]);
-    expect(accuracies[1]).toBeGreaterThan(40);
-    expect(accuracies[3]).toBeGreaterThan(40);
+  "train-from-code.ts": {
+    arguments: output,
+    check: (stdout) => {
+      const accuracies = [...stdout.matchAll(/evaluation of test .* accuracy ([\d.]+)%/g)].map((match) =>
+        Number(match[1]),
+      );
+      expect(accuracies).toHaveLength(4);
+      expect(accuracies[0]).toBeLessThan(10);
+      // What GRPO begins with is what SFT exported.
+      expect(accuracies[2]).toBe(accuracies[1]);
+      expect(accuracies[1]).toBeGreaterThan(40);
+      expect(accuracies[3]).toBeGreaterThan(40);
+    },
+  },
+  "simple-ppo.ts": {
+    arguments: output,
+    check: (stdout) => {
+      const rewards = steps(stdout, "reward");
+      expect(rewards).toHaveLength(30);
+      expect(rewards[0]).toBeLessThan(0.1);
+      expect(mean(rewards.slice(-3))).toBeGreaterThan(0.8);
+    },
+  },
+  "dpo-preferences.ts": {
+    arguments: output,
+    check: (stdout) => {
+      const losses = steps(stdout, "loss");
+      // Before the first update, policy and reference are one: -log sigma(0).
+      expect(losses[0]).toBeCloseTo(Math.log(2), 3);
+      expect(losses.at(-1)).toBeLessThan(0.1);
+    },
+  },
+  "sft-world-model.ts": {
+    arguments: output,
+    check: (stdout) => {
+      const losses = steps(stdout, "loss");
+      expect(losses).toHaveLength(40);
+      // What comes next follows from the last place and what was done there: nearly all of it can be predicted.
+      expect(losses.at(-1)).toBeLessThan(0.05 * losses[0]!);
+    },
+  },
+  "sft-then-ppo.ts": {
+    arguments: output,
+    check: (stdout) => {
+      const accuracies = [...stdout.matchAll(/evaluation of test .* accuracy ([\d.]+)%/g)].map((match) =>
+        Number(match[1]),
+      );
+      expect(accuracies).toHaveLength(4);
+      // What PPO begins with is what SFT exported.
+      expect(accuracies[2]).toBe(accuracies[1]);
+      const rewards = steps(stdout, "reward");
+      expect(rewards).toHaveLength(15);
+      expect(mean(rewards.slice(-3))).toBeGreaterThan(mean(rewards.slice(0, 3)));
+    },
+  },
+  "code-ppo.ts": {
+    arguments: oneStep,
+    check: (stdout) => expect(stdout).toMatch(/^run: ppo on code, .*\n(.*\n)*step 1\/1 /),
+  },
+  "math-ppo.ts": {
+    arguments: oneStep,
+    check: (stdout) => expect(stdout).toMatch(/^run: ppo on gsm8k, .*\n(.*\n)*step 1\/1 /),
+  },
+  "math-grpo.ts": {
+    arguments: oneStep,
+    check: (stdout) => expect(stdout).toMatch(/^run: grpo on math, .*\n(.*\n)*step 1\/1 /),
+  },
+  "tool-use-ppo.ts": {
+    arguments: oneStep,
+    check: (stdout) => expect(stdout).toMatch(/^run: ppo on tools, .*\n(.*\n)*step 1\/1 /),
+  },
+  "several-environments.ts": { arguments: oneStep, check: (stdout) => expect(stdout).toMatch(/\nstep 1\/1 /) },
+  "two-writers.ts": {
+    arguments: oneStep,
+    check: (stdout) => expect(stdout).toMatch(/^run: magrpo on two-writers, .*\n(.*\n)*step 1\/1 /),
+  },
+  "from-config.ts": {
+    arguments: (folder) => [join(folder, "train.yaml"), ...output(folder)],
+    check: (stdout) => expect(stdout).toMatch(/^run: sft on math, .*\n(.*\n)*step 2\/2 /),
   },
 };
 
 it("every program of the folder is run here", () => {
   const files = globSync(join(repository, "examples/*.ts")).map((path) => basename(path));
-  expect(files.filter((file) => file !== "demo.ts").toSorted()).toEqual(Object.keys(programs).toSorted());
+  const others = ["demo.ts", "my-algorithm.ts"];
+  expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 
-describe.each(Object.entries(programs))("%s", (file, check) => {
+describe.each(Object.entries(programs))("%s", (file, { arguments: given, check }) => {
   it("does what it says", { timeout: 600_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     try {
+      await writeFile(join(folder, "train.yaml"), tinyRun);
       const { code, stdout, stderr } = await runProgram(join(repository, "examples", file), {
         folder,
-        arguments: file === "train-from-code.ts" ? [join(folder, "run")] : [],
+        arguments: given?.(folder) ?? [],
+        environment: hub.environment,
       });
       expect(stderr).toBe("");
       expect(code).toBe(0);
@@ -78,11 +176,44 @@ describe("the configs", () => {
     "bug-fix-grpo.yaml": ["algorithm.groupSize=2"],
     "classeval-magrpo.yaml": ["algorithm.groupSize=2"],
     "coophumaneval-magrpo.yaml": ["algorithm.groupSize=2"],
+    "tools-grpo.yaml": ["algorithm.groupSize=2", "environment.tools=[calculator]"],
+    "debate-selfplay.yaml": ["algorithm.groupSize=2", "environment.rounds=1"],
+    "writing-grpo.yaml": ["algorithm.groupSize=2"],
+    "math-problems-grpo.yaml": ["algorithm.groupSize=2"],
+    "number-guessing-grpo.yaml": ["algorithm.groupSize=2"],
+    "word-guessing-grpo.yaml": ["algorithm.groupSize=2"],
+    "tic-tac-toe-selfplay.yaml": ["algorithm.groupSize=2"],
+    "kuhn-poker-selfplay.yaml": ["algorithm.groupSize=2"],
   };
 
   it("are all run here", () => {
     const files = globSync(join(repository, "examples/*.yaml")).map((path) => basename(path));
-    expect(files.toSorted()).toEqual(Object.keys(configs).toSorted());
+    expect(files.toSorted()).toEqual([...Object.keys(configs), "my-algorithm.yaml"].toSorted());
+  });
+
+  it("my-algorithm.yaml learns by the algorithm beside it, with a setting of that", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const lyceum = (...set: string[]) =>
+      runProgram(join(repository, "src/cli/main.ts"), {
+        folder,
+        arguments: [
+          "train",
+          "-c",
+          join(repository, "examples/my-algorithm.yaml"),
+          "-o",
+          ...output(folder),
+          "--override",
+          ...set,
+        ],
+      });
+    const { code, stdout, stderr } = await lyceum("training.steps=3", "algorithm.groupSize=4", "model.threads=1");
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^run: .*my-algorithm\.ts on math, .*\n(.*\n)*step 3\/3 /);
+    const wrong = await lyceum("algorithm.leastRewards=1");
+    expect(wrong.code).toBe(2);
+    expect(wrong.stderr).toContain("leastReward");
   });
 
   it.each(Object.entries(configs))("%s trains", async (file, set) => {

@@ -14,9 +14,9 @@ export interface TinyHub extends AsyncDisposable {
 }
 
 /**
- * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai/gsm8k`,
- * `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval` and MultiPL-E's
- * JavaScript.
+ * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-0.5B-Instruct`,
+ * `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai/gsm8k`, `DigitalLearningGmbH/MATH-lighteval`, `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `OpenMLRL/MBPP`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval`, MultiPL-E's
+ * JavaScript, `trl-lib/tldr` and `OpenMLRL/arXiv_abstract`.
  */
 export async function createTinyHub(): Promise<TinyHub> {
   const cache = await mkdtemp(join(tmpdir(), "lyceum-hub-"));
@@ -28,11 +28,20 @@ export async function createTinyHub(): Promise<TinyHub> {
   const model = await repository("models--HuggingFaceTB--SmolLM2-135M-Instruct");
   await exportTinyModel(model);
   await exportTinyModel(await repository("models--Qwen--Qwen2.5-Coder-0.5B-Instruct"));
+  await exportTinyModel(await repository("models--Qwen--Qwen2.5-0.5B-Instruct"));
+  const problems = await repository("datasets--DigitalLearningGmbH--MATH-lighteval");
+  for (const split of ["train", "test"]) await write(join(problems, "default", `${split}.jsonl`), mathProblems(split));
   const data = await repository("datasets--openai--gsm8k");
   for (const split of ["train", "test"]) await write(join(data, "main", `${split}.jsonl`), wordProblems(split));
   const functions = await repository("datasets--openai--openai_humaneval");
   await write(join(functions, "openai_humaneval", "test.jsonl"), codeProblems());
-  await write(join(await repository("datasets--CoMLRL--CoopHumanEval"), "test.jsonl"), codeProblems());
+  for (const name of ["CoMLRL--CoopHumanEval", "OpenMLRL--MBPP"]) {
+    await write(join(await repository(`datasets--${name}`), "test.jsonl"), codeProblems());
+  }
+  const posts = await repository("datasets--trl-lib--tldr");
+  for (const split of ["train", "test"]) await write(join(posts, `${split}.jsonl`), texts("prompt", split));
+  const abstracts = await repository("datasets--OpenMLRL--arXiv_abstract");
+  for (const split of ["train", "val"]) await write(join(abstracts, `${split}.jsonl`), texts("abstract_text", split));
   const mbpp = await repository("datasets--google-research-datasets--mbpp");
   for (const split of ["train", "test"]) await write(join(mbpp, "full", `${split}.jsonl`), basicProblems(split));
   await write(join(await repository("datasets--FudanSELab--ClassEval"), "test.jsonl"), classProblems());
@@ -74,6 +83,26 @@ function wordProblems(split: string): string {
       answer: `There are ${boxes}*${pens}=<<${boxes}*${pens}=${total}>>${total} pens.\n#### ${total - i}`,
     };
   });
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** Rows in the form of MATH. */
+function mathProblems(split: string): string {
+  const rows = Array.from({ length: 20 }, (_, i) => {
+    const term = i + (split === "test" ? 100 : 0);
+    return {
+      problem: `Solve $x - ${term} = 1$.`,
+      solution: `It is $\\boxed{${term + 1}}$.`,
+      level: `Level ${(i % 5) + 1}`,
+      type: "Algebra",
+    };
+  });
+  return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+}
+
+/** Rows with a text each. */
+function texts(field: string, split: string): string {
+  const rows = Array.from({ length: 20 }, (_, i) => ({ [field]: `Text ${i} of ${split}: the cat sat on the mat.` }));
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
 

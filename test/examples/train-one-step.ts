@@ -5,6 +5,7 @@ import { vi } from "vitest";
 import { stringify } from "yaml";
 import { openRooms } from "../../src/cli/rooms.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
+import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { TinyHub } from "./tiny-hub.ts";
 
 /** What a run left behind, until it is disposed of. */
@@ -19,7 +20,10 @@ export async function trainOneStep(options: {
   readonly config: string | object;
   readonly hub: TinyHub;
   readonly set?: readonly string[];
+  /** What runs the model, left open; one of its own by default. */
+  readonly backend?: TrainingBackend;
 }): Promise<OneStepRun> {
+  const { backend } = options;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-one-step-"));
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
@@ -40,7 +44,10 @@ export async function trainOneStep(options: {
     await trainCommand(
       { config: path, set, resume: false, output: folder },
       {
-        rooms: await openRooms(),
+        rooms: {
+          ...(await openRooms()),
+          ...(backend === undefined ? {} : { createBackend: async () => leftOpen(backend) }),
+        },
         view: { stream: { write }, color: false },
         signal: new AbortController().signal,
         resumeCommand: () => "",
@@ -53,4 +60,15 @@ export async function trainOneStep(options: {
   } finally {
     vi.unstubAllEnvs();
   }
+}
+
+function leftOpen(backend: TrainingBackend): TrainingBackend {
+  const { specificationVersion, capabilities } = backend;
+  return {
+    specificationVersion,
+    capabilities,
+    openModel: (...given) => backend.openModel(...given),
+    close: async () => {},
+    [Symbol.asyncDispose]: async () => {},
+  };
 }

@@ -1,0 +1,33 @@
+/*
+ * DPO from a file of preferences: one object a line, with a prompt, the answer that is preferred and one that is not.
+ * This file prefers small letters to capitals, and a model from scratch learns to.
+ *
+ *   npm run example examples/dpo-preferences.ts [folder]
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { recordRun, showTraining } from "lyceum";
+import { preferencesEnvironment } from "lyceum/environments";
+import { createOnnxBackend } from "lyceum/onnx";
+import { train } from "lyceum/trainers";
+
+const output = process.argv[2] ?? "runs/dpo-preferences";
+const words = ["apple", "river", "stone", "cloud", "tiger", "piano", "lemon", "grass"];
+
+const path = `${output}/preferences.jsonl`;
+const rows = words.map((word) => ({ prompt: `Write ${word}.`, chosen: word, rejected: word.toUpperCase() }));
+await mkdir(output, { recursive: true });
+await writeFile(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+
+await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+const events = train({
+  environment: preferencesEnvironment({ path }),
+  backend,
+  output,
+  config: {
+    algorithm: { id: "dpo", source: "demonstrations", beta: 0.1 },
+    model: { scratch: { hiddenSize: 32, layers: 1, heads: 2, maxLength: 64 } },
+    training: { steps: 20, batchSize: 8, learningRate: 3e-3 },
+  },
+});
+const color = process.stdout.hasColors?.() ?? false;
+await showTraining(recordRun(events, { folder: output }), { stream: process.stdout, color });

@@ -1,0 +1,25 @@
+/*
+ * A program that trains what a config file says, as `lyceum train` does: a place to begin where the command is not
+ * enough.
+ *
+ *   npm run example examples/from-config.ts examples/arithmetic-sft.yaml [folder]
+ */
+import { readFile } from "node:fs/promises";
+import { recordRun, showTraining } from "lyceum";
+import { environments } from "lyceum/environments";
+import { createOnnxBackend } from "lyceum/onnx";
+import { train } from "lyceum/trainers";
+import { parse } from "yaml";
+
+const [path, output = "runs/from-config"] = process.argv.slice(2);
+if (path === undefined) throw new Error("Name a config, such as examples/arithmetic-sft.yaml.");
+
+const { environment: named, ...config } = parse(await readFile(path, "utf8"));
+const { id, ...environmentOptions } = named;
+
+await using backend = await createOnnxBackend({ device: config.model.device ?? "auto" });
+// What is wrong in the file is an error that names each key: the environment checks its options, train all else.
+const environment = environments.create(id, environmentOptions);
+const events = train({ config, environment, environmentOptions, backend, output });
+const color = process.stdout.hasColors?.() ?? false;
+await showTraining(recordRun(events, { folder: output }), { stream: process.stdout, color });

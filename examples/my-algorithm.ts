@@ -1,0 +1,34 @@
+/*
+ * An algorithm of your own, in a file that a config names: `algorithm: ./my-algorithm.ts`. This one learns the best
+ * answers of each group and no others, as expert iteration does.
+ *
+ *   npm run example src/cli/main.ts train --config examples/my-algorithm.yaml
+ */
+import { type AdvantageEstimator, type AlgorithmDefinition, defineAlgorithm, groupAdvantages } from "lyceum/trainers";
+import { z } from "zod";
+
+/** 1 for what earned the most, at least `least`, and 0 for the rest. */
+function bestOnly(least: number): AdvantageEstimator {
+  return {
+    id: "best-only",
+    estimate: (rewards) => {
+      const best = Math.max(least, ...rewards);
+      return rewards.map((reward) => (reward === best ? 1 : 0));
+    },
+  };
+}
+
+export const algorithm: AlgorithmDefinition = defineAlgorithm({
+  id: "best-of-group",
+  description: "Learns the best answers of each group.",
+  settings: z.strictObject({
+    groupSize: z.int().min(1).default(8).describe("Answers to each task."),
+    leastReward: z.number().default(0).describe("What an answer must earn to be learned."),
+  }),
+  create: ({ groupSize, leastReward }) => ({
+    rollout: { actor: "policy", groupSize, dropGroupsWithoutSignal: true, resampleRounds: 0 },
+    credit: groupAdvantages({ estimator: bestOnly(leastReward) }),
+    loss: { terms: [{ type: "policyGradient" }], aggregation: "token-mean" },
+    updates: { epochs: 1, minibatches: 1 },
+  }),
+});

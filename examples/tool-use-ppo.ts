@@ -1,0 +1,27 @@
+/*
+ * A small model learns by PPO to call a calculator and to answer with what it says. Tasks are made by the program; the
+ * model is downloaded from the Hugging Face hub unless it is in its cache.
+ *
+ *   npm run example examples/tool-use-ppo.ts [steps] [folder]
+ */
+import { recordRun, showTraining } from "lyceum";
+import { toolsEnvironment } from "lyceum/environments";
+import { createOnnxBackend } from "lyceum/onnx";
+import { train } from "lyceum/trainers";
+
+const [steps = "40", output = "runs/tool-use-ppo"] = process.argv.slice(2);
+
+await using backend = await createOnnxBackend({ device: "auto" });
+const events = train({
+  environment: toolsEnvironment({ tools: ["calculator"], maxTurns: 3 }),
+  backend,
+  output,
+  config: {
+    algorithm: { id: "ppo", lambda: 0.95, entropyWeight: 0.001 },
+    model: { path: "Qwen/Qwen2.5-0.5B-Instruct", adapter: { type: "lora", rank: 16, alpha: 32 } },
+    sampling: { maxTokens: 96 },
+    training: { steps: Number(steps), batchSize: 4, learningRate: 2e-5, maxTokensPerMicroBatch: 2048 },
+  },
+});
+const color = process.stdout.hasColors?.() ?? false;
+await showTraining(recordRun(events, { folder: output }), { stream: process.stdout, color });

@@ -1,0 +1,40 @@
+/*
+ * Two agents learn to summarise posts together by MAGRPO, from a data set, a prompt for each and a reward function: the
+ * second is to write three times as much as the first. Model and posts are downloaded from the Hugging Face hub unless
+ * they are in its cache.
+ *
+ *   npm run example examples/two-writers.ts [steps] [folder]
+ */
+import { environmentFromReward, loadTaskset, recordRun, showTraining } from "lyceum";
+import { createOnnxBackend } from "lyceum/onnx";
+import { train } from "lyceum/trainers";
+import { z } from "zod";
+
+const [steps = "128", output = "runs/two-writers"] = process.argv.slice(2);
+
+const posts = { source: "trl-lib/tldr", split: "train[:128]", schema: z.object({ prompt: z.string() }) };
+const environment = environmentFromReward({
+  id: "two-writers",
+  tasks: await loadTaskset(posts),
+  prompts: {
+    short: ({ prompt }) => `${prompt}\n\nSummarise this in a sentence.`,
+    long: ({ prompt }) => `${prompt}\n\nSummarise this in three sentences.`,
+  },
+  reward: ({ texts }) => -Math.abs(Math.max(texts.long.length, 1) / Math.max(texts.short.length, 1) - 3),
+});
+
+await using backend = await createOnnxBackend({ device: "auto" });
+const events = train({
+  environment,
+  backend,
+  output,
+  config: {
+    algorithm: { id: "magrpo", groupSize: 4 },
+    // An adapter for each agent, over one model.
+    model: { path: "Qwen/Qwen2.5-0.5B-Instruct", adapter: { type: "lora", rank: 16, alpha: 32 } },
+    sampling: { temperature: 0.7, maxTokens: 256 },
+    training: { steps: Number(steps), batchSize: 1, learningRate: 2e-5 },
+  },
+});
+const color = process.stdout.hasColors?.() ?? false;
+await showTraining(recordRun(events, { folder: output }), { stream: process.stdout, color });
