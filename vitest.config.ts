@@ -1,5 +1,17 @@
 import type { ViteUserConfig } from "vitest/config";
 
+/** What installs programs of its own or runs for minutes is no part of the quick interop tests. */
+const notQuick = [
+  "ai-sdk-providers",
+  "gsm8k-extraction",
+  "math-verify",
+  "real-checkpoint",
+  "served-model",
+  "trackers",
+  "transformers-js",
+  "viewer",
+].map((name) => `test/interop/${name}.test.ts`);
+
 const config: ViteUserConfig = {
   test: {
     pool: "forks",
@@ -27,6 +39,7 @@ const config: ViteUserConfig = {
         test: {
           name: "interop",
           include: ["test/interop/**/*.test.ts"],
+          exclude: process.env.LYCEUM_INTEROP === "quick" ? notQuick : [],
           globalSetup: ["test/interop/set-up.ts"],
           testTimeout: 600_000,
           hookTimeout: 1_800_000,

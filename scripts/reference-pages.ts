@@ -34,25 +34,64 @@ function sectionOf(key: string): string {
 function sectionText(section: string, keys: readonly ConfigKey[]): string[] {
   const own = keys.filter(({ key }) => sectionOf(key) === section);
   const always = own.filter(({ when }) => when === undefined);
-  const cases = [...new Set(own.flatMap(({ when }) => (when === undefined ? [] : [`${when.key}: ${when.value}`])))];
+  const shared = sharedKeys(own);
+  const isShared = new Set(shared.flat());
+  const left = own.filter((key) => key.when !== undefined && !isShared.has(key));
+  const cases = [...new Set(left.map(caseOf))];
   return [
     "",
     `## ${section === "" ? "The run" : section}`,
     "",
     ...table(always),
-    ...cases.flatMap((name) => [
-      "",
-      `### \`${name}\``,
-      "",
-      ...table(own.filter(({ when }) => when !== undefined && `${when.key}: ${when.value}` === name)),
-    ]),
+    ...(shared.length === 0 ? [] : ["", "### In several of them", "", ...sharedTable(shared)]),
+    ...cases.flatMap((name) => ["", `### \`${name}\``, "", ...table(left.filter((key) => caseOf(key) === name))]),
   ];
+}
+
+/** The case that a key belongs to, such as `algorithm.id: grpo`. */
+function caseOf({ when }: ConfigKey): string {
+  return `${when?.key}: ${when?.value}`;
+}
+
+/** Keys that mean the same in three cases or more, each as the list of its occurrences. */
+function sharedKeys(keys: readonly ConfigKey[]): ConfigKey[][] {
+  const byMeaning = new Map<string, ConfigKey[]>();
+  for (const key of keys) {
+    if (key.when === undefined) continue;
+    const meaning = JSON.stringify([key.key, key.type, key.description, key.when.key]);
+    byMeaning.set(meaning, [...(byMeaning.get(meaning) ?? []), key]);
+  }
+  return [...byMeaning.values()].filter((occurrences) => occurrences.length >= 3);
+}
+
+function sharedTable(shared: readonly (readonly ConfigKey[])[]): string[] {
+  const rows = shared.map((occurrences) => {
+    const [first] = occurrences as [ConfigKey];
+    const where = occurrences.map(({ when }) => when!.value).join(", ");
+    return `| \`${first.key}\` | ${cell(first.type)} | ${cell(defaults(occurrences))} | ${cell(first.description ?? "")} | ${where} |`;
+  });
+  return ["| key | value | default | | in |", "|---|---|---|---|---|", ...rows];
+}
+
+/** One default, or the most frequent one and those that differ from it. */
+function defaults(occurrences: readonly ConfigKey[]): string {
+  const byText = new Map<string, string[]>();
+  for (const key of occurrences) {
+    const text = defaultText(key);
+    byText.set(text, [...(byText.get(text) ?? []), String(key.when!.value)]);
+  }
+  const [usual = "", ...others] = [...byText.keys()].sort((a, b) => byText.get(b)!.length - byText.get(a)!.length);
+  const exceptions = others.map((text) => `${text === "" ? "none" : text} in ${byText.get(text)!.join(", ")}`);
+  return [usual, ...exceptions].join("; ");
+}
+
+function defaultText(key: ConfigKey): string {
+  return key.required ? "required" : key.default === undefined ? "" : `\`${valueText(key)}\``;
 }
 
 function table(keys: readonly ConfigKey[]): string[] {
   const rows = keys.map((key) => {
-    const fallback = key.required ? "required" : key.default === undefined ? "" : `\`${valueText(key)}\``;
-    return `| \`${key.key}\` | ${cell(key.type)} | ${cell(fallback)} | ${cell(key.description ?? "")} |`;
+    return `| \`${key.key}\` | ${cell(key.type)} | ${cell(defaultText(key))} | ${cell(key.description ?? "")} |`;
   });
   return ["| key | value | default | |", "|---|---|---|---|", ...rows];
 }

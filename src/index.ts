@@ -7,6 +7,7 @@ export {
 } from "./environment/define-environment.ts";
 export {
   type DefinitionBase,
+  type DemonstrationContext,
   defineParallelEnvironment,
   type ParallelDefinition,
   type ParallelResetOutcome,
@@ -38,6 +39,7 @@ export {
   type TeamContext,
   type TeamDefinition,
 } from "./environment/environment-from-reward.ts";
+export { type MixedPart, type MixedTask, mixedEnvironment } from "./environment/mixed-environment.ts";
 export type { Prompt } from "./environment/prompt.ts";
 export {
   createRegistry,
@@ -54,6 +56,34 @@ export {
   unscored,
 } from "./environment/reward.ts";
 export { type ErrorCode, type ErrorData, LyceumError, type LyceumErrorOptions } from "./errors/index.ts";
+export { type ComparedMetric, type Comparison, compareRuns } from "./evaluate/compare.ts";
+export { evaluate } from "./evaluate/evaluate.ts";
+export type { EvaluateOptions } from "./evaluate/evaluate-options.ts";
+export type { EvaluationEvent } from "./evaluate/evaluation-event.ts";
+export type { EpisodeEntry } from "./evaluate/log/episode-entry.ts";
+export type {
+  CorrectRule,
+  EvaluationIdentity,
+  EvaluationManifest,
+  TaskLine,
+  TokenPrice,
+} from "./evaluate/log/manifest.ts";
+export { readEntries, readEpisode, readManifest, readSummary, readTaskLines } from "./evaluate/log/read-log.ts";
+export type {
+  EpisodeCounts,
+  EvaluationSummary,
+  Interval,
+  LevelSummary,
+  Metric,
+  Percentiles,
+  TaskSummary,
+  TimeSummary,
+} from "./evaluate/log/summary.ts";
+export { estimatePassAtK, estimatePassHatK } from "./evaluate/metrics/pass-at-k.ts";
+export { bradleyTerry } from "./evaluate/ratings/bradley-terry.ts";
+export { type RatedPair, type RatedPlayer, type Ratings, rateRuns } from "./evaluate/ratings/rate-runs.ts";
+export type { RecordedAnswer } from "./evaluate/rubric-grader.ts";
+export { defaultHealthSettings, type HealthCheck, type HealthSettings, watchHealth } from "./health/index.ts";
 export type { Json } from "./json.ts";
 export {
   type Message,
@@ -66,7 +96,21 @@ export {
   textOf,
 } from "./message/message.ts";
 export { demonstrationPolicy } from "./policy/demonstration-policy.ts";
-export type { ActRequest, ActResult, ActTokens, EpisodeContext, Policy, PreviousTokens } from "./policy/policy.ts";
+export {
+  type OpenAICompatibleOptions,
+  openAICompatiblePolicy,
+} from "./policy/openai-compatible/openai-compatible-policy.ts";
+export type {
+  ActRequest,
+  ActResult,
+  ActTokens,
+  EpisodeContext,
+  Policy,
+  PreviousTokens,
+  TokenLogprob,
+  Usage,
+} from "./policy/policy.ts";
+export { replayPolicy } from "./policy/replay-policy.ts";
 export {
   defaultSampling,
   type Sample,
@@ -76,6 +120,7 @@ export {
 } from "./policy/sampler.ts";
 export { samplerPolicy } from "./policy/sampler-policy.ts";
 export { type ScriptedAnswer, scriptedPolicy } from "./policy/scripted-policy.ts";
+export type { ServingOptions } from "./policy/serving/serving-options.ts";
 export { createRandom, deriveSeed, type Random } from "./random/random.ts";
 export {
   type MetricsFile,
@@ -97,12 +142,23 @@ export type {
   NodeTokens,
   TokenSequence,
 } from "./rollout/episode.ts";
+export { jointValue } from "./rollout/handoff.ts";
+export {
+  type JointAction,
+  type JointNode,
+  type JointRolloutOptions,
+  type JointShape,
+  type JointTree,
+  jointRollout,
+  type TurnCandidate,
+} from "./rollout/joint-rollout.ts";
+export { countJointNodes, jointActionsPerNode } from "./rollout/joint-shape.ts";
 export { rollout } from "./rollout/rollout.ts";
 export { rolloutEpisode } from "./rollout/rollout-episode.ts";
 export type { RolloutEvent } from "./rollout/rollout-event.ts";
 export { rolloutGroup } from "./rollout/rollout-group.ts";
 export { defaultLimits, type RolloutLimits } from "./rollout/rollout-limits.ts";
-export type { PlayOptions, RolloutOptions } from "./rollout/rollout-options.ts";
+export type { PlannedTask, PlayOptions, RolloutOptions } from "./rollout/rollout-options.ts";
 export { tokenSequences } from "./rollout/token-sequences.ts";
 export type { AnswerCriterion, Criterion, GroupCriterion, GroupScores } from "./rubric/criterion.ts";
 export { type Rubric, rubric } from "./rubric/rubric.ts";
@@ -121,7 +177,17 @@ export { loadRenderer } from "./tokens/load-renderer.ts";
 export type { Renderer } from "./tokens/renderer.ts";
 export type { Tokenizer } from "./tokens/tokenizer.ts";
 export { readTrace } from "./trace/read-trace.ts";
+export type { AgentEntry, TraceEntry } from "./trace/trace-entry.ts";
 export { createTraceWriter, type TraceWriter } from "./trace/trace-writer.ts";
+export {
+  eventMetrics,
+  type MlflowTrackerOptions,
+  mlflowTracker,
+  type TrackedRun,
+  type TrackedSession,
+  type Tracker,
+  tensorboardTracker,
+} from "./trackers/index.ts";
 export { clipReward } from "./wrappers/clip-reward.ts";
 export { type EpisodeSink, type RecordedEpisode, record } from "./wrappers/record.ts";
 export { scaleReward } from "./wrappers/scale-reward.ts";

@@ -11,15 +11,20 @@ export interface ConfigOverride {
   readonly value: Json;
 }
 
-/** Parses `a.b=value`: a dotted path, and a value in YAML (`1e-4`, `true`, `[a, b]`, `text`). */
+/**
+ * Parses `a.b=value`: a dotted path, and a value in YAML (`1e-4`, `true`, `[a, b]`, `text`). `option` is what stood
+ * before it on the command line.
+ */
 export function parseOverride(
   text: string,
+  option = "--set",
 ): { readonly override: ConfigOverride } | { readonly problem: ConfigProblem } {
-  const location = `--set ${text}`;
+  const location = `${option} ${text}`;
   const equals = text.indexOf("=");
   const path = text.slice(0, Math.max(0, equals)).trim().split(".");
   if (path.includes("")) {
-    const hint = "Give a dotted path and a value, such as --set training.steps=100.";
+    const example = option === "--set" ? "training.steps=100" : "key=value";
+    const hint = `Give a dotted path and a value, such as ${option} ${example}.`;
     return { problem: { location, path: "", message: "expected key=value", hint } };
   }
   const { source, problems } = parseYamlSource(text.slice(equals + 1), location);
@@ -28,6 +33,37 @@ export function parseOverride(
     return { problem: { location, path: path.join("."), message, ...(hint === undefined ? {} : { hint }) } };
   }
   return { override: { location, path, value: source.value } };
+}
+
+/** A config after `--set` options, in their order; those that could not be applied are problems. */
+export interface OverriddenConfig {
+  readonly value: Json;
+  readonly overrides: readonly ConfigOverride[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** Applies `--set` options to a config. `spellOut` writes short forms out, at first and after each option. */
+export function applyOverrides(options: {
+  readonly value: Json;
+  readonly overrides: readonly string[];
+  readonly option?: string | undefined;
+  readonly spellOut?: ((config: Json) => Json) | undefined;
+}): OverriddenConfig {
+  const { spellOut = (config: Json): Json => config } = options;
+  let value = spellOut(options.value);
+  const overrides: ConfigOverride[] = [];
+  const problems: ConfigProblem[] = [];
+  for (const text of options.overrides) {
+    const parsed = parseOverride(text, options.option);
+    const applied = "problem" in parsed ? parsed : { ...parsed, ...applyOverride(value, parsed.override) };
+    if ("problem" in applied) {
+      problems.push(applied.problem);
+      continue;
+    }
+    overrides.push(applied.override);
+    value = spellOut(applied.value);
+  }
+  return { value, overrides, problems };
 }
 
 /** A copy of `value` with the override in place; a problem where its path leads through a plain value. */

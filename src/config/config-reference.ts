@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Json } from "../json.ts";
+import { isJsonObject, type Json } from "../json.ts";
 import { assertStrict, schemaCases, unwrapSchema } from "./schema-walk.ts";
 
 /** One key that a config may have. */
@@ -42,7 +42,7 @@ function describe(options: DescribeOptions): ConfigKey[] {
       key,
       type: [...new Set(cases.map(({ value }) => value))].join(" | "),
       required: !optional,
-      ...(isRecord(fallback) ? { default: fallback[cases[0]!.key] as Json } : {}),
+      ...(isJsonObject(fallback) ? { default: fallback[cases[0]!.key] as Json } : {}),
       ...(description === undefined ? {} : { description }),
       ...(when === undefined ? {} : { when }),
     };
@@ -75,7 +75,7 @@ function describeObject(
       describe({
         schema,
         path: join(options.path, key),
-        inherited: isRecord(options.fallback) ? options.fallback[key] : undefined,
+        inherited: isJsonObject(options.fallback) ? options.fallback[key] : undefined,
         when: options.when,
       }),
     );
@@ -128,8 +128,4 @@ function numberText(schema: z.ZodNumber): string {
 
 function join(path: string, key: string): string {
   return path === "" ? key : `${path}.${key}`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { z } from "zod";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
-import { applyOverride, type ConfigOverride, parseOverride } from "./config-override.ts";
+import { applyOverrides, type ConfigOverride } from "./config-override.ts";
 import { type ConfigProblem, configError } from "./config-problem.ts";
 import { type SchemaProblem, schemaProblems } from "./schema-problem.ts";
 import { assertStrict } from "./schema-walk.ts";
@@ -17,6 +17,10 @@ export type LoadConfigOptions<Schema extends z.ZodType> = (
   readonly schema: Schema;
   /** `a.b=value`, applied in order before the schema is. */
   readonly overrides?: readonly string[];
+  /** What stands before an override on the command line, for errors; `--set` by default. */
+  readonly option?: string;
+  /** Writes short forms out, in the file and after each override. */
+  readonly spellOut?: (config: Json) => Json;
 };
 
 /**
@@ -31,24 +35,14 @@ export async function loadConfig<Schema extends z.ZodType>(
   const text = "path" in options ? await readConfigFile(options.path) : options.text;
 
   const parsed = parseYamlSource(text, name);
-  const problems: ConfigProblem[] = [...(parsed.problems ?? [])];
-  // An empty file is a config of nothing but defaults.
-  let value: Json = parsed.source?.value ?? {};
-  const overrides: ConfigOverride[] = [];
-  for (const overrideText of options.overrides ?? []) {
-    const result = parseOverride(overrideText);
-    if ("problem" in result) {
-      problems.push(result.problem);
-      continue;
-    }
-    const applied = applyOverride(value, result.override);
-    if ("problem" in applied) {
-      problems.push(applied.problem);
-      continue;
-    }
-    overrides.push(result.override);
-    value = applied.value;
-  }
+  const { value, overrides, ...overridden } = applyOverrides({
+    // An empty file is a config of nothing but defaults.
+    value: parsed.source?.value ?? {},
+    overrides: options.overrides ?? [],
+    option: options.option,
+    spellOut: options.spellOut,
+  });
+  const problems = [...(parsed.problems ?? []), ...overridden.problems];
   if (parsed.source === undefined || problems.length > 0) throw configError(name, problems);
 
   const result = options.schema.safeParse(value);

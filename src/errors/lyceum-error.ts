@@ -35,8 +35,14 @@ export type ErrorCode =
   | "policy.unsupported-input"
   /** A prompt leaves no room for an answer in the model's context. */
   | "policy.prompt-too-long"
-  /** A policy threw or its server failed. */
+  /** A policy threw, answered what cannot be, or has no answer for this turn (a script, a recording). */
   | "policy.failed"
+  /** A server behind a policy wants a key, or refuses the one it got: every request would fail. */
+  | "policy.unauthorized"
+  /** A server behind a policy refuses this request (its model, its settings, its content): it would do so again. */
+  | "policy.rejected"
+  /** A server behind a policy did not answer, or not sensibly, however often it was asked. */
+  | "policy.unavailable"
   /** The backend cannot do what was asked (a loss, a sampling setting, a device). */
   | "backend.unsupported"
   /** The runtime under the backend failed. */
@@ -51,6 +57,10 @@ export type ErrorCode =
   | "trace.write-failed"
   /** A report could not be written; the run's metrics are intact. */
   | "report.write-failed"
+  /** A program that follows a run, such as MLflow, refuses or does not answer; the training goes on. */
+  | "tracker.failed"
+  /** An evaluation came to less, or more, than was asked of it. */
+  | "evaluation.threshold"
   /** A sandbox cannot run this request: another language, a missing entry. */
   | "sandbox.request"
   /** What a sandbox needs is not on this machine, or its workers do not start. */

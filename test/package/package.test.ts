@@ -67,7 +67,7 @@ import { defineEnvironment } from "lyceum";
 import { environments, mathEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
 import { createSandbox } from "lyceum/sandbox";
-import { checkEnvironmentLaws } from "lyceum/testing";
+import { checkEnvironment } from "lyceum/testing";
 import { algorithms, train } from "lyceum/trainers";
 `;
 
@@ -80,7 +80,7 @@ describe("what is packed", () => {
     expect(
       packed.filter(
         ({ path }) =>
-          !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$/.test(
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/view\/page\/.*\.css$/.test(
             path,
           ),
       ),
@@ -108,7 +108,7 @@ describe("the installed package", () => {
     const { stdout } = await execute(npm, ["ls", "--all", "--parseable"], { cwd: project, env: environment });
     const names = stdout.split("\n").map((path) => path.replace(/^.*node_modules\//, ""));
     expect(names.filter((name) => name === "onnxruntime-node")).toHaveLength(1);
-    for (const name of ["vitest", "typescript", "node", "fast-check"]) expect(names).not.toContain(name);
+    for (const name of ["vitest", "typescript", "node", "knip"]) expect(names).not.toContain(name);
   });
 
   it("is imported by every subpath without loading the runtime", async () => {
@@ -117,7 +117,7 @@ describe("the installed package", () => {
       `${everyImport}
       const { sharedObjects } = process.report.getReport();
       console.log(JSON.stringify({
-        functions: [defineEnvironment, mathEnvironment, createOnnxBackend, createSandbox, checkEnvironmentLaws, train].map((f) => typeof f),
+        functions: [defineEnvironment, mathEnvironment, createOnnxBackend, createSandbox, checkEnvironment, train].map((f) => typeof f),
         names: [...environments.entries, ...algorithms].map(({ id }) => id),
         native: sharedObjects.filter((path) => /onnxruntime|isolated/.test(path)),
       }));`,
@@ -194,7 +194,7 @@ describe("the installed package", () => {
         step: ({ task, text }) => ({ reward: text === task ? 1 : 0 }),
         demonstrate: (task) => task,
       });
-      await checkEnvironmentLaws({ environment });
+      if ((await checkEnvironment(environment)).problems.length > 0) throw new Error("a law is broken");
       await using backend = await createOnnxBackend();
       const config = {
         algorithm: { id: "sft" },
@@ -218,7 +218,7 @@ describe("the installed package", () => {
         step: ({ task, text }) => ({ reward: Number(text) === task.answer ? 1 : 0 }),
       });
       export const tasks: readonly string[] = [mathEnvironment().spec.id, environment.spec.id];
-      export const parts = { createOnnxBackend, checkEnvironmentLaws, train };
+      export const parts = { createOnnxBackend, checkEnvironment, train };
       // @ts-expect-error a task is not any
       defineEnvironment({ id: "wrong", tasks: [1], reset: ({ task }) => task.question, step: () => ({ reward: 1 }) });`,
     );

@@ -46,7 +46,10 @@ describe("the assert of judges agrees with Node's", () => {
   test.each([...names, "deepEqual", "notDeepEqual"])("%s", (name) => {
     fc.assert(
       fc.property(pair, ([a, b]) => {
-        expect(throwsAt(ours, name, [a, b])).toBe(throwsAt(node, name, [a, b]));
+        const expected = throwsAt(node, name, [a, b]);
+        // Node's loose deepEqual holds [1] for equal to [null], and [null] not to [1].
+        fc.pre(expected === throwsAt(node, name, [b, a]));
+        expect(throwsAt(ours, name, [a, b])).toBe(expected);
       }),
       { numRuns: 2_000 },
     );
