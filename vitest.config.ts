@@ -26,6 +26,7 @@ const config: ViteUserConfig = {
           name: "unit",
           include: ["test/**/*.test.ts"],
           exclude: ["test/interop/**", "test/package/**", "test/soak/**"],
+          setupFiles: ["test/property-seed.ts"],
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
