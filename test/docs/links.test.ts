@@ -18,3 +18,11 @@ it("every guide is linked from the README", async () => {
   const guides = documents.filter((document) => document !== "README.md");
   expect(guides.filter((guide) => !readme.includes(`](${guide})`))).toEqual([]);
 });
+
+it("every import of the package is in the README", async () => {
+  const readme = await readFile(join(repository, "README.md"), "utf8");
+  const { exports } = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as { exports: object };
+  const imports = Object.keys(exports).filter((path) => path !== "./package.json");
+  const named = imports.map((path) => `| \`lyceum${path.slice(1)}\` |`);
+  expect(named.filter((row) => !readme.includes(row))).toEqual([]);
+});
