@@ -1,9 +1,8 @@
 import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
-import type { TokenSequence } from "../src/rollout/episode.ts";
 import { datumFromIds } from "./backend/datum.ts";
 import type { Model } from "./backend/training-backend.ts";
-import type { CreditContext, Critic } from "./credit/index.ts";
+import type { CreditContext, Critic, CriticInput } from "./credit/index.ts";
 import { forwardAll } from "./data/forward-all.ts";
 import { valueDatum } from "./data/value-datum.ts";
 import type { Learner } from "./learners.ts";
@@ -54,28 +53,26 @@ interface Bounds {
 }
 
 function criticOf(name: string, model: Model, bounds: Bounds): Critic {
-  const values: Critic["values"] = (sequences) =>
-    forwardAll(
-      sequences.map((ids) => valueDatum({ ids, targets: ids.map((_, after) => ({ after, value: 0, old: 0 })) })),
-      { ...bounds, model, output: "values" },
-    );
   return {
     name,
     renderer: model.renderer,
-    values,
-    sampledValues: (sequences) => values(sequences.map(({ ids }) => ids)),
+    values: (sequences) =>
+      forwardAll(
+        sequences.map(({ ids }) => valueDatum({ ids, targets: ids.map((_, after) => ({ after, value: 0, old: 0 })) })),
+        { ...bounds, model, output: "values" },
+      ),
   };
 }
 
 /** A value head on the policy: what its own sampler told with these weights is not computed again. */
 function sharedCritic({ name, model }: Learner, bounds: Bounds): Critic {
   const critic = criticOf(name, model, bounds);
+  const isTold = ({ values, weightsVersion }: CriticInput): boolean =>
+    values !== undefined && weightsVersion === model.version;
   return {
     ...critic,
-    sampledValues: async (sequences) => {
-      const isTold = (sequence: TokenSequence): boolean =>
-        sequence.values !== undefined && sequence.weightsVersion === model.version;
-      const asked = await critic.sampledValues(sequences.filter((sequence) => !isTold(sequence)));
+    values: async (sequences) => {
+      const asked = await critic.values(sequences.filter((sequence) => !isTold(sequence)));
       let taken = 0;
       return sequences.map((sequence) => (isTold(sequence) ? sequence.values! : asked[taken++]!));
     },

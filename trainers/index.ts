@@ -76,6 +76,7 @@ export {
   type CreditContext,
   type Credited,
   type Critic,
+  type CriticInput,
   type CriticSample,
   type CriticShape,
   type Experience,

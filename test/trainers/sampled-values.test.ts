@@ -9,9 +9,16 @@ import { checkpointState, letterConfig, runTraining, temporaryFolder } from "./r
 type Change = (sample: Sample, version: number) => Sample;
 
 const withoutValues: Change = ({ values: _, ...sample }) => sample;
-const withWrongValues: Change = (sample) => ({ ...sample, values: sample.values!.map((value) => value + 1) });
+/** Not by the same for all, which whitening would take off. */
+const withWrongValues: Change = (sample) => ({
+  ...sample,
+  values: sample.values!.map((value) => value + sample.ids[0]! / 100),
+});
 
-/** Runs PPO; gives its weights, and how often a model was asked for values. */
+/** Every algorithm with a value head on its policies that reads the agent's own conversation. */
+const algorithms = [{ id: "ppo" }, { id: "iac", critic: "shared" }, { id: "iac", critic: "shared", criticInput: "q" }];
+
+/** Runs an algorithm, PPO by default; gives its weights, and how often a model was asked for values. */
 async function trained(options: {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly rollout?: Readonly<Record<string, unknown>>;
@@ -69,17 +76,17 @@ function endless(): EnvironmentDefinition {
 }
 
 describe("the values that a sampler tells", () => {
-  it("stand in for a pass of the value head, and give the same weights", async () => {
-    const told = await trained({});
-    const asked = await trained({ change: withoutValues });
+  it.each(algorithms)("stand in for a pass of the value head, and give the same weights, with %o", async (settings) => {
+    const told = await trained({ settings });
+    const asked = await trained({ settings, change: withoutValues });
     expect(told.passes).toBe(0);
     expect(asked.passes).toBeGreaterThan(0);
     expect(told.state).toBe(asked.state);
-    expect((await trained({ change: withWrongValues })).state).not.toBe(asked.state);
+    expect((await trained({ settings, change: withWrongValues })).state).not.toBe(asked.state);
   });
 
-  it("stand in for it where a limit cuts episodes of several turns off", async () => {
-    const cut = { environment: endless(), rollout: { limits: { turns: 3 } } };
+  it.each(algorithms)("stand in for it where a limit cuts episodes of several turns off, with %o", async (settings) => {
+    const cut = { settings, environment: endless(), rollout: { limits: { turns: 3 } } };
     const told = await trained(cut);
     const asked = await trained({ ...cut, change: withoutValues });
     expect(told.passes).toBe(0);
@@ -87,8 +94,8 @@ describe("the values that a sampler tells", () => {
     expect(told.state).toBe(asked.state);
   });
 
-  it("are not those of weights that have moved on", async () => {
-    const stale = { rollout: { maxStaleness: 1 } };
+  it.each(algorithms)("are not those of weights that have moved on, with %o", async (settings) => {
+    const stale = { settings, rollout: { maxStaleness: 1 } };
     const told = await trained(stale);
     // All but the first two batches, of versions 0, are told wrong values, which nobody reads.
     const wrong = await trained({
@@ -99,8 +106,15 @@ describe("the values that a sampler tells", () => {
     expect(wrong).toEqual(told);
   });
 
-  it("are not those of a critic that is a model of its own", async () => {
-    const { passes } = await trained({ settings: { critic: "separate" } });
+  it.each(["v", "q"])("are not those of the text that a team's critic reads, at %s", async (criticInput) => {
+    const settings = { id: "maac", critic: "shared", criticInput };
+    const told = await trained({ settings });
+    expect(told.passes).toBe(4);
+    expect(await trained({ settings, change: withWrongValues })).toEqual(told);
+  });
+
+  it.each(["ppo", "iac"])("are not those of a critic of %s that is a model of its own", async (id) => {
+    const { passes } = await trained({ settings: { id, critic: "separate" } });
     expect(passes).toBe(4);
   });
 });

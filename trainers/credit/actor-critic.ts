@@ -31,7 +31,7 @@ export function actorCritic({ critic, whiten, ...discounts }: ActorCriticOptions
       const critics: CriticSample[] = [];
       for (const [agent, own] of byAgent(trajectories)) {
         const judge = context.critic(agent);
-        const values = await judge.sampledValues(own.flatMap(({ sequences }) => sequences));
+        const values = await judge.values(own.flatMap(({ sequences }) => sequences));
         let taken = 0;
         for (const trajectory of own) {
           const after = values.slice(taken, taken + trajectory.sequences.length);

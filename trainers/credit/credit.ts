@@ -31,18 +31,20 @@ export interface CreditContext {
   referenceLogprobs(agent: AgentId, sequences: readonly TokenSequence[]): Promise<readonly Float32Array[]>;
 }
 
+/** What a critic reads: a text of its own, or a sequence that was sampled (or its beginning), with what was told of it. */
+export type CriticInput = Pick<TokenSequence, "ids"> & Partial<Pick<TokenSequence, "values" | "weightsVersion">>;
+
 /** Predicts what is still to be earned. */
 export interface Critic {
   /** Critics of one name are one model. */
   readonly name: string;
   readonly renderer: Renderer;
-  /** For each sequence of ids, the value of the state after each id. */
-  values(sequences: readonly (readonly number[])[]): Promise<readonly Float32Array[]>;
   /**
-   * For each sequence, the value of the state after each id, at least where that state was acted in or ended a turn. A
-   * critic on the policy has told them while the policy sampled, and is asked again only once its weights have moved.
+   * For each sequence, the value of the state after each id; of one that has `values`, at least where the policy acted
+   * or ended a turn: these a critic on the policy has told while the policy sampled, and it is asked again only once its
+   * weights have moved.
    */
-  sampledValues(sequences: readonly TokenSequence[]): Promise<readonly ArrayLike<number>[]>;
+  values(sequences: readonly CriticInput[]): Promise<readonly ArrayLike<number>[]>;
 }
 
 /** What a critic that is a model of its own has to learn. */

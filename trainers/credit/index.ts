@@ -4,6 +4,7 @@ export type {
   CreditContext,
   Credited,
   Critic,
+  CriticInput,
   CriticSample,
   CriticShape,
   Experience,

@@ -1,8 +1,7 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import type { Group } from "../../src/rollout/episode.ts";
+import type { Renderer } from "../../src/tokens/renderer.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../statistics.ts";
-import type { Credit, CreditContext, CriticSample, CriticShape } from "./credit.ts";
+import type { Credit, CriticInput, CriticSample, CriticShape } from "./credit.ts";
 import { teamState } from "./team-state.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 import { whitened } from "./whitened.ts";
@@ -18,13 +17,15 @@ export interface TurnCriticOptions {
   readonly whiten: boolean;
 }
 
-/** A state that a critic is asked about, and what was earned in the turn that began there. */
+/** What a critic reads of a trajectory at once, and the turns that it judges there. */
+interface Reading extends CriticInput {
+  readonly steps: readonly Step[];
+}
+
+/** A turn, what was earned by it, and after which id of what is read the state stands that is judged. */
 interface Step {
-  readonly trajectory: Trajectory;
   readonly turn: number;
   readonly reward: number;
-  readonly ids: readonly number[];
-  /** The state is the one after this id. */
   readonly after: number;
 }
 
@@ -32,6 +33,10 @@ interface Step {
  * One-step temporal differences per turn, as in CoMLRL's IAC and MAAC: A_t = r_t + gamma V_{t+1} - V_t for every token
  * of turn t, and r_t + gamma V_{t+1} is what the critic is to predict. After the last turn there is nothing to come,
  * but where a limit cut the episode off: then the critic's value of the last state stands in.
+ *
+ * A critic that reads the agent's own conversation judges states in which the policy sampled (`v`) or that ended a turn
+ * (`q`): where it is a head on the policy, the sampler has told their values. What a team's critic reads is a text of
+ * its own, which no policy has read before.
  */
 export function turnCritic({ discount, input, critic, whiten }: TurnCriticOptions): Credit {
   return {
@@ -41,22 +46,30 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
       const critics: CriticSample[] = [];
       for (const agent of new Set(groups.flatMap(agentsOf))) {
         const judge = context.critic(agent);
-        const perTrajectory = groups.flatMap((group) => stepsOf({ group, agent, input, scope: critic.scope, context }));
-        const values = await judge.values(perTrajectory.flat().map(({ ids }) => ids));
+        const read = (trajectory: Trajectory): Reading[] =>
+          critic.scope === "team" ? teamReadings(trajectory, input, judge.renderer) : ownReadings(trajectory, input);
+        const trajectories = groups
+          .flatMap((group) => trajectoriesOf(group, agent))
+          .map((trajectory) => ({ trajectory, readings: read(trajectory) }))
+          .filter(({ readings }) => readings.length > 0);
+        const values = await judge.values(trajectories.flatMap(({ readings }) => readings));
         let taken = 0;
-        for (const steps of perTrajectory) {
-          const own = steps.map((step, i) => values[taken + i]![step.after]!);
-          taken += steps.length;
-          const targets = steps.map((step, i) => {
-            const left = steps[0]!.trajectory.truncated ? own[i]! : 0;
-            return step.reward + discount * (own[i + 1] ?? left);
+        for (const { trajectory, readings } of trajectories) {
+          const judged = readings.map(({ steps }) => {
+            const after = values[taken++]!;
+            return steps.map((step) => ({ ...step, value: after[step.after]! }));
           });
-          const advantages = new Map(steps.map(({ turn }, i) => [turn, targets[i]! - own[i]!]));
-          const { sequences } = steps[0]!.trajectory;
-          const states = steps.map(({ ids, after }, i) => ({
+          const steps = judged.flat();
+          const left = trajectory.truncated ? steps.at(-1)!.value : 0;
+          const targets = new Map(
+            steps.map(({ turn, reward }, i) => [turn, reward + discount * (steps[i + 1]?.value ?? left)]),
+          );
+          const advantages = new Map(steps.map(({ turn, value }) => [turn, targets.get(turn)! - value]));
+          const states = readings.map(({ ids }, i) => ({
             ids,
-            targets: [{ after, value: targets[i]!, old: own[i]! }],
+            targets: judged[i]!.map(({ turn, after, value: old }) => ({ after, value: targets.get(turn)!, old })),
           }));
+          const { sequences } = trajectory;
           samples.push({
             agent,
             sequences,
@@ -71,44 +84,25 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
   };
 }
 
-/** The steps of each of an agent's trajectories that sampled anything. */
-function stepsOf(options: {
-  readonly group: Group;
-  readonly agent: AgentId;
-  readonly input: "v" | "q";
-  readonly scope: CriticShape["scope"];
-  readonly context: CreditContext;
-}): Step[][] {
-  const { group, agent, input, scope, context } = options;
-  return trajectoriesOf(group, agent)
-    .map((trajectory) =>
-      trajectory.turns.flatMap(({ turn, reward }): Step[] => {
-        if (scope === "team") {
-          const ids = context
-            .critic(agent)
-            .renderer.start({ messages: [teamState(trajectory.episode, { turn, input })] });
-          return [{ trajectory, turn, reward: teamReward(trajectory, turn), ids, after: ids.length - 1 }];
-        }
-        const place = placeOf(trajectory, turn);
-        if (place === undefined) return [];
-        const after = input === "v" ? place.first - 1 : place.last;
-        // What comes after the state says nothing of it.
-        return [{ trajectory, turn, reward, ids: place.ids.slice(0, after + 1), after }];
-      }),
-    )
-    .filter((steps) => steps.length > 0);
+/** The agent's own conversation: one reading per sequence, whatever number of turns it has. */
+function ownReadings({ sequences, turns }: Trajectory, input: "v" | "q"): Reading[] {
+  return sequences.map(({ ids, mask, turns: turnOf, ...told }) => {
+    const steps = turns.flatMap(({ turn, reward }): Step[] => {
+      const sampled = [...ids.keys()].filter((id) => mask[id] === 1 && turnOf[id] === turn);
+      if (sampled.length === 0) return [];
+      return [{ turn, reward, after: input === "v" ? sampled[0]! - 1 : sampled.at(-1)! }];
+    });
+    // What comes after the last state says nothing of any.
+    return { ...told, ids: ids.slice(0, steps.at(-1)!.after + 1), steps };
+  });
 }
 
-/** Where a turn was sampled: its sequence, and the first and last of its sampled ids. */
-function placeOf(
-  { sequences }: Trajectory,
-  turn: number,
-): { readonly ids: readonly number[]; readonly first: number; readonly last: number } | undefined {
-  for (const { ids, mask, turns } of sequences) {
-    const sampled = [...ids.keys()].filter((id) => mask[id] === 1 && turns[id] === turn);
-    if (sampled.length > 0) return { ids, first: sampled[0]!, last: sampled.at(-1)! };
-  }
-  return undefined;
+/** What the whole team read in each turn, by itself. */
+function teamReadings(trajectory: Trajectory, input: "v" | "q", renderer: Renderer): Reading[] {
+  return trajectory.turns.map(({ turn }) => {
+    const ids = renderer.start({ messages: [teamState(trajectory.episode, { turn, input })] });
+    return { ids, steps: [{ turn, reward: teamReward(trajectory, turn), after: ids.length - 1 }] };
+  });
 }
 
 /** The mean over the agents that acted in a turn of what they earned by it. */
