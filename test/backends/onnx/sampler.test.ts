@@ -3,6 +3,7 @@ import type { Sample, SampleRequest, SamplingSettings } from "../../../src/polic
 import { createRandom } from "../../../src/random/random.ts";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
+import { AdapterRooms } from "../../../trainers/backends/onnx/engine/adapter-room.ts";
 import { createEngine } from "../../../trainers/backends/onnx/engine/engine.ts";
 import type { CallContext, EngineCalls } from "../../../trainers/backends/onnx/engine/engine-calls.ts";
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
@@ -35,19 +36,26 @@ async function openSampler(options: {
   });
   const { valueHead = false } = options;
   const { model } = await engine.open({ source: { type: "scratch", config, seed: 1 }, trainable, valueHead });
-  if (trainable.type !== "frozen") {
-    const ids = Array.from({ length: 12 }, (_, i) => (7 * i) % vocabulary);
-    const data = [datumFromIds({ ids, mask: ids.map(() => 1) })];
-    await engine.forwardBackward({ model, data, terms: [{ type: "crossEntropy" }] }, context());
-    if (valueHead) {
-      const learned = data.map((datum) => ({ ...datum, returns: datum.lossMask.map((_, t) => Math.sin(t)) }));
-      await engine.forwardBackward({ model, data: learned, terms: [{ type: "value" }] }, context());
-    }
-    const params = { learningRate: 0.05, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 };
-    await engine.optimStep({ model, params, stepId: 1 });
-  }
+  if (trainable.type !== "frozen") await takeStep(engine, model, { stepId: 1, valueHead });
   const { sampler } = await engine.snapshot({ model });
   return { engine, model, sampler };
+}
+
+/** A step great enough to change what a model says. */
+async function takeStep(
+  engine: EngineCalls,
+  model: number,
+  { stepId, valueHead = false }: { readonly stepId: number; readonly valueHead?: boolean },
+): Promise<void> {
+  const ids = Array.from({ length: 12 }, (_, i) => (7 * i) % vocabulary);
+  const data = [datumFromIds({ ids, mask: ids.map(() => 1) })];
+  await engine.forwardBackward({ model, data, terms: [{ type: "crossEntropy" }] }, context());
+  if (valueHead) {
+    const learned = data.map((datum) => ({ ...datum, returns: datum.lossMask.map((_, t) => Math.sin(t)) }));
+    await engine.forwardBackward({ model, data: learned, terms: [{ type: "value" }] }, context());
+  }
+  const params = { learningRate: 0.05, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 };
+  await engine.optimStep({ model, params, stepId });
 }
 
 function context(emit: CallContext["emit"] = () => undefined, signal = new AbortController().signal): CallContext {
@@ -438,6 +446,7 @@ describe("the work of a batch", () => {
       weights: { config, base: new ParameterBlock(decoderParameters(config)) },
       sessions,
       tables: new PositionTables(config),
+      rooms: new AdapterRooms(),
       settings: { batchSize, maxTokensPerPrefill: 100 },
       frozenBase: undefined,
       tokenizer: () => Promise.reject(new Error("No request has a stop string.")),
@@ -463,6 +472,61 @@ describe("the work of a batch", () => {
 
   it("is no decoding at all for single tokens", async () => {
     expect(await countRuns([request([1], 1, 1), request([1, 2], 2, 1)], 4)).toEqual({ prefill: 1, decode: 0 });
+  });
+});
+
+describe("adapters over one base", () => {
+  const adapters: TrainableSpec[] = [
+    lora,
+    { type: "lora", lora: { rank: 3, alpha: 6, seed: 2 } },
+    // As many numbers on the diagonals as the others have, at other places.
+    { type: "lora", lora: { rank: 3, alpha: 3, seed: 3, targets: ["k_proj", "up_proj", "down_proj"] } },
+    { type: "lora", lora: { rank: 3, alpha: 3, seed: 4, targets: ["v_proj", "gate_proj", "o_proj"] } },
+    { type: "frozen" },
+  ];
+  const requests = mixedRequests(10, { longestPrompt: 9, longest: 12 });
+
+  it("decode in turn, each as its own", async () => {
+    const { engine, model, sampler } = await openSampler({ trainable: adapters[0]! });
+    const agents = [{ model, sampler }];
+    for (const trainable of adapters.slice(1)) {
+      const { model } = await engine.open({
+        source: { type: "scratch", config: tied, seed: 1 },
+        trainable,
+        valueHead: false,
+      });
+      if (trainable.type === "lora") await takeStep(engine, model, { stepId: 1 });
+      agents.push({ model, ...(await engine.snapshot({ model })) });
+    }
+    const spoken = new Set<string>();
+    for (const { model, sampler } of [...agents, ...agents.toReversed()]) {
+      const samples = await sampleAll(engine, sampler, requests);
+      for (const [i, sample] of samples.entries()) {
+        await expectAsWithoutCache(engine, model, { request: requests[i]!, sample });
+      }
+      spoken.add(JSON.stringify(samples.map(({ ids }) => ids)));
+    }
+    expect(spoken.size).toBe(agents.length);
+  });
+
+  it("decode as they were when they were lent, and with what they have learned since", async () => {
+    const { engine, model, sampler } = await openSampler({ trainable: lora });
+    const before = await sampleAll(engine, sampler, requests);
+    await takeStep(engine, model, { stepId: 2 });
+    const changed = (await engine.snapshot({ model })).sampler;
+    expect(await sampleAll(engine, changed, requests)).not.toEqual(before);
+    expect(await sampleAll(engine, sampler, requests)).toEqual(before);
+    // Given back, the weights are changed in place.
+    for (const closed of [sampler, changed]) await engine.closeSampler({ sampler: closed });
+    for (const stepId of [3, 4]) {
+      await takeStep(engine, model, { stepId });
+      const now = (await engine.snapshot({ model })).sampler;
+      const samples = await sampleAll(engine, now, requests);
+      for (const [i, sample] of samples.entries()) {
+        await expectAsWithoutCache(engine, model, { request: requests[i]!, sample });
+      }
+      await engine.closeSampler({ sampler: now });
+    }
   });
 });
 

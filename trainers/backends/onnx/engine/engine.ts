@@ -6,6 +6,7 @@ import type { TrainableSpec } from "../../../backend/training-backend.ts";
 import { loraParameters } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
+import { AdapterRooms } from "./adapter-room.ts";
 import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
@@ -43,6 +44,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     ...(settings.threads === undefined ? {} : { threads: settings.threads }),
   });
   const bases = new BaseStore();
+  const rooms = new AdapterRooms();
   const models = new Map<number, OpenModel>();
   const samplers = new Map<number, OpenSampler>();
   let lastId = 0;
@@ -83,6 +85,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         weights,
         sessions,
         tables,
+        rooms,
         settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
         frozenBase: shared ? baseKey : undefined,
         tokenizer: () => tokenizerOf(source),

@@ -4,9 +4,9 @@ import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";
-import { fuseAdapter } from "../models/fused-adapter.ts";
 import { GraphParameters } from "../models/graph-parameters.ts";
 import { buildPrefillGraph } from "../models/prefill-graph.ts";
+import type { AdapterRoom, AdapterRooms } from "./adapter-room.ts";
 import { layOutSequences } from "./batch.ts";
 import { DecodeBatch, type DecodeResults, type ReadPrompt } from "./decode-batch.ts";
 import type { PositionTables } from "./position-tables.ts";
@@ -38,8 +38,9 @@ export class BatchSampler {
   /** Under this key the decoding graph holds the base weights as constants, laid out for speed. */
   readonly #frozenBase: string | undefined;
   readonly #loadTokenizer: () => Promise<Tokenizer>;
-  /** The weights as the decoding graph reads them. */
-  readonly #decoding: ModelWeights;
+  /** Where decoding lays out the adapter, and who this sampler is there. */
+  readonly #room: AdapterRoom | undefined;
+  readonly #holder = Symbol("sampler");
   /** By graph: its key among the sessions, and the feeds of its weights, which never change. */
   readonly #plans = new Map<string, { readonly key: string; feeds?: Record<string, Feed> }>();
 
@@ -47,6 +48,7 @@ export class BatchSampler {
     readonly weights: ModelWeights;
     readonly sessions: SessionCache;
     readonly tables: PositionTables;
+    readonly rooms: AdapterRooms;
     readonly settings: SamplerSettings;
     readonly frozenBase: string | undefined;
     /** Called where a request has stop strings. */
@@ -58,11 +60,7 @@ export class BatchSampler {
     this.#settings = options.settings;
     this.#frozenBase = options.frozenBase;
     this.#loadTokenizer = options.tokenizer;
-    const { config, base, adapter } = options.weights;
-    this.#decoding =
-      adapter === undefined
-        ? options.weights
-        : { config, base, adapter: { block: fuseAdapter(config, adapter.block), scale: adapter.scale } };
+    this.#room = options.rooms.of(options.weights);
   }
 
   /** Samples in the order they finish. The signal is looked at between two runs of the runtime. */
@@ -125,6 +123,7 @@ export class BatchSampler {
     const { session, feeds } = await this.#planDecode({ grouped: batch.grouped, weightsFirst });
     const results = await session.run({
       ...feeds,
+      ...this.#room?.enter(this.#holder, this.#weights.adapter!.block),
       ...batch.feeds(),
       ...this.#tables.feeds(batch.lastPosition + batch.rows + 1),
     });
@@ -150,7 +149,7 @@ export class BatchSampler {
   }
 
   #planPrefill(): Promise<PlannedRun> {
-    return this.#plan("prefill", { weights: this.#weights, placement: "input", build: buildPrefillGraph });
+    return this.#plan("prefill", { placement: "input", build: buildPrefillGraph });
   }
 
   #planDecode(form: DecodeForm): Promise<PlannedRun> {
@@ -158,7 +157,6 @@ export class BatchSampler {
     const frozenBase = form.weightsFirst ? undefined : this.#frozenBase;
     const name = `decode|${frozenBase ?? ""}|${form.grouped ? "grouped" : "separate"}|${form.weightsFirst}`;
     return this.#plan(name, {
-      weights: this.#decoding,
       placement: frozenBase === undefined ? "input" : "constant",
       build: (graph, parts) => buildDecodeGraph(graph, parts, form),
     });
@@ -166,10 +164,10 @@ export class BatchSampler {
 
   /** The compiled graph, made anew where it has been dropped, and the feeds of its weights. */
   async #plan(name: string, recipe: GraphRecipe): Promise<PlannedRun> {
-    const { weights } = recipe;
+    const weights = this.#weights;
     const plan = this.#plans.get(name) ?? { key: `${name}|${structureKey(weights)}` };
     this.#plans.set(name, plan);
-    const compiled = await this.#sessions.get(plan.key, () => planGraph(recipe));
+    const compiled = await this.#sessions.get(plan.key, () => planGraph(weights, recipe));
     plan.feeds ??= parameterFeeds(compiled, weights);
     return { session: compiled.session, feeds: plan.feeds };
   }
@@ -183,12 +181,11 @@ interface PlannedRun {
 
 /** What a graph is made of. */
 interface GraphRecipe {
-  readonly weights: ModelWeights;
   readonly placement: "input" | "constant";
   readonly build: (graph: Graph, parts: DecoderParts) => void;
 }
 
-function planGraph({ weights, placement, build }: GraphRecipe): GraphPlan {
+function planGraph(weights: ModelWeights, { placement, build }: GraphRecipe): GraphPlan {
   const graph = new Graph();
   const parameters = new GraphParameters({ graph, block: weights.base, placement });
   const adapter =

@@ -4,10 +4,11 @@ import type { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";
 import { type RotaryTables, rmsNorm, rotateHeads, silu } from "../graph/neural.ts";
 import { concatenate, reshape, split } from "../graph/shape.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import { dimension, type Tensor } from "../graph/tensor.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { fusedName } from "./fused-adapter.ts";
+import { diagonalName } from "./diagonal-halves.ts";
 import { groupedAttention } from "./grouped-attention.ts";
+import { loraA, loraB } from "./lora.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
 import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
 import { separateAttention } from "./separate-attention.ts";
@@ -26,14 +27,13 @@ export interface DecodeForm {
 }
 
 /**
- * One token for each row of a batch, over a cache; an adapter is one of {@link fuseAdapter}. With so few rows what
- * counts is how often weights are read and how many operators there are, so layers that read the same input are one
- * product, and queries and keys turn together.
+ * One token for each row of a batch, over a cache. With so few rows what counts is how often weights are read and how
+ * many operators there are, so layers that read the same input are one product, and queries and keys turn together.
  *
  * Inputs beside those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), `positions` (rows, 1),
- * `cos`, `sin`, `inverseTemperature` (rows, 1). Outputs: `probabilities` (rows, vocabulary), with a value head
- * `stateValues` (rows), and `keys`, `values` (rows, layers x keyValueHeads, 1, headSize): the new tokens only, because the
- * runtime copies whatever is fetched.
+ * `cos`, `sin`, `inverseTemperature` (rows, 1), and an adapter's diagonal halves by {@link diagonalName}. Outputs:
+ * `probabilities` (rows, vocabulary), with a value head `stateValues` (rows), and `keys`, `values` (rows, layers x
+ * keyValueHeads, 1, headSize): the new tokens only, because the runtime copies whatever is fetched.
  */
 export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: DecodeForm): void {
   const { config, parameters } = parts;
@@ -116,8 +116,13 @@ function fusedLinear(
   const start = addend !== undefined && biased !== undefined ? add(addend, biased) : (addend ?? biased);
   const product = weightsFirst ? productByWeights : productWithWeights;
   const output = product(x, parameters.tensor(...weights), start);
-  if (adapter === undefined || !adapter.parameters.has(fusedName(layer, group, "a"))) return output;
-  const reduced = matrixProduct(x, adapter.parameters.tensor(fusedName(layer, group, "a")), { transposeB: true });
-  const b = adapter.parameters.tensor(fusedName(layer, group, "b"));
+  const adapted = group.filter((projection) => adapter?.parameters.has(loraA(layer, projection)));
+  if (adapter === undefined || adapted.length === 0) return output;
+  const a = adapter.parameters.tensor(...adapted.map((projection) => loraA(layer, projection)));
+  const reduced = matrixProduct(x, a, { transposeB: true });
+  const b =
+    group.length === 1
+      ? adapter.parameters.tensor(loraB(layer, group[0]!))
+      : x.graph.input(diagonalName(layer, group), "float32", [dimension(output, 1), dimension(a, 0)]);
   return matrixProduct(reduced, b, { transposeB: true, scale: adapter.scale, addend: output });
 }
