@@ -41,7 +41,10 @@ export interface NamedArray {
   readonly data: Float32Array;
 }
 
-/** What the engine's thread can be asked. Every call takes one argument and gives one result, both cloneable. */
+/**
+ * What the engine's thread can be asked, one call after another. Every call takes one argument and gives one result,
+ * both cloneable.
+ */
 export interface EngineCalls {
   open(argument: {
     readonly source: LocalSource;
