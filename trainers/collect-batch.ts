@@ -3,7 +3,6 @@ import { LyceumError } from "../src/errors/index.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { collectGroups } from "../src/rollout/collect-groups.ts";
-import type { Group } from "../src/rollout/episode.ts";
 import { jointRollout } from "../src/rollout/joint-rollout.ts";
 import { rollout } from "../src/rollout/rollout.ts";
 import type { TaskEntry } from "../src/taskset/taskset.ts";
@@ -15,9 +14,9 @@ import { refuseFailure } from "./refuse-failure.ts";
 import { processRewards } from "./rewards/process-rewards.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** The groups of one step: all that were played, and those of them to train on. */
+/** One step's tasks: all that were played, and what of them is to be trained on. */
 export interface Batch {
-  readonly played: readonly Group[];
+  readonly played: readonly PlayedGroup[];
   readonly kept: Experience;
 }
 
@@ -45,7 +44,7 @@ export async function collectBatch(
     const processed = batch.map((task) => processRewards(task, run.rewardProcessors));
     kept.push(...(dropGroupsWithoutSignal ? processed.filter(signal) : processed));
   }
-  return { played: played.map(({ group }) => group), kept: experienceOf(kept) };
+  return { played, kept: experienceOf(kept) };
 }
 
 function experienceOf(tasks: readonly PlayedGroup[]): Experience {

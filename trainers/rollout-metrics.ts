@@ -1,10 +1,18 @@
 import type { EnvironmentDefinition, EnvironmentSpec } from "../src/environment/environment.ts";
 import type { AgentEpisode, Episode, Group } from "../src/rollout/episode.ts";
-import { hasSignal } from "./credit/trajectory.ts";
+import { hasSignal as rewardsDiffer } from "./credit/trajectory.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 import { turnMetrics } from "./turn-metrics.ts";
 
-type Mixture = Pick<EnvironmentDefinition, "partOf">;
+/** Rewards that differ by less are the same but for how they were added up. */
+const rounding = 1e-9;
+
+/** What {@link rolloutMetrics} may be told of what was played. */
+interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "partOf"> {
+  readonly rewardRange?: EnvironmentSpec["rewardRange"];
+  /** Whether anything can be learnt from a group; by default, where two episodes of an agent earned different rewards. */
+  readonly hasSignal?: (group: Group, index: number) => boolean;
+}
 
 /**
  * Metrics of played groups: rewards over scored episodes (of every agent), shares from 0 to 1 of what went otherwise,
@@ -13,17 +21,25 @@ type Mixture = Pick<EnvironmentDefinition, "partOf">;
  *
  * - `entropy/sampled`: minus the mean log-probability of the sampled tokens, in nats per token: an unbiased estimate of
  *   the entropy of the distributions that they were drawn from;
+ * - `episodes/truncated`: the share that a limit cut off. What a joint shape did not go on with was cut off by nothing that
+ *   the policy did, and does not count;
+ * - `groups/without-signal`: the share of groups of several episodes that are without what `hasSignal` looks for;
  * - `groups/duplicates`: of the episodes in groups of several, the share whose actions are those of another of its group;
- * - `groups/solved`: the share of groups in which every agent of every scored episode earned the top of `rewardRange`; it needs
- *   one, with an end at the top. In a mixture whose `partOf` is given, each group's is that of its own environment.
+ * - `groups/solved`: the share of groups in which nobody could have earned more: every agent of every scored episode earned
+ *   the top of `rewardRange`. It needs one, with an end at the top; in a mixture whose `partOf` is given, each group's is
+ *   that of its own environment. A path that a joint shape did not go on with must have earned, until then, what the best
+ *   path of its group had by that turn; where it went on with none, their mean exceeded the threshold that ends a branch.
+ *
+ * Where joint actions branch, the episodes are the paths from the root, and `reward/mean` is over all of them: of what the
+ * shape did not go on with, over what it had earned.
  */
 export function rolloutMetrics(
   groups: readonly Group[],
-  { rewardRange, partOf }: { readonly rewardRange?: EnvironmentSpec["rewardRange"] } & Mixture = {},
+  { rewardRange, partOf, hasSignal = rewardsDiffer }: RolloutMetricsOptions = {},
 ): Record<string, number> {
   const episodes = groups.flatMap((group) => group.episodes);
   const agents = episodes.flatMap((episode) => Object.values(episode.agents));
-  const rewards = agents.flatMap(({ reward }) => (reward.status === "scored" ? [reward.value] : []));
+  const rewards = scoredRewards(episodes);
   const turns = agents.flatMap((agent) => agent.turns.map((turn) => ({ turn, node: agent.nodes[turn.node]! })));
   const sampled = turns.flatMap(({ node }) => (node.tokens?.mask === 1 ? [node.tokens] : []));
   const lengths = sampled.map(({ ids }) => ids.length);
@@ -37,7 +53,7 @@ export function rolloutMetrics(
     "episodes/unscored": share(episodes, isUnscored),
     "episodes/failed": share(episodes, ({ status }) => status === "failed"),
     "episodes/truncated": share(episodes, isTruncated),
-    "groups/without-signal": share(groups, (group) => group.episodes.length > 1 && !hasSignal(group)),
+    "groups/without-signal": share(groups, (group, index) => group.episodes.length > 1 && !hasSignal(group, index)),
     "groups/duplicates": duplicateShare(groups),
     "groups/solved": Number.isFinite(top) ? share(groups, (group) => isSolved(group, topOf(group))) : Number.NaN,
     "entropy/sampled": -mean(sampled.flatMap(({ logprobs = [] }) => logprobs)),
@@ -76,13 +92,44 @@ export function unscoredWarning(groups: readonly Group[]): string | undefined {
 }
 
 function isTruncated(episode: Episode): boolean {
+  if (isLeft(episode)) return false;
   return episode.status === "truncated" || Object.values(episode.agents).some(({ truncated }) => truncated);
 }
 
+/** True where a joint shape did not go on with it. */
+function isLeft({ limit }: Episode): boolean {
+  return limit === "shape";
+}
+
 function isSolved({ episodes }: Group, top: number): boolean {
-  const rewards = episodes.flatMap((episode) => Object.values(episode.agents).map(({ reward }) => reward));
-  const values = rewards.flatMap((reward) => (reward.status === "scored" ? [reward.value] : []));
-  return values.length > 0 && values.every((value) => value >= top - 1e-9);
+  const left = episodes.filter(isLeft);
+  const ended = episodes.filter((episode) => !isLeft(episode));
+  if (scoredRewards(ended.length > 0 ? ended : left).length === 0) return false;
+  return scoredRewards(ended).every((reward) => reward >= top - rounding) && left.every((one) => isBest(one, episodes));
+}
+
+/** Of every agent of every episode, where it is scored. */
+function scoredRewards(episodes: readonly Episode[]): number[] {
+  return episodes
+    .flatMap(({ agents }) => Object.values(agents))
+    .flatMap(({ reward }) => (reward.status === "scored" ? [reward.value] : []));
+}
+
+/** True where no path had earned more than this one by the turn at which it ended, of those agents that are scored. */
+function isBest(one: Episode, all: readonly Episode[]): boolean {
+  return Object.entries(one.agents).every(([agent, { reward }]) => {
+    if (reward.status === "unscored") return true;
+    const most = Math.max(...all.map(({ agents }) => earnedBy(agents[agent]!, one.turns)));
+    return earnedBy(one.agents[agent]!, one.turns) >= most - rounding;
+  });
+}
+
+/** What an agent had earned before a turn. */
+function earnedBy({ turns }: AgentEpisode, before: number): number {
+  return turns.reduce(
+    (sum, { turn, reward }) => (turn < before && reward?.status === "scored" ? sum + reward.value : sum),
+    0,
+  );
 }
 
 /** Of the episodes in groups of several in which anybody acted, the share that has a double; NaN of none. */
@@ -120,6 +167,6 @@ function componentMeans(agents: readonly AgentEpisode[]): Record<string, number>
   return Object.fromEntries([...values].map(([name, list]) => [`reward/component/${name}`, mean(list)]));
 }
 
-function share<T>(items: readonly T[], holds: (item: T) => boolean): number {
+function share<T>(items: readonly T[], holds: (item: T, index: number) => boolean): number {
   return items.filter(holds).length / items.length;
 }

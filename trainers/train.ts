@@ -18,8 +18,8 @@ import { type Exported, exportTrained } from "./export-trained.ts";
 import { trainedModels } from "./learners.ts";
 import { learningRateAt } from "./learning-rate-schedule.ts";
 import { openLearnerPolicies } from "./open-policy.ts";
-import { partRewards } from "./part-metrics.ts";
-import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "./rollout-metrics.ts";
+import { playedMetrics } from "./played-metrics.ts";
+import { unscoredWarning } from "./rollout-metrics.ts";
 import { asDemonstration, sampleEvent } from "./sample-event.ts";
 import { type StepTimer, startStepTimer } from "./step-timer.ts";
 import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
@@ -88,12 +88,8 @@ async function* trainStep(
   const updated = await updateLearners(run, { experience: kept, step, optimizer });
   const updateEnd = performance.now();
 
-  const demonstrated = algorithm.rollout.actor === "demonstration";
-  const { partOf, spec } = run.environment;
-  const { rewardRange } = spec;
-  const mixture = partOf === undefined ? {} : { partOf };
-  const all = { ...rolloutMetrics(played, { rewardRange, ...mixture }), ...partRewards(played, run.environment) };
-  const rollouts = demonstrated ? withoutPolicyMetrics(all) : all;
+  const groups = played.map(({ group }) => group);
+  const rollouts = playedMetrics(run, played);
   const metrics = {
     ...rollouts,
     ...updated,
@@ -115,14 +111,15 @@ async function* trainStep(
   const etaMs = clock.timer.stepEnded({ left: steps - step });
   const traced = batch.traceLength === undefined ? {} : { traceLength: batch.traceLength };
   yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, ...traced };
-  const unscored = unscoredWarning(played);
+  const unscored = unscoredWarning(groups);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
     const message = `None of the ${played.length} groups has a signal: the weights did not change.`;
     yield { type: "warning", step, message };
   }
-  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, played) : undefined;
-  if (sample !== undefined) yield demonstrated ? asDemonstration(sample) : sample;
+  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, groups) : undefined;
+  if (sample === undefined) return;
+  yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
 }
 
 async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {

@@ -117,7 +117,6 @@ describe("a broken reward", () => {
       algorithm: { id: "grpo", groupSize: 8, entropyWeight: 0.05 },
     };
     const found = await warnings({ environment, backend: createBigramBackend(), config: longer });
-    console.log(found.map((f) => [f.step, f.check, f.message.slice(0, 90)]));
     const [hacking, ...others] = found.filter(({ check }) => check === "reward-hacking");
     expect(others).toEqual([]);
     expect(hacking!.step).toBeGreaterThan(20);

@@ -113,6 +113,48 @@ describe("rolloutMetrics", () => {
     expect(solved()).toBeUndefined();
   });
 
+  it("measures a path that the shape did not go on with by what was earned until then", () => {
+    /** A path of so many turns, which earned this in each. */
+    const path = (earned: readonly number[], changes: Partial<Episode> = {}): Episode => {
+      const whole = episode({ reward: scored(earned.reduce((sum, value) => sum + value, 0)) });
+      const { agent } = whole.agents;
+      const turns = earned.map((value, turn) => ({ ...agent!.turns[0]!, turn, reward: scored(value) }));
+      return { ...whole, agents: { agent: { ...agent!, turns } }, turns: earned.length, ...changes };
+    };
+    const left = (...earned: number[]): Episode => path(earned, { status: "truncated", limit: "shape" });
+    const failed = { ...episode({ reward: unscored("silent") }), turns: 2 };
+    const solved = (...episodes: Episode[]) =>
+      rolloutMetrics([group(...episodes)], { rewardRange: [0, 2] })["groups/solved"];
+    expect(solved(left(1), path([1, 1]), path([1, 1]))).toBe(1);
+    expect(solved(left(0.9), path([1, 1]), path([1, 1]))).toBe(0);
+    expect(solved(left(1), path([1, 1]), path([1, 0.9]))).toBe(0);
+    // Added up in another order: 0.1 + 0.7 is not 0.8.
+    expect(solved(left(0.1, 0.7), path([0.8, 0, 1.2]))).toBe(1);
+    // The threshold ended all, or nobody could score what went on.
+    expect(solved(left(1), left(1))).toBe(1);
+    expect(solved(left(1), left(0.9))).toBe(0);
+    expect(solved(left(0), left(0), failed)).toBe(0);
+    const { "episodes/truncated": truncated } = rolloutMetrics([
+      group(left(1), path([1], { status: "truncated", limit: "turns" })),
+    ]);
+    expect(truncated).toBe(0.5);
+  });
+
+  it("asks whoever knows better whether a group of several says anything", () => {
+    const groups = [
+      group(episode({ reward: scored(1) }), episode({ reward: scored(0) })),
+      group(episode({ reward: scored(1) })),
+    ];
+    expect(rolloutMetrics(groups)["groups/without-signal"]).toBe(0);
+    const asked: unknown[] = [];
+    const hasSignal = (...played: unknown[]): boolean => {
+      asked.push(played);
+      return false;
+    };
+    expect(rolloutMetrics(groups, { hasSignal })["groups/without-signal"]).toBe(0.5);
+    expect(asked).toEqual([[groups[0], 0]]);
+  });
+
   it("does not depend on the order of groups or of their episodes", () => {
     const reward = fc.oneof(
       fc.integer({ min: -3, max: 3 }).map((value) => scored(value)),
