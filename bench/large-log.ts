@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { scored } from "../src/environment/reward.ts";
 import { openLogWriter } from "../src/evaluate/log/log-writer.ts";
 import type { EvaluationManifest, TaskLine } from "../src/evaluate/log/manifest.ts";
-import { sizeOf } from "../src/evaluate/log/read-log.ts";
 import { runFolder } from "../src/evaluate/log/run-folder.ts";
 import { textMessage } from "../src/message/message.ts";
 import { createRandom } from "../src/random/random.ts";
 import { openMetricsWriter } from "../src/report/metrics-file.ts";
 import type { Episode, MessageNode } from "../src/rollout/episode.ts";
+import { fileSize } from "../src/trace/file-size.ts";
 import { createIndexedTraceWriter } from "../src/trace/indexed-trace-writer.ts";
 
 const tasks = 1_000;
@@ -31,7 +31,7 @@ export async function writeLargeLog(folder: string, bytes: number): Promise<Writ
   const episodes = await writeEpisodes(log, { bytes, tokens: 0 });
   await log.close();
   await writeFile(files.manifest, JSON.stringify(manifest(Math.ceil(episodes / tasks))));
-  return { bytes: await sizeOf(files.episodes), episodes };
+  return { bytes: await fileSize(files.episodes), episodes };
 }
 
 /** The same as a training's trace, with the tokens of its turns: about 24 kB an episode, 64 of them a step. */

@@ -8,3 +8,12 @@ export type JsonObject = { readonly [key: string]: Json };
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** The value that a JSON text says, taken on trust to be a `T`; undefined for a text that is no JSON. */
+export function tryParseJson<T = unknown>(text: string): T | undefined {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    return undefined;
+  }
+}

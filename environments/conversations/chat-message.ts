@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Json } from "../../src/json.ts";
+import { tryParseJson } from "../../src/json.ts";
 import type { Message, Part, ToolCall, ToolSpec } from "../../src/message/message.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
@@ -43,7 +44,7 @@ export const chatMessageSchema: z.ZodType<Message> = z
       context.addIssue({ code: "custom", message: `the ${role} says nothing` });
     const toolCalls = (calls ?? []).map((call, place): ToolCall => {
       const { name: tool, arguments: given } = call.function;
-      const parsed = typeof given === "string" ? parsedJson(given) : given;
+      const parsed = typeof given === "string" ? tryParseJson<Json>(given) : given;
       if (parsed === undefined) {
         const message = `the arguments of the call of ${tool} are no JSON text`;
         context.addIssue({ code: "custom", message, path: ["tool_calls", place] });
@@ -82,12 +83,4 @@ function partOf(part: z.output<typeof textPart | typeof imagePart | typeof image
   if (part.type !== "image_url") return part;
   const [, mediaType = "", data = ""] = /^data:([^;]+);base64,(.*)$/s.exec(part.image_url.url) ?? [];
   return { type: "image", mediaType, data };
-}
-
-function parsedJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

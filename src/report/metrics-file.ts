@@ -2,6 +2,7 @@ import { open } from "node:fs/promises";
 import { z } from "zod";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
+import { tryParseJson } from "../json.ts";
 import { replaceFile } from "./replace-file.ts";
 import type { TrainingEvent } from "./training-event.ts";
 import { trainingEventSchema } from "./training-event-schema.ts";
@@ -103,7 +104,7 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
   let skippedLines = 0;
   const events: TrainingEvent[] = [];
   for await (const line of file.readLines({ encoding: "utf8" })) {
-    const value = parseJson(line);
+    const value = tryParseJson(line);
     if (header === undefined) {
       const parsed = headerSchema.safeParse(value);
       if (!parsed.success) {
@@ -134,14 +135,6 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
 
 function toLine(value: unknown): string {
   return `${JSON.stringify(value, (_, item: unknown) => (typeof item === "number" && !Number.isFinite(item) ? String(item) : item))}\n`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function ifMissing<T>(fallback: T): (error: unknown) => T {

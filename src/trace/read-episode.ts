@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { LyceumError } from "../errors/index.ts";
+import { tryParseJson } from "../json.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { TraceEntry } from "./trace-entry.ts";
 
@@ -10,7 +11,7 @@ export async function readEpisodeAt(
 ): Promise<Episode> {
   await using file = await open(path, "r");
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
-  const episode = parse(buffer.toString("utf8", 0, bytesRead));
+  const episode = tryParseJson<Episode>(buffer.toString("utf8", 0, bytesRead));
   if (episode?.id === id) return episode;
   throw new LyceumError({
     code: "data.malformed",
@@ -18,12 +19,4 @@ export async function readEpisodeAt(
     hint: "Something else than Lyceum has changed it, or its index. An index can be deleted: a resumed run makes it again.",
     data: { path },
   });
-}
-
-function parse(text: string): Episode | undefined {
-  try {
-    return JSON.parse(text) as Episode;
-  } catch {
-    return undefined;
-  }
 }

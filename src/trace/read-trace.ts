@@ -1,4 +1,5 @@
 import { LyceumError } from "../errors/index.ts";
+import { tryParseJson } from "../json.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { readLines } from "./read-lines.ts";
 import { headerProblem } from "./trace-format.ts";
@@ -19,7 +20,7 @@ export async function* readTrace(
       if (problem !== undefined) throw malformed({ path, line, problem });
       continue;
     }
-    const episode = parse(text);
+    const episode = tryParseJson(text);
     if (isEpisode(episode)) yield episode;
     else if (!torn) {
       throw malformed({
@@ -30,14 +31,6 @@ export async function* readTrace(
     }
   }
   if (line === 0) throw malformed({ path, line: 1, problem: "the file is empty" });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A look at the outline: the schema version of the header vouches for the rest. */

@@ -1,5 +1,7 @@
-import { open, stat } from "node:fs/promises";
+import { open } from "node:fs/promises";
+import { tryParseJson } from "../json.ts";
 import type { Episode } from "../rollout/episode.ts";
+import { fileSize } from "./file-size.ts";
 import { findTraceEnd } from "./find-trace-end.ts";
 import { readLines } from "./read-lines.ts";
 import type { TraceEntry } from "./trace-entry.ts";
@@ -27,7 +29,7 @@ export async function repairIndex(path: string, traces: readonly IndexedTrace[])
   let whole = 0;
   if ((await index.stat()).size > 0) {
     for await (const { text, offset, length, torn } of readLines(path)) {
-      const entry = torn ? undefined : tryParse<TraceEntry>(text);
+      const entry = torn ? undefined : tryParseJson<TraceEntry>(text);
       const place = entry === undefined ? undefined : found.find(({ trace }) => trace.has(entry));
       // Each line goes on where the last one of its trace ended, so that none is missing before it.
       if (entry === undefined || place === undefined || entry.offset !== place.indexed) break;
@@ -40,23 +42,14 @@ export async function repairIndex(path: string, traces: readonly IndexedTrace[])
   for (const { trace, indexed, end } of found) {
     if (indexed >= end) continue;
     for await (const { text, torn, ...place } of readLines(trace.path, { start: indexed })) {
-      const episode = torn ? undefined : tryParse<Episode>(text);
+      const episode = torn ? undefined : tryParseJson<Episode>(text);
       if (episode !== undefined) await index.appendFile(`${JSON.stringify(trace.entryOf(episode, place))}\n`);
     }
   }
 }
 
 async function traceEnd(path: string): Promise<number> {
-  const { size } = (await stat(path).catch(() => undefined)) ?? { size: 0 };
-  if (size === 0) return 0;
+  if ((await fileSize(path)) === 0) return 0;
   await using file = await open(path, "r");
   return await findTraceEnd(file, path);
-}
-
-function tryParse<T>(text: string): T | undefined {
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    return undefined;
-  }
 }

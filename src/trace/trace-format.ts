@@ -1,3 +1,5 @@
+import { tryParseJson } from "../json.ts";
+
 /** The schema of a trace: its first line, then one line of JSON for each episode. */
 const traceVersion = 1;
 
@@ -15,12 +17,7 @@ export function headerLine(): string {
 
 /** What is wrong with a first line, or undefined when it heads a trace that can be read. */
 export function headerProblem(line: string): string | undefined {
-  let header: Partial<TraceHeader> | null;
-  try {
-    header = JSON.parse(line) as Partial<TraceHeader> | null;
-  } catch {
-    return "the first line is not the header of a Lyceum trace";
-  }
+  const header = tryParseJson<Partial<TraceHeader> | null>(line);
   if (header?.format !== "lyceum-trace") return "the first line is not the header of a Lyceum trace";
   if (header.version === traceVersion) return undefined;
   return `it has schema version ${header.version}, and this version of Lyceum reads ${traceVersion}`;

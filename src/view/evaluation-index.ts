@@ -1,7 +1,8 @@
 import type { EpisodeEntry } from "../evaluate/log/episode-entry.ts";
 import type { TaskLine } from "../evaluate/log/manifest.ts";
-import { sizeOf, tryParse } from "../evaluate/log/read-log.ts";
 import { runFolder } from "../evaluate/log/run-folder.ts";
+import { tryParseJson } from "../json.ts";
+import { fileSize } from "../trace/file-size.ts";
 import { createRowTable, type EpisodeIndex, type IndexedTask, shared } from "./episode-index.ts";
 import { type EpisodeRow, indexedRow } from "./episode-row.ts";
 import { createLineFollower } from "./line-follower.ts";
@@ -24,7 +25,7 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
     restarts += 1;
   };
   const addTask = ({ text, offset, length }: { text: string; offset: number; length: number }): boolean => {
-    const line = tryParse<TaskLine>(text);
+    const line = tryParseJson<TaskLine>(text);
     if (line === undefined) return false;
     tasks.set(line.index, { ...(line.level === undefined ? {} : { level: line.level }), offset, length });
     return true;
@@ -46,11 +47,11 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
       clear();
     };
     await taskLines.read({ anew, take: addTask });
-    const sizes = { episodes: await sizeOf(files.episodes), failures: await sizeOf(files.failures) };
+    const sizes = { episodes: await fileSize(files.episodes), failures: await fileSize(files.failures) };
     const ended = await index.read({
       anew: clear,
       take: ({ text }) => {
-        const entry = tryParse<EpisodeEntry>(text);
+        const entry = tryParseJson<EpisodeEntry>(text);
         // What reaches beyond its file is read the next time.
         if (entry === undefined || !(entry.offset + entry.length <= sizes[entry.file])) return false;
         add(entry);
@@ -58,7 +59,7 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
       },
       until,
     });
-    readShare = ended === "time" ? Math.min(1, index.end / (await sizeOf(files.index))) : 1;
+    readShare = ended === "time" ? Math.min(1, index.end / (await fileSize(files.index))) : 1;
   };
   return {
     rows: table.rows,

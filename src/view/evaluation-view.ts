@@ -1,9 +1,10 @@
 import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
-import { readManifest, readSummary, sizeOf } from "../evaluate/log/read-log.ts";
+import { readManifest, readSummary } from "../evaluate/log/read-log.ts";
 import { runFolder } from "../evaluate/log/run-folder.ts";
 import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
 import { formatNumber, formatPercent } from "../report/format.ts";
 import type { MetricSummary } from "../report/metric-summary.ts";
+import { fileSize } from "../trace/file-size.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 import { changedMs, isRecent } from "./run-age.ts";
@@ -70,7 +71,7 @@ const resumedAfterMs = 10_000;
 /** The summary; undefined where there is none, or where an interrupted run has gone on since. */
 async function currentSummary(folder: string): Promise<EvaluationSummary | undefined> {
   const files = runFolder(folder);
-  if ((await sizeOf(files.summary)) === 0) return undefined;
+  if ((await fileSize(files.summary)) === 0) return undefined;
   const summary = await readSummary(folder);
   const wentOn = (await changedMs([files.index])) > (await changedMs([files.summary])) + resumedAfterMs;
   return summary.status === "interrupted" && wentOn ? undefined : summary;

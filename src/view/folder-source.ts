@@ -3,12 +3,14 @@ import { basename, join, resolve } from "node:path";
 import { LyceumError, toErrorData } from "../errors/index.ts";
 import { compareRuns } from "../evaluate/compare.ts";
 import type { TaskLine } from "../evaluate/log/manifest.ts";
-import { readManifest, sizeOf, tryParse } from "../evaluate/log/read-log.ts";
+import { readManifest } from "../evaluate/log/read-log.ts";
 import { runFolder } from "../evaluate/log/run-folder.ts";
+import { tryParseJson } from "../json.ts";
 import { metricsFileName } from "../report/metrics-file.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { createByteTokenizer } from "../tokens/byte-tokenizer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { fileSize } from "../trace/file-size.ts";
 import { readEpisodeAt } from "../trace/read-episode.ts";
 import { type EpisodeFilter, filterRows } from "./episode-filter.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
@@ -190,12 +192,12 @@ async function readTask({ folder, index }: OpenLog, place: number): Promise<Task
   if (task === undefined) return undefined;
   await using file = await open(runFolder(folder).tasks, "r");
   const { buffer } = await file.read(Buffer.alloc(task.length), 0, task.length, task.offset);
-  return tryParse<TaskLine>(buffer.toString());
+  return tryParseJson<TaskLine>(buffer.toString());
 }
 
 async function kindOf(folder: string): Promise<FoundRun["kind"] | undefined> {
-  if ((await sizeOf(runFolder(folder).manifest)) > 0) return "evaluation";
-  return (await sizeOf(join(folder, metricsFileName))) > 0 ? "training" : undefined;
+  if ((await fileSize(runFolder(folder).manifest)) > 0) return "evaluation";
+  return (await fileSize(join(folder, metricsFileName))) > 0 ? "training" : undefined;
 }
 
 function withoutPlace({

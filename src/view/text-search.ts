@@ -1,5 +1,5 @@
 import { open } from "node:fs/promises";
-import { tryParse } from "../evaluate/log/read-log.ts";
+import { tryParseJson } from "../json.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { EpisodeIndex } from "./episode-index.ts";
 import type { EpisodeFile, IndexedRow } from "./episode-row.ts";
@@ -44,7 +44,7 @@ export function createTextSearch({ rows, paths }: Pick<EpisodeIndex, "rows" | "p
       const { buffer, bytesRead } = await log.read(Buffer.allocUnsafe(end - start), 0, end - start, start);
       for (const row of rowsWith(pattern, { block, bytes: buffer.subarray(0, bytesRead), start })) {
         const line = buffer.toString("utf8", row.offset - start, row.offset - start + row.length);
-        const episode = tryParse<Episode>(line);
+        const episode = tryParseJson<Episode>(line);
         if (episode?.id === row.id && hasText(episode, text)) matches.add(row.id);
         if (matches.size >= maximumMatches) break;
       }

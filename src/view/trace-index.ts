@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { sizeOf, tryParse } from "../evaluate/log/read-log.ts";
+import { tryParseJson } from "../json.ts";
 import type { Episode } from "../rollout/episode.ts";
+import { fileSize } from "../trace/file-size.ts";
 import { traceIndexPath } from "../trace/indexed-trace-writer.ts";
 import { type TraceEntry, traceEntry } from "../trace/trace-entry.ts";
 import { headerLine } from "../trace/trace-format.ts";
@@ -58,13 +59,13 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
   };
   const read = async (maximumMs: number): Promise<void> => {
     const until = performance.now() + maximumMs;
-    const size = await sizeOf(path);
+    const size = await fileSize(path);
     // Whether the trace is still the one that was read: what comes of it after is of no matter yet.
     await trace.read({ anew: restart, take: () => false });
     let ended = await index.read({
       anew: restart,
       take: ({ text }) => {
-        const entry = tryParse<TraceEntry>(text);
+        const entry = tryParseJson<TraceEntry>(text);
         if (entry === undefined) return false;
         const { offset, length } = entry;
         const covered = Math.max(trace.end, headerLength);
@@ -77,7 +78,7 @@ export function createTraceIndex(folder: string, stepEnds: () => Promise<readonl
       until,
     });
     const addLine = ({ text, offset, length }: FollowedLine): boolean => {
-      const episode = offset === 0 ? undefined : tryParse<Episode>(text);
+      const episode = offset === 0 ? undefined : tryParseJson<Episode>(text);
       // A line that is no episode is passed over, as long as it is whole.
       if (typeof episode?.id === "string") add(traceEntry(episode, { offset, length }));
       return true;

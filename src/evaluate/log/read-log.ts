@@ -1,7 +1,9 @@
 import { createReadStream } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { LyceumError } from "../../errors/index.ts";
+import { tryParseJson } from "../../json.ts";
 import type { Episode } from "../../rollout/episode.ts";
+import { fileSize } from "../../trace/file-size.ts";
 import { readEpisodeAt } from "../../trace/read-episode.ts";
 import { readLines } from "../../trace/read-lines.ts";
 import type { EpisodeEntry } from "./episode-entry.ts";
@@ -32,8 +34,8 @@ export async function* readTaskLines(folder: string): AsyncGenerator<TaskLine, v
 export async function readEntries(folder: string): Promise<Map<string, EpisodeEntry>> {
   const files = runFolder(folder);
   const entries = new Map<string, EpisodeEntry>();
-  const sizes = { episodes: await sizeOf(files.episodes), failures: await sizeOf(files.failures) };
-  if ((await sizeOf(files.index)) === 0) return entries;
+  const sizes = { episodes: await fileSize(files.episodes), failures: await fileSize(files.failures) };
+  if ((await fileSize(files.index)) === 0) return entries;
   for await (const read of wholeLines<EpisodeEntry>(files.index)) {
     for (const entry of read) {
       if (entry.offset + entry.length <= sizes[entry.file]) entries.set(entry.id, entry);
@@ -54,7 +56,7 @@ async function* wholeLines<T>(path: string): AsyncGenerator<readonly T[], void, 
     rest = end < 0 ? Buffer.concat([rest, chunk]) : chunk.subarray(end + 1);
     if (bytes === undefined || bytes.length === 0) continue;
     // Within JSON a newline is written as an escape: every one that stands here ends a line.
-    const lines = tryParse<T[]>(`[${bytes.toString("utf8").replaceAll("\n", ",")}]`);
+    const lines = tryParseJson<T[]>(`[${bytes.toString("utf8").replaceAll("\n", ",")}]`);
     if (lines === undefined) throw malformed(path, "a line is not JSON");
     yield lines;
   }
@@ -66,23 +68,6 @@ export async function readEpisode(
   entry: Pick<EpisodeEntry, "file" | "offset" | "length" | "id">,
 ): Promise<Episode> {
   return await readEpisodeAt(runFolder(folder)[entry.file], entry);
-}
-
-/** The bytes of a file; 0 for none. */
-export async function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  );
-}
-
-/** A line of JSON; undefined for one that is torn. */
-export function tryParse<T>(text: string): T | undefined {
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    return undefined;
-  }
 }
 
 async function readDocument<T extends { readonly format: string; readonly version: number }>(
@@ -98,7 +83,7 @@ async function readDocument<T extends { readonly format: string; readonly versio
       cause,
     });
   });
-  const document = tryParse<Partial<T>>(text);
+  const document = tryParseJson<Partial<T>>(text);
   if (document?.format !== format) throw malformed(path, `it is no ${format}`);
   if (document.version !== runFolderVersion) {
     throw malformed(path, `it has version ${document.version}, and this version of Lyceum reads ${runFolderVersion}`);
@@ -107,7 +92,7 @@ async function readDocument<T extends { readonly format: string; readonly versio
 }
 
 function parseLine<T>(text: string, path: string): T {
-  const value = tryParse<T>(text);
+  const value = tryParseJson<T>(text);
   if (value === undefined) throw malformed(path, "a line is not JSON");
   return value;
 }

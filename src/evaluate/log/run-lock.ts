@@ -3,8 +3,8 @@ import { copyFile, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { LyceumError } from "../../errors/index.ts";
+import { tryParseJson } from "../../json.ts";
 import { contentHash } from "../../taskset/content-hash.ts";
-import { tryParse } from "./read-log.ts";
 import { runFolder } from "./run-folder.ts";
 
 /** Who writes a run: what `run.lock` holds. */
@@ -44,7 +44,7 @@ export async function lockRun(folder: string): Promise<AsyncDisposable> {
       if (await linked(own, lock)) return heldLock(lock, text);
       held = await readFile(lock, "utf8").catch(() => undefined);
       if (held === undefined) continue;
-      if (isAlive(tryParse<LockOwner>(held))) break;
+      if (isAlive(tryParseJson<LockOwner>(held))) break;
       if (await takenOver(lock, { own, held })) return heldLock(lock, text);
     }
     throw busy(folder, lock, held);
@@ -128,7 +128,7 @@ function startOf(pid: number): string | undefined {
 }
 
 function busy(folder: string, lock: string, held = ""): LyceumError {
-  const { pid, host } = tryParse<Partial<LockOwner>>(held) ?? {};
+  const { pid, host } = tryParseJson<Partial<LockOwner>>(held) ?? {};
   const who = pid === undefined ? "another process" : `process ${pid}${host === hostname() ? "" : ` on ${host}`}`;
   return new LyceumError({
     code: "config.invalid",

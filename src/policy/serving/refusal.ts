@@ -1,4 +1,5 @@
 import { type ErrorCode, LyceumError } from "../../errors/index.ts";
+import { tryParseJson } from "../../json.ts";
 import { RequestFailure } from "./request-failure.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
@@ -86,13 +87,8 @@ function saysTooLong(said: string): boolean {
 
 /** What the body says, shortened: the message of its error, else the body itself. */
 function errorText(body: string): string {
-  let text = body;
-  try {
-    const parsed = JSON.parse(body) as unknown;
-    text = messageIn(parsed) ?? body;
-  } catch {
-    // A page of a proxy, say.
-  }
+  // What is no JSON may be the page of a proxy.
+  const text = messageIn(tryParseJson(body)) ?? body;
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > 400 ? `${line.slice(0, 400)}...` : line;
 }

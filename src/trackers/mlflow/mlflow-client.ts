@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LyceumError } from "../../errors/index.ts";
 import type { Json } from "../../json.ts";
+import { tryParseJson } from "../../json.ts";
 
 /** Calls of MLflow's REST API 2.0 (https://mlflow.org/docs/latest/rest-api.html). */
 export interface MlflowClient {
@@ -46,7 +47,7 @@ export function mlflowClient(options: { readonly url: string; readonly authoriza
       throw new MlflowRefusal(`${base} cannot be reached: ${reasonOf(cause)}`, { transient: true });
     });
     const text = await response.text().catch(() => "");
-    const answer = parse(text);
+    const answer = tryParseJson<Json>(text === "" ? "{}" : text);
     if (response.ok && answer !== undefined) return answer;
     const { error_code: code, message } = (answer ?? {}) as { readonly error_code?: string; readonly message?: string };
     throw new MlflowRefusal(
@@ -99,14 +100,6 @@ function failure(refusal: MlflowRefusal): LyceumError {
 /** Waits; false where the signal ended it. */
 async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   return await sleep(milliseconds, true, { signal, ref: true }).catch(() => false);
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text === "" ? "{}" : text) as Json;
-  } catch {
-    return undefined;
-  }
 }
 
 /** `fetch failed` says nothing; its cause does. */

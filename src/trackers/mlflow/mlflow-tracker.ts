@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { z } from "zod";
 import { LyceumError } from "../../errors/index.ts";
-import { isJsonObject, type Json } from "../../json.ts";
+import { isJsonObject, type Json, tryParseJson } from "../../json.ts";
 import { replaceFile } from "../../report/replace-file.ts";
 import type { RunEndEvent } from "../../report/training-event.ts";
 import { eventMetrics } from "../event-metrics.ts";
@@ -106,7 +106,7 @@ async function resumedRun(
 ): Promise<string | undefined> {
   if (run.start.resumedFrom === 0) return undefined;
   const text = await readFile(join(run.folder, noteName), "utf8").catch(() => "");
-  const note = noteSchema.safeParse(parse(text)).data;
+  const note = noteSchema.safeParse(tryParseJson(text)).data;
   if (note?.url !== url) return undefined;
   try {
     const fields = { run_id: note.runId, status: "RUNNING" };
@@ -181,12 +181,4 @@ function strange(endpoint: string): LyceumError {
     message: `${endpoint} did not answer as MLflow does.`,
     hint: "Look whether the address is that of an MLflow tracking server.",
   });
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
