@@ -2,40 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bootstrapInterval, meanInterval, wilsonInterval } from "../../src/evaluate/metrics/interval.ts";
 import { pairedTest, signTest } from "../../src/evaluate/metrics/paired-test.ts";
-import { estimatePassAtK, estimatePassHatK } from "../../src/evaluate/metrics/pass-at-k.ts";
 import { percentiles } from "../../src/evaluate/metrics/percentiles.ts";
-
-/** C(n, k), exactly. */
-function choose(n: number, k: number): bigint {
-  let product = 1n;
-  for (let i = 1; i <= k; i++) product = (product * BigInt(n - k + i)) / BigInt(i);
-  return k > n ? 0n : product;
-}
-
-describe("estimatePassHatK", () => {
-  it("is the chance that a draw of k samples holds no wrong one", () => {
-    const counts = fc.integer({ min: 1, max: 120 }).chain((samples) =>
-      fc.record({
-        samples: fc.constant(samples),
-        correct: fc.integer({ min: 0, max: samples }),
-        k: fc.integer({ min: 1, max: samples }),
-      }),
-    );
-    fc.assert(
-      fc.property(counts, ({ samples, correct, k }) => {
-        const exact = Number((10n ** 18n * choose(correct, k)) / choose(samples, k)) / 1e18;
-        expect(estimatePassHatK({ samples, correct, k })).toBeCloseTo(exact, 12);
-        expect(estimatePassHatK({ samples, correct, k })).toBeLessThanOrEqual(
-          estimatePassAtK({ samples, correct, k }) + 1e-12,
-        );
-      }),
-    );
-  });
-
-  it("refuses more draws than samples", () => {
-    expect(() => estimatePassHatK({ samples: 3, correct: 1, k: 4 })).toThrow("pass^k with k = 4");
-  });
-});
 
 describe("intervals", () => {
   // R's prop.test(c, n, correct = FALSE)$conf.int.
