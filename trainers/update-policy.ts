@@ -136,14 +136,15 @@ function corrected(datum: Datum, logprobs: Float32Array, cap: number): Datum {
   };
 }
 
+/** One optimizer step's part of an update. */
+interface MinibatchUpdate extends Omit<ModelUpdate, "signal"> {
+  readonly minibatch: readonly SampleData[];
+  readonly statistics: UpdateStatistics;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Adds a minibatch's gradient. Returns the policy's divergence from the one that sampled, per token. */
-async function accumulateGradient(
-  options: Omit<ModelUpdate, "signal"> & {
-    readonly minibatch: readonly SampleData[];
-    readonly statistics: UpdateStatistics;
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<number> {
+async function accumulateGradient(options: MinibatchUpdate): Promise<number> {
   const { loss, minibatch, statistics } = options;
   const { stateValues } = loss;
   const scaled = await scaledData(options);
@@ -183,13 +184,7 @@ function scaledStates(minibatch: readonly SampleData[]): Datum[] {
 }
 
 /** A minibatch's data, weighted so that their sum is the loss. */
-async function scaledData(
-  options: Omit<ModelUpdate, "signal"> & {
-    readonly minibatch: readonly SampleData[];
-    readonly statistics: UpdateStatistics;
-    readonly signal: AbortSignal | undefined;
-  },
-): Promise<Datum[]> {
+async function scaledData(options: MinibatchUpdate): Promise<Datum[]> {
   const { model, loss, minibatch, statistics, maxTokensPerMicroBatch, signal } = options;
   const scales = lossScales(
     loss.aggregation,

@@ -107,25 +107,13 @@ export function bugFixEnvironment(
       if (parsed.mode === "plain" && !isLast) return revision("");
       const { program, linesBefore } = whole(code, task);
       const seed = random.integer(0, 2 ** 31);
-      const grade = await gradeCode({
-        sandbox,
-        code: program,
-        suite: bug.suite,
-        seed,
-        ...(signal === undefined ? {} : { signal }),
-      });
+      const run = { sandbox, code: program, suite: bug.suite, seed, ...(signal === undefined ? {} : { signal }) };
+      const grade = await gradeCode(run);
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const info = { ...turnInfo({ turn, grade, sandbox: sandbox.info.backend }), bug: [...bug.kinds] };
       if (!grade.passed && !isLast) {
         const definitions = [{ name: task.problem.entryPoint, found: codeLevels(grade).definition }];
-        const visible = await visibleVerdicts({
-          sandbox,
-          code: program,
-          suite: bug.suite,
-          seed,
-          grade,
-          ...(signal === undefined ? {} : { signal }),
-        });
+        const visible = await visibleVerdicts({ ...run, grade });
         return { ...revision(codeFeedback(parsed, { grade, visible, definitions, linesBefore })), info };
       }
       const components = bugFixReward({

@@ -1,5 +1,6 @@
 import { LyceumError } from "../../src/errors/index.ts";
 import type { ActRequest, ActResult } from "../../src/policy/policy.ts";
+import { untilAborted } from "../../src/until-aborted.ts";
 
 /**
  * Where the agents of an episode pass on what they answer, while a rollout asks them at once. Episodes are told apart
@@ -25,16 +26,7 @@ export class Exchange {
   /** What another agent answers in this turn. Rejects with its error, or with the signal's reason. */
   async wait(agent: string, request: ActRequest): Promise<ActResult> {
     const { promise } = this.#place(agent, request);
-    const signal = request.signal!;
-    signal.throwIfAborted();
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const abort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    try {
-      return await Promise.race([promise, aborted]);
-    } finally {
-      signal.removeEventListener("abort", abort);
-    }
+    return await untilAborted(promise, request.signal!);
   }
 
   #place(agent: string, { signal, episode }: ActRequest): PromiseWithResolvers<ActResult> {

@@ -9,18 +9,14 @@ import { codeFeedback } from "../code-turns/code-feedback.ts";
 import { codeLevels } from "../code-turns/code-levels.ts";
 import { expertEdits } from "../code-turns/expert-edits.ts";
 import { joinSource } from "../code-turns/join-source.ts";
-import { sandboxOpener } from "../code-turns/open-sandbox.ts";
-import { episodeRange } from "../code-turns/pay-every-turn.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { turnInfo } from "../code-turns/turn-info.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
-import type { CodeOptions } from "./code-options.ts";
+import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
 import { auxPrompt, mainPrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
-import type { CodeResources } from "./code-resources.ts";
-import { rewardComponents, rewardRange } from "./code-reward.ts";
-import { codeTasks } from "./code-tasks.ts";
+import { rewardComponents } from "./code-reward.ts";
 import { auxName, type PairStructure, pairStructure } from "./structure/pair-structure.ts";
 
 const agents = ["aux", "main"] as const;
@@ -31,28 +27,14 @@ type Agent = (typeof agents)[number];
  * asked for, at once, and neither sees the other's code. Both earn the same. An episode ends before its last turn with
  * the answer that reaches the top of its reward.
  */
-export function pairEnvironment(definition: {
-  readonly id: string;
-  readonly description: string;
-  readonly options: CodeOptions;
-  readonly resources: CodeResources;
-}): EnvironmentDefinition<CodeProblem> {
-  const { id, description, options } = definition;
-  const { hub = {}, expert } = definition.resources;
+export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
+  const { options } = parts;
+  const { expert } = parts.resources;
   const { maxTurns, mode, payEveryTurn } = options;
-  const { splits, language, tasks } = codeTasks(options, hub);
+  const { language, definition } = codeDefinition(parts);
   return defineParallelEnvironment<Agent, CodeProblem, undefined, SandboxHold>({
-    id,
-    description,
+    ...definition,
     agents,
-    splits,
-    tasks,
-    maxTurns,
-    rewardRange: episodeRange(rewardRange(options), options),
-    // What is right stays right; but how long code takes is the machine's affair.
-    deterministic: false,
-    open: sandboxOpener({ language, sandbox: options.sandbox }),
-    fork: (state) => state,
     reset: ({ task }) => {
       if (task.entryPoint === auxName) throw sameName(task);
       return { aux: auxPrompt(task), main: mainPrompt(task) };

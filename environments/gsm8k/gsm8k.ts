@@ -7,7 +7,6 @@ import { mapTaskset } from "../../src/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
 import type { MathTask } from "../math/math-problem.ts";
-import { sharedChecker } from "../math/shared-checker.ts";
 import { loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
 import { gsm8kTask } from "./gsm8k-answer.ts";
 
@@ -42,7 +41,7 @@ export function gsm8kEnvironment(
 ): EnvironmentDefinition<MathTask> {
   const parsed = parseEnvironmentOptions("gsm8k", schema, options);
   const { path, dataset, revision, calculatorAnnotations, maxTurns, formatReward } = parsed;
-  const episode = mathEpisode({ answerOnly: false, maxTurns, formatReward });
+  const { definition } = mathEpisode({ answerOnly: false, maxTurns, formatReward });
   return defineEnvironment<MathTask, undefined, AnswerChecker>({
     id: "gsm8k",
     description,
@@ -52,12 +51,7 @@ export function gsm8kEnvironment(
       const rows = await loadRowsOrDataset({ ...data, hub, signal });
       return mapTaskset(rows, (row) => gsm8kTask(row, { calculatorAnnotations }), `gsm8k/${split}`);
     },
-    maxTurns,
-    rewardRange: episode.rewardRange,
-    open: sharedChecker(),
-    reset: ({ task }) => episode.prompt(task),
-    step: episode.judge,
-    demonstrate: ({ solution }) => solution,
+    ...definition,
   });
 }
 

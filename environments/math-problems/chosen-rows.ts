@@ -1,5 +1,5 @@
 import { LyceumError } from "../../src/errors/index.ts";
-import { checkTaskIndex } from "../../src/taskset/task-entry.ts";
+import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
 import type { Taskset } from "../../src/taskset/taskset.ts";
 import type { MathProblemRow } from "./math-problem-row.ts";
 
@@ -10,9 +10,6 @@ export interface RowChoice {
   /** Names as in the data's `type`; letters' case does not matter. */
   readonly types?: readonly string[] | undefined;
 }
-
-/** How many rows are read at once. */
-const batch = 256;
 
 /** The number in `level`, such as 3 of `Level 3`; 0 where there is none. */
 export function levelOf({ level }: Pick<MathProblemRow, "level">): number {
@@ -28,29 +25,19 @@ export async function chosenRows(
   choice: RowChoice,
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Taskset<MathProblemRow>> {
-  if ((choice.level === undefined && choice.types === undefined) || rows.length === "unbounded") return rows;
-  const chosen: number[] = [];
-  for (let start = 0; start < rows.length; start += batch) {
-    const indices = Array.from({ length: Math.min(batch, rows.length - start) }, (_, i) => start + i);
-    const read = await Promise.all(indices.map((index) => rows.get(index, options)));
-    chosen.push(...indices.filter((_, i) => isChosen(read[i]!.task, choice)));
-  }
+  if (choice.level === undefined && choice.types === undefined) return rows;
+  const { length } = rows;
+  if (length === "unbounded") return rows;
+  const chosen = await filterTaskset({ ...rows, length }, (row) => isChosen(row, choice), options);
   if (chosen.length === 0) {
     throw new LyceumError({
       code: "data.out-of-range",
-      message: `None of the ${rows.length} problems of "${rows.name}" has the level and type asked for.`,
+      message: `None of the ${length} problems of "${rows.name}" has the level and type asked for.`,
       hint: 'Look at "level" and "type" of the rows; MATH has levels 1 to 5 and types such as Algebra.',
       data: { level: choice.level ?? null, types: choice.types ?? null },
     });
   }
-  const range = { name: rows.name, length: chosen.length };
-  return {
-    ...range,
-    get: async (index, getOptions) => {
-      checkTaskIndex(range, index);
-      return { ...(await rows.get(chosen[index]!, getOptions)), index };
-    },
-  };
+  return chosen;
 }
 
 function isChosen(row: MathProblemRow, { level, types }: RowChoice): boolean {

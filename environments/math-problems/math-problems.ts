@@ -58,7 +58,7 @@ export function mathProblemsEnvironment(
   resources: MathProblemsResources = {},
 ): EnvironmentDefinition<MathProblemTask> {
   const { path, dataset, revision, level, types, ...rest } = parseEnvironmentOptions("math-problems", schema, options);
-  const episode = mathEpisode({ answerOnly: false, ...rest });
+  const { definition, outcome } = mathEpisode({ answerOnly: false, ...rest });
   return defineEnvironment<MathProblemTask, undefined, AnswerChecker>({
     id: "math-problems",
     description,
@@ -69,16 +69,13 @@ export function mathProblemsEnvironment(
       const chosen = await chosenRows(rows, { level, types }, signal === undefined ? {} : { signal });
       return mapTaskset(chosen, mathProblemTask, `math-problems/${split}`);
     },
-    maxTurns: rest.maxTurns,
-    rewardRange: episode.rewardRange,
+    ...definition,
     open: sharedChecker(resources.checker),
-    reset: ({ task }) => episode.prompt(task),
     step: async ({ task, text, turn, held, signal }) => {
       const { question, answers } = task;
       const verdict = await held.check({ text, gold: answers, question, ...(signal === undefined ? {} : { signal }) });
-      return episode.outcome({ text, turn, verdict });
+      return outcome({ text, turn, verdict });
     },
-    demonstrate: ({ solution }) => solution,
   });
 }
 

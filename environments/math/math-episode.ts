@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { StepOutcome } from "../../src/environment/define-environment.ts";
 import type { AnswerChecker } from "./answer-checker.ts";
 import { answerLine } from "./math-problem.ts";
+import { sharedChecker } from "./shared-checker.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
 /** What the episodes of every math environment have in common. */
@@ -30,19 +31,25 @@ export const mathEpisodeOptions: {
 /** What the model is told beside the question. */
 const mathInstruction: string = `Think step by step. End with a line that holds only the answer, written as: ${answerLine("answer")}`;
 
-/** The two halves of a math episode, as `defineEnvironment` takes them. */
+/** The episodes of a math environment. */
 export interface MathEpisode {
-  readonly rewardRange: readonly [number, number];
-  prompt(task: { readonly question: string }): string;
-  /** Judges a reply; wrong ones get another turn while there are any, with feedback that never tells the answer. */
-  judge(reply: {
-    readonly task: { readonly answer: string };
-    readonly text: string;
-    readonly turn: number;
-    /** Asked where {@link verifyAnswer} cannot read a marked answer. */
-    readonly held: AnswerChecker;
-    readonly signal?: AbortSignal | undefined;
-  }): Promise<StepOutcome<undefined>>;
+  /** What they are in a definition; another judge may stand in for `open` and `step`. */
+  readonly definition: {
+    readonly maxTurns: number;
+    readonly rewardRange: readonly [number, number];
+    readonly open: () => Promise<AnswerChecker>;
+    readonly reset: (context: { readonly task: { readonly question: string } }) => string;
+    /** Judges a reply; wrong ones get another turn while there are any, with feedback that never tells the answer. */
+    readonly step: (reply: {
+      readonly task: { readonly answer: string };
+      readonly text: string;
+      readonly turn: number;
+      /** Asked where {@link verifyAnswer} cannot read a marked answer. */
+      readonly held: AnswerChecker;
+      readonly signal?: AbortSignal | undefined;
+    }) => Promise<StepOutcome<undefined>>;
+    readonly demonstrate: (task: { readonly solution: string }) => string;
+  };
   /** What a reply earns that is judged already. */
   outcome(reply: { readonly text: string; readonly turn: number; readonly verdict: Verdict }): StepOutcome<undefined>;
 }
@@ -57,17 +64,20 @@ export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
     if (formatReward === 0) return { components: { correct }, info };
     return { components: { correct, format: isAsAsked(text, verdict, answerOnly) ? formatReward : 0 }, info };
   };
-  return {
+  const definition: MathEpisode["definition"] = {
+    maxTurns,
     rewardRange: [0, 1 + formatReward],
-    prompt: ({ question }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
-    judge: async ({ task: { answer }, text, turn, held, signal }) => {
+    open: sharedChecker(),
+    reset: ({ task: { question } }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
+    step: async ({ task: { answer }, text, turn, held, signal }) => {
       const exact = verifyAnswer(text, answer);
       const isUnread = exact.extracted === undefined && exact.mark !== "none";
       const verdict = isUnread ? await held.check({ text, gold: answer, ...(signal && { signal }) }) : exact;
       return outcome({ text, turn, verdict: verdict.correct ? verdict : exact });
     },
-    outcome,
+    demonstrate: ({ solution }) => solution,
   };
+  return { definition, outcome };
 }
 
 function isAsAsked(text: string, verdict: Verdict, answerOnly: boolean): boolean {

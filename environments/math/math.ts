@@ -10,7 +10,6 @@ import { type MathOptions, mathOptionsSchema, parseMathOptions, rangeOf } from "
 import type { MathProblem, MathTask, ProblemGenerator } from "./math-problem.ts";
 import { mathTaskset } from "./math-taskset.ts";
 import { multiStepGenerator } from "./multi-step.ts";
-import { sharedChecker } from "./shared-checker.ts";
 import { wordProblemGenerator } from "./word-problems.ts";
 
 const description = "Generated math problems with one exact answer: arithmetic, equations, word problems, multi-step.";
@@ -22,7 +21,7 @@ const description = "Generated math problems with one exact answer: arithmetic, 
 export function mathEnvironment(options: Partial<MathOptions> = {}): EnvironmentDefinition<MathTask> {
   const { answerOnly, maxTurns, formatReward, seed, limit, ...rest } = parseMathOptions(options);
   const generate = problemGenerator(rest);
-  const episode = mathEpisode({ answerOnly, maxTurns, formatReward });
+  const { definition } = mathEpisode({ answerOnly, maxTurns, formatReward });
   return defineEnvironment<MathTask, undefined, AnswerChecker>({
     id: "math",
     description,
@@ -35,12 +34,7 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
         answerOnly,
         ...(limit === undefined ? {} : { limit }),
       }),
-    maxTurns,
-    rewardRange: episode.rewardRange,
-    open: sharedChecker(),
-    reset: ({ task }) => episode.prompt(task),
-    step: episode.judge,
-    demonstrate: ({ solution }) => solution,
+    ...definition,
   });
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { LyceumError, unknownNameError } from "../../src/errors/index.ts";
 import type { ToolCall } from "../../src/message/message.ts";
+import { untilAborted } from "../../src/until-aborted.ts";
 import type { Tool, ToolEpisode } from "./tool.ts";
 
 /** What a call came to. */
@@ -50,7 +51,7 @@ export async function callTool(
   const signal = context.signal === undefined ? timeout : AbortSignal.any([context.signal, timeout]);
   try {
     const run = async (): Promise<unknown> => tool.call(input.data, { episode: context.episode, signal });
-    const output = await raced(run(), signal);
+    const output = await untilAborted(run(), signal);
     return { text: cut(shown(output), limits.outputCharacters), ok: true };
   } catch (error) {
     context.signal?.throwIfAborted();
@@ -58,19 +59,6 @@ export async function callTool(
     if (timeout.aborted && tool.asksService === true) throw tooLate(tool, limits.callMs);
     if (timeout.aborted) return failed(`${tool.name} took longer than ${limits.callMs / 1000} s and was stopped.`);
     return failed(cut(inWords(error), limits.outputCharacters));
-  }
-}
-
-/** The promise, or a rejection as soon as the signal aborts: a tool that does not heed it is not waited for. */
-async function raced<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    if (signal.aborted) abort();
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
   }
 }
 

@@ -1,12 +1,13 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { refuseFailure } from "../../trainers/refuse-failure.ts";
-import { LyceumError, toErrorData } from "../errors/index.ts";
+import { toErrorData } from "../errors/index.ts";
 import type { TerminalStream } from "../report/live-block.ts";
 import { visibleText } from "../report/visible-text.ts";
 import type { Episode, Group } from "../rollout/episode.ts";
 import { rollout } from "../rollout/rollout.ts";
 import type { RolloutEvent } from "../rollout/rollout-event.ts";
+import { taskCount } from "../taskset/task-count.ts";
 import type { TaskEntry, Taskset } from "../taskset/taskset.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
@@ -34,7 +35,8 @@ export async function collectCommand(
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments });
   const split = args.split ?? environment.splits[0] ?? "train";
   const taskset = await environment.tasks(split, { signal });
-  const count = taskCount({ args, taskset, split });
+  const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
+  const count = taskCount(taskset, { split, limit, hint: "Say how much to collect, such as --episodes 1000." });
   refuseExisting(args);
   await using collector = await openCollector(args, { environment, rooms, signal });
   await mkdir(dirname(args.output), { recursive: true });
@@ -89,24 +91,6 @@ function countedRows(episode: Episode, counts: CollectCounts): ChatRow[] {
   counts.scored += rows.length;
   for (const { reward } of rows) counts.rewards += reward;
   return rows;
-}
-
-/** How many tasks to play. */
-function taskCount(options: {
-  readonly args: CollectArguments;
-  readonly taskset: Taskset<unknown>;
-  readonly split: string;
-}): number {
-  const { args, taskset, split } = options;
-  const available = taskset.length === "unbounded" ? Number.POSITIVE_INFINITY : taskset.length;
-  const wanted = args.episodes === undefined ? available : Math.ceil(args.episodes / args.group);
-  const count = Math.min(available, wanted);
-  if (Number.isFinite(count)) return count;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `The split "${split}" has no end.`,
-    hint: "Say how much to collect, such as --episodes 1000.",
-  });
 }
 
 async function* firstTasks(

@@ -6,6 +6,7 @@ import { episodeId } from "../rollout/episode-id.ts";
 import { rollout } from "../rollout/rollout.ts";
 import type { RolloutEvent } from "../rollout/rollout-event.ts";
 import type { PlannedTask } from "../rollout/rollout-options.ts";
+import { taskCount } from "../taskset/task-count.ts";
 import type { Taskset } from "../taskset/taskset.ts";
 import type { EvaluateOptions } from "./evaluate-options.ts";
 import type { EvaluationEvent } from "./evaluation-event.ts";
@@ -40,7 +41,8 @@ export async function* evaluate<Task>(
   if (before !== undefined) checkSameRun(folder, before, draft);
   const waiting = signal === undefined ? {} : { signal };
   const taskset = await environment.tasks(split, waiting);
-  const count = taskCount({ taskset, split, limit: options.limit });
+  const hint = "Say how many tasks to play, such as --limit 1000.";
+  const count = taskCount(taskset, { split, limit: options.limit, hint });
   const plan = await planTasks({ folder, taskset, count, seed, ...waiting });
   const startedAt = before?.startedAt ?? new Date().toISOString();
   const manifest = completeManifest(draft, { ...plan, startedAt });
@@ -145,20 +147,5 @@ async function existingRun({ folder, existing = "refuse" }: Pick<EvaluateOptions
     message: `There is an evaluation in ${folder} already.`,
     hint: "Go on with it by --resume, or name another folder.",
     data: { folder },
-  });
-}
-
-function taskCount<Task>(options: {
-  readonly taskset: Taskset<Task>;
-  readonly split: string;
-  readonly limit: number | undefined;
-}): number {
-  const { taskset, split, limit = Number.POSITIVE_INFINITY } = options;
-  const count = Math.min(taskset.length === "unbounded" ? Number.POSITIVE_INFINITY : taskset.length, limit);
-  if (Number.isFinite(count)) return count;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `The split "${split}" has no end.`,
-    hint: "Say how many tasks to play, such as --limit 1000.",
   });
 }

@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import { formatCount, formatDuration, formatNumber, formatPercent } from "./format.ts";
 import { type Html, html, trustedHtml } from "./html.ts";
+import { htmlPage } from "./html-page.ts";
 import { lineChart } from "./line-chart.ts";
 import { evaluationSummary } from "./metric-summary.ts";
 import { reportCharts } from "./report-charts.ts";
@@ -21,21 +21,8 @@ const maximumSampleCharacters = 4000;
 export function htmlReport(record: RunRecord): string {
   const { start } = record;
   const title = start === undefined ? "Training run" : `${start.algorithm} on ${start.environment}`;
-  const scriptHash = createHash("sha256").update(reportScript).digest("base64");
-  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${scriptHash}'; base-uri 'none'; form-action 'none'`;
   const charts = reportCharts(record);
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="Lyceum">
-<title>${title} · Lyceum</title>
-<style>${trustedHtml(reportStyle)}</style>
-</head>
-<body>
-<header>
+  const body = html`<header>
 <h1>${title} ${statusBadge(record)}</h1>
 <p>${subtitle(record)}</p>
 </header>
@@ -60,12 +47,8 @@ ${warnings(record)}
 ${configPanel(record)}
 ${facts(record)}
 </main>
-<footer>Made by Lyceum from metrics.jsonl, which lies beside this file.</footer>
-<script>${trustedHtml(reportScript)}</script>
-</body>
-</html>
-`;
-  return page.markup;
+<footer>Made by Lyceum from metrics.jsonl, which lies beside this file.</footer>`;
+  return htmlPage({ title, style: reportStyle, script: reportScript, body });
 }
 
 function statusBadge({ end }: RunRecord): Html {

@@ -5,19 +5,25 @@ import { type RunPlace, type RunSettings, resetSeed } from "./episode-run.ts";
 import { policyFailure } from "./rollout-error.ts";
 import type { TurnRequests } from "./turn-requests.ts";
 
-/**
- * One request to the policy of an agent. `member` stands for the place in its group: with the agent and the turn it
- * keys the seed. Rejects with a typed error.
- */
-export function askPolicy<Task>(options: {
+/** Who is asked, and for what. */
+interface Asked<Task> {
   readonly settings: RunSettings<Task>;
   readonly place: RunPlace<Task>;
   readonly recorder: AgentRecorder;
   readonly turn: number;
   readonly signal: AbortSignal;
-  /** Where a policy batches. */
-  readonly requests: TurnRequests | undefined;
-}): Promise<ActResult> {
+}
+
+/**
+ * One request to the policy of an agent. `member` stands for the place in its group: with the agent and the turn it
+ * keys the seed. Rejects with a typed error.
+ */
+export function askPolicy<Task>(
+  options: Asked<Task> & {
+    /** Where a policy batches. */
+    readonly requests: TurnRequests | undefined;
+  },
+): Promise<ActResult> {
   const { recorder, requests } = options;
   const { agent, policy } = recorder;
   const settled = requests?.add(policy);
@@ -39,14 +45,7 @@ export function askPolicy<Task>(options: {
   );
 }
 
-function actRequest<Task>(options: {
-  readonly settings: RunSettings<Task>;
-  readonly place: RunPlace<Task>;
-  readonly recorder: AgentRecorder;
-  readonly turn: number;
-  readonly signal: AbortSignal;
-}): ActRequest {
-  const { settings, place, recorder, turn, signal } = options;
+function actRequest<Task>({ settings, place, recorder, turn, signal }: Asked<Task>): ActRequest {
   const { limits, sampling, pool } = settings;
   const { entry, group, member, seed } = place;
   const { agent, policy, messages, previous } = recorder;

@@ -1,6 +1,9 @@
 import { checkTaskIndex } from "./task-entry.ts";
 import type { TaskEntry, Taskset } from "./taskset.ts";
 
+/** How many tasks are read at once. */
+const batch = 256;
+
 /**
  * The tasks of a finite taskset that `keep` is true of, in their order; ids and hashes stay. Reads the taskset whole
  * once, so that a malformed row is found before any is used, and holds only the indices of what it keeps.
@@ -11,9 +14,10 @@ export async function filterTaskset<Task>(
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<Taskset<Task> & { readonly length: number }> {
   const kept: number[] = [];
-  for (let index = 0; index < taskset.length; index++) {
-    const { task } = await taskset.get(index, options);
-    if (keep(task)) kept.push(index);
+  for (let start = 0; start < taskset.length; start += batch) {
+    const indices = Array.from({ length: Math.min(batch, taskset.length - start) }, (_, i) => start + i);
+    const read = await Promise.all(indices.map((index) => taskset.get(index, options)));
+    kept.push(...indices.filter((_, i) => keep(read[i]!.task)));
   }
   return {
     name: taskset.name,

@@ -7,6 +7,8 @@ import type { SettingsShape } from "./settings-shape.ts";
 /** The settings of every algorithm with a critic. Each is described in the schema below. */
 export interface ActorCriticSettings extends DivergenceSettings, UpdateSettings {
   readonly groupSize: number;
+  readonly critic: "shared" | "separate";
+  readonly valueWeight: number;
   readonly valueClip: number | undefined;
   readonly criticLearningRateScale: number;
   readonly whiten: boolean;
@@ -17,9 +19,15 @@ export interface ActorCriticSettings extends DivergenceSettings, UpdateSettings 
 export function actorCriticSettings(defaults: {
   readonly epochs: number;
   readonly minibatches: number;
+  readonly critic: ActorCriticSettings["critic"];
 }): SettingsShape<ActorCriticSettings> {
   return {
     groupSize: z.int().min(1).default(1).describe("Episodes per task."),
+    critic: z
+      .enum(["shared", "separate"])
+      .default(defaults.critic)
+      .describe("shared: a value head on each policy; separate: a model of its own, of the same kind as the policy."),
+    valueWeight: z.number().min(0).default(0.5).describe("Weight of the value loss, where the critic is shared."),
     valueClip: z
       .number()
       .positive()

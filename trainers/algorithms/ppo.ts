@@ -9,8 +9,6 @@ import type { SettingsShape } from "./settings-shape.ts";
 
 /** Settings of PPO and IPPO with their defaults filled in. Each is described in the schema below. */
 export interface FullPpoSettings extends ActorCriticSettings, ClipSettings {
-  readonly critic: "shared" | "separate";
-  readonly valueWeight: number;
   readonly discount: number;
   readonly lambda: number;
 }
@@ -21,13 +19,8 @@ export type PpoSettings = Partial<FullPpoSettings>;
 /** The keys of {@link FullPpoSettings}. */
 export function ppoSettings(): SettingsShape<FullPpoSettings> {
   return {
-    ...actorCriticSettings({ epochs: 2, minibatches: 2 }),
+    ...actorCriticSettings({ epochs: 2, minibatches: 2, critic: "shared" }),
     ...clipSettings({ low: 0.2, high: 0.2 }),
-    critic: z
-      .enum(["shared", "separate"])
-      .default("shared")
-      .describe("shared: a value head on the policy; separate: a model of its own, of the same kind as the policy."),
-    valueWeight: z.number().min(0).default(0.5).describe("Weight of the value loss, where the critic is shared."),
     discount: z.number().min(0).max(1).default(1).describe("Discount per token."),
     lambda: z
       .number()

@@ -8,8 +8,6 @@ import type { SettingsShape } from "./settings-shape.ts";
 /** Settings of IAC and MAAC with their defaults filled in. */
 export interface FullTurnCriticSettings extends ActorCriticSettings {
   readonly discount: number;
-  readonly critic: "shared" | "separate";
-  readonly valueWeight: number;
   readonly criticInput: "v" | "q";
 }
 
@@ -19,13 +17,8 @@ export type TurnCriticSettings = Partial<FullTurnCriticSettings>;
 /** The keys of {@link FullTurnCriticSettings}. */
 export function turnCriticSettings(defaults: { readonly discount: number }): SettingsShape<FullTurnCriticSettings> {
   return {
-    ...actorCriticSettings({ epochs: 1, minibatches: 1 }),
+    ...actorCriticSettings({ epochs: 1, minibatches: 1, critic: "separate" }),
     discount: z.number().min(0).max(1).default(defaults.discount).describe("Discount per turn."),
-    critic: z
-      .enum(["shared", "separate"])
-      .default("separate")
-      .describe("shared: a value head on each policy; separate: a model of its own, of the same kind as the policy."),
-    valueWeight: z.number().min(0).default(0.5).describe("Weight of the value loss, where the critic is shared."),
     criticInput: z
       .enum(["v", "q"])
       .default("v")

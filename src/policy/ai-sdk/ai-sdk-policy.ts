@@ -59,8 +59,7 @@ export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Poli
     accepts: options.accepts ?? ["text", "reasoning"],
     act: async (request) => {
       request.signal?.throwIfAborted();
-      const { answer, latencyMs, retries } = await server.ask(request, (signal) => generate(request, signal));
-      return { ...answer, latencyMs, ...(retries === 0 ? {} : { retries }) };
+      return await server.ask(request, (signal) => generate(request, signal));
     },
   };
 }

@@ -78,8 +78,7 @@ export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy
     act: async (request) => {
       request.signal?.throwIfAborted();
       try {
-        const { answer, latencyMs, retries } = await server.ask(request, (signal) => ask(request, signal));
-        return { ...answer, latencyMs, ...(retries === 0 ? {} : { retries }) };
+        return await server.ask(request, (signal) => ask(request, signal));
       } catch (error) {
         throw withoutSecrets(error, options);
       }

@@ -1,17 +1,10 @@
 import { LyceumError } from "../../errors/index.ts";
 import { createRandom, deriveSeed } from "../../random/random.ts";
 import { startTimer } from "../../rollout/rollout-limits.ts";
-import type { ActRequest, Usage } from "../policy.ts";
+import type { ActRequest, ActResult } from "../policy.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import { RequestFailure } from "./request-failure.ts";
 import { resolveServing, type ServingOptions, type ServingSettings } from "./serving-options.ts";
-
-/** What came of a request that was answered in the end. */
-export interface Served<T> {
-  readonly answer: T;
-  readonly latencyMs: number;
-  readonly retries: number;
-}
 
 /** Asks a model's server within its limits, and again where a failure may pass. One for all requests to a server. */
 export class ModelServer {
@@ -27,14 +20,11 @@ export class ModelServer {
   }
 
   /**
-   * Tries `attempt` until it answers. It throws a {@link RequestFailure} for what it understands; anything else it
+   * Tries `attempt` until it answers, and adds how long that took and how often it had to try again. It throws a {@link RequestFailure} for what it understands; anything else it
    * throws is an error in the program. Rejects with the failure's error, with `policy.unavailable` where no try
    * helped, and with the signal's reason when that aborts.
    */
-  async ask<T extends { readonly usage?: Usage }>(
-    request: ActRequest,
-    attempt: (signal: AbortSignal) => Promise<T>,
-  ): Promise<Served<T>> {
+  async ask(request: ActRequest, attempt: (signal: AbortSignal) => Promise<ActResult>): Promise<ActResult> {
     const { signal } = request;
     const tokens = estimatedTokens(request);
     const random = createRandom(deriveSeed(request.seed, "retry"));
@@ -46,7 +36,7 @@ export class ModelServer {
         const latencyMs = performance.now() - started;
         const { usage } = answer;
         slot.release(usage === undefined ? tokens : usage.promptTokens + usage.completionTokens);
-        return { answer, latencyMs, retries };
+        return { ...answer, latencyMs, ...(retries === 0 ? {} : { retries }) };
       } catch (error) {
         slot.release();
         signal?.throwIfAborted();

@@ -1,0 +1,49 @@
+import type { Language } from "../../sandbox/execution.ts";
+import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
+import type { Taskset } from "../../src/taskset/taskset.ts";
+import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
+import { sandboxOpener } from "../code-turns/open-sandbox.ts";
+import { episodeRange } from "../code-turns/pay-every-turn.ts";
+import type { CodeOptions } from "./code-options.ts";
+import type { CodeResources } from "./code-resources.ts";
+import { rewardRange } from "./code-reward.ts";
+import { codeTasks } from "./code-tasks.ts";
+
+/** What the code environment of one agent and that of two are made from, checked. */
+export interface CodeEnvironmentParts {
+  readonly id: string;
+  readonly description: string;
+  readonly options: CodeOptions;
+  readonly resources: CodeResources;
+}
+
+/** What the definitions of both have in common, and the language of their tasks. */
+export function codeDefinition({ id, description, options, resources }: CodeEnvironmentParts): {
+  readonly language: Language;
+  readonly definition: {
+    readonly id: string;
+    readonly description: string;
+    readonly splits: readonly string[];
+    readonly tasks: (split: string, options: { readonly signal?: AbortSignal }) => Promise<Taskset<CodeProblem>>;
+    readonly maxTurns: number;
+    readonly rewardRange: readonly [minimum: number, maximum: number];
+    readonly deterministic: boolean;
+    readonly open: () => Promise<SandboxHold>;
+    readonly fork: (state: undefined) => undefined;
+  };
+} {
+  const { splits, language, tasks } = codeTasks(options, resources.hub ?? {});
+  const definition = {
+    id,
+    description,
+    splits,
+    tasks,
+    maxTurns: options.maxTurns,
+    rewardRange: episodeRange(rewardRange(options), options),
+    // What is right stays right; but how long code takes is the machine's affair.
+    deterministic: false,
+    open: sandboxOpener({ language, sandbox: options.sandbox }),
+    fork: (state: undefined) => state,
+  };
+  return { language, definition };
+}
