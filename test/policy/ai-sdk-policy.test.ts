@@ -3,8 +3,8 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { textMessage } from "../../src/message/message.ts";
 import { type AiSdkModel, aiSdkPolicy, providerModel } from "../../src/policy/ai-sdk/index.ts";
 import type { CallOptions, Generated } from "../../src/policy/ai-sdk/language-model.ts";
-import type { ActRequest } from "../../src/policy/policy.ts";
 import { defaultSampling } from "../../src/policy/sampler.ts";
+import { actRequest } from "./act-request.ts";
 import { type Asked, describePolicy, type ModelAnswer } from "./policy-conformance.ts";
 
 /** A model of each version of the interface that does as it is told. */
@@ -90,16 +90,6 @@ function askedOf(call: CallOptions): Asked {
   };
 }
 
-function request(options: Partial<ActRequest> = {}): ActRequest {
-  return {
-    agent: "agent",
-    messages: [textMessage("user", "Twice 2?")],
-    sampling: defaultSampling,
-    seed: 1,
-    ...options,
-  };
-}
-
 const quick = { retryDelayMs: 1, maxRetryDelayMs: 2, maxRetries: 2 } as const;
 const four = generated({ text: "4", finish: "stop" });
 
@@ -137,9 +127,9 @@ describe("what a provider throws", () => {
     ["an empty body", sdkError("EmptyResponseBodyError")],
   ])("%s is tried again", async (_, error) => {
     const passing = inTurn(error, four);
-    expect(await passing.policy.act(request())).toMatchObject({ action: { finish: "stop" }, retries: 1 });
+    expect(await passing.policy.act(actRequest())).toMatchObject({ action: { finish: "stop" }, retries: 1 });
     const lasting = inTurn(error);
-    await expect(lasting.policy.act(request())).rejects.toMatchObject({ code: "policy.unavailable" });
+    await expect(lasting.policy.act(actRequest())).rejects.toMatchObject({ code: "policy.unavailable" });
     expect(lasting.calls()).toBe(3);
   });
 
@@ -153,14 +143,14 @@ describe("what a provider throws", () => {
     [sdkError("UnsupportedFunctionalityError"), "policy.unsupported-input"],
   ])("%s ends the action at once", async (error, code) => {
     const { policy, calls } = inTurn(error);
-    await expect(policy.act(request())).rejects.toMatchObject({ code, hint: expect.any(String) });
+    await expect(policy.act(actRequest())).rejects.toMatchObject({ code, hint: expect.any(String) });
     expect(calls()).toBe(1);
   });
 
   test("a model that heeds no signal is left alone after its time", async () => {
     const model = new MockLanguageModelV4({ doGenerate: () => new Promise(() => {}) });
     const policy = aiSdkPolicy(model, { ...quick, timeoutMs: 10 });
-    await expect(policy.act(request())).rejects.toMatchObject({
+    await expect(policy.act(actRequest())).rejects.toMatchObject({
       code: "policy.unavailable",
       data: { reason: "timeout" },
     });
@@ -181,7 +171,7 @@ test("waits between tries as the seed of the action says", async () => {
       },
     });
     const failed = aiSdkPolicy(model, { maxRetries: 3, retryDelayMs: 1_000, maxRetryDelayMs: 2_000 }).act(
-      request({ seed }),
+      actRequest({ seed }),
     );
     failed.catch(() => {});
     await vi.advanceTimersByTimeAsync(10_000);
@@ -210,23 +200,23 @@ describe("what a model generates", () => {
     ["no content", { ...four, content: undefined } as unknown as Generated],
     ["undefined", undefined as unknown as Generated],
   ])("%s is tried again", async (_, bad) => {
-    expect(await inTurn(bad, four).policy.act(request())).toMatchObject({ retries: 1 });
-    await expect(inTurn(bad).policy.act(request())).rejects.toMatchObject({ code: "policy.unavailable" });
+    expect(await inTurn(bad, four).policy.act(actRequest())).toMatchObject({ retries: 1 });
+    await expect(inTurn(bad).policy.act(actRequest())).rejects.toMatchObject({ code: "policy.unavailable" });
   });
 
   test("nothing is an answer where the model sampled its end", async () => {
     const { policy } = inTurn(generated({ text: "", finish: "stop" }, { input: 5, output: 1 }));
-    expect((await policy.act(request())).action.message).toEqual(textMessage("assistant", ""));
+    expect((await policy.act(actRequest())).action.message).toEqual(textMessage("assistant", ""));
   });
 
   test("an answer need not be counted", async () => {
     const { policy } = inTurn(generated({ text: "4", finish: "stop" }, { input: Number.NaN, output: Number.NaN }));
-    expect((await policy.act(request())).usage).toBeUndefined();
+    expect((await policy.act(actRequest())).usage).toBeUndefined();
   });
 
   test("a filter's end is no answer", async () => {
     const filtered = { ...four, finishReason: { unified: "content-filter", raw: undefined } } as const;
-    await expect(inTurn(filtered).policy.act(request())).rejects.toMatchObject({ code: "policy.rejected" });
+    await expect(inTurn(filtered).policy.act(actRequest())).rejects.toMatchObject({ code: "policy.rejected" });
   });
 
   test("reasoning and log-probabilities are kept, a provider's own tools are not", async () => {
@@ -239,7 +229,7 @@ describe("what a model generates", () => {
       ],
       providerMetadata: { openai: { logprobs: [{ token: "4", logprob: -0.5, top_logprobs: [] }] } },
     });
-    expect(await policy.act(request())).toMatchObject({
+    expect(await policy.act(actRequest())).toMatchObject({
       action: {
         message: {
           content: [
@@ -258,7 +248,7 @@ describe("what a model generates", () => {
     const model = new MockLanguageModelV4({ doGenerate: async () => ({ ...four, warnings: [...warnings] }) });
     const told: string[] = [];
     const policy = aiSdkPolicy(model, { onWarning: (warning) => told.push(warning) });
-    for (let seed = 0; seed < 3; seed++) await policy.act(request({ seed }));
+    for (let seed = 0; seed < 3; seed++) await policy.act(actRequest({ seed }));
     expect(told).toEqual(["unsupported: seed"]);
   });
 });
@@ -274,7 +264,7 @@ describe("what a model is given", () => {
         calls.push(call);
         return four;
       });
-      await aiSdkPolicy(model, { accepts: ["text", "image"], providerOptions }).act(request({ messages }));
+      await aiSdkPolicy(model, { accepts: ["text", "image"], providerOptions }).act(actRequest({ messages }));
     }
     expect(calls[0]!.providerOptions).toEqual(providerOptions);
     expect(calls.map(({ prompt }) => prompt[0]!.content[0])).toEqual([
@@ -290,7 +280,7 @@ describe("what a model is given", () => {
       { role: "assistant", content: [], toolCalls: [{ id: "c", name: "add", arguments: { a: 2 } }] },
       { role: "tool", toolCallId: "c", content: [{ type: "text", text: "4" }] },
     ] as const;
-    await aiSdkPolicy(model).act(request({ messages }));
+    await aiSdkPolicy(model).act(actRequest({ messages }));
     expect(model.doGenerateCalls[0]!.prompt.slice(1)).toEqual([
       { role: "assistant", content: [{ type: "tool-call", toolCallId: "c", toolName: "add", input: { a: 2 } }] },
       {
@@ -303,7 +293,7 @@ describe("what a model is given", () => {
   test("cannot have min-p", async () => {
     const { policy, calls } = inTurn(four);
     const sampling = { ...defaultSampling, minP: 0.1 };
-    await expect(policy.act(request({ sampling }))).rejects.toMatchObject({ code: "policy.unsupported-input" });
+    await expect(policy.act(actRequest({ sampling }))).rejects.toMatchObject({ code: "policy.unsupported-input" });
     expect(calls()).toBe(0);
   });
 });

@@ -4,18 +4,13 @@ import {
   type OpenAICompatibleOptions,
   openAICompatiblePolicy,
 } from "../../src/policy/openai-compatible/openai-compatible-policy.ts";
-import type { ActRequest } from "../../src/policy/policy.ts";
 import { defaultSampling } from "../../src/policy/sampler.ts";
+import { actRequest } from "./act-request.ts";
 import { type ChatAnswer, chatServer, completion } from "./chat-server.ts";
 import { describeAnyPolicy } from "./policy-conformance.ts";
 import { asTextAnswer } from "./text-answer.ts";
 
-const asked: ActRequest = {
-  agent: "agent",
-  messages: [textMessage("user", "def twice(n):\n")],
-  sampling: defaultSampling,
-  seed: 1,
-};
+const asked = actRequest({ messages: [textMessage("user", "def twice(n):\n")] });
 
 /** A server that answers so, and a policy that asks it once. */
 async function subject(answer: ChatAnswer, options: Partial<OpenAICompatibleOptions> = {}) {

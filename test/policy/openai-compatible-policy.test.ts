@@ -6,6 +6,7 @@ import {
 } from "../../src/policy/openai-compatible/openai-compatible-policy.ts";
 import type { ActRequest } from "../../src/policy/policy.ts";
 import { defaultSampling } from "../../src/policy/sampler.ts";
+import { actRequest } from "./act-request.ts";
 import { type ChatRequest, chatServer, completion } from "./chat-server.ts";
 import { type Asked, describePolicy } from "./policy-conformance.ts";
 
@@ -56,16 +57,6 @@ function askedOf(body: ChatRequest): Asked {
   };
 }
 
-function request(options: Partial<ActRequest> = {}): ActRequest {
-  return {
-    agent: "agent",
-    messages: [textMessage("user", "Twice 2?")],
-    sampling: defaultSampling,
-    seed: 1,
-    ...options,
-  };
-}
-
 const quick = { model: "m", retryDelayMs: 1, maxRetryDelayMs: 2 } as const;
 
 describe("what is sent", () => {
@@ -81,7 +72,7 @@ describe("what is sent", () => {
     const tool = { name: "add", description: "Adds.", parameters: { type: "object" } };
     const call = { id: "c1", name: "add", arguments: { a: [1, "x"] } };
     await policy.act(
-      request({
+      actRequest({
         tools: [tool],
         sampling: { temperature: 0.5, maxTokens: 8, topK: 4, topP: 0.9, minP: 0.1, stop: ["."] },
         messages: [
@@ -133,13 +124,13 @@ describe("what is sent", () => {
     await using server = await chatServer(() => completion("A cat."));
     const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl, accepts: ["text", "image"] });
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
-    await policy.act(request({ messages: [{ role: "user", content: [image, { type: "text", text: "What?" }] }] }));
+    await policy.act(actRequest({ messages: [{ role: "user", content: [image, { type: "text", text: "What?" }] }] }));
     expect(server.requests[0]!.body.messages[0]!.content).toEqual([
       { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } },
       { type: "text", text: "What?" },
     ]);
     const messages = [{ role: "tool", toolCallId: "c", content: [image] }] as const;
-    await expect(policy.act(request({ messages }))).rejects.toMatchObject({ code: "policy.unsupported-input" });
+    await expect(policy.act(actRequest({ messages }))).rejects.toMatchObject({ code: "policy.unsupported-input" });
     expect(server.requests).toHaveLength(1);
   });
 });
@@ -152,7 +143,7 @@ describe("what comes back", () => {
   ) => {
     await using server = await chatServer(() => answer);
     const policy = openAICompatiblePolicy({ ...quick, maxRetries: 0, baseUrl: server.baseUrl, ...options });
-    const result = await policy.act(request(asked));
+    const result = await policy.act(actRequest(asked));
     return { result, body: server.requests[0]!.body };
   };
 
@@ -268,7 +259,7 @@ describe("limits", () => {
       return completion("4");
     });
     const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl, maxConcurrent: 3 });
-    await Promise.all(Array.from({ length: 20 }, (_, seed) => policy.act(request({ seed }))));
+    await Promise.all(Array.from({ length: 20 }, (_, seed) => policy.act(actRequest({ seed }))));
     expect(server.requests).toHaveLength(20);
     expect(server.busiest()).toBe(3);
   });
@@ -276,7 +267,7 @@ describe("limits", () => {
   test("of time close the connection, and the wait for a retry ends by an abort", async () => {
     await using server = await chatServer(() => () => {});
     const timed = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl, timeoutMs: 20, maxRetries: 1 });
-    await expect(timed.act(request())).rejects.toMatchObject({
+    await expect(timed.act(actRequest())).rejects.toMatchObject({
       code: "policy.unavailable",
       message: expect.stringMatching(/2 tries: No answer came from "m" within 20 ms/),
       data: { reason: "timeout" },
@@ -291,7 +282,7 @@ describe("limits", () => {
       maxRetryDelayMs: 1e6,
     });
     const controller = new AbortController();
-    const waiting = patient.act(request({ signal: controller.signal }));
+    const waiting = patient.act(actRequest({ signal: controller.signal }));
     while (failing.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
     setTimeout(() => controller.abort(new Error("enough")), 20);
     await expect(waiting).rejects.toThrow("enough");
@@ -300,7 +291,7 @@ describe("limits", () => {
   test("of Retry-After end the action where the wait would be too long", async () => {
     await using server = await chatServer(() => ({ status: 429, headers: { "retry-after": "3600" }, body: "later" }));
     const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl });
-    await expect(policy.act(request())).rejects.toMatchObject({
+    await expect(policy.act(actRequest())).rejects.toMatchObject({
       code: "policy.unavailable",
       message: expect.stringContaining("3600 seconds"),
       data: { reason: "rate-limit", status: 429 },
@@ -316,10 +307,10 @@ describe("limits", () => {
       return { status: 429, headers: { "retry-after-ms": "200" }, body: "" };
     });
     const policy = openAICompatiblePolicy({ ...quick, baseUrl: server.baseUrl });
-    const first = policy.act(request());
+    const first = policy.act(actRequest());
     while (at.length === 0) await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setTimeout(resolve, 50));
-    await Promise.all([first, policy.act(request({ seed: 2 }))]);
+    await Promise.all([first, policy.act(actRequest({ seed: 2 }))]);
     expect(at).toHaveLength(3);
     for (const time of at.slice(1)) expect(time - at[0]!).toBeGreaterThanOrEqual(198);
   });
@@ -327,7 +318,7 @@ describe("limits", () => {
   test("of an answer's length hold", async () => {
     await using server = await chatServer(() => ({ body: " ".repeat(65 * 2 ** 20) }));
     const policy = openAICompatiblePolicy({ ...quick, maxRetries: 0, baseUrl: server.baseUrl });
-    await expect(policy.act(request())).rejects.toMatchObject({ message: expect.stringContaining("longer than") });
+    await expect(policy.act(actRequest())).rejects.toMatchObject({ message: expect.stringContaining("longer than") });
   });
 
   test.each([
@@ -352,7 +343,7 @@ describe("retries", () => {
       return { status: 500, body: "" };
     });
     const policy = openAICompatiblePolicy({ model: "m", baseUrl: server.baseUrl, retryDelayMs: 40, maxRetries: 3 });
-    await policy.act(request()).catch(() => {});
+    await policy.act(actRequest()).catch(() => {});
     expect(at).toHaveLength(4);
     // A wait is never shorter than half of 40, 80, 160 ms; timers round down by up to a millisecond.
     for (let index = 0; index < 3; index++)

@@ -5,6 +5,7 @@ import { messageProblem } from "../../src/message/message-problem.ts";
 import type { ActRequest, Policy } from "../../src/policy/policy.ts";
 import { defaultSampling } from "../../src/policy/sampler.ts";
 import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
+import { actRequest } from "./act-request.ts";
 
 /** What the model behind a policy was asked, whatever the protocol between them. */
 export interface Asked {
@@ -50,7 +51,7 @@ const tools: readonly ToolSpec[] = [
 
 function request(options: Partial<ActRequest> = {}): ActRequest {
   const messages = [textMessage("system", "Be short."), textMessage("user", "Twice 2?")];
-  return { agent: "agent", messages, sampling: defaultSampling, seed: 1, ...options };
+  return actRequest({ messages, ...options });
 }
 
 /** Gives the word of an aborted request a name to know it by. */

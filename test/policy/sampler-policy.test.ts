@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { textMessage, textOf } from "../../src/message/message.ts";
 import type { ActRequest } from "../../src/policy/policy.ts";
-import { defaultSampling, type Sampler } from "../../src/policy/sampler.ts";
+import type { Sampler } from "../../src/policy/sampler.ts";
 import { samplerPolicy } from "../../src/policy/sampler-policy.ts";
 import { collectGroups } from "../../src/rollout/collect-groups.ts";
 import { rollout } from "../../src/rollout/rollout.ts";
@@ -11,11 +11,12 @@ import { tokenSequences } from "../../src/rollout/token-sequences.ts";
 import { characterRenderer, decodeCharacters } from "../rollout/character-renderer.ts";
 import { seededSampler } from "../rollout/seeded-sampler.ts";
 import { countingWorld, forever, numbers, oneTask } from "../rollout/worlds.ts";
+import { actRequest } from "./act-request.ts";
 
 const renderer = characterRenderer();
 
 function request(text: string, extra: Partial<ActRequest> = {}): ActRequest {
-  return { agent: "agent", messages: [textMessage("user", text)], sampling: defaultSampling, seed: 1, ...extra };
+  return actRequest({ messages: [textMessage("user", text)], ...extra });
 }
 
 describe("the batching room", () => {

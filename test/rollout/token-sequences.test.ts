@@ -47,6 +47,11 @@ function plannedWorld(turns: Plan): ReturnType<typeof world<number>> {
   });
 }
 
+/** A node of a turn of its own. */
+function node(id: number, tokens: NonNullable<MessageNode["tokens"]>): MessageNode {
+  return { id, parent: null, turn: id, message: textMessage("user", ""), tokens };
+}
+
 describe("token sequences", () => {
   test("are exactly what the model saw and sampled, turn by turn", async () => {
     await fc.assert(
@@ -134,13 +139,6 @@ describe("token sequences", () => {
   });
 
   test("take the oldest weights, and leave out what was only read", () => {
-    const node = (id: number, tokens: NonNullable<MessageNode["tokens"]>): MessageNode => ({
-      id,
-      parent: null,
-      turn: id,
-      message: textMessage("user", ""),
-      tokens,
-    });
     const sampled = { mask: 1, temperature: 1, startsSequence: false } as const;
     const record: AgentEpisode = {
       nodes: [
@@ -169,13 +167,6 @@ describe("token sequences", () => {
   });
 
   test("have the value of the state after an id where it was acted in, or ended a turn", () => {
-    const node = (id: number, tokens: NonNullable<MessageNode["tokens"]>): MessageNode => ({
-      id,
-      parent: null,
-      turn: id,
-      message: textMessage("user", ""),
-      tokens,
-    });
     const seen = (ids: readonly number[], startsSequence = false) => ({ ids, mask: 0, startsSequence }) as const;
     const sampled = (ids: readonly number[], values?: readonly number[]) =>
       ({

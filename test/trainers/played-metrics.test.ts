@@ -5,7 +5,7 @@ import { watchHealth } from "../../src/health/index.ts";
 import type { TrainingEvent } from "../../src/report/training-event.ts";
 import { train } from "../../trainers/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
-import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { eventsOf, letterConfig, type RunRecord, runTraining, temporaryFolder } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
 /** Two agents earn this much in each of two turns, at most 1, whatever they say. */
@@ -30,16 +30,18 @@ const shapes = [
   { turnStructure: "handoff", terminationThreshold: 0.2 },
 ];
 
+/** One step of training, in which everybody earns this much in each turn. */
+async function playedOnce(shape: object, reward: number): Promise<RunRecord> {
+  return await runTraining({
+    output: await temporaryFolder(),
+    environment: constantEnvironment(reward),
+    config: letterConfig({ algorithm: { id: "magrpo", groupSize: 3, ...shape }, training: { steps: 1, batchSize: 2 } }),
+  });
+}
+
 describe("where joint actions branch", () => {
   it.each(shapes)("groups that earn all there is are solved, and nothing is warned of: %o", async (shape) => {
-    const record = await runTraining({
-      output: await temporaryFolder(),
-      environment: constantEnvironment(1),
-      config: letterConfig({
-        algorithm: { id: "magrpo", groupSize: 3, ...shape },
-        training: { steps: 1, batchSize: 2 },
-      }),
-    });
+    const record = await playedOnce(shape, 1);
     expect(record.error).toBeUndefined();
     expect(eventsOf(record, "step")[0]!.metrics).toMatchObject({
       "groups/solved": 1,
@@ -50,14 +52,7 @@ describe("where joint actions branch", () => {
   });
 
   it.each(shapes)("groups that earn the same, and less, are without signal: %o", async (shape) => {
-    const record = await runTraining({
-      output: await temporaryFolder(),
-      environment: constantEnvironment(0.1),
-      config: letterConfig({
-        algorithm: { id: "magrpo", groupSize: 3, ...shape },
-        training: { steps: 1, batchSize: 2 },
-      }),
-    });
+    const record = await playedOnce(shape, 0.1);
     expect(eventsOf(record, "step")[0]!.metrics).toMatchObject({ "groups/solved": 0, "groups/without-signal": 1 });
     expect(eventsOf(record, "warning")[0]!.message).toMatch(/^None of the 2 groups has a signal/);
   });

@@ -7,6 +7,7 @@ import { createRandom } from "../../src/random/random.ts";
 import type { Episode, EpisodeStatus, Group } from "../../src/rollout/episode.ts";
 import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/rollout-metrics.ts";
 import { sampleEvent } from "../../trainers/sample-event.ts";
+import { playedEpisode } from "./played-episode.ts";
 
 function episode(options: {
   readonly reward: Reward;
@@ -35,17 +36,7 @@ function episode(options: {
     },
   ];
   const turns = [{ turn: 0, node: 2, finish }];
-  return {
-    id: "e",
-    environment: "test",
-    task: { index: 0, id: "0", hash: "0" },
-    seed: 0,
-    member: 0,
-    status,
-    agents: { agent: { nodes, turns, reward, terminated: true, truncated: false } },
-    turns: 1,
-    durationMs: 1,
-  };
+  return playedEpisode({ agent: { nodes, turns, reward, terminated: true, truncated: false } }, { status });
 }
 
 const group = (...episodes: Episode[]): Group => ({ task: { index: 0, id: "0", hash: "0" }, episodes });

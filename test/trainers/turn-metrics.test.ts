@@ -5,6 +5,7 @@ import type { Json } from "../../src/json.ts";
 import { textMessage } from "../../src/message/message.ts";
 import type { Episode } from "../../src/rollout/episode.ts";
 import { turnMetrics } from "../../trainers/turn-metrics.ts";
+import { playedEpisode } from "./played-episode.ts";
 
 /** An episode of one agent that was paid so, turn by turn; undefined where a turn was not paid. */
 function episode(paid: readonly (Reward | undefined)[], info?: readonly Json[]): Episode {
@@ -15,18 +16,8 @@ function episode(paid: readonly (Reward | undefined)[], info?: readonly Json[]):
     ...(reward === undefined ? {} : { reward }),
   }));
   const nodes = turns.map(({ turn }) => ({ id: turn, parent: null, turn, message: textMessage("assistant", "a") }));
-  return {
-    id: "e",
-    environment: "test",
-    task: { index: 0, id: "0", hash: "0" },
-    seed: 0,
-    member: 0,
-    status: "completed",
-    agents: { agent: { nodes, turns, reward: scored(0), terminated: true, truncated: false } },
-    turns: paid.length,
-    ...(info === undefined ? {} : { info }),
-    durationMs: 1,
-  };
+  const agent = { nodes, turns, reward: scored(0), terminated: true, truncated: false };
+  return playedEpisode({ agent }, info === undefined ? {} : { info });
 }
 
 describe("turnMetrics", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { scored } from "../../../src/environment/reward.ts";
 import { textMessage } from "../../../src/message/message.ts";
-import type { AgentEpisode, Episode, Group, MessageNode } from "../../../src/rollout/episode.ts";
+import type { AgentEpisode, Group, MessageNode } from "../../../src/rollout/episode.ts";
 import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
 import {
   type CreditContext,
@@ -9,6 +9,7 @@ import {
   type TurnCriticOptions,
   turnCritic,
 } from "../../../trainers/credit/index.ts";
+import { playedEpisode } from "../played-episode.ts";
 
 /** How an agent played: prompt 1 2, sampled 3 4, reply 5, sampled 6; where it is anew, the reply is the whole prompt. */
 interface Play {
@@ -36,12 +37,10 @@ function played({ anew = false, truncated = false, rewards = [2, 10] }: Play): A
 }
 
 function groupOf(agents: Readonly<Record<string, Play>>): Group {
-  const task = { index: 0, id: "0", hash: "0" };
-  const episode: Episode = {
-    ...{ id: "e", environment: "test", task, seed: 0, member: 0, status: "completed", turns: 2, durationMs: 1 },
-    agents: Object.fromEntries(Object.entries(agents).map(([agent, play]) => [agent, played(play)])),
-  };
-  return { task, episodes: [episode] };
+  const episode = playedEpisode(
+    Object.fromEntries(Object.entries(agents).map(([agent, play]) => [agent, played(play)])),
+  );
+  return { task: episode.task, episodes: [episode] };
 }
 
 /** The credit, and what the critic was given to read; it finds a state worth the sum of the ids up to it. */

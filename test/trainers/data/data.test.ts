@@ -9,6 +9,7 @@ import { imitationSamples } from "../../../trainers/credit/imitation.ts";
 import { hasSignal } from "../../../trainers/credit/trajectory.ts";
 import { microBatches } from "../../../trainers/data/micro-batches.ts";
 import { sampleData, scaleDatum, trainedTokens } from "../../../trainers/data/sample-data.ts";
+import { playedEpisode } from "../played-episode.ts";
 
 /** An episode of two turns: prompt 1 2, sampled 3 4, reply 5, sampled 6; then, where it is broken, a new sequence. */
 function episode(options: {
@@ -44,22 +45,11 @@ function episode(options: {
     { turn: 0, node: 1, finish: "stop" as const },
     { turn: 1, node: 3, finish: "stop" as const },
   ];
-  return {
-    id: `episode-${member}`,
-    environment: "test",
-    task: { index: 0, id: "0", hash: "0" },
-    seed: 0,
-    member,
-    status,
-    agents: Object.fromEntries(
-      Object.entries(rewards).map(([agent, reward]) => [
-        agent,
-        { nodes, turns, reward, terminated: true, truncated: false },
-      ]),
-    ),
-    turns: 2,
-    durationMs: 1,
-  };
+  const agents = Object.entries(rewards).map(([agent, reward]) => [
+    agent,
+    { nodes, turns, reward, terminated: true, truncated: false },
+  ]);
+  return playedEpisode(Object.fromEntries(agents), { id: `episode-${member}`, member, status });
 }
 
 function group(rewards: readonly Reward[]): Group {

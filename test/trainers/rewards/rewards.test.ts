@@ -5,6 +5,7 @@ import { textMessage } from "../../../src/message/message.ts";
 import type { Group } from "../../../src/rollout/episode.ts";
 import { processRewards } from "../../../trainers/rewards/process-rewards.ts";
 import { type RewardProcessorConfig, rewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
+import { playedEpisode } from "../played-episode.ts";
 
 function apply(config: RewardProcessorConfig, reward: number, length = 10): number {
   return rewardProcessors([config])[0]!(reward, { length });
@@ -46,32 +47,22 @@ describe("reward processors", () => {
   const group: Group = {
     task: { index: 0, id: "0", hash: "0" },
     episodes: [
-      {
-        id: "e",
-        environment: "test",
-        task: { index: 0, id: "0", hash: "0" },
-        seed: 0,
-        member: 0,
-        status: "completed",
-        agents: {
-          agent: {
-            nodes: [0, 1].map((id) => ({ id, parent: null, turn: id, message: textMessage("assistant", "x") })),
-            turns: [turn(0, 5), turn(1, -1)],
-            reward: scored(4),
-            terminated: true,
-            truncated: false,
-          },
-          other: {
-            nodes: [],
-            turns: [],
-            reward: unscored("judge"),
-            terminated: true,
-            truncated: false,
-          },
+      playedEpisode({
+        agent: {
+          nodes: [0, 1].map((id) => ({ id, parent: null, turn: id, message: textMessage("assistant", "x") })),
+          turns: [turn(0, 5), turn(1, -1)],
+          reward: scored(4),
+          terminated: true,
+          truncated: false,
         },
-        turns: 2,
-        durationMs: 1,
-      },
+        other: {
+          nodes: [],
+          turns: [],
+          reward: unscored("judge"),
+          terminated: true,
+          truncated: false,
+        },
+      }),
     ],
   };
 

@@ -1,0 +1,17 @@
+import type { AgentEpisode, Episode } from "../../src/rollout/episode.ts";
+
+/** A completed episode in which these agents played so. */
+export function playedEpisode(agents: Episode["agents"], changes: Partial<Episode> = {}): Episode {
+  return {
+    id: "e",
+    environment: "test",
+    task: { index: 0, id: "0", hash: "0" },
+    seed: 0,
+    member: 0,
+    status: "completed",
+    agents,
+    turns: Math.max(...Object.values(agents).map(({ turns }: AgentEpisode) => turns.length)),
+    durationMs: 1,
+    ...changes,
+  };
+}
