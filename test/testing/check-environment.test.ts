@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import type { Episode } from "../../src/rollout/episode.ts";
 import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
 import { checkEnvironment, type EnvironmentProblem } from "../../src/testing/index.ts";
 import {
@@ -78,6 +79,17 @@ describe("a lawful environment", () => {
     });
     expect((await checkEnvironment(duel)).problems).toEqual([]);
   });
+});
+
+test("a group of which no member can be played is not found to be scored wrongly", async () => {
+  const unplayable = instances(() => ({ reset: () => Promise.reject(new Error("There is no board.")) }));
+  const environment = { ...unplayable, scoreGroup: async (group: readonly Episode[]) => byMember(group, () => 1) };
+  const { problems } = await checkEnvironment(environment);
+  expect(problems.length).toBeGreaterThan(0);
+  for (const { law, message } of problems) {
+    expect(law).not.toMatch(/^groups-/);
+    expect(message).toContain("There is no board.");
+  }
 });
 
 test("what instances share is started once in a check, and is closed after it", async () => {

@@ -5,7 +5,7 @@ import type { Policy } from "../../policy/policy.ts";
 import { scriptedPolicy } from "../../policy/scripted-policy.ts";
 import type { Episode } from "../../rollout/episode.ts";
 import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
-import { type GroupReward, groupRewards, scoreGroup } from "../../rollout/score-group.ts";
+import { type GroupReward, groupRewards } from "../../rollout/score-group.ts";
 import type { Law, TaskCase } from "../law.ts";
 
 const slack = 1e-9;
@@ -14,22 +14,22 @@ const slack = 1e-9;
 export const groupLaws: readonly Law<TaskCase>[] = [
   {
     name: "groups-score-each-member",
-    hint: "Give each agent of each episode a reward, by the episode's id, or none any; let failed ones keep none from theirs.",
+    hint: "Give every agent of every episode a reward by the episode's id, or nobody one; a member that failed must not leave the others without theirs.",
     check: async (given) => {
       if (given.environment.scoreGroup === undefined) return undefined;
       const episodes = await playedGroup(given);
-      const rewardOf = (await groupRewards(scoring(given, episodes)))!;
+      const rewardOf = await groupRewards(scoring(given, episodes));
+      // Where every member failed, no group is scored.
+      if (rewardOf === undefined) return undefined;
       const rewards = episodes
         .filter(({ status }) => status !== "failed")
         .flatMap((episode) => Object.keys(episode.agents).map((agent) => rewardOf(episode, agent)));
       const failed = rewards.find((reward) => reward?.status === "unscored");
       if (failed?.status === "unscored") return `left a group with a failed member unscored: ${failed.reason}`;
       const count = rewards.filter((reward) => reward !== undefined).length;
-      if (count > 0 && count < rewards.length) return `gave ${count} of ${rewards.length} members of a group a reward`;
-      const whole = (await scoreGroup(scoring(given, episodes))).filter(({ status }) => status === "failed");
-      return whole.every(({ agents }) => Object.values(agents).every(({ reward }) => reward.status === "unscored"))
+      return count === 0 || count === rewards.length
         ? undefined
-        : "scored a failed member of a group";
+        : `gave ${count} of ${rewards.length} members of a group a reward`;
     },
   },
   {
@@ -39,8 +39,9 @@ export const groupLaws: readonly Law<TaskCase>[] = [
       const { environment } = given;
       if (environment.scoreGroup === undefined || !environment.spec.deterministic) return undefined;
       const episodes = await playedGroup(given);
-      const rewardOf = (await groupRewards(scoring(given, episodes)))!;
-      const turned = (await groupRewards(scoring(given, episodes.toReversed())))!;
+      const rewardOf = await groupRewards(scoring(given, episodes));
+      const turned = await groupRewards(scoring(given, episodes.toReversed()));
+      if (rewardOf === undefined || turned === undefined) return undefined;
       return differs(episodes, rewardOf, turned) ? "scored the same group in another order differently" : undefined;
     },
   },

@@ -173,13 +173,18 @@ function toldRewards({ agents, error }: Episode): [string, AgentEpisode][] {
   );
 }
 
+function statusText({ status, limit }: Episode): string {
+  if (limit === undefined) return status;
+  return limit === "shape" ? `${status}: the joint shape did not go on with it` : `${status} by the limit of ${limit}`;
+}
+
 function EpisodeFacts({ view: { row, episode, task } }: { readonly view: EpisodeView }): JSX.Element {
   const turns = Object.values(episode.agents).flatMap((agent) => agent.turns);
   const read = turns.reduce((sum, { usage }) => sum + (usage?.promptTokens ?? 0), 0);
   return (
     <Facts
       facts={[
-        ["status", episode.limit === undefined ? episode.status : `${episode.status} by the limit of ${episode.limit}`],
+        ["status", statusText(episode)],
         ["step", row.step === undefined ? "" : formatCount(row.step)],
         ["level", row.level],
         ["sample", String(row.member)],

@@ -28,6 +28,8 @@ export function useData<T>(
       if (text === "" || document.visibilityState === "visible") {
         try {
           const data = await load(signal);
+          // What a source that heeds no signal gives too late is of another key.
+          if (signal.aborted) return;
           const said = JSON.stringify(data);
           if (said !== text) setLoaded({ data, loading: false });
           text = said;
