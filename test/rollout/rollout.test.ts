@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { LyceumError } from "../../src/errors/index.ts";
 import { textMessage } from "../../src/message/message.ts";
-import type { ActRequest, Policy } from "../../src/policy/policy.ts";
+import type { ActRequest, ActTokens, Policy } from "../../src/policy/policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
 import { createRandom } from "../../src/random/random.ts";
 import { collectGroups } from "../../src/rollout/collect-groups.ts";
@@ -150,8 +150,8 @@ describe("failures are data", () => {
     expect(broken.instances.closed).toBe(broken.instances.created);
   });
 
-  const withValues =
-    (values: readonly number[]): Policy["act"] =>
+  const withTokens =
+    (changes: Partial<ActTokens>): Policy["act"] =>
     async () => ({
       action: { message: textMessage("assistant", "x"), finish: "stop" },
       tokens: {
@@ -159,8 +159,8 @@ describe("failures are data", () => {
         extendsPrevious: false,
         completionIds: [2],
         logprobs: [0],
-        values,
         weightsVersion: 0,
+        ...changes,
       },
     });
   const policies: [name: string, code: string, act: Policy["act"]][] = [
@@ -174,38 +174,11 @@ describe("failures are data", () => {
       "policy.failed",
       async () => ({ action: { message: textMessage("assistant", "half"), finish: "error" } }),
     ],
-    [
-      "says that it goes on where nothing was before",
-      "policy.failed",
-      async () => ({
-        action: { message: textMessage("assistant", "x"), finish: "stop" },
-        tokens: { promptIds: [1], extendsPrevious: true, completionIds: [2], logprobs: [0], weightsVersion: 0 },
-      }),
-    ],
-    [
-      "gives fewer log-probabilities than tokens",
-      "policy.failed",
-      async () => ({
-        action: { message: textMessage("assistant", "x"), finish: "stop" },
-        tokens: { promptIds: [1], extendsPrevious: false, completionIds: [2, 3], logprobs: [0], weightsVersion: 0 },
-      }),
-    ],
-    ["gives a value and no more with one token", "policy.failed", withValues([0.5])],
-    ["gives a NaN value", "policy.failed", withValues([0.5, Number.NaN])],
-    [
-      "gives a NaN log-probability",
-      "policy.failed",
-      async () => ({
-        action: { message: textMessage("assistant", "x"), finish: "stop" },
-        tokens: {
-          promptIds: [1],
-          extendsPrevious: false,
-          completionIds: [2],
-          logprobs: [Number.NaN],
-          weightsVersion: 0,
-        },
-      }),
-    ],
+    ["says that it goes on where nothing was before", "policy.failed", withTokens({ extendsPrevious: true })],
+    ["gives fewer log-probabilities than tokens", "policy.failed", withTokens({ completionIds: [2, 3] })],
+    ["gives a value and no more with one token", "policy.failed", withTokens({ values: [0.5] })],
+    ["gives a NaN value", "policy.failed", withTokens({ values: [0.5, Number.NaN] })],
+    ["gives a NaN log-probability", "policy.failed", withTokens({ logprobs: [Number.NaN] })],
   ];
 
   test.each(policies)("a policy that %s: %s", async (_, code, act) => {

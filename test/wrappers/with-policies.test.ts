@@ -54,6 +54,19 @@ async function play<Task>(
   return rolloutEpisode({ environment, task, policies, seed: 1, ...more });
 }
 
+/** A user who never answers, and whether its signal told it to stop; `onAsked` is called when it is asked. */
+function silentUser(onAsked: () => void = () => {}) {
+  const silent = { policy: { ...user }, stopped: false };
+  silent.policy.act = ({ signal }) =>
+    new Promise(() => {
+      signal!.addEventListener("abort", () => {
+        silent.stopped = true;
+      });
+      onAsked();
+    });
+  return silent;
+}
+
 describe("a simulated user", () => {
   const environment = withPolicies(restaurant, { user });
 
@@ -140,39 +153,20 @@ describe("a seated policy that fails", () => {
   });
 
   test("by silence is stopped at its limit", async () => {
-    let stopped = false;
-    const silent: Policy = {
-      ...user,
-      act: ({ signal }) =>
-        new Promise(() => {
-          signal!.addEventListener("abort", () => {
-            stopped = true;
-          });
-        }),
-    };
-    const episode = await play(withPolicies(restaurant, { user: silent }, { actMs: 5 }), waiter);
+    const silent = silentUser();
+    const episode = await play(withPolicies(restaurant, { user: silent.policy }, { actMs: 5 }), waiter);
     expect(episode).toMatchObject({ status: "failed", error: { code: "timeout" } });
-    expect(stopped).toBe(true);
+    expect(silent.stopped).toBe(true);
   });
 
   test("to end is stopped by an abort", async () => {
     const controller = new AbortController();
-    let stopped = false;
-    const silent: Policy = {
-      ...user,
-      act: ({ signal }) =>
-        new Promise(() => {
-          signal!.addEventListener("abort", () => {
-            stopped = true;
-          });
-          controller.abort();
-        }),
-    };
-    const instance = await withPolicies(restaurant, { user: silent }).create();
+    const silent = silentUser(() => controller.abort());
+    const instance = await withPolicies(restaurant, { user: silent.policy }).create();
     await expect(instance.reset({ task: 2, seed: 1, signal: controller.signal })).rejects.toMatchObject({
       code: "aborted",
     });
-    expect(stopped).toBe(true);
+    expect(silent.stopped).toBe(true);
   });
 });
 
