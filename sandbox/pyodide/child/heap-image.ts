@@ -1,29 +1,52 @@
-const pageBytes = 65_536;
+/** Smaller ones cost more calls, larger ones more copying. In bytes; divides a page of WebAssembly. */
+const blockBytes = 16_384;
 
-/** A memory as it was at one moment, to go back to again and again. Stretches of zeros, nearly half, are not kept. */
+/**
+ * A memory as it was at one moment, to go back to again and again. What a job has not changed is read and not written:
+ * a job changes little, and of stretches of zeros that were never written, nearly half, the system holds one page only.
+ */
 export class HeapImage {
-  readonly #parts: { readonly start: number; readonly end: number; readonly bytes: Uint8Array | undefined }[] = [];
-  readonly #length: number;
+  readonly #image: readonly Buffer[];
+  readonly #zeros: Buffer = Buffer.alloc(blockBytes);
+  /** The memory's blocks. When it grows, it is another buffer. */
+  #blocks: readonly Buffer[];
 
   constructor(heap: Uint8Array) {
-    this.#length = heap.length;
-    const zeros = Buffer.alloc(pageBytes);
-    const isZero = (at: number): boolean => zeros.equals(heap.subarray(at, at + pageBytes));
-    for (let start = 0; start < heap.length; ) {
-      const zero = isZero(start);
-      let end = start + pageBytes;
-      while (end < heap.length && isZero(end) === zero) end += pageBytes;
-      this.#parts.push({ start, end, bytes: zero ? undefined : heap.slice(start, end) });
-      start = end;
-    }
+    this.#blocks = blocksOf(heap);
+    this.#image = this.#blocks.map((block) => (this.#zeros.equals(block) ? this.#zeros : Buffer.from(block)));
   }
 
-  /** Writes it over a memory, which may have grown since: that part becomes zero. */
+  /** Makes a memory equal to it; what has grown since becomes zero. */
   restore(heap: Uint8Array): void {
-    for (const { start, end, bytes } of this.#parts) {
-      if (bytes === undefined) heap.fill(0, start, end);
-      else heap.set(bytes, start);
+    if (this.#blocks[0]!.buffer !== heap.buffer) this.#blocks = blocksOf(heap);
+    for (let i = 0; i < this.#blocks.length; i++) {
+      const block = this.#blocks[i]!;
+      const before = this.#image[i] ?? this.#zeros;
+      if (!before.equals(block)) block.set(before);
     }
-    heap.fill(0, this.#length);
   }
+}
+
+/**
+ * `set` of a memory's bytes that writes only where they differ: what is zero and stays so need not be provided by the
+ * system.
+ */
+export function setWhereDifferent(this: Int8Array, source: ArrayLike<number>, offset = 0): void {
+  const set = Uint8Array.prototype.set.bind(this);
+  if (!(source instanceof Uint8Array) || source.buffer === this.buffer) {
+    set(source, offset);
+    return;
+  }
+  for (let at = 0; at < source.length; at += blockBytes) {
+    const part = source.subarray(at, at + blockBytes);
+    const before = Buffer.from(this.buffer, this.byteOffset + offset + at, part.length);
+    if (!before.equals(part)) set(part, offset + at);
+  }
+}
+
+function blocksOf(heap: Uint8Array): Buffer[] {
+  const count = heap.length / blockBytes;
+  return Array.from({ length: count }, (_, i) =>
+    Buffer.from(heap.buffer, heap.byteOffset + i * blockBytes, blockBytes),
+  );
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { gateBridge } from "./bridge.ts";
 import { Capture } from "./capture.ts";
 import { addJudgeDevice, addSleepDevice, type EmscriptenFileSystem, guardFileSystem } from "./file-system.ts";
-import { HeapImage } from "./heap-image.ts";
+import { HeapImage, setWhereDifferent } from "./heap-image.ts";
 import { fillRandom, seedRandomBytes } from "./random-bytes.ts";
 
 /** How a child is told to start Python. */
@@ -184,15 +184,22 @@ async function load({ pyodide, snapshot, harness }: Boot): Promise<Pyodide> {
     loadPyodide: (options: object) => Promise<Pyodide>;
   };
   fillRandom(new Uint8Array(1));
-  return loadPyodide({
+  const options = {
     indexURL: pyodide,
     jsglobals: Object.create(null),
     env: { HOME: "/work" },
     stdin: () => null,
     stdout: () => undefined,
     stderr: () => undefined,
-    ...(snapshot === undefined ? { _makeSnapshot: harness !== undefined } : { _loadSnapshot: readFileSync(snapshot) }),
-  });
+  };
+  if (snapshot === undefined) return loadPyodide({ ...options, _makeSnapshot: harness !== undefined });
+  // Pyodide copies the snapshot into its memory.
+  Int8Array.prototype.set = setWhereDifferent;
+  try {
+    return await loadPyodide({ ...options, _loadSnapshot: readFileSync(snapshot) });
+  } finally {
+    Reflect.deleteProperty(Int8Array.prototype, "set");
+  }
 }
 
 /** Imports the harness package from its files, which are not left behind. */
