@@ -1,6 +1,5 @@
 """Starts the runner: fork servers for candidates and for judges, before any job is there."""
 
-import gc
 import json
 import os
 import socket
@@ -24,8 +23,7 @@ def start(settings):
     for names in (imports.FEW, imports.MORE + settings["packages"]):
         found = imports.load(names)
         warm_up.rehearse()
-        gc.collect()
-        gc.freeze()
+        warm_up.shrink()
         for user in (uid, judge_uid):
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             if os.fork() == 0:

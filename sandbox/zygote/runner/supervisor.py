@@ -168,7 +168,8 @@ class Supervisor:
         self.servers = {"few": servers[:2], "more": servers[2:]}
         self.packages = packages
         self.input = b""
-        self.oom_kills = _oom_kills()
+        self.oom_file = _open_oom_file()
+        self.oom_kills = _oom_kills(self.oom_file)
 
     def serve(self):
         while True:
@@ -209,7 +210,7 @@ class Supervisor:
             observed.append([run.observed() for run in runs])
             if any(run.reason is not None for run in runs):
                 break
-        oom_before, self.oom_kills = self.oom_kills, _oom_kills()
+        oom_before, self.oom_kills = self.oom_kills, _oom_kills(self.oom_file)
         return {
             "id": job["id"],
             "wallMs": (time.monotonic() - start) * 1000,
@@ -298,17 +299,26 @@ class _Watch:
             run.kill(reason)
 
 
-def _oom_kills():
-    """Processes of this container that the kernel has killed for memory."""
+def _open_oom_file():
+    """What tells of kills for memory, opened once; None where there is no such file."""
     for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
         try:
-            with open(path) as file:
-                for line in file:
-                    name, _, count = line.partition(" ")
-                    if name == "oom_kill":
-                        return int(count)
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             pass
+    return None
+
+
+def _oom_kills(descriptor):
+    """Processes of this container that the kernel has killed for memory."""
+    try:
+        lines = os.pread(descriptor, 4096, 0).split(b"\n") if descriptor is not None else []
+    except OSError:
+        lines = []
+    for line in lines:
+        name, _, count = line.partition(b" ")
+        if name == b"oom_kill":
+            return int(count)
     return 0
 
 

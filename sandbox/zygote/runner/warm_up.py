@@ -1,5 +1,8 @@
 """Prepares a process that will be forked: what children would each do for the first time is done before they are."""
 
+import ctypes
+import gc
+
 from . import candidate, judge, objects
 
 _CODE = """
@@ -37,3 +40,12 @@ def rehearse():
         tests.prepare("", ["double", "Box"])
         tests.run("assert double([1, 2]) == [2, 4] and Box([1]).total == 1")
     candidate.unload("rehearsal")
+
+
+def shrink():
+    """Gives memory back that imports needed for a while: every fork copies the map of it, and children write into it."""
+    gc.collect()
+    gc.freeze()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
