@@ -11,7 +11,10 @@ import { Ended, outOfMemory, type Watchdog } from "./watchdog.ts";
 export class Session implements Disposable {
   readonly isolate: ivm.Isolate;
   readonly #context: ivm.Context;
-  readonly #guest: ivm.Reference;
+  /** An `Enter`. */
+  readonly #program: ivm.Reference;
+  /** What the guest is started with, until it is. */
+  #start: readonly unknown[];
   readonly #watchdog: Watchdog;
   readonly #job: Job;
   readonly #files: Readonly<Record<string, string>>;
@@ -52,8 +55,8 @@ export class Session implements Disposable {
     };
     const { entry } = job.request;
     const guest: GuestOptions = { depth, outputBytes, resultBytes, seed: job.seed, stdin, entry, files, references };
-    const args = [new ivm.Callback(send, { ignored: true }), JSON.stringify(guest)];
-    this.#guest = supplied.program.applySync(undefined, args, { result: { reference: true } });
+    this.#program = supplied.program;
+    this.#start = ["start", new ivm.Callback(send, { ignored: true }), JSON.stringify(guest)];
   }
 
   get cpuMs(): number {
@@ -71,6 +74,8 @@ export class Session implements Disposable {
       const reply = await this.#settled("loadScript", source, kept, calls);
       if (!needsModule(reply)) return reply;
     }
+    // What it finds must be there before it runs.
+    if (this.#start.length > 0) await this.#ask();
     const evaluation = evaluateModule({
       isolate: this.isolate,
       context: this.#context,
@@ -108,9 +113,11 @@ export class Session implements Disposable {
     return reply;
   }
 
-  async #ask(name: keyof Guest, ...args: unknown[]): Promise<GuestReply> {
-    const member = this.#guest.getSync(name, { reference: true });
-    return JSON.parse(await this.#race(member.apply(undefined, args) as Promise<string>)) as GuestReply;
+  /** Calls a function of the guest, which is started first. */
+  async #ask(...call: [] | [name: keyof Guest, ...args: unknown[]]): Promise<GuestReply> {
+    const work = this.#program.apply(undefined, [...this.#start, ...call]) as Promise<string>;
+    this.#start = [];
+    return JSON.parse(await this.#race(work)) as GuestReply;
   }
 
   /** The end of work in the isolate, or what ended it. */

@@ -37,12 +37,13 @@ export class IsolatedVmWorker implements Worker {
   /** Of isolated-vm and V8 in the child program. */
   version = "";
   readonly #connection: ChildConnection;
-  readonly #ended: Promise<string>;
   readonly #maxJobs: number;
   readonly #maxRssMb: number;
   #jobs = 0;
   #reusable = true;
-  #onMessage: (message: ChildMessage | "broken") => void = () => undefined;
+  /** How it ended, once it has. */
+  #ended: string | undefined;
+  #onMessage: (message: ChildMessage | string) => void = () => undefined;
 
   constructor(options: {
     readonly connection: ChildConnection;
@@ -53,9 +54,10 @@ export class IsolatedVmWorker implements Worker {
     this.#connection = connection;
     this.#maxJobs = options.maxJobs;
     this.#maxRssMb = options.maxRssMb;
-    this.#ended = connection.ended.then((how) => {
+    void connection.ended.then((how) => {
       this.#reusable = false;
-      return how;
+      this.#ended = how;
+      this.#onMessage(how);
     });
     const reader = new FrameReader(longestFrame);
     connection.output.on("data", (chunk: Buffer) => {
@@ -165,8 +167,9 @@ export class IsolatedVmWorker implements Worker {
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     this.#onMessage = resolve;
+    if (this.#ended !== undefined) resolve(this.#ended);
     try {
-      return await Promise.race([promise, this.#ended]);
+      return await promise;
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);

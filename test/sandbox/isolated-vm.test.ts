@@ -65,6 +65,20 @@ describe("calls", () => {
     }
   });
 
+  test("code is loaded where nothing of ours can be seen, as a script and as a module", async () => {
+    const hidden = ["lyceumProgram", "WebAssembly", "SharedArrayBuffer", "Atomics"];
+    const look = `const found = ${JSON.stringify(hidden)}.filter((name) => name in globalThis);
+      const random = Math.random();
+      const f = () => [found.join(), typeof require, process.argv[1], random];`;
+    const run = async (code: string, seed: number) =>
+      (await runJavaScript(sandbox, code, callsOf("f", []), { seed })).cases[0]!.value;
+    const first = await run(look, 1);
+    expect(first).toMatchObject({ list: ["", "function", "main.js", expect.anything()] });
+    expect(await run(`${look}\nexport { f };`, 1)).toEqual(first);
+    expect(await run(look, 1)).toEqual(first);
+    expect(await run(look, 2)).not.toEqual(first);
+  });
+
   test("arguments that the code changed are given as they are now", async () => {
     const code = "function f(a, b) { a.push(1); return b; }";
     const { cases } = await runJavaScript(sandbox, code, callsOf("f", [list(), "b"], [list(), list()]));

@@ -3,9 +3,9 @@ export type DescribeError = (error: unknown) => string;
 
 /**
  * Errors become text inside the isolate, where a getter or a hook that loops runs into the limits. Sent there as source
- * text, so it refers to nothing but its argument.
+ * text, so it refers to nothing but its argument, which may be filled in later.
  */
-export function createErrors(entry: string): DescribeError {
+export function createErrors(options: { readonly entry: string }): DescribeError {
   const { apply } = Reflect;
   const quote = JSON.stringify;
   const stringOf = String;
@@ -25,7 +25,7 @@ export function createErrors(entry: string): DescribeError {
     return short;
   };
   const lineOf = (stack: string): number | undefined => {
-    const mark = `${entry}:`;
+    const mark = `${options.entry}:`;
     const at: number = apply(indexOf, stack, [mark]);
     if (at === -1) return undefined;
     let line = 0;

@@ -2,10 +2,10 @@ import type { createErrors } from "./errors.ts";
 import type { createInspect } from "./inspect.ts";
 import type { createModules } from "./modules.ts";
 import type { createOutput, Send } from "./output.ts";
-import type { createPlainCodec, PlainCodec } from "./plain-codec.ts";
+import type { createPlainCodec, PlainCodec, PlainCodecOptions } from "./plain-codec.ts";
 import type { createTimers } from "./timers.ts";
 
-/** What a guest is made with; JSON. */
+/** What a guest is started with; JSON. */
 export interface GuestOptions {
   readonly depth: number;
   readonly outputBytes: number;
@@ -53,6 +53,8 @@ export interface GuestReply {
 
 /** The functions of a guest; primitives go in, text comes out, and nothing that the code does makes them throw. */
 export interface Guest {
+  /** Comes first, with {@link GuestOptions}, and goes on with another function, if there is one: a crossing less. */
+  start(send: Send, options: string, name?: keyof Guest, ...args: unknown[]): string;
   /** Runs a script, keeps the functions and classes of these names, and calls them for the cases, if there are any. */
   loadScript(source: string, names: string, cases?: string): string;
   /** Keeps the functions and classes of a module's namespace, and goes on like `loadScript`. */
@@ -62,6 +64,9 @@ export interface Guest {
   pump(): string;
 }
 
+/** Calls a function of a guest. */
+export type Enter = (name: keyof Guest, ...args: unknown[]) => string;
+
 /** The functions that a guest is made of: each is sent as source text. */
 export interface GuestMakers {
   readonly createErrors: typeof createErrors;
@@ -70,14 +75,26 @@ export interface GuestMakers {
   readonly createOutput: typeof createOutput;
   readonly createPlainCodec: typeof createPlainCodec;
   readonly createTimers: typeof createTimers;
+  /** The name under which the guest waits in its isolate. */
+  readonly global: string;
 }
 
 /**
  * What runs inside an isolate beside the code under test. Sent there as source text, so it refers to nothing but its
- * arguments; it takes the built-ins that it needs before the code under test can change them.
+ * argument; it takes the built-ins that it needs before the code under test can change them. A snapshot is made of it:
+ * what jobs have in common is done here, what is a job's own in `start`.
  */
-export function createGuest(send: Send, text: string, makers: GuestMakers): Guest {
-  const options = JSON.parse(text) as GuestOptions;
+export function createGuest(makers: GuestMakers): Enter {
+  const unset = (): void => undefined;
+  const options = {
+    send: unset as Send,
+    depth: 0,
+    outputBytes: 0,
+    resultBytes: 0,
+    stdin: "",
+    entry: "",
+    files: {} as Readonly<Record<string, string>>,
+  };
   const { apply, construct, ownKeys, getPrototypeOf } = Reflect;
   const { parse } = JSON;
   const quote = JSON.stringify;
@@ -89,10 +106,10 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
   const MissingName = ReferenceError;
   const { defineProperty } = Object;
   const scope = globalThis as Record<string, unknown>;
-  const output = makers.createOutput(send, options.outputBytes, makers.createInspect);
+  const output = makers.createOutput(options, makers.createInspect);
   const timers = makers.createTimers();
   const modules = makers.createModules(options);
-  const describe = makers.createErrors(options.entry);
+  const describe = makers.createErrors(options);
 
   // Values that are not plain may leave as numbers, for judges.
   const referred = new Map<number, unknown>();
@@ -108,24 +125,18 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
     apply(mapSet, referred, [references, value]);
     return `{"reference":${references},"type":"${typeof value}"}`;
   };
-  const codec: PlainCodec = makers.createPlainCodec({
-    depth: options.depth,
-    ...(options.references && {
-      refer: (value: unknown) => (isPlainShape(value) ? undefined : reference(value)),
-      resolve: (value: unknown) => apply(mapGet, referred, [(value as { reference: number }).reference]),
-    }),
-  });
-  let resultBytes = options.resultBytes;
+  const codecOptions: PlainCodecOptions = { depth: 0, refer: undefined, resolve: undefined };
+  const codec: PlainCodec = makers.createPlainCodec(codecOptions);
+  let resultBytes = 0;
 
-  // What programs expect to find, and what they shall not find.
-  for (const name of ["WebAssembly", "SharedArrayBuffer", "Atomics"]) delete scope[name];
+  // What programs expect to find.
   const define = (name: string, value: unknown): void => {
     defineProperty(scope, name, { value, writable: true, enumerable: false, configurable: true });
   };
   define("console", output.console);
   const exit = (code?: unknown): never => {
     output.flush();
-    send("exit", typeof code === "number" ? code : 0, "");
+    options.send("exit", typeof code === "number" ? code : 0, "");
     // The process outside ends the isolate.
     for (;;);
   };
@@ -135,8 +146,9 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
       return true;
     },
   });
+  const argv = ["node", ""];
   define("process", {
-    argv: ["node", options.entry],
+    argv,
     env: {},
     exit,
     stdout: writer("stdout"),
@@ -145,7 +157,7 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
   });
   define("readStdin", () => options.stdin);
   const { imul } = Math;
-  let randomState = options.seed >>> 0;
+  let randomState = 0;
   Math.random = (): number => {
     randomState = (randomState + 0x6d2b79f5) >>> 0;
     let bits = randomState;
@@ -301,7 +313,7 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
     for (let last = text; ; ) {
       if (last === pending || last === tooLarge) return last;
       if (last !== undefined) {
-        send("case", job!.next, last);
+        options.send("case", job!.next, last);
         job!.next++;
       }
       if (job!.next === cases.length) break;
@@ -327,7 +339,28 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
     output.flush();
     return result;
   };
-  return {
+  const guest: Guest = {
+    start: (send, text, name, ...args) => {
+      // Nothing of this is the snapshot's: V8 puts some of it there for each isolate.
+      delete scope.WebAssembly;
+      delete scope.SharedArrayBuffer;
+      delete scope.Atomics;
+      delete scope[makers.global];
+      const given = parse(text) as GuestOptions;
+      options.send = send;
+      options.depth = codecOptions.depth = given.depth;
+      options.outputBytes = given.outputBytes;
+      options.resultBytes = resultBytes = given.resultBytes;
+      options.stdin = given.stdin;
+      options.entry = argv[1] = given.entry;
+      options.files = given.files;
+      randomState = given.seed >>> 0;
+      if (given.references) {
+        codecOptions.refer = (value) => (isPlainShape(value) ? undefined : reference(value));
+        codecOptions.resolve = (value) => apply(mapGet, referred, [(value as { reference: number }).reference]);
+      }
+      return name === undefined ? none : enter(name, ...args);
+    },
     loadScript: (source, names, cases) =>
       guarded(() => {
         keep(evaluate(`${source}\n;(${names})\n//# sourceURL=${options.entry}`));
@@ -359,4 +392,6 @@ export function createGuest(send: Send, text: string, makers: GuestMakers): Gues
         return job === undefined ? text : goOn(text);
       }),
   };
+  const enter: Enter = (name, ...args) => apply(guest[name] as (...args: unknown[]) => string, guest, args);
+  return enter;
 }

@@ -8,14 +8,13 @@ export interface ScriptModules {
 
 /**
  * `require` of a request's files, and of the little of `fs` that programs read their input by. Sent to an isolate as
- * source text, so it refers to nothing but its argument.
+ * source text, so it refers to nothing but its argument, which may be filled in later.
  */
 export function createModules(options: {
   readonly entry: string;
   readonly files: Readonly<Record<string, string>>;
   readonly stdin: string;
 }): ScriptModules {
-  const { entry, files, stdin } = options;
   const { apply } = Reflect;
   const { hasOwn } = Object;
   const { parse } = JSON;
@@ -25,9 +24,9 @@ export function createModules(options: {
   const evaluate = globalThis.eval;
   const fileSystem = {
     readFileSync: (path: unknown) => {
-      if (path === 0 || path === "/dev/stdin") return stdin;
+      if (path === 0 || path === "/dev/stdin") return options.stdin;
       const name = stringOf(path);
-      if (hasOwn(files, name)) return files[name];
+      if (hasOwn(options.files, name)) return options.files[name];
       throw new NewError(`ENOENT: no such file: ${name}`);
     },
   };
@@ -39,17 +38,17 @@ export function createModules(options: {
       if (name === "fs" || name === "node:fs") return fileSystem;
       const file = resolve(from, name);
       if (file === undefined) throw new NewError(`Cannot find module '${name}'`);
-      const known = loaded[file];
+      const known = file === options.entry ? module : loaded[file];
       if (known !== undefined) return known.exports;
-      const module: { exports: unknown } = { exports: {} };
-      loaded[file] = module;
-      const source = files[file]!;
-      if (file.endsWith(".json")) module.exports = parse(source);
+      const required: { exports: unknown } = { exports: {} };
+      loaded[file] = required;
+      const source = options.files[file]!;
+      if (file.endsWith(".json")) required.exports = parse(source);
       else {
         const run = evaluate(`(function (exports, require, module) {${source}\n})\n//# sourceURL=${file}`);
-        apply(run, module.exports, [module.exports, requireFrom(file), module]);
+        apply(run, required.exports, [required.exports, requireFrom(file), required]);
       }
-      return module.exports;
+      return required.exports;
     };
   const resolve = (from: string, specifier: string): string | undefined => {
     const parts = from.split("/").slice(0, -1);
@@ -59,11 +58,10 @@ export function createModules(options: {
     }
     const path = parts.join("/");
     for (const name of [path, `${path}.js`, `${path}.ts`, `${path}.json`, path.replace(/\.js$/, ".ts")]) {
-      if (hasOwn(files, name)) return name;
+      if (hasOwn(options.files, name)) return name;
     }
     return undefined;
   };
   const module: { exports: unknown } = { exports: {} };
-  loaded[entry] = module;
-  return { require: requireFrom(entry), entry: module };
+  return { require: (specifier) => requireFrom(options.entry)(specifier), entry: module };
 }

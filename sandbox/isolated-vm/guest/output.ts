@@ -16,9 +16,13 @@ export interface Output {
 
 /**
  * Cuts output to its limit and sends it: the first pieces as they come, so that they survive a loop without end, later
- * ones gathered. Sent to an isolate as source text, so it refers to nothing but its arguments.
+ * ones gathered. Sent to an isolate as source text, so it refers to nothing but its arguments; the first may be filled in
+ * later.
  */
-export function createOutput(send: Send, outputBytes: number, makeInspect: typeof createInspect): Output {
+export function createOutput(
+  options: { readonly send: Send; readonly outputBytes: number },
+  makeInspect: typeof createInspect,
+): Output {
   const inspect = makeInspect();
   const prompt = 100;
   const gather = 4096;
@@ -31,7 +35,7 @@ export function createOutput(send: Send, outputBytes: number, makeInspect: typeo
     if (stream.told === stream.bytes) return;
     stream.told = stream.bytes;
     stream.sent++;
-    send(name, stream.bytes, stream.held);
+    options.send(name, stream.bytes, stream.held);
     stream.held = "";
   };
   const flush = (): void => {
@@ -46,10 +50,10 @@ export function createOutput(send: Send, outputBytes: number, makeInspect: typeo
       const wide = letter >= "\ud800" && letter <= "\udfff" ? 2 : 3;
       const size = letter <= "\x7f" ? 1 : letter <= "\u07ff" ? 2 : wide;
       stream.bytes += size;
-      if (end === piece.length && stream.kept + size <= outputBytes) stream.kept += size;
+      if (end === piece.length && stream.kept + size <= options.outputBytes) stream.kept += size;
       else if (end === piece.length) {
         end = i;
-        stream.kept = outputBytes;
+        stream.kept = options.outputBytes;
       }
     }
     if (end === piece.length) stream.held += piece;

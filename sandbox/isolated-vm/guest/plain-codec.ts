@@ -12,18 +12,21 @@ export interface PlainCodec {
   isUnsupported(error: unknown): error is Unsupported;
 }
 
+/** What a codec does with values; all are own properties, so that no prototype has a say. */
+export interface PlainCodecOptions {
+  depth: number;
+  /** The JSON that stands for a value that is not plain; without it such values are refused. */
+  refer: ((value: unknown) => string | undefined) | undefined;
+  /** The value that such JSON stands for. */
+  resolve: ((reference: unknown) => unknown) | undefined;
+}
+
 /**
  * The codec of an isolate. The function is sent there as source text, so it refers to nothing outside itself; it takes
  * the built-ins that it needs before the code under test can change them, calls no method of a value that it reads, and
- * accepts exact types only. Where a value is a proxy, its traps run in the isolate, under its limits.
+ * accepts exact types only. Its options may be filled in later. Where a value is a proxy, its traps run in the isolate, under its limits.
  */
-export function createPlainCodec(options: {
-  readonly depth: number;
-  /** The JSON that stands for a value that is not plain; without it such values are refused. */
-  readonly refer?: (value: unknown) => string | undefined;
-  /** The value that such JSON stands for. */
-  readonly resolve?: (reference: unknown) => unknown;
-}): PlainCodec {
+export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
   const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor, defineProperty } = Reflect;
   const { hasOwn } = Object;
   const { isArray } = Array;
@@ -48,7 +51,6 @@ export function createPlainCodec(options: {
   const tooLarge = { reason: "too large" };
   const refusals = new WeakSet<object>();
   const { has, add } = WeakSet.prototype;
-  const { depth: maxDepth, refer, resolve } = options;
   let left = 0;
 
   const refuse = (reason: string): never => {
@@ -121,7 +123,7 @@ export function createPlainCodec(options: {
         if (value === null) return spend("null");
         break;
     }
-    const reference = refer?.(value);
+    const reference = options.refer?.(value);
     if (reference !== undefined) return spend(reference);
     if (typeof value !== "object") refuse(`a ${typeof value}`);
     if (depth === 0) throw tooLarge;
@@ -213,13 +215,13 @@ export function createPlainCodec(options: {
       for (let i = 0; i < items.length; i++) apply(setAdd, result, [items[i]]);
       return result;
     }
-    return resolve === undefined ? refuse("a value that JavaScript does not have") : resolve(plain);
+    return options.resolve === undefined ? refuse("a value that JavaScript does not have") : options.resolve(plain);
   };
 
   return {
     encode: (value, budget) => {
       left = budget;
-      return write(value, maxDepth);
+      return write(value, options.depth);
     },
     decode: read,
     tooLarge,

@@ -8,7 +8,7 @@ import { createPlainCodec } from "./plain-codec.ts";
 import { createStandIns, type JudgeMakers } from "./stand-ins.ts";
 import { createTimers } from "./timers.ts";
 
-const makers: GuestMakers = {
+const makers: Omit<GuestMakers, "global"> = {
   createErrors,
   createInspect,
   createModules,
@@ -16,14 +16,18 @@ const makers: GuestMakers = {
   createPlainCodec,
   createTimers,
 };
-const judgeMakers: JudgeMakers = { createAssert, createInspect, createPlainCodec };
-const sourceOf = (functions: object): string =>
-  `const makers = { ${Object.entries(functions)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join(", ")} };`;
+const judgeMakers: Omit<JudgeMakers, "global"> = { createAssert, createInspect, createPlainCodec };
+/** Where a program is found in its isolate; it deletes itself from there when it is first called. */
+export const programName = "lyceumProgram";
 
-/** Makes a guest of `$0` (send) and `$1` (its options as text): the body of a function. */
-export const guestProgram: string = `"use strict"; ${sourceOf(makers)} return (${createGuest})($0, $1, makers);`;
+const programOf = (functions: object, body: string): string => {
+  const list = Object.entries(functions).map(([name, value]) => `${name}: ${value}`);
+  const makers = `{ ${list.join(", ")}, global: "${programName}" }`;
+  return `globalThis.${programName} = (() => { "use strict"; const makers = ${makers}; return ${body}; })();`;
+};
 
-/** Makes what a judge sees of the code of `$0` (the way to it) and `$1` (the names): the body of a function. */
-export const judgeProgram: string = `"use strict"; ${sourceOf(judgeMakers)} return (${createStandIns})($0, $1, makers);`;
+/** A script that makes a guest: an {@link Enter}. */
+export const guestProgram: string = programOf(makers, `(${createGuest})(makers)`);
+
+/** A script that makes a function of `ask` and options, which gives a judge what it sees of the code. */
+export const judgeProgram: string = programOf(judgeMakers, `(ask, text) => (${createStandIns})(ask, text, makers)`);

@@ -15,6 +15,8 @@ export interface JudgeMakers {
   readonly createAssert: typeof createAssert;
   readonly createInspect: typeof createInspect;
   readonly createPlainCodec: typeof createPlainCodec;
+  /** The name under which this function waits in its isolate. */
+  readonly global: string;
 }
 
 /**
@@ -28,6 +30,7 @@ export function createStandIns(
   makers: JudgeMakers,
 ): void {
   const options = JSON.parse(text) as StandInOptions;
+  delete (globalThis as Record<string, unknown>)[makers.global];
   const targets = new WeakMap<object, string | number>();
   const codec = makers.createPlainCodec({
     depth: options.depth,
