@@ -118,6 +118,14 @@ interface Outcome {
 }
 
 const starts = new Map<string, Promise<Outcome>>();
+/** Where runs are kept until the process ends: later ones begin with the models of earlier ones. */
+let folder: Promise<string> | undefined;
+
+async function makeFolder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "lyceum-bench-catalogue-"));
+  process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
 
 /** The model that every algorithm of a task begins with, made once. */
 function imitated(name: string): Promise<Outcome> {
@@ -162,8 +170,7 @@ function common({ maxTokens, heldOut }: Task) {
 }
 
 async function trained({ environment, score }: Task, config: TrainingConfigInput): Promise<Outcome> {
-  const output = await mkdtemp(join(tmpdir(), "lyceum-bench-catalogue-"));
-  process.once("exit", () => rmSync(output, { recursive: true, force: true }));
+  const output = await mkdtemp(join(await (folder ??= makeFolder()), "run-"));
   const scores: number[] = [];
   const warnings: Warning[] = [];
   const started = performance.now();
