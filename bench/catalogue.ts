@@ -170,7 +170,8 @@ function common({ maxTokens, heldOut }: Task) {
 }
 
 async function trained({ environment, score }: Task, config: TrainingConfigInput): Promise<Outcome> {
-  const output = await mkdtemp(join(await (folder ??= makeFolder()), "run-"));
+  folder ??= makeFolder();
+  const output = await mkdtemp(join(await folder, "run-"));
   const scores: number[] = [];
   const warnings: Warning[] = [];
   const started = performance.now();
