@@ -143,15 +143,9 @@ export type {
   TokenSequence,
 } from "./rollout/episode.ts";
 export { jointValue } from "./rollout/handoff.ts";
-export {
-  type JointAction,
-  type JointNode,
-  type JointRolloutOptions,
-  type JointShape,
-  type JointTree,
-  jointRollout,
-  type TurnCandidate,
-} from "./rollout/joint-rollout.ts";
+export type { JointAction, JointNode, JointTree, TurnCandidate } from "./rollout/joint-action.ts";
+export { type JointRolloutOptions, jointRollout } from "./rollout/joint-rollout.ts";
+export type { JointShape } from "./rollout/joint-shape.ts";
 export { countJointNodes, jointActionsPerNode } from "./rollout/joint-shape.ts";
 export { rollout } from "./rollout/rollout.ts";
 export { rolloutEpisode } from "./rollout/rollout-episode.ts";

@@ -1,5 +1,5 @@
 import type { EnvironmentSpec } from "../src/environment/environment.ts";
-import type { JointShape } from "../src/rollout/joint-rollout.ts";
+import type { JointShape } from "../src/rollout/joint-shape.ts";
 import type { Algorithm } from "./algorithms/index.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { LyceumError } from "../../src/errors/index.ts";
 import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
 import type { Taskset } from "../../src/taskset/taskset.ts";
-import type { MathProblemRow } from "./math-problem-row.ts";
+import { levelOf, type MathProblemRow } from "./math-problem-row.ts";
 
 /** Which problems are served. */
 export interface RowChoice {
@@ -9,11 +9,6 @@ export interface RowChoice {
   readonly level?: number | readonly [lowest: number, highest: number] | undefined;
   /** Names as in the data's `type`; letters' case does not matter. */
   readonly types?: readonly string[] | undefined;
-}
-
-/** The number in `level`, such as 3 of `Level 3`; 0 where there is none. */
-export function levelOf({ level }: Pick<MathProblemRow, "level">): number {
-  return Number(/\d+/.exec(String(level ?? ""))?.[0] ?? 0);
 }
 
 /**

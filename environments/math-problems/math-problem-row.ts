@@ -2,7 +2,6 @@ import { z } from "zod";
 import { LyceumError } from "../../src/errors/index.ts";
 import { answerLine } from "../math/math-problem.ts";
 import { statedAnswer } from "../math/stated-answer.ts";
-import { levelOf } from "./chosen-rows.ts";
 
 /** A row of MATH (`problem`, `solution` with a boxed answer, `level`, `type`), or a question with its answer. */
 export interface MathProblemRow {
@@ -12,6 +11,11 @@ export interface MathProblemRow {
   readonly answer?: string | number | readonly string[] | undefined;
   readonly level?: string | number | undefined;
   readonly type?: string | undefined;
+}
+
+/** The number in `level`, such as 3 of `Level 3`; 0 where there is none. */
+export function levelOf({ level }: Pick<MathProblemRow, "level">): number {
+  return Number(/\d+/.exec(String(level ?? ""))?.[0] ?? 0);
 }
 
 /** Checks a row. */

@@ -1,9 +1,9 @@
 import type { ActResult, Policy } from "../policy/policy.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
-import type { RunPlace, RunSettings } from "./episode-run.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
+import type { RunPlace, RunSettings } from "./run-settings.ts";
 import { TurnRequests } from "./turn-requests.ts";
 
 /** One of several requests, and what came of it. */

@@ -1,8 +1,8 @@
 import type { ActRequest, ActResult } from "../policy/policy.ts";
 import { deriveSeed } from "../random/random.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
-import { type RunPlace, type RunSettings, resetSeed } from "./episode-run.ts";
 import { policyFailure } from "./rollout-error.ts";
+import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
 import type { TurnRequests } from "./turn-requests.ts";
 
 /** Who is asked, and for what. */

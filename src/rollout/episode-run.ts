@@ -1,47 +1,17 @@
 import type { Action, AgentId } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
-import type { ActResult, Policy } from "../policy/policy.ts";
-import type { SamplingSettings } from "../policy/sampler.ts";
-import { deriveSeed } from "../random/random.ts";
-import type { TaskEntry } from "../taskset/taskset.ts";
+import type { ActResult } from "../policy/policy.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
 import { type Actions, EnvironmentInstance } from "./environment-instance.ts";
-import type { EnvironmentPool } from "./environment-pool.ts";
 import type { Episode } from "./episode.ts";
-import type { FlushBarrier } from "./flush-barrier.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
-import { type RolloutLimits, startTimer } from "./rollout-limits.ts";
-import type { TimeSlice } from "./time-slice.ts";
+import { startTimer } from "./rollout-limits.ts";
+import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
 import { Trajectory } from "./trajectory.ts";
 import { TurnRequests } from "./turn-requests.ts";
-
-/** What the episodes of one rollout share. */
-export interface RunSettings<Task> {
-  readonly pool: EnvironmentPool<Task>;
-  /** One policy for each agent of the environment. */
-  readonly policies: ReadonlyMap<AgentId, Policy>;
-  readonly limits: RolloutLimits;
-  readonly sampling: SamplingSettings;
-  readonly slice: TimeSlice;
-  /** Present when a policy batches. Whoever plays an episode has entered it. */
-  readonly barrier: FlushBarrier | undefined;
-}
-
-/** What to play. */
-export interface RunPlace<Task> {
-  readonly entry: TaskEntry<Task>;
-  readonly group: number;
-  readonly member: number;
-  readonly seed: number;
-}
-
-/** The seed of the environment: the same for every member of a group. */
-export function resetSeed({ seed, entry }: Pick<RunPlace<unknown>, "seed" | "entry">): number {
-  return deriveSeed(seed, entry.hash, "environment");
-}
 
 /** One run of one task: reset, then act and step in turn until the environment or a limit ends it. */
 export class EpisodeRun<Task> {

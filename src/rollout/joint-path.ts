@@ -2,7 +2,7 @@ import type { AgentId, Observations } from "../environment/environment.ts";
 import type { Reward } from "../environment/reward.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 import type { Actions, EnvironmentInstance } from "./environment-instance.ts";
-import type { JointAction, TurnCandidate } from "./joint-rollout.ts";
+import type { JointAction, TurnCandidate } from "./joint-action.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Trajectory } from "./trajectory.ts";
 

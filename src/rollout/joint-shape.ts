@@ -1,10 +1,34 @@
 import type { AgentId } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
-import type { JointShape } from "./joint-rollout.ts";
 import { checkCount } from "./rollout-options.ts";
 
 const defaultMaxNodes = 1_000;
 const defaultMaxJointActions = 10_000;
+
+/**
+ * How the completions of several agents become joint actions, and what follows a joint action. With one agent, `align`
+ * and `cross` are the same; with one turn, `tree` and `handoff` are, and both give the completions of a group.
+ */
+export interface JointShape {
+  /** G: completions that each acting agent samples in a node. */
+  readonly groupSize: number;
+  /** `align`: the G joint actions of equal index; `cross`: all G^n of n acting agents. */
+  readonly mode: "align" | "cross";
+  /** `tree`: every joint action goes on in a node of its own; `handoff`: one does. */
+  readonly turns: "tree" | "handoff";
+  /**
+   * Which joint action is handed on, of those that can go on and were scored (the unscored only where none was).
+   * `random` by default; `best`: the highest {@link jointValue}, the first of equals; `randomIndependent`: a completion
+   * of each agent, picked apart, so that the pair may be one that was not played.
+   */
+  readonly handoff?: "random" | "best" | "randomIndependent";
+  /** A node whose mean scored {@link jointValue} exceeds it becomes a leaf. None by default. */
+  readonly terminationThreshold?: number;
+  /** The most nodes that a tree may come to have ({@link countJointNodes}); 1,000 by default. */
+  readonly maxNodes?: number;
+  /** The most joint actions that a tree may come to play; 10,000 by default. */
+  readonly maxJointActions?: number;
+}
 
 /** How large a rollout may become. */
 export interface JointSize {

@@ -1,10 +1,10 @@
 import type { AgentId } from "../environment/environment.ts";
 import { addRewards, type Reward } from "../environment/reward.ts";
 import type { Episode } from "./episode.ts";
-import type { RunPlace } from "./episode-run.ts";
+import type { JointAction, JointNode, JointTree } from "./joint-action.ts";
 import type { GrowingJointAction, GrowingNode, JointPath } from "./joint-path.ts";
-import type { JointAction, JointNode, JointTree } from "./joint-rollout.ts";
 import type { JointSettings } from "./joint-run.ts";
+import type { RunPlace } from "./run-settings.ts";
 import { addAgentRewards, type GroupReward, groupRewards } from "./score-group.ts";
 
 /** Puts together what was played of a task, with the rewards of `scoreGroup` over all its paths. */

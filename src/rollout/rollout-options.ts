@@ -7,9 +7,9 @@ import type { TaskEntry, Taskset } from "../taskset/taskset.ts";
 import type { TraceWriter } from "../trace/trace-writer.ts";
 import { specProblem } from "./contract-problem.ts";
 import { EnvironmentPool } from "./environment-pool.ts";
-import type { RunSettings } from "./episode-run.ts";
 import { FlushBarrier } from "./flush-barrier.ts";
 import { type RolloutLimits, resolveLimits } from "./rollout-limits.ts";
+import type { RunSettings } from "./run-settings.ts";
 import { TimeSlice } from "./time-slice.ts";
 
 /** What every kind of rollout is given. */

@@ -1,7 +1,7 @@
 import type { Taskset } from "../taskset/taskset.ts";
 import { taskSeed } from "./episode-id.ts";
-import type { RunPlace } from "./episode-run.ts";
 import type { PlannedTask, RolloutOptions } from "./rollout-options.ts";
+import type { RunPlace } from "./run-settings.ts";
 
 /** An episode to play, and how many episodes its group has. */
 export interface GroupPlace<Task> extends RunPlace<Task> {

@@ -1,10 +1,11 @@
 import type { Episode, EpisodeStatus } from "./episode.ts";
-import { EpisodeRun, type RunSettings } from "./episode-run.ts";
+import { EpisodeRun } from "./episode-run.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
 import type { RolloutOptions } from "./rollout-options.ts";
 import { type GroupPlace, groupPlaces } from "./rollout-places.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
+import type { RunSettings } from "./run-settings.ts";
 import { scoreGroup } from "./score-group.ts";
 
 /** A group some of whose episodes have not ended. */

@@ -1,6 +1,6 @@
 import { abortedError, boundedWait } from "./bounded-wait.ts";
-import type { RunSettings } from "./episode-run.ts";
 import type { EventQueue } from "./event-queue.ts";
+import type { RunSettings } from "./run-settings.ts";
 
 /** What the slots of a rollout share. */
 export interface SlotOptions<Task, Place, Event> {

@@ -7,13 +7,9 @@ import { replayPolicy } from "../../src/policy/replay-policy.ts";
 import { samplerPolicy } from "../../src/policy/sampler-policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
 import { createRandom, deriveSeed } from "../../src/random/random.ts";
-import {
-  type JointAction,
-  type JointNode,
-  type JointShape,
-  type JointTree,
-  jointRollout,
-} from "../../src/rollout/joint-rollout.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
+import { jointRollout } from "../../src/rollout/joint-rollout.ts";
+import type { JointShape } from "../../src/rollout/joint-shape.ts";
 import { countJointNodes, jointActionsPerNode } from "../../src/rollout/joint-shape.ts";
 import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
 import { rolloutGroup } from "../../src/rollout/rollout-group.ts";

@@ -12,13 +12,8 @@ import { textOf } from "../../src/message/message.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
 import type { Episode } from "../../src/rollout/episode.ts";
-import {
-  type JointAction,
-  type JointNode,
-  type JointRolloutOptions,
-  type JointTree,
-  jointRollout,
-} from "../../src/rollout/joint-rollout.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
+import { type JointRolloutOptions, jointRollout } from "../../src/rollout/joint-rollout.ts";
 import { numbers, observe } from "./worlds.ts";
 
 /** What a {@link jointWorld} says of one step. `history` has this step's texts as its last. */

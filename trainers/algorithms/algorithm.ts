@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { EnvironmentSpec } from "../../src/environment/environment.ts";
-import type { JointShape } from "../../src/rollout/joint-rollout.ts";
+import type { JointShape } from "../../src/rollout/joint-shape.ts";
 import type { Credit } from "../credit/index.ts";
 import type { Loss } from "../losses/loss.ts";
 

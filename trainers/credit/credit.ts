@@ -1,6 +1,6 @@
 import type { AgentId } from "../../src/environment/environment.ts";
 import type { Group, TokenSequence } from "../../src/rollout/episode.ts";
-import type { JointTree } from "../../src/rollout/joint-rollout.ts";
+import type { JointTree } from "../../src/rollout/joint-action.ts";
 import type { Renderer } from "../../src/tokens/renderer.ts";
 import type { StateTargets, TrainingSample } from "../data/training-sample.ts";
 

@@ -1,6 +1,6 @@
 import { addRewards, scored } from "../../src/environment/reward.ts";
 import type { AgentEpisode, AgentTurn, Episode, Group, TokenSequence } from "../../src/rollout/episode.ts";
-import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-rollout.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
 import { tokenSequences } from "../../src/rollout/token-sequences.ts";
 import type { Credit, CreditContext } from "./credit.ts";
 import { nodesOf } from "./tree-advantages.ts";

@@ -2,7 +2,7 @@ import type { CodeError } from "../../execution.ts";
 import type { Relay, ToChild } from "../protocol.ts";
 import { receive, send } from "./channel.ts";
 import type { Interpreter } from "./interpreter.ts";
-import { isMemoryError, memoryError, type Stop, stopped } from "./run-job.ts";
+import { isMemoryError, memoryError, type Stop, stopped } from "./stop.ts";
 
 /** Answers a judge's questions about the module that is loaded. */
 export function serve(interpreter: Interpreter, job: Extract<ToChild, { kind: "serve" }>): Stop {

@@ -5,6 +5,7 @@ import { type EpisodeFilter, rewardOf } from "../episode-filter.ts";
 import type { EpisodeRow, ShownRow } from "../episode-row.ts";
 import type { ViewSource } from "../view-source.ts";
 import { FilterBar, type FilterFields } from "./filter-bar.tsx";
+import { isTyping } from "./is-typing.ts";
 import { Outcome, Problem, rewardText, Text } from "./parts.tsx";
 import { type Route, routeHash } from "./route.ts";
 import { Table } from "./table.tsx";
@@ -71,13 +72,6 @@ export function EpisodeTable(props: {
       )}
     </section>
   );
-}
-
-/** Whether a key goes into a field rather than to the page. */
-export function isTyping(event: KeyboardEvent): boolean {
-  const { target } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey) return true;
-  return target instanceof HTMLInputElement || target instanceof HTMLSelectElement;
 }
 
 function Pager({ route, matched }: { readonly route: Extract<Route, { page: "run" }>; readonly matched: number }) {

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type EpisodeFilter, filterParameters, orders, type outcomes, parseFilter } from "../episode-filter.ts";
-import { isTyping } from "./episode-table.tsx";
+import { isTyping } from "./is-typing.ts";
 
 /** What is typed takes effect after this pause. */
 const pauseMs = 250;

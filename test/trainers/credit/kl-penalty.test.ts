@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scored, unscored } from "../../../src/environment/reward.ts";
-import type { JointNode } from "../../../src/rollout/joint-rollout.ts";
+import type { JointNode } from "../../../src/rollout/joint-action.ts";
 import { groupMean } from "../../../trainers/advantages/index.ts";
 import type { GroupAdvantageOptions } from "../../../trainers/credit/index.ts";
 import { type CreditContext, groupAdvantages, withKlPenalty } from "../../../trainers/credit/index.ts";

@@ -1,0 +1,34 @@
+import type { AgentId } from "../environment/environment.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { SamplingSettings } from "../policy/sampler.ts";
+import { deriveSeed } from "../random/random.ts";
+import type { TaskEntry } from "../taskset/taskset.ts";
+import type { EnvironmentPool } from "./environment-pool.ts";
+import type { FlushBarrier } from "./flush-barrier.ts";
+import type { RolloutLimits } from "./rollout-limits.ts";
+import type { TimeSlice } from "./time-slice.ts";
+
+/** What the episodes of one rollout share. */
+export interface RunSettings<Task> {
+  readonly pool: EnvironmentPool<Task>;
+  /** One policy for each agent of the environment. */
+  readonly policies: ReadonlyMap<AgentId, Policy>;
+  readonly limits: RolloutLimits;
+  readonly sampling: SamplingSettings;
+  readonly slice: TimeSlice;
+  /** Present when a policy batches. Whoever plays an episode has entered it. */
+  readonly barrier: FlushBarrier | undefined;
+}
+
+/** What to play. */
+export interface RunPlace<Task> {
+  readonly entry: TaskEntry<Task>;
+  readonly group: number;
+  readonly member: number;
+  readonly seed: number;
+}
+
+/** The seed of the environment: the same for every member of a group. */
+export function resetSeed({ seed, entry }: Pick<RunPlace<unknown>, "seed" | "entry">): number {
+  return deriveSeed(seed, entry.hash, "environment");
+}
