@@ -11,6 +11,8 @@ const main = join(import.meta.dirname, "../../src/cli/main.ts");
 export interface LyceumResult {
   /** Null where a signal killed it. */
   readonly code: number | null;
+  /** What killed it, if a signal did. */
+  readonly signal: NodeJS.Signals | null;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -49,7 +51,7 @@ export function lyceum(
   }
   options.onOutput?.("", child);
   return new Promise((resolve) => {
-    child.on("close", (code) => resolve({ code, ...streams }));
+    child.on("close", (code, signal) => resolve({ code, signal, ...streams }));
   });
 }
 
