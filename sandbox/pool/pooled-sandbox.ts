@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LyceumError } from "../../src/errors/index.ts";
+import { Semaphore } from "../../src/semaphore.ts";
 import type { ExecuteRequest, ExecuteResult } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
 import type { Sandbox, SandboxInfo, SandboxStats } from "../sandbox.ts";
@@ -14,6 +15,8 @@ export interface PoolOptions {
   readonly spares?: number;
 }
 
+/** Workers that start at a time: of a hundred at once, the last would come too late for the limit of its own start. */
+const startsAtOnce = 8;
 const startAttempts = 3;
 const firstPauseMs = 100;
 const maxAttempts = 2;
@@ -42,6 +45,7 @@ export class PooledSandbox implements Sandbox {
   readonly #start: StartWorker;
   readonly #options: Required<PoolOptions>;
   readonly #closing = new AbortController();
+  readonly #starts = new Semaphore(startsAtOnce);
   /** One for each execution that has not ended. */
   readonly #active = new Set<AbortController>();
   readonly #idle: Slot[] = [];
@@ -226,7 +230,10 @@ export class PooledSandbox implements Sandbox {
     const { signal } = this.#closing;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#start({ id, signal });
+        return await this.#starts.run(() => {
+          signal.throwIfAborted();
+          return this.#start({ id, signal });
+        });
       } catch (error) {
         if (signal.aborted) throw closedError();
         if (LyceumError.isInstance(error) && error.code === "sandbox.unavailable") throw error;

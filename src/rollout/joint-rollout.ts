@@ -1,3 +1,4 @@
+import { Semaphore } from "../semaphore.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { JointTree } from "./joint-action.ts";
 import { JointRun, type JointSettings } from "./joint-run.ts";
@@ -7,7 +8,6 @@ import { checkCount, poolOf, type RolloutOptions, runSettings } from "./rollout-
 import { taskPlaces } from "./rollout-places.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { RunPlace } from "./run-settings.ts";
-import { Semaphore } from "./semaphore.ts";
 import { turnLimit } from "./trajectory.ts";
 
 /**

@@ -4,6 +4,7 @@ import { contractError } from "../environment/environment-error.ts";
 import { scored, unscored } from "../environment/reward.ts";
 import { LyceumError } from "../errors/index.ts";
 import { createRandom, deriveSeed } from "../random/random.ts";
+import type { Semaphore } from "../semaphore.ts";
 import { type Ask, askAll } from "./ask-all.ts";
 import { EnvironmentInstance } from "./environment-instance.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
@@ -17,7 +18,6 @@ import { jointActionsPerNode } from "./joint-shape.ts";
 import type { Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
-import type { Semaphore } from "./semaphore.ts";
 import { Trajectory, turnLimit } from "./trajectory.ts";
 
 /** What the trees of one joint rollout share. */

@@ -209,6 +209,35 @@ describe("the pool", () => {
   });
 });
 
+describe("many workers", () => {
+  test("start a few at a time, and each in the end", async () => {
+    let starting = 0;
+    const at: number[] = [];
+    const { sandbox, workers } = pool({ workers: 100 }, async () => {
+      at.push(++starting);
+      await turn();
+      starting--;
+    });
+    await sandbox.warmUp();
+    expect(workers).toHaveLength(100);
+    expect(Math.max(...at)).toBe(8);
+  });
+
+  test("those that wait for their start do not start once the pool closes", async () => {
+    const gate = Promise.withResolvers<void>();
+    const { sandbox, workers, alive, starts } = pool({ workers: 100 }, () => gate.promise);
+    const warm = sandbox.warmUp();
+    await turn();
+    const closed = sandbox[Symbol.asyncDispose]();
+    gate.resolve();
+    await expect(warm).rejects.toMatchObject({ code: "sandbox.closed" });
+    await closed;
+    expect(starts()).toBe(8);
+    expect(workers).toHaveLength(8);
+    expect(alive()).toEqual([]);
+  });
+});
+
 describe("start failures", () => {
   test("a start that fails is tried again", async () => {
     const { sandbox, busy } = pool({ workers: 1 }, (count) => {
