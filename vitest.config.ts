@@ -19,6 +19,8 @@ const config: ViteUserConfig = {
     // V8 keeps its code pages by protection keys where the processor has them, and now and then ends the process when
     // threads come and go ("Check failed: jit_page.has_value()", https://github.com/nodejs/node/issues/64500).
     execArgv: ["--no-memory-protection-keys"],
+    // Limits are for what hangs, not for what is slow: the machine may be busy with ten other things.
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,
@@ -27,8 +29,8 @@ const config: ViteUserConfig = {
           include: ["test/**/*.test.ts"],
           exclude: ["test/interop/**", "test/package/**", "test/soak/**"],
           setupFiles: ["test/property-seed.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
         },
       },
       {

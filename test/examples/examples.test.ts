@@ -148,7 +148,7 @@ it("every program of the folder is run here", () => {
 });
 
 describe.each(Object.entries(programs))("%s", (file, { arguments: given, check }) => {
-  it("does what it says", { timeout: 600_000 }, async () => {
+  it("does what it says", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
     try {
       await writeFile(join(folder, "train.yaml"), tinyRun);

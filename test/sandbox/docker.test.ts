@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     }
     expect(await running).toMatchObject({ status: "aborted" });
     const left = async () => (await containersOf(currentOwner())).filter((id) => !others.has(id));
-    await expect.poll(left, { timeout: 60_000 }).toEqual([]);
+    await expect.poll(left).toEqual([]);
   });
 
   test("containers of dead owners are removed at the start, those of others stay", async () => {
@@ -98,7 +98,7 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
     expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, NetworkMode: "none", CapDrop: ["ALL"] });
     runner.output.resume();
     runner.input.end();
-    await expect.poll(() => containersOf(owner), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => containersOf(owner)).toEqual([]);
   });
 
   describe("a worker", () => {

@@ -25,7 +25,7 @@ export function describeAdversaries(options: {
     });
     afterAll(async () => {
       await sandbox[Symbol.asyncDispose]();
-      await vi.waitFor(async () => expect(await pids()).toEqual([]), { timeout: 30_000 });
+      await vi.waitFor(async () => expect(await pids()).toEqual([]), { timeout: 60_000 });
     });
 
     const attack = async (body: string): Promise<ExecuteResult> => {
@@ -38,7 +38,7 @@ export function describeAdversaries(options: {
       expect(next.attempts).toBe(1);
       expect(next.cases[0]!.value).toEqual({ list: [float(1), float(2), "undefined", float(0)] });
       await sandbox.warmUp();
-      await expect.poll(pids, { timeout: 30_000 }).toHaveLength(workers + 1);
+      await expect.poll(pids).toHaveLength(workers + 1);
       return result;
     };
 

@@ -49,12 +49,10 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
     const running = runJavaScript(sandbox, loop, callsOf("f", []), { limits: { cpuMs: 100_000, wallMs: 100_000 } });
     for (let kills = 0; kills < 2; kills++) {
-      await expect
-        .poll(() => sandbox.stats().running === 1 && workersHere().length === 1, { timeout: 60_000 })
-        .toBe(true);
+      await expect.poll(() => sandbox.stats().running === 1 && workersHere().length === 1).toBe(true);
       const [pid] = workersHere();
       process.kill(pid!, "SIGKILL");
-      await expect.poll(() => isAlive(pid!), { timeout: 60_000 }).toBe(false);
+      await expect.poll(() => isAlive(pid!)).toBe(false);
     }
     expect(await running).toMatchObject({ status: "infra_error", attempts: 2 });
     expect((await runJavaScript(sandbox, same, callsOf("f", [null]))).status).toBe("ok");
@@ -65,7 +63,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     await sandbox.warmUp();
     const [pid] = workersHere();
     process.kill(pid!, "SIGKILL");
-    await expect.poll(() => isAlive(pid!), { timeout: 60_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid!)).toBe(false);
     expect(await runJavaScript(sandbox, same, callsOf("f", [null]))).toMatchObject({ status: "ok" });
   });
 
@@ -101,7 +99,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     const all = Array.from({ length: 100 }, () =>
       runJavaScript(sandbox, loop, callsOf("f", []), { signal: controller.signal }),
     );
-    await expect.poll(() => sandbox.stats().running, { timeout: 60_000 }).toBe(2);
+    await expect.poll(() => sandbox.stats().running).toBe(2);
     controller.abort();
     const statuses = new Set((await Promise.all(all)).map(({ status }) => status));
     expect([...statuses]).toEqual(["aborted"]);
@@ -113,7 +111,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
       const sandbox = createIsolatedVmSandbox({ workers: 2, spares: 1 });
       if (warm) await sandbox.warmUp();
       const all = Array.from({ length: 4 }, () => runJavaScript(sandbox, loop, callsOf("f", [])));
-      await expect.poll(() => workersHere().length, { timeout: 60_000 }).toBeGreaterThan(0);
+      await expect.poll(() => workersHere().length).toBeGreaterThan(0);
       await sandbox[Symbol.asyncDispose]();
       expect(workersHere()).toEqual([]);
       for (const { status } of await Promise.all(all)) expect(status).toBe("aborted");
@@ -128,7 +126,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     expect(workers).toHaveLength(4);
     host.kill("SIGKILL");
     await once(host, "exit");
-    await expect.poll(() => workers.filter(isAlive), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => workers.filter(isAlive)).toEqual([]);
   });
 
   test("a process is replaced after its share of jobs, and after it has grown", async () => {

@@ -244,7 +244,7 @@ describe("start failures", () => {
       if (count < 3) throw new Error("Not yet.");
     });
     const a = sandbox.execute(request("a"));
-    await expect.poll(() => busy().length, { timeout: 60_000 }).toBe(1);
+    await expect.poll(() => busy().length).toBe(1);
     busy()[0]!.finish();
     expect(await a).toMatchObject({ status: "ok", attempts: 1 });
   });

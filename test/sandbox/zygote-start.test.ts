@@ -13,7 +13,7 @@ describe.each(zygoteBackends)("$name", ({ open, missing }) => {
       await sandbox[Symbol.asyncDispose]();
       await warming.catch((error: unknown) => expect(error).toMatchObject({ code: "sandbox.closed" }));
     }
-    await expect.poll(bubbles, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(bubbles).toEqual([]);
   });
 });
 

@@ -285,7 +285,7 @@ describe("a process", () => {
       const model = await backend.openModel({ source, trainable: { type: "full" } });
       const data = [{ tokens: Int32Array.of(1, 2), targets: Int32Array.of(2, 3), lossMask: Float32Array.of(1, 1) }];
       ${script}`;
-    return promisify(execFile)(process.execPath, ["--input-type=module", "-e", lines], { timeout: 50_000 });
+    return promisify(execFile)(process.execPath, ["--input-type=module", "-e", lines], { timeout: 300_000 });
   };
 
   it("ends by itself with an idle engine, quietly, whatever was left open", async () => {

@@ -27,7 +27,7 @@ const trial = await run(path.join(engine, "device-trial.ts"), environment).then(
 const reason = trial.failure === undefined ? "" : ` (skipped, there is no adapter: ${trial.failure})`;
 
 describe.skipIf(trial.failure !== undefined)(`on webgpu${reason}`, () => {
-  it("training, sampling and every operator are as on the cpu, and print nothing", { timeout: 300_000 }, async () => {
+  it("training, sampling and every operator are as on the cpu, and print nothing", async () => {
     const { stdout, stderr } = await run(path.join(import.meta.dirname, "device-run-process.ts"), environment);
     expect(stderr).toBe("");
     const found = JSON.parse(stdout) as { runs: Record<string, TrainingRun>; operators: Record<string, number> };

@@ -59,7 +59,7 @@ describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, wha
     ["mbpp-sanitized-openmlrl.json", comlrlMbppProblem],
     ["humaneval-js.jsonl", multiplEProblem],
     ["humaneval-ts.jsonl", multiplEProblem],
-  ])("%s", { timeout: 120_000 }, async (name, read) => {
+  ])("%s", async (name, read) => {
     let secrets = 0;
     let shown = 0;
     for (const row of await readBenchmarkRows(benchmarkFile(name))) {

@@ -33,5 +33,4 @@ test.skipIf(noBenchmarkData !== undefined)(
     expect(Math.max(...reached)).toBeLessThan(0.7);
     expect(reached.reduce((sum, value) => sum + value, 0) / reached.length).toBeLessThan(0.45);
   },
-  600_000,
 );

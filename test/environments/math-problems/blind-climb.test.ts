@@ -33,15 +33,13 @@ async function climbed(row: (typeof rows)[number]): Promise<Climb> {
   return climb({ environment, task, words, starts: [`#### ${row.asked}`, row.asked] });
 }
 
-test.each([...rows.entries()])(
-  "a blind climb from what was asked earns no more than the form: task %i",
-  async (_, row) => {
-    const { best, text } = await climbed(row);
-    expect({ best, text }).toEqual({ best: 0.1, text: expect.stringContaining("####") });
-  },
-  600_000,
-);
+test.each([
+  ...rows.entries(),
+])("a blind climb from what was asked earns no more than the form: task %i", async (_, row) => {
+  const { best, text } = await climbed(row);
+  expect({ best, text }).toEqual({ best: 0.1, text: expect.stringContaining("####") });
+});
 
-test("and finds a rewriting where no form is asked for", { timeout: 600_000 }, async () => {
+test("and finds a rewriting where no form is asked for", async () => {
   expect((await climbed(open)).best).toBe(1.1);
 });

@@ -95,7 +95,7 @@ describe("hostile answers", () => {
     }
     await using patient = createAnswerChecker({ deadlineMs: 10_000 });
     expect((await patient.check({ text: "\\boxed{x+2+\\pi}", gold: "\\pi+x+2" })).correct).toBe(true);
-  }, 120_000);
+  });
 
   test("one that blows the deadline is wrong, and its thread is replaced", async () => {
     const started: Worker[] = [];
@@ -110,7 +110,7 @@ describe("hostile answers", () => {
     expect((await guarded.check({ text: bomb, gold: "\\pi" })).correct).toBe(false);
     expect((await guarded.check({ text: "\\boxed{x+\\pi}", gold: "\\pi+x" })).correct).toBe(true);
     expect(started.length).toBeGreaterThan(1);
-  }, 60_000);
+  });
 });
 
 describe("a thread that dies", () => {
@@ -179,4 +179,4 @@ test("10,000 random expressions get a verdict", async () => {
     texts.map((text) => own.check({ text: `#### ${text}`, gold: "7\\sqrt{7}+x^{77}" })),
   );
   expect(verdicts.filter(({ correct }) => correct)).toEqual([]);
-}, 300_000);
+});

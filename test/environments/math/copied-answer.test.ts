@@ -83,4 +83,4 @@ test("a question of any content is read in little time", async () => {
   for (const piece of ["$", "\\(", "{", "(", "\\frac{", "=", "a ", "1 ", "+0", "$x$ ", "\\{"]) {
     await checker.check({ text: "\\boxed{x+1}", gold: "1+x", question: piece.repeat(20_000) });
   }
-}, 30_000);
+});

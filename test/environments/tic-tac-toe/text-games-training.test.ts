@@ -13,7 +13,7 @@ it.each([
   { id: "word-guessing", maxTurns: 2 },
   { id: "tic-tac-toe", openingMoves: 2 },
   { id: "kuhn-poker" },
-])("one step of GRPO trains on $id", { timeout: 120_000 }, async (environment) => {
+])("one step of GRPO trains on $id", async (environment) => {
   const config = {
     seed: 1,
     environment,

@@ -76,7 +76,7 @@ test.each([
   await expect(calculate(expression)).rejects.toThrow(Error);
 });
 
-test("nothing that is typed does anything but give a finite number or an error", { timeout: 120_000 }, async () => {
+test("nothing that is typed does anything but give a finite number or an error", async () => {
   const pieces = constantFrom(
     ..."0123456789.+-*/^%!(), ".split(""),
     ...["sqrt(", "mod(", "gcd(", "lcm(", "log(", "round(", "atan2(", "e", "pi", "1e308", "[", "]", "x", "=", ";", ":"],

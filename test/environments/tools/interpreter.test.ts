@@ -62,7 +62,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
   });
   afterAll(() => instance.close());
 
-  test("keeps names from call to call, shows the last value, and says what failed", { timeout: 120_000 }, async () => {
+  test("keeps names from call to call, shows the last value, and says what failed", async () => {
     const results = await play(
       environment,
       task,
@@ -73,7 +73,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
     expect(replyOf(results[1])).not.toContain("set");
   });
 
-  test("code without end is stopped and forgotten; episodes share nothing", { timeout: 120_000 }, async () => {
+  test("code without end is stopped and forgotten; episodes share nothing", async () => {
     const set = run(name === "python" ? "kept = 5" : "var kept = 5");
     const [, stopped, after] = await play(environment, task, [set, run(endless), run("kept")]);
     expect(replyOf(stopped)).toMatch(/Error: the code was stopped \(timeout_(?:cpu|wall)\)/);
@@ -81,7 +81,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
     expect(replyOf((await play(environment, task, [run("kept")]))[0])).toMatch(/Error: (NameError|ReferenceError)/);
   });
 
-  test("an expert reaches the top reward", { timeout: 120_000 }, async () => {
+  test("an expert reaches the top reward", async () => {
     const tasks = await environment.tasks("train");
     for (let index = 0; index < 12; index++) {
       const { task: generated } = await tasks.get(index);
@@ -93,9 +93,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
   });
 });
 
-test("a sandbox of one language leaves the other to auto, and both share an episode", {
-  timeout: 120_000,
-}, async () => {
+test("a sandbox of one language leaves the other to auto, and both share an episode", async () => {
   const environment = toolsEnvironment({ tools: ["python", "javascript"], sandbox: "isolated-vm" });
   const code = "x = 2; print(x)";
   const [python, javascript] = await play(environment, task, [

@@ -32,7 +32,7 @@ const made = (mcp: unknown, options: Partial<ToolsOptions> = {}): EnvironmentDef
     mcp,
   }) as EnvironmentDefinition<ToolsTask>;
 
-test("a config's servers, over stdio and HTTP, give their tools to the model", { timeout: 60_000 }, async () => {
+test("a config's servers, over stdio and HTTP, give their tools to the model", async () => {
   const handler = createMcpHandler(wordServer);
   const headers: (string | null)[] = [];
   await using http = await serve((request) => {
@@ -58,7 +58,7 @@ test("a config's servers, over stdio and HTTP, give their tools to the model", {
   expect(environment.spec.deterministic).toBe(false);
 });
 
-test("the native protocol hands the servers' tools on in each observation", { timeout: 60_000 }, async () => {
+test("the native protocol hands the servers' tools on in each observation", async () => {
   const environment = made([{ ...command, tools: ["count_letters"] }], { protocol: "native", tools: ["calculator"] });
   const { task } = await (await environment.tasks("train")).get(0);
   await using instance = await opened(environment);
@@ -66,7 +66,7 @@ test("the native protocol hands the servers' tools on in each observation", { ti
   expect(first.agent!.tools!.map(({ name }) => name)).toEqual(["calculator", "count_letters"]);
 });
 
-test("instances share a server, which ends with the last of them", { timeout: 60_000 }, async () => {
+test("instances share a server, which ends with the last of them", async () => {
   const environment = made([command]);
   const { task } = await (await environment.tasks("train")).get(0);
   const ids = new Set<string>();
@@ -83,9 +83,7 @@ test("instances share a server, which ends with the last of them", { timeout: 60
   expect(ids.size).toBe(2);
 });
 
-test("a server that dies is started anew once; one that dies of every call leaves it unscored", {
-  timeout: 60_000,
-}, async () => {
+test("a server that dies is started anew once; one that dies of every call leaves it unscored", async () => {
   const environment = made([command]);
   const { task } = await (await environment.tasks("train")).get(0);
   await using instance = await opened(environment);
@@ -109,7 +107,7 @@ test.each<[string, unknown, string]>([
   );
 });
 
-test("what can be told only by the server is refused when it is asked", { timeout: 60_000 }, async () => {
+test("what can be told only by the server is refused when it is asked", async () => {
   const message = (text: string) => ({ message: expect.stringContaining(text) });
   await expect(made([{ ...command, env: { A: "$NOT_SET_HERE" } }]).create()).rejects.toMatchObject(
     message("NOT_SET_HERE"),

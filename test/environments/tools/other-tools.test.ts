@@ -36,7 +36,7 @@ describe("servers of the Model Context Protocol", () => {
     expect(environment.spec.deterministic).toBe(false);
   };
 
-  test("over stdio", { timeout: 60_000 }, async () => {
+  test("over stdio", async () => {
     await using server = await mcpTools({
       command: process.execPath,
       args: [join(import.meta.dirname, "mcp-server.ts")],
@@ -44,7 +44,7 @@ describe("servers of the Model Context Protocol", () => {
     await isServed(server.tools);
   });
 
-  test("over HTTP, with headers", { timeout: 60_000 }, async () => {
+  test("over HTTP, with headers", async () => {
     const handler = createMcpHandler(wordServer);
     const keys = new Set<string | null>();
     await using http = await serve((request) => {
@@ -56,7 +56,7 @@ describe("servers of the Model Context Protocol", () => {
     expect([...keys]).toEqual(["k"]);
   });
 
-  test("one that is not there is an error that names it", { timeout: 60_000 }, async () => {
+  test("one that is not there is an error that names it", async () => {
     await expect(mcpTools({ command: "/no/such/program" })).rejects.toMatchObject({
       code: "data.unavailable",
       message: expect.stringContaining("/no/such/program"),

@@ -149,14 +149,12 @@ describe("an answer-blind climb over both texts", () => {
   // Every post says that somebody said something, so that the climb has somewhere to begin.
   const start = `she said that they said so to all of us | ${"she said it to us and so they also said it to me . ".repeat(2)}`;
 
-  test("earns little with words that know nothing of the sources", { timeout: 240_000 }, async () => {
+  test("earns little with words that know nothing of the sources", async () => {
     const { best } = await climb({ environment: joined("default"), task, words: vocabulary, starts: [start] });
     expect(best).toBeLessThan(0.2);
   });
 
-  test("earns little with all words of a source, where it does not begin with the source", {
-    timeout: 240_000,
-  }, async () => {
+  test("earns little with all words of a source, where it does not begin with the source", async () => {
     const known = posts[1]!.split(/\s+/);
     const small = known.map((word) => word.toLowerCase().replace(/[^\p{L}\p{N}']/gu, ""));
     const capitals = small.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
@@ -165,7 +163,7 @@ describe("an answer-blind climb over both texts", () => {
     expect(best).toBeLessThan(0.3);
   });
 
-  test("earns nearly all of comlrl's reward with the same words", { timeout: 240_000 }, async () => {
+  test("earns nearly all of comlrl's reward with the same words", async () => {
     const climbed = await climb({
       environment: joined("comlrl"),
       task,
