@@ -49,8 +49,12 @@ export const environment = defineEnvironment({
 });
 `;
 
-/** Few tasks that come again and again, half of them random by the rollout's seed. */
+/**
+ * Few tasks that come again and again, half of them random by the rollout's seed. Its process is killed once the file
+ * `cut.jsonl` has LYCEUM_TEST_BYTES.
+ */
 const again = `
+import { statSync } from "node:fs";
 import { defineEnvironment } from ${source("environment/define-environment.ts")};
 import { generatedTaskset } from ${source("taskset/generated-taskset.ts")};
 export const environment = defineEnvironment({
@@ -58,6 +62,8 @@ export const environment = defineEnvironment({
   reset: ({ task, random }) => ({ messages: String(task) + random.integer(0, 1e6), state: random.integer(0, 1) }),
   step: async ({ state }) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
+    const size = statSync("cut.jsonl", { throwIfNoEntry: false })?.size ?? 0;
+    if (size >= Number(process.env.LYCEUM_TEST_BYTES)) process.kill(process.pid, "SIGKILL");
     return { reward: state };
   },
   demonstrate: String,
@@ -206,21 +212,10 @@ describe("lyceum collect", () => {
     const whole = await lyceum([...words, "-o", "whole.jsonl"], { folder });
     expect(whole.stdout).toMatch(/^whole.jsonl: 600 episodes, 2\d\d conversations written, 3\d\d below 0.5\n$/);
     const path = join(folder, "cut.jsonl");
-    const size = (): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-    const least = [1, 9_000];
-    for (const bytes of least) {
-      const killed = await lyceum([...words, "--resume", "-o", "cut.jsonl"], {
-        folder,
-        onOutput: (_, child) => {
-          const timer = setInterval(() => {
-            if (size() < bytes) return;
-            clearInterval(timer);
-            child.kill("SIGKILL");
-          }, 5);
-          onTestFinished(() => clearInterval(timer));
-        },
-      });
-      expect(killed.code).toBe(null);
+    for (const bytes of ["1", "9000"]) {
+      const variables = { LYCEUM_TEST_BYTES: bytes };
+      const killed = await lyceum([...words, "--resume", "-o", "cut.jsonl"], { folder, variables });
+      expect(killed).toMatchObject({ signal: "SIGKILL" });
       // As if the machine had stopped within a line.
       await appendFile(path, '{"messages":[{"ro');
     }

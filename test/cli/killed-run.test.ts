@@ -20,16 +20,10 @@ function trainWords(output: string, changes: Readonly<Record<string, string>>): 
   return ["train", "-c", "tiny.yaml", "-o", output, ...all.flatMap(([key, value]) => ["-s", `${key}=${value}`])];
 }
 
-/** Starts a run, kills it as soon as it has shown a step, and returns the step of its newest checkpoint. */
+/** Starts a run that is killed as soon as it has shown a step. */
 async function killAfter(words: readonly string[], options: { folder: string; step: number }): Promise<void> {
   const { folder, step } = options;
-  const { code } = await lyceum(words, {
-    folder,
-    onOutput: (output, child) => {
-      if (output.includes(`\nstep ${step}/`)) child.kill("SIGKILL");
-    },
-  });
-  expect(code).toBeNull();
+  expect(await lyceum(words, { folder, lastWords: `\nstep ${step}/` })).toMatchObject({ signal: "SIGKILL" });
 }
 
 /** What a run did, without times. Sessions differ, and a kill can come between a checkpoint and its event. */
@@ -119,7 +113,7 @@ describe("lyceum report", () => {
       },
     });
     expect(code).toBeNull();
-    expect(await whileRunning).toEqual({ code: 0, stdout: "report: out/report.html\n", stderr: "" });
+    expect(await whileRunning).toMatchObject({ code: 0, stdout: "report: out/report.html\n", stderr: "" });
     const running = await readFile(join(output, "report.html"), "utf8");
     expect(running).toContain("unfinished");
     expect(running).toContain("sft on math");
@@ -127,7 +121,7 @@ describe("lyceum report", () => {
     await appendFile(join(output, "metrics.jsonl"), '{"type":"st');
     const before = await folderContents(output);
     const killed = await lyceum(["report", "out/"], { folder });
-    expect(killed).toEqual({ code: 0, stdout: "report: out/report.html\n", stderr: "" });
+    expect(killed).toMatchObject({ code: 0, stdout: "report: out/report.html\n", stderr: "" });
     const { steps } = runRecord(await readMetrics(join(output, "metrics.jsonl")));
     expect(await readFile(join(output, "report.html"), "utf8")).toContain(steps.at(-1)!.step.toLocaleString("en-US"));
     const { "report.html": drawn, ...others } = await folderContents(output);

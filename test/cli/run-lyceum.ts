@@ -6,6 +6,7 @@ import { join, relative } from "node:path";
 import { onTestFinished } from "vitest";
 
 const main = join(import.meta.dirname, "../../src/cli/main.ts");
+const killItself = join(import.meta.dirname, "kill-itself.ts");
 
 /** How the command line ended, and what it wrote. */
 export interface LyceumResult {
@@ -28,13 +29,19 @@ export function lyceum(
     /** What is piped in, and whether more could come; nothing by default. */
     readonly input?: { readonly text: string; readonly open?: boolean };
     readonly onOutput?: (output: string, child: ChildProcess) => void;
+    /** Words at which it kills itself once it has written them: another process may come too late. */
+    readonly lastWords?: string;
+    /** Beside this process's environment. */
+    readonly variables?: Readonly<Record<string, string>>;
   },
 ): Promise<LyceumResult> {
   // Started directly, whatever started the tests.
   const { npm_lifecycle_event: _, ...env } = process.env;
-  const child = spawn(process.execPath, [main, ...args], {
-    cwd: options.folder,
-    env,
+  const { folder, lastWords, variables } = options;
+  const first = lastWords === undefined ? [] : ["--import", killItself];
+  const child = spawn(process.execPath, [...first, main, ...args], {
+    cwd: folder,
+    env: { ...env, ...variables, ...(lastWords === undefined ? {} : { LYCEUM_TEST_LAST_WORDS: lastWords }) },
     stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
   child.stdin?.write(options.input?.text ?? "");

@@ -1,0 +1,13 @@
+/*
+ * Imported before a program: ends its process, as SIGKILL does, once it has written the words of LYCEUM_TEST_LAST_WORDS.
+ */
+const words = process.env.LYCEUM_TEST_LAST_WORDS!;
+const write = process.stdout.write.bind(process.stdout);
+let written = "";
+
+process.stdout.write = (...args: Parameters<typeof write>): boolean => {
+  const done = write(...args);
+  written += String(args[0]);
+  if (written.includes(words)) process.kill(process.pid, "SIGKILL");
+  return done;
+};
