@@ -9,15 +9,18 @@ import { callsOf, float, isAlive, runJavaScript } from "./isolated-vm-sandbox.ts
 
 const same = "const f = (x) => x;";
 const loop = "function f() { while (1); }";
+/** So much that nothing ends by it. */
+const limits = { cpuMs: 100_000, wallMs: 100_000 };
 
 /** Processes whose parent is this one, by /proc. */
-function childrenOf(parent: number): number[] {
+function workersOf(parent: number): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
       try {
         const status = readFileSync(`/proc/${name}/status`, "utf8");
-        return status.includes(`\nPPid:\t${parent}\n`) && !/\nState:\tZ/.test(status);
+        const isChild = status.includes(`\nPPid:\t${parent}\n`) && !/\nState:\tZ/.test(status);
+        return isChild && readFileSync(`/proc/${name}/cmdline`, "utf8").includes("isolated-vm/child");
       } catch {
         return false;
       }
@@ -25,19 +28,16 @@ function childrenOf(parent: number): number[] {
     .map(Number);
 }
 
-function workersHere(): number[] {
-  return childrenOf(process.pid).filter((pid) => {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("isolated-vm/child");
-  });
-}
+const workersHere = (): number[] => workersOf(process.pid);
 
 describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm sandbox", () => {
   test("a worker that is killed in the middle of a job costs a second attempt, and nothing else", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
     await sandbox.warmUp();
     const [first] = workersHere();
-    const slow = "function f(x) { for (const end = Date.now() + 500; Date.now() < end; ); return x; }";
-    const running = runJavaScript(sandbox, slow, callsOf("f", [float(1)]));
+    // No attempt ends before that moment, however late the kill comes; the second one ends soon after it.
+    const slow = `function f(x) { while (Date.now() < ${Date.now() + 3_000}); return x; }`;
+    const running = runJavaScript(sandbox, slow, callsOf("f", [float(1)]), { limits });
     await expect.poll(() => sandbox.stats().running).toBe(1);
     process.kill(first!, "SIGKILL");
     expect(await running).toMatchObject({ status: "ok", attempts: 2, cases: [{ value: float(1) }] });
@@ -47,7 +47,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
 
   test("a worker that is killed in both attempts is an infra error, and the next job is well", async () => {
     await using sandbox = createIsolatedVmSandbox({ workers: 1 });
-    const running = runJavaScript(sandbox, loop, callsOf("f", []), { limits: { cpuMs: 100_000, wallMs: 100_000 } });
+    const running = runJavaScript(sandbox, loop, callsOf("f", []), { limits });
     for (let kills = 0; kills < 2; kills++) {
       await expect.poll(() => sandbox.stats().running === 1 && workersHere().length === 1).toBe(true);
       const [pid] = workersHere();
@@ -72,7 +72,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     await sandbox.warmUp();
     const [pid] = workersHere();
     process.kill(pid!, "SIGSTOP");
-    const result = await runJavaScript(sandbox, same, callsOf("f", [null]), { limits: { wallMs: 100 } });
+    const result = await runJavaScript(sandbox, same, callsOf("f", [null]), { limits: { wallMs: 2_000 } });
     expect(result).toMatchObject({ status: "ok", attempts: 2 });
     expect(isAlive(pid!)).toBe(false);
   });
@@ -81,7 +81,6 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     await using sandbox = createIsolatedVmSandbox({ workers: 2 });
     await sandbox.warmUp();
     const controller = new AbortController();
-    const limits = { cpuMs: 100_000, wallMs: 100_000 };
     const stuck = "function f() { let x = 3n; for (;;) x = x * x; }";
     const doomed = runJavaScript(sandbox, stuck, callsOf("f", []), { signal: controller.signal, limits });
     const slow = "function f(x) { for (const end = Date.now() + 300; Date.now() < end; ); return x; }";
@@ -97,7 +96,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     await using sandbox = createIsolatedVmSandbox({ workers: 2 });
     const controller = new AbortController();
     const all = Array.from({ length: 100 }, () =>
-      runJavaScript(sandbox, loop, callsOf("f", []), { signal: controller.signal }),
+      runJavaScript(sandbox, loop, callsOf("f", []), { signal: controller.signal, limits }),
     );
     await expect.poll(() => sandbox.stats().running).toBe(2);
     controller.abort();
@@ -122,7 +121,7 @@ describe.skipIf(!existsSync("/proc/self/status"))("processes of the isolated-vm 
     const program = fileURLToPath(new URL("./isolated-vm-host.ts", import.meta.url));
     const host = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     await once(host.stdout, "data");
-    const workers = childrenOf(host.pid!);
+    const workers = workersOf(host.pid!);
     expect(workers).toHaveLength(4);
     host.kill("SIGKILL");
     await once(host, "exit");
