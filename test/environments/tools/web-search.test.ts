@@ -117,12 +117,7 @@ test("a service is asked once more, and then leaves the episode unscored", async
 });
 
 test("a service that is silent for the time of a call leaves the episode unscored", async () => {
-  let closed = false;
-  await using server = await serve(async () => {
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    closed = true;
-    return Response.json({ results: [] });
-  });
+  await using server = await serve(() => new Promise(() => {}));
   const environment = toolsEnvironment({ engine: "searxng", engineUrl: server.url, callSeconds: 0.05 });
   const task = { question: "?", answer: "1", tools: [] };
   const results = await play(environment, task, [callText("web_search", { query: "x" })]);
@@ -130,7 +125,6 @@ test("a service that is silent for the time of a call leaves the episode unscore
     status: "unscored",
     reason: expect.stringContaining("did not answer within 0.05 s"),
   });
-  expect(closed).toBe(false);
 });
 
 test("a service that is down leaves the episode unscored", async () => {
