@@ -110,8 +110,10 @@ describe.skipIf(missing !== undefined)(`with an engine${missing === undefined ? 
 
     test("that is killed in the middle of a job is replaced, and the job is run again", async () => {
       await runPython(sandbox, { code: quick, task: calls("f", []) });
-      const code = "import time\ndef f():\n    time.sleep(1)\n    return 1";
-      const running = runPython(sandbox, { code, task: calls("f", []) });
+      // No attempt ends before that moment, however late the kill comes; the second one ends soon after it.
+      const end = Date.now() / 1000 + 5;
+      const code = `import time\ndef f():\n    while time.time() < ${end}: time.sleep(.1)\n    return 1`;
+      const running = runPython(sandbox, { code, task: calls("f", []), limits: { wallMs: 60_000 } });
       const [id] = await containersOf(currentOwner());
       await docker.getContainer(id!).kill();
       expect(await running).toMatchObject({ status: "ok", attempts: 2, cases: [{ value: int(1) }] });
