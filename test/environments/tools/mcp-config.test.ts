@@ -7,6 +7,7 @@ import { environments } from "../../../environments/index.ts";
 import type { ToolsOptions } from "../../../environments/tools/tools-options.ts";
 import { answerText, callText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
 import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
+import { isAlive } from "../../sandbox/isolated-vm-sandbox.ts";
 import { wordServer } from "./mcp-server.ts";
 import { play, replyOf, rewardOf } from "./play.ts";
 import { serve } from "./serve.ts";
@@ -78,7 +79,7 @@ test("instances share a server, which ends with the last of them", async () => {
     await Promise.all([identify(), identify()]);
   }
   expect(ids.size).toBe(1);
-  expect(() => process.kill(Number([...ids][0]), 0)).toThrow("ESRCH");
+  await expect.poll(() => isAlive(Number([...ids][0]))).toBe(false);
   await identify();
   expect(ids.size).toBe(2);
 });
