@@ -239,7 +239,9 @@ export class PooledSandbox implements Sandbox {
         if (LyceumError.isInstance(error) && error.code === "sandbox.unavailable") throw error;
         if (attempt === startAttempts) throw unavailableError(error);
       }
-      await sleep(firstPauseMs * 4 ** (attempt - 1), undefined, { signal });
+      await sleep(firstPauseMs * 4 ** (attempt - 1), undefined, { signal }).catch(() => {
+        throw closedError();
+      });
     }
   }
 

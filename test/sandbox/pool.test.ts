@@ -412,4 +412,15 @@ describe("closing", () => {
     expect(workers).toHaveLength(2);
     expect(workers.every(({ closed }) => closed)).toBe(true);
   });
+
+  test("between two attempts of a start: there is no second, and what waits for it hears why", async () => {
+    const { sandbox, starts } = pool({ workers: 1 }, () => {
+      throw new Error("Not yet.");
+    });
+    const warm = expect(sandbox.warmUp()).rejects.toMatchObject({ code: "sandbox.closed" });
+    await turn();
+    await sandbox[Symbol.asyncDispose]();
+    await warm;
+    expect(starts()).toBe(1);
+  });
 });
