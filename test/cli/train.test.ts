@@ -36,7 +36,7 @@ describe("lyceum train", () => {
     const output = join(folder, "out");
     let interrupted = false;
     const first = await lyceum(
-      ["train", "--config", config, "--set", "training.steps=500", "--output", output],
+      ["train", "--config", config, "--set", "training.steps=5000", "--output", output],
       (text, child) => {
         if (!interrupted && /\nstep 2\//.test(text)) interrupted = child.kill("SIGINT");
       },
@@ -45,12 +45,12 @@ describe("lyceum train", () => {
     expect(first.stdout).toContain("stopping: saving a checkpoint");
     expect(first.stderr).toMatch(/^Interrupted at step \d+\.\n {2}A checkpoint is saved in /);
     const command = /\n {2}(node .*)\n/.exec(first.stderr)![1]!;
-    expect(command).toContain(`train --config ${config} --set training.steps=500 --output ${output} --resume`);
+    expect(command).toContain(`train --config ${config} --set training.steps=5000 --output ${output} --resume`);
     const stopped = Number(/Interrupted at step (\d+)/.exec(first.stderr)![1]);
 
     interrupted = false;
     const second = await lyceum(command.split(" ").slice(2), (text, child) => {
-      if (!interrupted && new RegExp(`\nstep ${stopped + 3}/500`).test(text)) interrupted = child.kill("SIGTERM");
+      if (!interrupted && new RegExp(`\nstep ${stopped + 3}/5000`).test(text)) interrupted = child.kill("SIGTERM");
     });
     expect(second.code).toBe(130);
     expect(second.stdout).toContain(`resumed from step ${stopped}`);
@@ -64,7 +64,8 @@ describe("lyceum train", () => {
     const runs = await Promise.all(
       Array.from({ length: 8 }, (_, run) => {
         let sent = false;
-        return lyceum(["train", "-c", config, "-s", "training.steps=500", "--output", `out-${run}`], (text, child) => {
+        const words = ["-c", config, "-s", "training.steps=5000", "-s", "checkpoint.every=0", "-o", `out-${run}`];
+        return lyceum(["train", ...words], (text, child) => {
           if (sent || !/\nstep 1\//.test(text)) return;
           sent = true;
           // Stopped, it finds both at once: nothing is saved between them.
