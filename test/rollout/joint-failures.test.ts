@@ -245,7 +245,7 @@ describe("limits", () => {
       forks: true,
       over: ({ turn, texts }) => (turn === 1 && texts.agent === "e" ? forever() : false),
     });
-    const played = await playTree({ environment, policies: letterPolicy, limits: { episodeMs: 300 } });
+    const played = await playTree({ environment, policies: letterPolicy, limits: { episodeMs: 1_000 } });
     expect(nodesOf(played.root)).toHaveLength(4);
     expect(played.episodes.map(({ limit }) => limit)).toEqual(Array(9).fill("time"));
     const [, second] = played.root!.jointActions;
@@ -262,7 +262,7 @@ describe("limits", () => {
       episode!.turn === 1 && episode!.member === 4 ? forever() : "yes",
     );
     const environment = jointWorld({ maxTurns: 3, forks: true });
-    const played = await playTree({ environment, policies, limits: { episodeMs: 300 } });
+    const played = await playTree({ environment, policies, limits: { episodeMs: 1_000 } });
     expect(ends(played)).toEqual(["time", "time", "time"]);
     expect(played.root!.jointActions[0]!.rewards.agent).toMatchObject({ value: 1 });
     const never = scriptedPolicy(forever);
