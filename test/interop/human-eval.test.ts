@@ -62,13 +62,16 @@ describe.skipIf(noBenchmarkData !== undefined)(`HumanEval's own harness ${noBenc
     const request = { problems: [...rows.values()], count: 8, seed: 1 };
     const all = await runPython<Mutant[]>({ environment, script: "mutate_solutions", request: request as never });
     mutants = quick ? all.filter((_, i) => i % 18 === Math.floor(i / 18) % 18) : all;
-    theirs = await checkByHumanEval({
-      environment,
-      problems: [...rows.values()],
-      checks: mutants.map(({ task_id, completion }) => ({ task_id, completion })),
-      timeout: 3,
-      workers: 4,
-    });
+    const problems = [...rows.values()];
+    const checks = mutants.map(({ task_id, completion }) => ({ task_id, completion }));
+    theirs = await checkByHumanEval({ environment, problems, checks, timeout: 3, workers: 4 });
+    for (const [i, check] of checks.entries()) {
+      if (mutants[i]!.change !== "none" || theirs[i] === "passed") continue;
+      // It measures time by the clock, which a busy machine lets run out.
+      [theirs[i]] = (await checkByHumanEval({ environment, problems, checks: [check], timeout: 60, workers: 1 })) as [
+        string,
+      ];
+    }
   });
 
   test("passes the solutions themselves, and fails most mutants", () => {
