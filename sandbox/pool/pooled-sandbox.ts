@@ -54,6 +54,8 @@ export class PooledSandbox implements Sandbox {
   readonly #unsettled = new Set<Promise<unknown>>();
   readonly #byStatus: Record<string, number> = {};
   #closed: Promise<void> | undefined;
+  /** What the last start said that found that this machine cannot. */
+  #refusal: LyceumError | undefined;
   #generation = 0;
   #starting = 0;
   #running = 0;
@@ -228,20 +230,31 @@ export class PooledSandbox implements Sandbox {
   /** Starts one worker, a few times where it fails, waiting longer each time. */
   async #startWorker(id: string): Promise<Worker> {
     const { signal } = this.#closing;
+    const before = this.#refusal;
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#starts.run(() => {
-          signal.throwIfAborted();
-          return this.#start({ id, signal });
-        });
+        return await this.#starts.run(() => this.#startUnlessRefused(id, before));
       } catch (error) {
         if (signal.aborted) throw closedError();
-        if (LyceumError.isInstance(error) && error.code === "sandbox.unavailable") throw error;
+        if (isUnavailable(error)) throw error;
         if (attempt === startAttempts) throw unavailableError(error);
       }
       await sleep(firstPauseMs * 4 ** (attempt - 1), undefined, { signal }).catch(() => {
         throw closedError();
       });
+    }
+  }
+
+  /** Starts one worker, unless another was refused meanwhile: a hundred that learn it in turn would take minutes. */
+  async #startUnlessRefused(id: string, before: LyceumError | undefined): Promise<Worker> {
+    const { signal } = this.#closing;
+    signal.throwIfAborted();
+    if (this.#refusal !== undefined && this.#refusal !== before) throw this.#refusal;
+    try {
+      return await this.#start({ id, signal });
+    } catch (error) {
+      if (isUnavailable(error)) this.#refusal = error;
+      throw error;
     }
   }
 
@@ -276,6 +289,10 @@ export class PooledSandbox implements Sandbox {
 /** On a busy machine honest code may reach its wall time: then it has hardly used the processor. */
 function isWorthRetrying({ status, usage }: ExecuteResult, cpuMs: number): boolean {
   return status === "infra_error" || (status === "timeout_wall" && usage.cpuMs < cpuMs / 2);
+}
+
+function isUnavailable(error: unknown): error is LyceumError {
+  return LyceumError.isInstance(error) && error.code === "sandbox.unavailable";
 }
 
 function unavailableError(cause: unknown): LyceumError {

@@ -223,6 +223,18 @@ describe("many workers", () => {
     expect(Math.max(...at)).toBe(8);
   });
 
+  test("those that wait for their start do not start once another has found that there can be none", async () => {
+    const { sandbox, starts } = pool({ workers: 100 }, async () => {
+      await turn();
+      throw new LyceumError({ code: "sandbox.unavailable", message: "Not here.", hint: "Elsewhere." });
+    });
+    const results = await Promise.all(Array.from({ length: 100 }, (_, id) => sandbox.execute(request(String(id)))));
+    for (const { status, attempts } of results)
+      expect({ status, attempts }).toEqual({ status: "infra_error", attempts: 2 });
+    // Each attempt asks anew.
+    expect(starts()).toBe(16);
+  });
+
   test("those that wait for their start do not start once the pool closes", async () => {
     const gate = Promise.withResolvers<void>();
     const { sandbox, workers, alive, starts } = pool({ workers: 100 }, () => gate.promise);
