@@ -17,14 +17,8 @@ import {
 import { gatherRows } from "../../../../trainers/backends/onnx/graph/gather.ts";
 import type { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
 import { batchedProduct, matrixProduct, rowDot, sum } from "../../../../trainers/backends/onnx/graph/linear.ts";
-import { rmsNorm, rotate, silu, softmax } from "../../../../trainers/backends/onnx/graph/neural.ts";
+import { rmsNorm, rotate, softmax, swiglu } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { total } from "../../../../trainers/backends/onnx/graph/pick.ts";
-import {
-  type HeadLayout,
-  packHeads,
-  splitHeads,
-  unpackHeads,
-} from "../../../../trainers/backends/onnx/graph/ragged.ts";
 import { reduceMean, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
 import {
   concatenate,
@@ -62,8 +56,6 @@ export interface OperatorCase {
     graph: Graph,
     fixed: Readonly<Record<string, Tensor>>,
   ) => Tensor | readonly Tensor[];
-  /** Places of the only output whose gradient is left out. */
-  readonly ignored?: (place: number) => boolean;
 }
 
 /** Draws one number: away from kinks and poles, a multiple of 1/1024 so that finite differences step exactly. */
@@ -123,6 +115,18 @@ function ofOne(
     sizes,
     apply: ([x], graph) => apply(x!, graph),
   }));
+}
+
+/** A function of two tensors of one shape. */
+function ofPair(apply: (a: Tensor, b: Tensor) => Tensor): fc.Arbitrary<OperatorCase> {
+  return fc.tuple(dimensions(2), seed).map(([{ named, sizes }, seed]) => {
+    const random = createRandom(seed);
+    return {
+      operands: [1, 2].map(() => operand({ shape: named, sizes, random })),
+      sizes,
+      apply: ([a, b]) => apply(a!, b!),
+    };
+  });
 }
 
 /** A function of two tensors that broadcast: axes of size 1, axes left out at the front, on either side. */
@@ -300,35 +304,6 @@ const lengthLists = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, max
 const layOut = (lengths: readonly number[]): Batch =>
   layOutSequences(lengths.map((length) => new Array(length).fill(0)));
 
-function ragged(graph: Graph, lengths: readonly number[], heads: number): HeadLayout {
-  const { tokens, length, sequences, tokenAt, placeOf, present } = layOut(lengths);
-  const layout = {
-    tokenAt: graph.constant(tokenAt, [sequences, length]),
-    placeOf: graph.constant(placeOf, [tokens]),
-    present: graph.constant(present, [sequences, length, 1]),
-  };
-  return splitHeads(layout, heads);
-}
-
-const packings = fc.tuple(lengthLists, size, size, seed).map(([lengths, heads, width, seed]): OperatorCase => {
-  const { tokens, present } = layOut(lengths);
-  return {
-    operands: [operand({ shape: [tokens, heads * width], sizes: {}, random: createRandom(seed) })],
-    sizes: {},
-    apply: ([x], graph) => packHeads(x!, ragged(graph, lengths, heads)),
-    ignored: (place) => present[Math.floor(place / width) % present.length] === 0,
-  };
-});
-
-const unpackings = fc.tuple(lengthLists, size, size, seed).map(([lengths, heads, width, seed]): OperatorCase => {
-  const shape = [heads, lengths.length, Math.max(...lengths), width];
-  return {
-    operands: [operand({ shape, sizes: {}, random: createRandom(seed) })],
-    sizes: {},
-    apply: ([x], graph) => unpackHeads(x!, ragged(graph, lengths, heads)),
-  };
-});
-
 /** Causal attention of ragged sequences as training does it, heads sharing keys. */
 const attentions = fc
   .record({
@@ -411,15 +386,6 @@ const rotations = fc
     };
   });
 
-const rowDots = fc.tuple(dimensions(2), seed).map(([{ named, sizes }, seed]): OperatorCase => {
-  const random = createRandom(seed);
-  return {
-    operands: [1, 2].map(() => operand({ shape: named, sizes, random })),
-    sizes,
-    apply: ([a, b]) => rowDot(a!, b!),
-  };
-});
-
 /** Every operator that has a gradient. A new operator is a new row. */
 export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
   add: ofBroadcast(add),
@@ -444,13 +410,11 @@ export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
   squeeze: ofOne((x) => squeeze(expandDimension(x, 0), 0), { rank: 2 }),
   matrixProduct: matrixProducts,
   batchedProduct: batchedProducts,
-  rowDot: rowDots,
+  rowDot: ofPair(rowDot),
   "several products of one tensor": severalProducts,
   sum: ofOne((x) => sum([x, negate(x), multiply(x, x)])),
   gatherRows: gathers,
-  packHeads: packings,
-  unpackHeads: unpackings,
-  silu: ofOne(silu),
+  swiglu: ofPair(swiglu),
   softmax: maskedSoftmaxes,
   rmsNorm: rmsNorms,
   rotate: rotations,

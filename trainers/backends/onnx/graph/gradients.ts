@@ -6,6 +6,10 @@ import type { Tensor } from "./tensor.ts";
  * Reverse-mode differentiation. Appends to the graph what computes, for each tensor of `by`, the gradient of
  * sum over i of <outputs[i].gradient, outputs[i].tensor>: with a scalar loss and gradient 1, the gradient of the
  * loss. A tensor that no output depends on has no gradient and gives undefined.
+ *
+ * Gradients by leaves (what no operator computed: parameters) are appended after all others, in the order of `by`. The
+ * runtime takes the last of them first, with what it needs, so that with parameters in the order of their use each is
+ * computed as soon as it can be: from values that are still in the caches, which are then free.
  */
 export function gradients(options: {
   readonly outputs: readonly { readonly tensor: Tensor; readonly gradient: Tensor }[];
@@ -16,7 +20,15 @@ export function gradients(options: {
   const tape = [...graph.tape];
   const dependent = dependsOn(tape, by);
   const sums = new Map<Tensor, Tensor>();
+  const computed = new Set(tape.flatMap((entry) => entry.outputs));
+  const leaves = new Map<Tensor, InputGradient[]>();
+  for (const tensor of by) if (!computed.has(tensor)) leaves.set(tensor, []);
   const accumulate = (tensor: Tensor, gradient: InputGradient): void => {
+    const later = leaves.get(tensor);
+    if (later === undefined) append(tensor, gradient);
+    else later.push(gradient);
+  };
+  const append = (tensor: Tensor, gradient: InputGradient): void => {
     // Not as a product's addend: the runtime copies that first, which takes longer than an addition.
     const sum = sums.get(tensor);
     sums.set(tensor, sum === undefined ? gradient() : add(sum, gradient()));
@@ -33,6 +45,7 @@ export function gradients(options: {
       accumulate(input, gradient);
     });
   }
+  for (const [leaf, later] of leaves) for (const gradient of later) append(leaf, gradient);
   return by.map((tensor) => sums.get(tensor));
 }
 

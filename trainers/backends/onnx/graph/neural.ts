@@ -5,23 +5,36 @@ import { reduceSum } from "./reduction.ts";
 import { expandDimension, squeeze } from "./shape.ts";
 import { knownDimension, type Tensor } from "./tensor.ts";
 
-/** x sigmoid(x) (Elfwing et al. 2017, https://arxiv.org/abs/1702.03118). */
+/** x sigmoid(x) (Elfwing et al. 2017, https://arxiv.org/abs/1702.03118). No gradient: see {@link swiglu}. */
 export function silu(x: Tensor): Tensor {
-  const y: Tensor = x.graph.node({
+  return x.graph.node({
     operator: "QuickGelu",
     domain: "com.microsoft",
     inputs: [x],
     outputs: [{ shape: x.shape }],
     attributes: { alpha: float(1) },
-    gradient: ([dy]) => [
-      () => {
-        // dy/dx = s + y (1 - s) with s = sigmoid(x), computed anew rather than kept from the forward pass.
-        const s = sigmoid(x);
-        return multiply(dy!, add(s, multiply(y, subtract(x.graph.scalar(1), s))));
-      },
-    ],
   })[0]!;
-  return y;
+}
+
+/** {@link silu}(gate) up, the gated unit of a feed-forward layer (Shazeer 2020, https://arxiv.org/abs/2002.05202). */
+export function swiglu(gate: Tensor, up: Tensor): Tensor {
+  return gate.graph.composite({
+    name: "swiglu",
+    inputs: [gate, up],
+    build: () => {
+      const activated = silu(gate);
+      return {
+        output: multiply(activated, up),
+        gradient: ([dy]) => {
+          const byUp = multiply(dy!, activated);
+          // With s = sigmoid(gate), silu' = s + silu (1 - s), so that the gradient by the gate is that times up and dy,
+          // up (s (dy - byUp) + byUp): a pass fewer. s is computed anew rather than kept from the forward pass.
+          const byGate = (): Tensor => multiply(up, add(multiply(sigmoid(gate), subtract(dy!, byUp)), byUp));
+          return [byGate, () => byUp];
+        },
+      };
+    },
+  });
 }
 
 /** Softmax over the last axis. */

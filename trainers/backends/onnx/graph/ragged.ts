@@ -22,12 +22,11 @@ export interface HeadLayout {
   readonly rowAt: Tensor;
   /** (tokens, heads), int32: the place of each row, counted over heads times batch times length. */
   readonly placeOf: Tensor;
-  readonly present: Tensor;
 }
 
 /** The places of each head's part of the tokens. */
 export function splitHeads(layout: RaggedLayout, heads: number): HeadLayout {
-  const { tokenAt, placeOf, present } = layout;
+  const { tokenAt, placeOf } = layout;
   const { graph } = tokenAt;
   const head = graph.constant(
     Int32Array.from({ length: heads }, (_, i) => i),
@@ -38,38 +37,23 @@ export function splitHeads(layout: RaggedLayout, heads: number): HeadLayout {
   return {
     rowAt: add(firstRow, reshape(head, [heads, 1, 1])),
     placeOf: add(expandDimension(placeOf, 1), perHead),
-    present,
   };
 }
 
 /**
- * (tokens, heads x width) to (heads, batch, length, width). Padding holds a copy of token 0: right for causal
- * attention, where no token looks at what follows it. Padding passes no gradient back.
+ * (tokens, heads x width) to (heads, batch, places, width), by the rows at the places: (heads, batch, places). Padding
+ * holds a copy of token 0: right for causal attention, where no token looks at what follows it. No gradient.
  */
-export function packHeads(x: Tensor, layout: HeadLayout): Tensor {
-  const width = knownDimension(x, 1) / knownDimension(layout.rowAt, 0);
-  const rows = reshape(x, ["rows", width]);
-  return x.graph.node({
-    operator: "Gather",
-    inputs: [rows, layout.rowAt],
-    outputs: [{ shape: [...layout.rowAt.shape, width] }],
-    attributes: { axis: 0 },
-    gradient: ([dy]) => [() => gatherRows(reshape(dy!, ["places", width]), layout.placeOf)],
-  })[0]!;
+export function packHeads(x: Tensor, rowAt: Tensor): Tensor {
+  const width = knownDimension(x, 1) / knownDimension(rowAt, 0);
+  return gatherRows(reshape(x, ["rows", width]), rowAt);
 }
 
-/** (heads, batch, length, width) to (tokens, heads x width): the reverse of {@link packHeads}. The gradient of padding is 0. */
-export function unpackHeads(x: Tensor, layout: HeadLayout): Tensor {
+/** (heads, batch, length, width) to (tokens, heads x width): the reverse of {@link packHeads} of all places. No gradient. */
+export function unpackHeads(x: Tensor, placeOf: Tensor): Tensor {
   const width = knownDimension(x, -1);
-  const [tokens, heads] = layout.placeOf.shape as [string, number];
-  const rows = x.graph.node({
-    operator: "Gather",
-    inputs: [reshape(x, ["places", width]), layout.placeOf],
-    outputs: [{ shape: [tokens, heads, width] }],
-    attributes: { axis: 0 },
-    gradient: ([dy]) => [() => multiply(gatherRows(reshape(dy!, ["rows", width]), layout.rowAt), layout.present)],
-  })[0]!;
-  return reshape(rows, [tokens, heads * width]);
+  const [tokens, heads] = placeOf.shape as [string, number];
+  return reshape(gatherRows(reshape(x, ["places", width]), placeOf), [tokens, heads * width]);
 }
 
 /** How many elements a tensor has: int32. */

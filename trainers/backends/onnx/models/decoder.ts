@@ -1,7 +1,7 @@
-import { add, multiply } from "../graph/elementwise.ts";
+import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { matrixProduct } from "../graph/linear.ts";
-import { type RotaryTables, rmsNorm, rotate, silu } from "../graph/neural.ts";
+import { type RotaryTables, rmsNorm, rotate, swiglu } from "../graph/neural.ts";
 import { reshape, split } from "../graph/shape.ts";
 import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
@@ -54,7 +54,7 @@ export function decoderBody(
     hidden = add(hidden, linear(parts, layer, ["o_proj"], mixed)[0]!);
     const fed = norm(hidden, `${block}.post_attention_layernorm.weight`);
     const [gate, up] = linear(parts, layer, mlpInputs, fed) as [Tensor, Tensor];
-    hidden = add(hidden, linear(parts, layer, ["down_proj"], multiply(silu(gate), up))[0]!);
+    hidden = add(hidden, linear(parts, layer, ["down_proj"], swiglu(gate, up))[0]!);
   }
   return norm(hidden, finalNormName);
 }

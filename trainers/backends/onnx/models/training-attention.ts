@@ -23,12 +23,27 @@ export function trainingAttention(
   },
 ): Attention {
   const { keyValueHeads, headSize } = config;
-  const layout = splitHeads(inputs.layout, keyValueHeads);
-  const masks = maskBlocks(inputs.mask, inputs.blocks ?? 1);
-  return ({ queries, keys, values }) => {
-    const [q, k, v] = [queries, keys, values].map((x) => packHeads(x, layout)) as [Tensor, Tensor, Tensor];
-    return unpackHeads(attend({ queries: q, keys: k, values: v, masks, headSize }), layout);
+  const count = inputs.blocks ?? 1;
+  const { rowAt, placeOf } = splitHeads(inputs.layout, keyValueHeads);
+  const places: Places = {
+    blocks: cut(rowAt, 2, count),
+    prefixes: prefixes(rowAt, count),
+    present: cut(inputs.layout.present, 1, count),
+    placeOf,
   };
+  const masks = maskBlocks(inputs.mask, count);
+  return ({ queries, keys, values }) => attend({ queries, keys, values, places, masks, headSize });
+}
+
+/** Where the rows of each head stand, by blocks: see `HeadLayout`. */
+interface Places {
+  /** (heads, batch, places of the block) */
+  readonly blocks: readonly Tensor[];
+  /** (heads, batch, places up to the block's end) */
+  readonly prefixes: readonly Tensor[];
+  /** (batch, places of the block, 1) */
+  readonly present: readonly Tensor[];
+  readonly placeOf: Tensor;
 }
 
 /** For each block the mask between its queries and the keys up to its end: (queries of the block, keys). */
@@ -45,48 +60,54 @@ function maskBlocks(mask: Tensor, blocks: number): Tensor[] {
  * times y, which are far smaller than the scores.
  */
 function attend(inputs: {
-  /** (heads, batch, length, group x headSize) */
+  /** (tokens, heads x group x headSize) */
   readonly queries: Tensor;
-  /** (heads, batch, length, headSize), as `values`. */
+  /** (tokens, heads x headSize), as `values`. */
   readonly keys: Tensor;
   readonly values: Tensor;
+  readonly places: Places;
   readonly masks: readonly Tensor[];
   readonly headSize: number;
 }): Tensor {
-  const { queries, keys, values, masks, headSize } = inputs;
+  const { queries, keys, values, places, masks, headSize } = inputs;
   const scale = 1 / Math.sqrt(headSize);
   const count = masks.length;
-  const queryBlocks = (x: Tensor): Tensor[] =>
-    cut(x, 2, count).map((block, i) => reshape(block, [...x.shape.slice(0, 2), queriesName(i), headSize]));
-  const joinQueries = (blocks: readonly Tensor[]): Tensor => {
-    const width = knownDimension(queries, -1);
+  const queryRows = (x: Tensor, i: number): Tensor => reshape(x, [...x.shape.slice(0, 2), queriesName(i), headSize]);
+  const unpackQueries = (blocks: readonly Tensor[]): Tensor => {
+    const width = knownDimension(queries, 1) / knownDimension(places.placeOf, 1);
     const parts = blocks.map((block, i) => reshape(block, [...block.shape.slice(0, 2), blockName(i, count), width]));
-    return join(parts, 2, "length");
+    return unpackHeads(join(parts, 2, "length"), places.placeOf);
   };
+  const unpackPrefixes = (parts: readonly Tensor[]): Tensor => unpackHeads(sumPrefixes(parts), places.placeOf);
   return queries.graph.composite({
     name: "attention",
     inputs: [queries, keys, values],
     build: () => {
-      const k = prefixes(keys, count);
-      const v = prefixes(values, count);
-      const blocks = queryBlocks(queries).map((q, i) => {
-        const weights = softmax(add(batchedProduct(q, k[i]!, { transposeB: true, scale }), masks[i]!));
-        return { q, weights, output: batchedProduct(weights, v[i]!) };
+      const blocks = masks.map((mask, i) => {
+        const q = queryRows(packHeads(queries, places.blocks[i]!), i);
+        const [k, v] = [keys, values].map((x) => packHeads(x, places.prefixes[i]!)) as [Tensor, Tensor];
+        const weights = softmax(add(batchedProduct(q, k, { transposeB: true, scale }), mask));
+        return { q, k, v, weights, output: batchedProduct(weights, v) };
       });
       return {
-        output: joinQueries(blocks.map(({ output }) => output)),
+        output: unpackQueries(blocks.map(({ output }) => output)),
         gradient: ([dy]) => {
-          const slopes = queryBlocks(dy!);
-          const byScores = blocks.map(({ weights, output }, i) => {
-            const byWeights = batchedProduct(slopes[i]!, v[i]!, { transposeB: true });
+          // Padding, which holds a copy of token 0, passes no gradient back.
+          const slopes = places.blocks.map((rows, i) =>
+            queryRows(multiply(packHeads(dy!, rows), places.present[i]!), i),
+          );
+          const byScores = blocks.map(({ weights, output, v }, i) => {
+            const byWeights = batchedProduct(slopes[i]!, v, { transposeB: true });
             return multiply(weights, subtract(byWeights, rowDot(slopes[i]!, output)));
           });
           return [
-            () => joinQueries(byScores.map((slope, i) => batchedProduct(slope, k[i]!, { scale }))),
+            () => unpackQueries(byScores.map((slope, i) => batchedProduct(slope, blocks[i]!.k, { scale }))),
             () =>
-              sumPrefixes(byScores.map((slope, i) => batchedProduct(slope, blocks[i]!.q, { transposeA: true, scale }))),
+              unpackPrefixes(
+                byScores.map((slope, i) => batchedProduct(slope, blocks[i]!.q, { transposeA: true, scale })),
+              ),
             () =>
-              sumPrefixes(blocks.map(({ weights }, i) => batchedProduct(weights, slopes[i]!, { transposeA: true }))),
+              unpackPrefixes(blocks.map(({ weights }, i) => batchedProduct(weights, slopes[i]!, { transposeA: true }))),
           ];
         },
       };
