@@ -1,4 +1,6 @@
 import type { AdamParams } from "../../../backend/training-backend.ts";
+import type { ParameterBlock } from "../models/parameter-block.ts";
+import type { GradientPart } from "./gradient-sum.ts";
 
 /** The running moments of one array of parameters. */
 export interface AdamState {
@@ -15,21 +17,44 @@ export function createAdamState(length: number): AdamState {
 /**
  * One step of AdamW in place (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101, algorithm 2): moments are
  * corrected for their start at zero, and weight decay acts on the weights, apart from the moments. `scale` multiplies
- * the gradient first (clipping).
+ * the gradient, which is given in parts of the block, first (clipping).
  */
 export function adamWStep(options: {
-  readonly weights: Float32Array;
-  readonly gradient: Float32Array;
+  readonly weights: ParameterBlock;
+  readonly gradient: readonly GradientPart[];
   readonly state: AdamState;
   readonly params: AdamParams;
   readonly scale: number;
 }): void {
-  const { weights, gradient, state, scale } = options;
-  const { learningRate, beta1, beta2, epsilon, weightDecay } = options.params;
-  const { firstMoment, secondMoment } = state;
+  const { weights, state, params, scale } = options;
   state.step += 1;
-  const correction1 = 1 - beta1 ** state.step;
-  const correction2 = Math.sqrt(1 - beta2 ** state.step);
+  const [first, second] = [weights.over(state.firstMoment), weights.over(state.secondMoment)];
+  for (const { names, gradient } of options.gradient) {
+    updatePart({
+      weights: weights.stacked(names).data,
+      gradient,
+      firstMoment: first.stacked(names).data,
+      secondMoment: second.stacked(names).data,
+      step: state.step,
+      params,
+      scale,
+    });
+  }
+}
+
+function updatePart(options: {
+  readonly weights: Float32Array;
+  readonly gradient: Float32Array;
+  readonly firstMoment: Float32Array;
+  readonly secondMoment: Float32Array;
+  readonly step: number;
+  readonly params: AdamParams;
+  readonly scale: number;
+}): void {
+  const { weights, gradient, firstMoment, secondMoment, step, scale } = options;
+  const { learningRate, beta1, beta2, epsilon, weightDecay } = options.params;
+  const correction1 = 1 - beta1 ** step;
+  const correction2 = Math.sqrt(1 - beta2 ** step);
   // Both corrections of the moments in one factor, so that each weight takes one division.
   const stepSize = (learningRate * correction2) / correction1;
   const floor = epsilon * correction2;
@@ -42,16 +67,4 @@ export function adamWStep(options: {
     secondMoment[i] = second;
     weights[i] = weights[i]! * decay - (stepSize * first) / (Math.sqrt(second) + floor);
   }
-}
-
-/** The L2 norm of an array, summed in float64. */
-export function l2Norm(values: Float32Array): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i]! * values[i]!;
-  return Math.sqrt(sum);
-}
-
-/** target += source */
-export function accumulate(target: Float32Array, source: Float32Array): void {
-  for (let i = 0; i < target.length; i++) target[i] = target[i]! + source[i]!;
 }

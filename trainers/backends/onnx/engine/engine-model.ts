@@ -9,7 +9,8 @@ import type {
   StepMetrics,
 } from "../../../backend/training-backend.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
-import { type AdamState, accumulate, adamWStep, createAdamState, l2Norm } from "./adamw.ts";
+import { type AdamState, adamWStep, createAdamState } from "./adamw.ts";
+import { GradientSum } from "./gradient-sum.ts";
 import type { LossScale, LossScaleState } from "./loss-scale.ts";
 import type { SequenceRunner } from "./sequence-runner.ts";
 import type { ModelWeights } from "./weights.ts";
@@ -22,7 +23,7 @@ export class EngineModel {
   #borrowers = new Set<symbol>();
   readonly #runner: SequenceRunner;
   readonly #lossScale: LossScale | undefined;
-  #gradient: Float32Array | undefined;
+  #gradient: GradientSum | undefined;
   #state: AdamState | undefined;
   #version = 0;
   #lastStepId: number | undefined;
@@ -71,8 +72,8 @@ export class EngineModel {
 
   /** An aborted or failed call adds nothing: the gradient is added when every micro-batch is done. */
   async forwardBackward(data: readonly Datum[], terms: readonly LossTerm[], signal: AbortSignal): Promise<LossResult> {
-    const trained = this.#requireTrained();
-    const added = new GradientSum(trained);
+    this.#requireTrained();
+    const added = new GradientSum();
     const sums = new Float64Array(terms.length);
     const results: ForwardResult[] = new Array(data.length);
     let tokens = 0;
@@ -94,7 +95,8 @@ export class EngineModel {
     }
     const loss = sums.reduce((sum, value) => sum + value, 0);
     if (!Number.isFinite(loss)) throw notFinite(`The loss is ${loss}`);
-    this.#gradient = this.#gradient === undefined ? added.values : sumInto(this.#gradient, added.values);
+    if (this.#gradient === undefined) this.#gradient = added;
+    else this.#gradient.addAll(added);
     return {
       loss,
       terms: [...sums],
@@ -108,14 +110,15 @@ export class EngineModel {
   optimStep(params: AdamParams, stepId: number): StepMetrics {
     const { length } = this.#requireTrained().data;
     if (stepId === this.#lastStepId) return { gradientNorm: 0, version: this.#version };
-    const gradient = this.#gradient ?? new Float32Array(length);
-    const gradientNorm = l2Norm(gradient);
+    const gradient = this.#gradient ?? new GradientSum();
+    const gradientNorm = gradient.norm;
     this.#gradient = undefined;
     if (!Number.isFinite(gradientNorm)) throw notFinite(`The gradient's norm is ${gradientNorm}`);
     const clipNorm = params.clipNorm ?? Number.POSITIVE_INFINITY;
     const scale = gradientNorm > clipNorm ? clipNorm / gradientNorm : 1;
     this.#state ??= createAdamState(length);
-    adamWStep({ weights: this.writable().data, gradient, state: this.#state, params, scale });
+    const weights = this.writable();
+    adamWStep({ weights, gradient: gradient.partsOf(weights), state: this.#state, params, scale });
     this.#version += 1;
     this.#lastStepId = stepId;
     return { gradientNorm, version: this.#version };
@@ -177,7 +180,11 @@ export class EngineModel {
 
   /** The accumulated gradient, in the layout of the trained block. */
   get gradient(): Float32Array | undefined {
-    return this.#gradient;
+    if (this.#gradient === undefined) return undefined;
+    const block = this.#requireTrained();
+    const whole = block.over(new Float32Array(block.data.length));
+    for (const { names, gradient } of this.#gradient.partsOf(block)) whole.stacked(names).data.set(gradient);
+    return whole.data;
   }
 
   #requireTrained(): ParameterBlock {
@@ -207,26 +214,6 @@ export interface TrainingState {
   readonly parameters: Float32Array;
   readonly firstMoment: Float32Array;
   readonly secondMoment: Float32Array;
-}
-
-/** Gradients of several runs added up in the layout of a block. */
-class GradientSum {
-  readonly values: Float32Array;
-  readonly #block: ParameterBlock;
-
-  constructor(trained: ParameterBlock) {
-    this.values = new Float32Array(trained.data.length);
-    this.#block = trained.over(this.values);
-  }
-
-  add(name: string, gradient: Float32Array): void {
-    accumulate(this.#block.stacked(name.split("+")).data, gradient);
-  }
-}
-
-function sumInto(target: Float32Array, source: Float32Array): Float32Array {
-  accumulate(target, source);
-  return target;
 }
 
 function notFinite(what: string): LyceumError {
