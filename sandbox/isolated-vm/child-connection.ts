@@ -32,6 +32,7 @@ export const childFlags: readonly string[] = [
   "--no-warnings",
   // Most code runs once, in an isolate that is new: what prepares for more costs more than it gains.
   "--no-lazy",
+  "--no-lazy-eval",
   "--no-sparkplug",
   "--no-rehash-snapshot",
 ];

@@ -213,6 +213,56 @@ export function describeAdversaries(options: {
         expect(later.cases[0]!.value ?? float(2)).toEqual(float(2));
       });
 
+      test("whatever prototypes say of items and keys, arguments are those of the case", async () => {
+        const code = `const given = [];
+          for (const key of [0, 1, 2, "float", "list", "dict", "a"]) {
+            for (const { prototype } of [Array, Object]) {
+              const lie = { set(value) { given.push(value); }, get: () => 1, configurable: true };
+              Object.defineProperty(prototype, key, { __proto__: null, ...lie });
+            }
+          }
+          function f(x) { return [x, given.length]; }`;
+        const values = [
+          { list: [float(1), "a", { list: [float("nan"), float("-inf"), float("inf"), float("-0.0"), null] }] },
+          { dict: [["a", { set: [{ list: [true] }] }]] as const },
+        ];
+        const { status, cases } = await runJavaScript(sandbox, code, callsOf("f", ...values.map((value) => [value])));
+        expect(status).toBe("ok");
+        expect(cases.map(({ value }) => value)).toEqual(values.map((value) => ({ list: [value, float(0)] })));
+      });
+
+      test("what few jobs use works as it did, whatever was patched before, and gives nothing away", async () => {
+        const patches = `
+          const given = [];
+          const map = new Map([["k", new Set([1])]]);
+          Function.prototype.toString = Object.prototype.toString = function () { given.push(this); return "stolen"; };
+          for (const object of [Reflect, JSON, Object, Array, Map.prototype, Set.prototype, Date.prototype, Function.prototype]) {
+            for (const key of Object.getOwnPropertyNames(object)) {
+              const { value } = Object.getOwnPropertyDescriptor(object, key);
+              if (typeof value !== "function" || /^(constructor|getOwnProperty.*|toString)$/.test(key)) continue;
+              object[key] = function (...args) { given.push(this, ...args); return "stolen"; };
+            }
+          }
+          globalThis.eval = globalThis.Function = (...texts) => { given.push(...texts); return () => "stolen"; };`;
+        const code = `${patches}
+          function f() {
+            console.log({ a: [1, "x"] }, map, new RangeError("no").message);
+            const { n } = require("./other.js");
+            setTimeout(() => console.log("later"), 1);
+            return [n, new Uint8Array([1, 2]), given.length];
+          }`;
+        const files = { "other.js": "exports.n = 7;" };
+        const { cases, stdout } = await runJavaScript(sandbox, code, callsOf("f", [], []), { files });
+        const value = { list: [float(7), { bytes: "AQI=" }, float(0)] };
+        expect(cases).toMatchObject([
+          { outcome: "returned", value },
+          { outcome: "returned", value },
+        ]);
+        const line = "{ a: [ 1, 'x' ] } Map(1) { 'k' => Set(1) { 1 } } no\n";
+        expect(stdout.text).toBe(line + line);
+        await attack(code);
+      });
+
       test("values are those that were returned, and what is thrown is only words", async () => {
         const values: [code: string, value: unknown][] = [
           ["-0", float("-0.0")],

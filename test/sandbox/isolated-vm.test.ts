@@ -156,6 +156,20 @@ describe("calls", () => {
     expect(cases[1]).toMatchObject({ outcome: "returned", value: { undefined: true } });
   });
 
+  test("the language is whole, with what V8 adds to a context beside its snapshot", async () => {
+    const code = `const log = [];
+      function f(x) {
+        { using a = { [Symbol.dispose]: () => log.push("a") }; log.push(new Float16Array([x])[0], typeof DisposableStack); }
+        return [...log, Math.f16round(1 / 3), /x/v.test(RegExp.escape("x")), Error.isError(new Error())];
+      }`;
+    const list = [float(1.5), "function", "a", float(0.333251953125), true, true];
+    for (const source of [code, `${code}\nexport { f };`]) {
+      const { cases, error } = await runJavaScript(sandbox, source, callsOf("f", [float(1.5)]));
+      expect(error).toBeUndefined();
+      expect(cases[0]).toMatchObject({ outcome: "returned", value: { list } });
+    }
+  });
+
   test("chance is the seed's", async () => {
     const code = "const f = () => [Math.random(), Math.random()];";
     const [a, b, c] = await Promise.all(

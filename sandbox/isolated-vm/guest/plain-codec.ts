@@ -7,6 +7,7 @@ export interface Unsupported {
 export interface PlainCodec {
   /** A value as text of at most `budget` characters. Throws `tooLarge`, or an {@link Unsupported}. */
   encode(value: unknown, budget: number): string;
+  /** Uses up what JSON was parsed to. */
   decode(plain: unknown): unknown;
   readonly tooLarge: unknown;
   isUnsupported(error: unknown): error is Unsupported;
@@ -31,7 +32,7 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
   const { hasOwn } = Object;
   const { isArray } = Array;
   const quote = JSON.stringify;
-  const { parseFloat: toNumber, isNaN: isNotANumber } = Number;
+  const isNotANumber = Number.isNaN;
   const toBigInt = BigInt;
   const NewMap = Map;
   const NewSet = Set;
@@ -161,10 +162,10 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
       configurable: true,
     } as never);
   };
-  const readList = (items: readonly unknown[]): unknown[] => {
-    const list: unknown[] = [];
-    for (let i = 0; i < items.length; i++) set(list, i, read(items[i]));
-    return list;
+  /** In place: what JSON has made owns its items, so that no setter of a prototype is asked. */
+  const readList = (items: unknown[]): unknown[] => {
+    for (let i = 0; i < items.length; i++) items[i] = read(items[i]);
+    return items;
   };
   const readBytes = (text: string): Uint8Array => {
     if (digitValues === undefined) {
@@ -201,7 +202,9 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
     const value = plain as Record<string, never>;
     if (hasOwn(value, "float")) {
       const text: string = value.float!;
-      return text === "nan" ? 0 / 0 : text === "inf" ? 1 / 0 : text === "-inf" ? -1 / 0 : toNumber(text);
+      const number = +text;
+      // Infinities have a name that is no number to the language.
+      return number || (text === "inf" ? 1 / 0 : text === "-inf" ? -1 / 0 : number);
     }
     if (hasOwn(value, "list")) return readList(value.list!);
     if (hasOwn(value, "dict")) return readDictionary(value.dict!);
