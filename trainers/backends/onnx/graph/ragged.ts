@@ -17,7 +17,7 @@ export interface RaggedLayout {
 }
 
 /** A {@link RaggedLayout} for tokens of several heads, whose padded form has the heads first. */
-export interface HeadLayout {
+interface HeadLayout {
   /** (heads, batch, length), int32: the row at each place, counted over tokens times heads. */
   readonly rowAt: Tensor;
   /** (tokens, heads), int32: the place of each row, counted over heads times batch times length. */
