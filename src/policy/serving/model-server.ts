@@ -20,9 +20,9 @@ export class ModelServer {
   }
 
   /**
-   * Tries `attempt` until it answers, and adds how long that took and how often it had to try again. It throws a {@link RequestFailure} for what it understands; anything else it
-   * throws is an error in the program. Rejects with the failure's error, with `policy.unavailable` where no try
-   * helped, and with the signal's reason when that aborts.
+   * Tries `attempt` until it answers, and adds how long that took and how often it had to try again. It throws a
+   * {@link RequestFailure} for what it understands; anything else it throws is an error in the program. Rejects with
+   * the failure's error, with `policy.unavailable` where no try helped, and with the signal's reason when that aborts.
    */
   async ask(request: ActRequest, attempt: (signal: AbortSignal) => Promise<ActResult>): Promise<ActResult> {
     const { signal } = request;
