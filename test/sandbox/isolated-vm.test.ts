@@ -87,6 +87,34 @@ describe("calls", () => {
     expect(raised.cases[0]).toMatchObject({ outcome: "raised", changedArgs: [list()] });
   });
 
+  test("a change of an argument is seen wherever it is, and nothing else is one", async () => {
+    const one = list(float(1), float("nan"), "a", list(float(0)));
+    const changed: [code: string, arg: PlainValue, now: PlainValue | undefined][] = [
+      ["a[3][0] = 2", one, list(float(1), float("nan"), "a", list(float(2)))],
+      ["a[3][0] = -0", one, list(float(1), float("nan"), "a", list(float(-0)))],
+      ["a[0] = '1'", one, list("1", float("nan"), "a", list(float(0)))],
+      ["a[0] = 1n", one, list({ int: "1" }, float("nan"), "a", list(float(0)))],
+      ["a.length = 1", one, list(float(1))],
+      ["a.push(null)", list(), list(null)],
+      ["a.x = 2", { dict: [["x", float(1)]] }, { dict: [["x", float(2)]] }],
+      ["a[0].x = [1]", list({ dict: [["x", list()]] }), list({ dict: [["x", list(float(1))]] })],
+      ["a.add(2)", { set: [float(1)] }, { set: [float(1), float(2)] }],
+      ["a[0] = 7", { bytes: "AAA=" }, { bytes: "BwA=" }],
+      ["a.push(1); a.pop()", one, undefined],
+      ["a[3] = new Proxy(a[3], {})", one, undefined],
+      ["a.x = 1", one, undefined],
+      ["a.x = 'x'.repeat(2e6)", { dict: [["x", float(1)]] }, undefined],
+      ["a[0] = () => 1", one, undefined],
+      ["a[0] = new Proxy([], { getPrototypeOf() { throw 1; } })", one, undefined],
+    ];
+    for (const [code, arg, now] of changed) {
+      const { status, cases } = await runJavaScript(sandbox, `function f(a) { ${code}; }`, callsOf("f", [arg]));
+      expect(status).toBe("ok");
+      expect(cases[0], code).toMatchObject({ outcome: "returned" });
+      expect(cases[0]!.changedArgs, code).toEqual(now === undefined ? undefined : [now]);
+    }
+  });
+
   test("cases share a process, or each has a fresh one", async () => {
     const code = "let count = 0; const next = () => ++count;";
     const task = callsOf("next", [], [], []);
