@@ -117,11 +117,12 @@ async function expectExactGradients(options: {
   readonly terms: readonly LossTerm[];
   readonly adapter?: LoraSpec;
   readonly logitsPerChunk?: number;
+  readonly maxTokens?: number;
 }): Promise<void> {
-  const { config, terms, adapter, logitsPerChunk } = options;
+  const { config, terms, adapter, ...layout } = options;
   await using model = new ModelUnderTest(config, adapter);
   const data = await withOtherPolicies(model, randomData(lengths, { vocabulary: 29, seed: 5 }));
-  const pass = await model.pass(data, terms, logitsPerChunk === undefined ? {} : { logitsPerChunk });
+  const pass = await model.pass(data, terms, layout);
   const expected = await loss(model, data, terms);
   const sum = pass.terms.reduce((a, b) => a + b);
   expect(Math.abs(sum - expected)).toBeLessThan(1e-4 * Math.max(1, Math.abs(expected)));
@@ -164,7 +165,9 @@ describe("the gradient of a whole model agrees with finite differences", () => {
 
   it.each(Object.entries(decoderConfigs))("of %s, full and LoRA", async (_, config) => {
     await expectExactGradients({ config, terms: everything });
+    // In one batch there are more tokens than inputs, so that adapters are added to the weights; in small ones not.
     await expectExactGradients({ config, terms: everything, adapter: lora });
+    await expectExactGradients({ config, terms: everything, adapter: lora, maxTokens: 10 });
   });
 
   it("with logits in four chunks, and with adapters on some layers only", async () => {
@@ -174,6 +177,11 @@ describe("the gradient of a whole model agrees with finite differences", () => {
       terms: everything,
       adapter: { rank: 2, alpha: 1, targets: ["v_proj", "down_proj"] },
       logitsPerChunk: 150,
+    });
+    await expectExactGradients({
+      config: decoderConfigs["llama with every bias"]!,
+      terms: everything,
+      adapter: { rank: 3, alpha: 4, targets: ["k_proj", "v_proj", "up_proj"] },
     });
   });
 });
@@ -213,12 +221,12 @@ describe("a batch", () => {
           one.terms.forEach((value, term) => {
             terms[term]! += value;
           });
-          expect(distance(one.logprobs[0]!, together.logprobs[i]!)).toBeLessThan(1e-5);
-          expect(distance(one.entropy[0]!, together.entropy[i]!)).toBeLessThan(1e-5);
-          expect(distance(one.values[0]!, together.values[i]!)).toBeLessThan(1e-5);
+          expect(distance(one.logprobs[0]!, together.logprobs[i]!)).toBeLessThan(3e-5);
+          expect(distance(one.entropy[0]!, together.entropy[i]!)).toBeLessThan(3e-5);
+          expect(distance(one.values[0]!, together.values[i]!)).toBeLessThan(3e-5);
         }
-        expect(distance(alone, together.gradient.data)).toBeLessThan(1e-5);
-        expect(distance(Float32Array.from(terms), Float32Array.from(together.terms))).toBeLessThan(1e-5);
+        expect(distance(alone, together.gradient.data)).toBeLessThan(3e-5);
+        expect(distance(Float32Array.from(terms), Float32Array.from(together.terms))).toBeLessThan(3e-5);
       }),
       { numRuns: 15 },
     );

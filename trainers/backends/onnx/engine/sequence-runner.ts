@@ -1,8 +1,9 @@
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import type { ForwardOutput, ForwardResult } from "../../../backend/training-backend.ts";
+import type { ForwardOutput, ForwardResult, LoraTarget } from "../../../backend/training-backend.ts";
 import { microBatches } from "../../../data/micro-batches.ts";
 import { termCoefficients, termStructure } from "../losses/bound-term.ts";
+import { narrowLayers } from "../models/lora.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
 import { needsLogits } from "../models/training-heads.ts";
 import {
@@ -91,7 +92,8 @@ export class SequenceRunner {
     const chunks = chunkCount(logits, this.#logitsPerChunk);
     const loss = layOutLoss(part, batch.tokens, chunks);
     const blocks = attentionBlocks(batch.length);
-    const compiled = await this.#compile({ weights, terms, trains, chunks, blocks, outputs });
+    const merged = this.#merged(options, batch.tokens);
+    const compiled = await this.#compile({ weights, terms, trains, merged, chunks, blocks, outputs });
     const group = config.heads / config.keyValueHeads;
     const { results, gradients, overflows } = await this.#runScaled(compiled, {
       ...parameterFeeds(compiled, weights),
@@ -107,6 +109,13 @@ export class SequenceRunner {
       gradients,
       overflows,
     };
+  }
+
+  /** The layers whose adapters are added to their weights: where that takes less time and memory than adding outputs. */
+  #merged({ weights, trains }: Parameters<SequenceRunner["run"]>[0], tokens: number): LoraTarget[] {
+    // In float16 the sums would lose what an adapter adds to far greater weights.
+    const worthIt = trains === "adapter" && this.#sessions.settings.device === "cpu" && this.#lossScale === undefined;
+    return worthIt ? narrowLayers(weights.config, tokens) : [];
   }
 
   /** Runs a graph until its gradient does not overflow; gradients are divided by the loss scale again. */
@@ -139,18 +148,20 @@ export class SequenceRunner {
     readonly weights: ModelWeights;
     readonly terms: readonly LossTerm[];
     readonly trains: "base" | "adapter" | "nothing";
+    readonly merged: readonly LoraTarget[];
     readonly chunks: number;
     readonly blocks: number;
     readonly outputs: readonly ForwardOutput[];
   }): Promise<CompiledGraph> {
-    const { weights, terms, trains, chunks, blocks } = options;
+    const { weights, terms, trains, merged, chunks, blocks } = options;
     const outputs = options.outputs.toSorted();
-    const structure = terms.map(termStructure).join("+");
-    const key = `sequences|${structureKey(weights)}|${trains}|${structure}|${chunks}|${blocks}|${outputs.join()}`;
+    const structure = [trains, merged, terms.map(termStructure).join("+"), chunks, blocks, outputs].join("|");
+    const key = `sequences|${structureKey(weights)}|${structure}`;
     return this.#sessions.get(key, () =>
       buildTrainingGraph({
         ...weights,
         trains,
+        merged,
         terms,
         chunks,
         blocks,

@@ -79,14 +79,15 @@ export function sigmoid(x: Tensor): Tensor {
 
 /** x as a constant: what it was computed from gets no gradient through it. */
 export function stopGradient(x: Tensor): Tensor {
+  const same = { type: x.type, shape: x.shape };
   return x.graph.composite({
     name: "stopGradient",
     inputs: [],
     build: () => ({
-      output: x.graph.node({ operator: "Identity", inputs: [x], outputs: [{ type: x.type, shape: x.shape }] })[0]!,
+      outputs: x.graph.node({ operator: "Identity", inputs: [x], outputs: [same] }),
       gradient: () => [],
     }),
-  });
+  })[0]!;
 }
 
 /** A comparison of float tensors; a boolean tensor, no gradient. */

@@ -54,6 +54,7 @@ export class Graph {
   /** What products are computed in; everything else, and what products read and give, is float32. */
   readonly precision: Precision;
   #scalars = new Map<string, Tensor>();
+  readonly #anew = new Map<Tensor, () => Tensor>();
   #names = 0;
 
   constructor(options: { readonly target?: string; readonly precision?: Precision } = {}) {
@@ -123,20 +124,34 @@ export class Graph {
   }
 
   /**
-   * What `build` appends, differentiated as one operator from `inputs` to the returned tensor by a rule of its own:
-   * for gradients with a better formula than that of the parts.
+   * What `build` appends, differentiated as one operator from `inputs` to its outputs by a rule of its own: for
+   * gradients with a better formula than that of the parts.
    */
   composite(options: {
     readonly name: string;
     readonly inputs: readonly Tensor[];
-    readonly build: () => { readonly output: Tensor; readonly gradient: GradientRule };
-  }): Tensor {
+    readonly build: () => { readonly outputs: readonly Tensor[]; readonly gradient: GradientRule };
+  }): readonly Tensor[] {
     const { name, inputs, build } = options;
     const before = this.tape.length;
-    const { output, gradient } = build();
+    const { outputs, gradient } = build();
     this.tape.length = before;
-    this.tape.push({ name, inputs, outputs: [output], gradient });
-    return output;
+    this.tape.push({ name, inputs, outputs, gradient });
+    return outputs;
+  }
+
+  /**
+   * Has products of the backward pass read what `anew` appends instead of the tensor, whose memory is free once the
+   * forward pass has used it. The runtime computes equal nodes once: `anew` must not repeat the forward pass's.
+   */
+  recompute(tensor: Tensor, anew: () => Tensor): void {
+    let made: Tensor | undefined;
+    this.#anew.set(tensor, () => (made ??= anew()));
+  }
+
+  /** What the backward pass reads of a tensor: itself, unless it is computed anew. */
+  inBackward(tensor: Tensor): Tensor {
+    return this.#anew.get(tensor)?.() ?? tensor;
   }
 
   /** Names a tensor as a result of each run. The returned tensor carries the name. */

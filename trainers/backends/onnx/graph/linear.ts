@@ -18,6 +18,7 @@ interface LinearOptions {
 /** scale a b + addend, for matrices. */
 export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {}): Tensor {
   const { transposeA = false, transposeB = false, scale = 1, addend } = options;
+  const { graph } = a;
   const rows = dimension(a, transposeA ? 1 : 0);
   const columns = dimension(b, transposeB ? 0 : 1);
   return product({
@@ -37,8 +38,8 @@ export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {})
           : matrixProduct(dy!, b, { transposeB: !transposeB, scale }),
       () =>
         transposeB
-          ? matrixProduct(dy!, a, { transposeA: true, transposeB: transposeA, scale })
-          : matrixProduct(a, dy!, { transposeA: !transposeA, scale }),
+          ? matrixProduct(dy!, graph.inBackward(a), { transposeA: true, transposeB: transposeA, scale })
+          : matrixProduct(graph.inBackward(a), dy!, { transposeA: !transposeA, scale }),
       () => (addend!.shape.length === 1 ? reduceSum(dy!, [0]) : dy!),
     ],
   });
@@ -95,9 +96,9 @@ function product(options: {
       const halves = factors.map((factor) => cast(factor, "float16"));
       const [half] = graph.node({ ...node, inputs: halves, outputs: [{ type: "float16", shape }] });
       const whole = cast(half!, "float32");
-      return { output: addend === undefined ? whole : add(whole, addend), gradient };
+      return { outputs: [addend === undefined ? whole : add(whole, addend)], gradient };
     },
-  });
+  })[0]!;
 }
 
 /** sum over the last axis of a b, kept with size 1. */

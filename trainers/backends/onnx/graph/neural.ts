@@ -16,15 +16,21 @@ export function silu(x: Tensor): Tensor {
   })[0]!;
 }
 
-/** {@link silu}(gate) up, the gated unit of a feed-forward layer (Shazeer 2020, https://arxiv.org/abs/2002.05202). */
+/**
+ * {@link silu}(gate) up, the gated unit of a feed-forward layer (Shazeer 2020, https://arxiv.org/abs/2002.05202). The
+ * backward pass computes it anew: it is as large as its factors, which are kept.
+ */
 export function swiglu(gate: Tensor, up: Tensor): Tensor {
   return gate.graph.composite({
     name: "swiglu",
     inputs: [gate, up],
     build: () => {
       const activated = silu(gate);
+      const output = multiply(activated, up);
+      // In the other order, or the runtime would take it for the same node.
+      gate.graph.recompute(output, () => multiply(up, activated));
       return {
-        output: multiply(activated, up),
+        outputs: [output],
         gradient: ([dy]) => {
           const byUp = multiply(dy!, activated);
           // With s = sigmoid(gate), silu' = s + silu (1 - s), so that the gradient by the gate is that times up and dy,
@@ -34,7 +40,7 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
         },
       };
     },
-  });
+  })[0]!;
 }
 
 /** Softmax over the last axis. */

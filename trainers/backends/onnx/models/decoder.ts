@@ -1,11 +1,11 @@
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
-import { matrixProduct } from "../graph/linear.ts";
 import { type RotaryTables, rmsNorm, rotate, swiglu } from "../graph/neural.ts";
-import { reshape, split } from "../graph/shape.ts";
-import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
+import { reshape } from "../graph/shape.ts";
+import { dimension, type Tensor } from "../graph/tensor.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
+import { adaptedLayers, type LinearLayer, mergedLayers, plainLayers } from "./linear-layers.ts";
 import { loraA, loraB } from "./lora.ts";
 import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
 
@@ -13,7 +13,12 @@ import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } 
 export interface DecoderParts {
   readonly config: DecoderConfig;
   readonly parameters: GraphParameters;
-  readonly adapter?: { readonly parameters: GraphParameters; readonly scale: number };
+  readonly adapter?: {
+    readonly parameters: GraphParameters;
+    readonly scale: number;
+    /** Layers whose adapters are added to their weights: see {@link mergedLayers}. None by default. */
+    readonly merged?: ReadonlySet<string>;
+  };
 }
 
 /** Queries (tokens, heads x headSize), keys and values (tokens, keyValueHeads x headSize) of one layer. */
@@ -60,41 +65,24 @@ export function decoderBody(
 }
 
 /** Linear layers that read the same input, with their biases and adapters. */
-function linear(parts: DecoderParts, layer: number, projections: readonly string[], x: Tensor): Tensor[] {
-  const { parameters } = parts;
-  const outputs = projections.map((projection) => {
-    const bias = `${moduleName(layer, projection)}.bias`;
-    return matrixProduct(x, parameters.tensor(`${moduleName(layer, projection)}.weight`), {
-      transposeB: true,
-      addend: parameters.has(bias) ? parameters.tensor(bias) : undefined,
-    });
+function linear(parts: DecoderParts, layer: number, projections: readonly string[], x: Tensor): readonly Tensor[] {
+  const { parameters, adapter } = parts;
+  const layers = projections.map((projection): LinearLayer => {
+    const [weight, bias] = [`${moduleName(layer, projection)}.weight`, `${moduleName(layer, projection)}.bias`];
+    return {
+      weight: parameters.tensor(weight),
+      bias: parameters.has(bias) ? parameters.tensor(bias) : undefined,
+      b: adapter?.parameters.has(loraB(layer, projection))
+        ? adapter.parameters.tensor(loraB(layer, projection))
+        : undefined,
+    };
   });
-  return adapt(parts, layer, projections, { x, outputs });
-}
-
-/** Adds scale (x A^T) B^T to the outputs that have an adapter. */
-function adapt(
-  { adapter }: DecoderParts,
-  layer: number,
-  projections: readonly string[],
-  { x, outputs }: { readonly x: Tensor; readonly outputs: readonly Tensor[] },
-): Tensor[] {
-  if (adapter === undefined) return [...outputs];
-  const adapted = projections.filter((projection) => adapter.parameters.has(loraA(layer, projection)));
-  const names = adapted.map((projection) => loraA(layer, projection));
-  if (adapted.length === 0) return [...outputs];
+  const adapted = projections.filter((_, i) => layers[i]!.b !== undefined);
+  if (adapter === undefined || adapted.length === 0) return plainLayers(x, layers);
   // The halves that read x are narrow: stacked, they make one product of a better shape.
-  const stacked = adapter.parameters.tensor(...names);
-  const rank = knownDimension(stacked, 0) / adapted.length;
-  const product = matrixProduct(x, stacked, { transposeB: true });
-  const sizes = adapted.map(() => rank);
-  const reduced = adapted.length === 1 ? [product] : split(product, 1, sizes);
-  return outputs.map((output, i) => {
-    const place = adapted.indexOf(projections[i]!);
-    if (place === -1) return output;
-    const b = adapter.parameters.tensor(loraB(layer, projections[i]!));
-    return add(output, matrixProduct(reduced[place]!, b, { transposeB: true, scale: adapter.scale }));
-  });
+  const stacked = adapter.parameters.tensor(...adapted.map((projection) => loraA(layer, projection)));
+  const group = { x, layers, a: stacked, scale: adapter.scale };
+  return adapter.merged?.has(projections[0]!) ? mergedLayers(group) : adaptedLayers(group);
 }
 
 /** A norm over each head's part of (tokens, heads x headSize). */

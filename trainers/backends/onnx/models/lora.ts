@@ -13,6 +13,11 @@ export const loraTargets: readonly LoraTarget[] = [
   "down_proj",
 ];
 
+/** The linear layers with no more than so many inputs. */
+export function narrowLayers(config: DecoderConfig, inputs: number): LoraTarget[] {
+  return loraTargets.filter((projection) => projectionShape(config, projection)[1] <= inputs);
+}
+
 /** Name of the half of an adapter that reads the layer's input: (rank, inputs). */
 export function loraA(layer: number, projection: string): string {
   return `${moduleName(layer, projection)}.lora_A.weight`;

@@ -90,7 +90,7 @@ function attend(inputs: {
         return { q, k, v, weights, output: batchedProduct(weights, v) };
       });
       return {
-        output: unpackQueries(blocks.map(({ output }) => output)),
+        outputs: [unpackQueries(blocks.map(({ output }) => output))],
         gradient: ([dy]) => {
           // Padding, which holds a copy of token 0, passes no gradient back.
           const slopes = places.blocks.map((rows, i) =>
@@ -112,7 +112,7 @@ function attend(inputs: {
         },
       };
     },
-  });
+  })[0]!;
 }
 
 const queriesName = (block: number): string => `queries${block}`;

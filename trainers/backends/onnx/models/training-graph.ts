@@ -1,5 +1,5 @@
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import type { ForwardOutput } from "../../../backend/training-backend.ts";
+import type { ForwardOutput, LoraTarget } from "../../../backend/training-backend.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
@@ -19,6 +19,8 @@ export interface TrainingGraphOptions {
   readonly config: DecoderConfig;
   readonly base: ParameterBlock;
   readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
+  /** Layers whose adapters are added to their weights: see `mergedLayers`. */
+  readonly merged?: readonly LoraTarget[];
   /** Which block gets gradients; none gives a graph that only evaluates. */
   readonly trains: "base" | "adapter" | "nothing";
   readonly terms: readonly LossTerm[];
@@ -60,6 +62,7 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
       : {
           parameters: new GraphParameters({ graph, block: options.adapter.block, placement: "input" }),
           scale: options.adapter.scale,
+          merged: new Set(options.merged),
         };
   const parts: DecoderParts = {
     config,

@@ -1,0 +1,83 @@
+import { add } from "../graph/elementwise.ts";
+import { matrixProduct, sum } from "../graph/linear.ts";
+import { concatenate, split } from "../graph/shape.ts";
+import { knownDimension, type Tensor } from "../graph/tensor.ts";
+
+/** One of several linear layers that read the same input. */
+export interface LinearLayer {
+  /** (outputs, inputs) */
+  readonly weight: Tensor;
+  /** (outputs) */
+  readonly bias: Tensor | undefined;
+  /** (outputs, rank): the half of its adapter that writes to its output, where it has one. */
+  readonly b: Tensor | undefined;
+}
+
+/** Layers with adapters: x (tokens, inputs) times (weight + scale b a)^T. */
+interface AdaptedGroup {
+  readonly x: Tensor;
+  readonly layers: readonly LinearLayer[];
+  /** (rank of all, inputs): the halves that read x, stacked in the order of the layers that have one. */
+  readonly a: Tensor;
+  readonly scale: number;
+}
+
+/** x weight^T + bias of each layer: (tokens, outputs). */
+export function plainLayers(x: Tensor, layers: readonly LinearLayer[]): Tensor[] {
+  return layers.map(({ weight, bias }) => matrixProduct(x, weight, { transposeB: true, addend: bias }));
+}
+
+/** The plain outputs plus scale (x a^T) b^T. */
+export function adaptedLayers({ x, layers, a, scale }: AdaptedGroup): Tensor[] {
+  const outputs = plainLayers(x, layers);
+  const reduced = byAdapter(matrixProduct(x, a, { transposeB: true }), 1, layers);
+  return outputs.map((output, i) => {
+    const { b } = layers[i]!;
+    return b === undefined ? output : add(output, matrixProduct(reduced[i]!, b, { transposeB: true, scale }));
+  });
+}
+
+/**
+ * The same with the adapters added to the weights first. The sums are kept for the backward pass: they take less memory
+ * than the outputs, and less time than products of the tokens, where there are more tokens than inputs.
+ */
+export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Tensor[] {
+  const halves = byAdapter(a, 0, layers);
+  const merged = layers.map(({ weight, b }, i) =>
+    b === undefined ? weight : add(weight, matrixProduct(b, halves[i]!, { scale })),
+  );
+  const adapters = layers.flatMap(({ b }) => b ?? []);
+  return x.graph.composite({
+    name: "mergedLayers",
+    inputs: [x, a, ...adapters],
+    build: () => ({
+      outputs: plainLayers(
+        x,
+        layers.map((layer, i) => ({ ...layer, weight: merged[i]! })),
+      ),
+      gradient: (dys) => {
+        const adapted = layers.flatMap(({ b }, i) => (b === undefined ? [] : [{ b, i, dy: dys[i]! }]));
+        const byX = (): Tensor => sum(dys.map((dy, i) => matrixProduct(dy!, merged[i]!)));
+        const byA = (): Tensor => {
+          const reduced = adapted.map(({ b, dy }) => matrixProduct(dy, b));
+          const together = reduced.length === 1 ? reduced[0]! : concatenate(reduced, 1, knownDimension(a, 0));
+          return matrixProduct(together, x.graph.inBackward(x), { transposeA: true, scale });
+        };
+        let reduced: readonly (Tensor | undefined)[] | undefined;
+        const byB = adapted.map(({ i, dy }) => () => {
+          reduced ??= byAdapter(matrixProduct(x.graph.inBackward(x), a, { transposeB: true }), 1, layers);
+          return matrixProduct(dy, reduced[i]!, { transposeA: true, scale });
+        });
+        return [byX, byA, ...byB];
+      },
+    }),
+  });
+}
+
+/** What is stacked along an axis, cut into the part of each layer with an adapter. */
+function byAdapter(stacked: Tensor, axis: number, layers: readonly LinearLayer[]): readonly (Tensor | undefined)[] {
+  const ranks = layers.flatMap(({ b }) => (b === undefined ? [] : [knownDimension(b, 1)]));
+  const parts = ranks.length === 1 ? [stacked] : split(stacked, axis, ranks);
+  let next = 0;
+  return layers.map(({ b }) => (b === undefined ? undefined : parts[next++]));
+}
