@@ -1,7 +1,8 @@
 import { add, multiply, subtract } from "../graph/elementwise.ts";
-import { batchedProduct, rowDot, sum } from "../graph/linear.ts";
+import { batchedProduct, sum } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { packHeads, type RaggedLayout, splitHeads, unpackHeads } from "../graph/ragged.ts";
+import { reduceSum } from "../graph/reduction.ts";
 import { concatenate, flatten, reshape, splitEvenly } from "../graph/shape.ts";
 import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { Attention } from "./decoder.ts";
@@ -72,7 +73,8 @@ function attend(inputs: {
   const { queries, keys, values, places, masks, headSize } = inputs;
   const scale = 1 / Math.sqrt(headSize);
   const count = masks.length;
-  const queryRows = (x: Tensor, i: number): Tensor => reshape(x, [...x.shape.slice(0, 2), queriesName(i), headSize]);
+  const queryRows = (x: Tensor, i: number, width = headSize): Tensor =>
+    reshape(x, [...x.shape.slice(0, 2), queriesName(i), width]);
   const unpackQueries = (blocks: readonly Tensor[]): Tensor => {
     const width = knownDimension(queries, 1) / knownDimension(places.placeOf, 1);
     const parts = blocks.map((block, i) => reshape(block, [...block.shape.slice(0, 2), blockName(i, count), width]));
@@ -87,18 +89,20 @@ function attend(inputs: {
         const q = queryRows(packHeads(queries, places.blocks[i]!), i);
         const [k, v] = [keys, values].map((x) => packHeads(x, places.prefixes[i]!)) as [Tensor, Tensor];
         const weights = softmax(add(batchedProduct(q, k, { transposeB: true, scale }), mask));
-        return { q, k, v, weights, output: batchedProduct(weights, v) };
+        return { q, k, v, weights };
       });
+      const output = unpackQueries(blocks.map(({ weights, v }) => batchedProduct(weights, v)));
       return {
-        outputs: [unpackQueries(blocks.map(({ output }) => output))],
+        outputs: [output],
         gradient: ([dy]) => {
           // Padding, which holds a copy of token 0, passes no gradient back.
-          const slopes = places.blocks.map((rows, i) =>
-            queryRows(multiply(packHeads(dy!, rows), places.present[i]!), i),
-          );
-          const byScores = blocks.map(({ weights, output, v }, i) => {
+          const packed = (x: Tensor, i: number): Tensor =>
+            multiply(packHeads(x, places.blocks[i]!), places.present[i]!);
+          const slopes = blocks.map((_, i) => queryRows(packed(dy!, i), i));
+          const rowSums = headDots(dy!, output, headSize);
+          const byScores = blocks.map(({ weights, v }, i) => {
             const byWeights = batchedProduct(slopes[i]!, v, { transposeB: true });
-            return multiply(weights, subtract(byWeights, rowDot(slopes[i]!, output)));
+            return multiply(weights, subtract(byWeights, queryRows(packed(rowSums, i), i, 1)));
           });
           return [
             () => unpackQueries(byScores.map((slope, i) => batchedProduct(slope, blocks[i]!.k, { scale }))),
@@ -113,6 +117,12 @@ function attend(inputs: {
       };
     },
   })[0]!;
+}
+
+/** Of (tokens, heads x headSize) each, the dot product of each token's part of each head: (tokens, heads). */
+function headDots(a: Tensor, b: Tensor, headSize: number): Tensor {
+  const [tokens, width] = a.shape as [string, number];
+  return reduceSum(reshape(multiply(a, b), [tokens, width / headSize, headSize]), [-1]);
 }
 
 const queriesName = (block: number): string => `queries${block}`;
