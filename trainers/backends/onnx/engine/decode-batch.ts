@@ -103,6 +103,7 @@ export class DecodeBatch {
       positions: { data: positions, shape: [this.rows, 1] },
       inverseTemperature: { data: inverseTemperature, shape: [this.rows, 1] },
       spans: integers(this.#prefix.capacity, this.#tail.capacity, 1),
+      ownSpans: integers(1, this.#tail.capacity, 1),
       ...(this.grouped ? this.#gridFeeds() : {}),
     };
   }

@@ -18,6 +18,8 @@ export class KeyValueCache {
   #lengths = new Int32Array(0);
   #keys: Float32Array[] = [];
   #values: Float32Array[] = [];
+  /** Feeds of the arrays by what was asked for: the same objects in every run, so that each is handed over once. */
+  readonly #known = new Map<string, Record<string, Feed>>();
 
   constructor(config: DecoderConfig, options: { readonly transposedKeys: boolean }) {
     this.#config = config;
@@ -68,6 +70,7 @@ export class KeyValueCache {
       });
     [this.#keys, this.#values] = [moved(this.#keys, this.#transposedKeys), moved(this.#values, false)];
     [this.#groups, this.#members, this.#capacity, this.#lengths] = [groups, members, capacity, lengths];
+    this.#known.clear();
   }
 
   /** Appends `count` tokens to a lane; each is (layers, keyValueHeads, headSize), the first at `start`. */
@@ -124,16 +127,22 @@ export class KeyValueCache {
 
   /** Of the first `groups` groups: `<name>Keys.<layer>`, `<name>Values.<layer>` and `<name>Mask`. */
   feeds(name: string, groups: number): Record<string, Feed> {
-    const { keyValueHeads, headSize } = this.#config;
     const [members, capacity] = [this.#members, this.#capacity];
-    const size = groups * keyValueHeads * members * capacity * headSize;
     const mask = new Float32Array(groups * members * capacity).fill(Number.NEGATIVE_INFINITY);
     for (let lane = 0; lane < groups * members; lane++) {
       mask.fill(0, lane * capacity, lane * capacity + this.#lengths[lane]!);
     }
-    const feeds: Record<string, Feed> = {
-      [`${name}Mask`]: { data: mask, shape: [groups, 1, members, 1, capacity] },
-    };
+    const key = `${name}:${groups}`;
+    const arrays = this.#known.get(key) ?? this.#arrayFeeds(name, groups);
+    this.#known.set(key, arrays);
+    return { ...arrays, [`${name}Mask`]: { data: mask, shape: [groups, 1, members, 1, capacity] } };
+  }
+
+  #arrayFeeds(name: string, groups: number): Record<string, Feed> {
+    const { keyValueHeads, headSize } = this.#config;
+    const [members, capacity] = [this.#members, this.#capacity];
+    const size = groups * keyValueHeads * members * capacity * headSize;
+    const feeds: Record<string, Feed> = {};
     const shape = [groups, keyValueHeads, members, capacity, headSize];
     const keyShape = this.#transposedKeys ? [groups, keyValueHeads, members, headSize, capacity] : shape;
     for (let layer = 0; layer < this.#config.layers; layer++) {

@@ -47,7 +47,9 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: Decode
     cos: graph.input("cos", "float32", ["table", half]),
     sin: graph.input("sin", "float32", ["table", half]),
   };
-  const attend = form.grouped ? groupedAttention(graph, config) : separateAttention(graph, config);
+  const attend = form.grouped
+    ? groupedAttention(graph, config)
+    : separateAttention(graph, config, { prefixApart: form.weightsFirst });
   const newKeys: Tensor[] = [];
   const newValues: Tensor[] = [];
   let hidden = gatherRows(parameters.tensor(embeddingName), graph.input("ids", "int32", ["rows"]));
