@@ -213,6 +213,8 @@ describe("a batch", () => {
         const together = await model.pass(data, everything, { ...layout, outputs });
         const alone = new Float32Array(model.trained.data.length);
         const terms = everything.map(() => 0);
+        // Adapters are added to the weights in large micro-batches only, which rounds otherwise.
+        const tolerance = adapter === undefined ? 1e-5 : 3e-5;
         for (const [i, datum] of data.entries()) {
           const one = await model.pass([datum], everything, { outputs });
           one.gradient.data.forEach((value, place) => {
@@ -221,12 +223,12 @@ describe("a batch", () => {
           one.terms.forEach((value, term) => {
             terms[term]! += value;
           });
-          expect(distance(one.logprobs[0]!, together.logprobs[i]!)).toBeLessThan(3e-5);
-          expect(distance(one.entropy[0]!, together.entropy[i]!)).toBeLessThan(3e-5);
-          expect(distance(one.values[0]!, together.values[i]!)).toBeLessThan(3e-5);
+          expect(distance(one.logprobs[0]!, together.logprobs[i]!)).toBeLessThan(tolerance);
+          expect(distance(one.entropy[0]!, together.entropy[i]!)).toBeLessThan(tolerance);
+          expect(distance(one.values[0]!, together.values[i]!)).toBeLessThan(tolerance);
         }
-        expect(distance(alone, together.gradient.data)).toBeLessThan(3e-5);
-        expect(distance(Float32Array.from(terms), Float32Array.from(together.terms))).toBeLessThan(3e-5);
+        expect(distance(alone, together.gradient.data)).toBeLessThan(tolerance);
+        expect(distance(Float32Array.from(terms), Float32Array.from(together.terms))).toBeLessThan(tolerance);
       }),
       { numRuns: 15 },
     );
