@@ -31,21 +31,54 @@ function chooseLikeliest(probabilities: Float32Array): TokenChoice {
   return { id, logprob: Math.log(probabilities[id]!) };
 }
 
+/** Tokens whose probabilities are summed before a draw looks for its token among them. */
+const tokensPerBlock = 256;
+
 /** Inverse of the cumulative distribution, in order of id. The float32 sum may miss 1 by rounding; it is divided out. */
 function draw(probabilities: Float32Array, uniform: number): TokenChoice {
-  let total = 0;
-  for (let i = 0; i < probabilities.length; i++) total += probabilities[i]!;
-  const threshold = uniform * total;
-  let cumulative = 0;
-  let last = 0;
-  for (let i = 0; i < probabilities.length; i++) {
-    const probability = probabilities[i]!;
-    if (probability === 0) continue;
-    cumulative += probability;
-    last = i;
-    if (cumulative > threshold) break;
+  const sums = blockSums(probabilities);
+  const total = sums.reduce((sum, value) => sum + value, 0);
+  const block = crossing(sums, uniform * total);
+  const first = block.index * tokensPerBlock;
+  const { index } = crossing(probabilities.subarray(first, first + tokensPerBlock), uniform * total - block.before);
+  return { id: first + index, logprob: Math.log(probabilities[first + index]!) };
+}
+
+function blockSums(values: Float32Array): Float64Array {
+  const sums = new Float64Array(Math.ceil(values.length / tokensPerBlock));
+  for (let block = 0; block < sums.length; block++) {
+    const end = Math.min((block + 1) * tokensPerBlock, values.length);
+    let even = 0;
+    let odd = 0;
+    let i = block * tokensPerBlock;
+    // Two sums at a time: in one, each addition would wait for the one before.
+    for (; i + 1 < end; i += 2) {
+      even += values[i]!;
+      odd += values[i + 1]!;
+    }
+    sums[block] = even + odd + (i < end ? values[i]! : 0);
   }
-  return { id: last, logprob: Math.log(probabilities[last]!) };
+  return sums;
+}
+
+/**
+ * Where the running sum of values goes beyond a threshold, with the sum before it. By rounding it may never do so: then
+ * the last value that is not 0.
+ */
+function crossing(
+  values: Float32Array | Float64Array,
+  threshold: number,
+): { readonly index: number; readonly before: number } {
+  let sum = 0;
+  let before = 0;
+  let index = 0;
+  for (let i = 0; i < values.length && sum <= threshold; i++) {
+    if (values[i] === 0) continue;
+    index = i;
+    before = sum;
+    sum += values[i]!;
+  }
+  return { index, before };
 }
 
 function drawFiltered(probabilities: Float32Array, settings: SamplingSettings, uniform: number): TokenChoice {

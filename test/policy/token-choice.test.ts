@@ -125,6 +125,32 @@ describe("a chosen token", () => {
     expect([0, 0.2499, 0.25, 0.7499, 0.75, 1 - 2 ** -53].map(at)).toEqual([0, 0, 2, 2, 3, 3]);
   });
 
+  it("stands where its share of the line does in large vocabularies too, with runs that are impossible", () => {
+    const run = fc.record({
+      length: fc.integer({ min: 1, max: 700 }),
+      weight: fc.constantFrom(0, 0, 1, 3, 1e-6, 1000),
+    });
+    const runs = fc
+      .array(run, { minLength: 1, maxLength: 8 })
+      .filter((parts) => parts.some(({ weight }) => weight > 0))
+      .map((parts) => {
+        const weights = parts.flatMap(({ length, weight }) => Array<number>(length).fill(weight));
+        const sum = weights.reduce((a, b) => a + b, 0);
+        return Float32Array.from(weights, (weight) => weight / sum);
+      });
+    fc.assert(
+      fc.property(runs, uniforms, (values, uniform) => {
+        const { id } = chooseToken(values, settings(), uniform);
+        const below = values.subarray(0, id).reduce((a, b) => a + b, 0);
+        const total = values.reduce((a, b) => a + b, 0);
+        expect(values[id]).toBeGreaterThan(0);
+        expect(below).toBeLessThanOrEqual(uniform * total + 1e-6);
+        expect(below + values[id]!).toBeGreaterThanOrEqual(uniform * total - 1e-6);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("is the only one where one has probability 1, and never an impossible one by rounding", () => {
     for (const uniform of [0, 0.5, 1 - 2 ** -53]) {
       expect(chooseToken(Float32Array.of(0, 1, 0), settings(), uniform)).toEqual({ id: 1, logprob: 0 });

@@ -1,19 +1,16 @@
-import { add, multiply } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import type { Graph } from "../graph/graph.ts";
-import { matrixProduct } from "../graph/linear.ts";
-import { type RotaryTables, rmsNorm, rotateHeads, silu } from "../graph/neural.ts";
+import { type RotaryTables, rmsNorm, rotateHeads } from "../graph/neural.ts";
 import { concatenate, reshape, split } from "../graph/shape.ts";
-import { dimension, type Tensor } from "../graph/tensor.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { weightsOnTheLeft, weightsOnTheRight } from "./decode-layers.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { diagonalName } from "./diagonal-halves.ts";
+import type { diagonalName } from "./diagonal-halves.ts";
 import { groupedAttention } from "./grouped-attention.ts";
-import { loraA, loraB } from "./lora.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
-import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
+import { attentionInputs, embeddingName, finalNormName } from "./parameters.ts";
 import { separateAttention } from "./separate-attention.ts";
 import { outputStateValues } from "./value-head.ts";
-import { productByWeights, productWithWeights } from "./weight-products.ts";
 
 /** How a decoding graph is laid out; each form is fastest somewhere, all compute the same. */
 export interface DecodeForm {
@@ -39,8 +36,7 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: Decode
   const { config, parameters } = parts;
   const { heads, keyValueHeads, headSize, layers } = config;
   const norm = (x: Tensor, name: string): Tensor => rmsNorm(x, parameters.tensor(name), config.normEpsilon);
-  const linear = (layer: number, group: readonly string[], x: Tensor, addend?: Tensor): Tensor =>
-    fusedLinear(parts, { layer, group, x, addend, weightsFirst: form.weightsFirst });
+  const { linear, feedForward, head } = form.weightsFirst ? weightsOnTheLeft(parts) : weightsOnTheRight(parts);
   const half = headSize / 2;
   const rotary: RotaryTables = {
     positions: graph.input("positions", "int64", ["rows", 1]),
@@ -55,20 +51,20 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: Decode
   let hidden = gatherRows(parameters.tensor(embeddingName), graph.input("ids", "int32", ["rows"]));
   for (let layer = 0; layer < layers; layer++) {
     const block = `model.layers.${layer}`;
-    const mixedInputs = linear(layer, attentionInputs, norm(hidden, `${block}.input_layernorm.weight`));
+    const mixedInputs = linear(
+      { layer, projections: attentionInputs },
+      norm(hidden, `${block}.input_layernorm.weight`),
+    );
     const byHead = reshape(mixedInputs, ["rows", heads + 2 * keyValueHeads, 1, headSize]);
     const [queries, keys, values] = turn(parts, layer, byHead, rotary);
     newKeys.push(keys);
     newValues.push(values);
     const mixed = reshape(attend(layer, { queries, keys, values }), ["rows", heads * headSize]);
-    hidden = linear(layer, ["o_proj"], mixed, hidden);
-    const fed = norm(hidden, `${block}.post_attention_layernorm.weight`);
-    const width = config.intermediateSize;
-    const [gate, up] = split(linear(layer, mlpInputs, fed), 1, [width, width]) as [Tensor, Tensor];
-    hidden = linear(layer, ["down_proj"], multiply(silu(gate), up), hidden);
+    hidden = linear({ layer, projections: ["o_proj"] }, mixed, hidden);
+    hidden = feedForward(layer, norm(hidden, `${block}.post_attention_layernorm.weight`), hidden);
   }
   const final = norm(hidden, finalNormName);
-  outputProbabilities(graph, parts, { hidden: final, rows: "rows", ...form });
+  outputProbabilities(graph, parts, { hidden: final, rows: "rows", product: head });
   outputStateValues(graph, parts, final);
   graph.output("keys", concatenate(newKeys, 1, layers * keyValueHeads));
   graph.output("values", concatenate(newValues, 1, layers * keyValueHeads));
@@ -98,33 +94,4 @@ function turn(
     return turned ? rotateHeads(normed, rotary) : normed;
   };
   return [place(queries, "q_norm"), place(keys, "k_norm"), values];
-}
-
-/** Layers that read the same input as one product, with biases and adapter: (rows, outputs of the group). */
-function fusedLinear(
-  { parameters, adapter }: DecoderParts,
-  options: {
-    readonly layer: number;
-    readonly group: readonly string[];
-    readonly x: Tensor;
-    readonly addend: Tensor | undefined;
-    readonly weightsFirst: boolean;
-  },
-): Tensor {
-  const { layer, group, x, addend, weightsFirst } = options;
-  const weights = group.map((projection) => `${moduleName(layer, projection)}.weight`);
-  const biases = group.map((projection) => `${moduleName(layer, projection)}.bias`);
-  const biased = parameters.has(biases[0]!) ? parameters.tensor(...biases) : undefined;
-  const start = addend !== undefined && biased !== undefined ? add(addend, biased) : (addend ?? biased);
-  const product = weightsFirst ? productByWeights : productWithWeights;
-  const output = product(x, parameters.tensor(...weights), start);
-  const adapted = group.filter((projection) => adapter?.parameters.has(loraA(layer, projection)));
-  if (adapter === undefined || adapted.length === 0) return output;
-  const a = adapter.parameters.tensor(...adapted.map((projection) => loraA(layer, projection)));
-  const reduced = matrixProduct(x, a, { transposeB: true });
-  const b =
-    group.length === 1
-      ? adapter.parameters.tensor(loraB(layer, group[0]!))
-      : x.graph.input(diagonalName(layer, group), "float32", [dimension(output, 1), dimension(a, 0)]);
-  return matrixProduct(reduced, b, { transposeB: true, scale: adapter.scale, addend: output });
 }
