@@ -165,7 +165,7 @@ describe("the gradient of a whole model agrees with finite differences", () => {
 
   it.each(Object.entries(decoderConfigs))("of %s, full and LoRA", async (_, config) => {
     await expectExactGradients({ config, terms: everything });
-    // In one batch there are more tokens than inputs, so that adapters are added to the weights; in small ones not.
+    // In one batch there are more tokens than inputs or outputs, so that adapters are added to the weights; in small ones not.
     await expectExactGradients({ config, terms: everything, adapter: lora });
     await expectExactGradients({ config, terms: everything, adapter: lora, maxTokens: 10 });
   });

@@ -3,7 +3,7 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput, ForwardResult, LoraTarget } from "../../../backend/training-backend.ts";
 import { microBatches } from "../../../data/micro-batches.ts";
 import { termCoefficients, termStructure } from "../losses/bound-term.ts";
-import { narrowLayers } from "../models/lora.ts";
+import { layersWithFewWeights } from "../models/lora.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
 import { needsLogits } from "../models/training-heads.ts";
 import {
@@ -115,7 +115,7 @@ export class SequenceRunner {
   #merged({ weights, trains }: Parameters<SequenceRunner["run"]>[0], tokens: number): LoraTarget[] {
     // In float16 the sums would lose what an adapter adds to far greater weights.
     const worthIt = trains === "adapter" && this.#sessions.settings.device === "cpu" && this.#lossScale === undefined;
-    return worthIt ? narrowLayers(weights.config, tokens) : [];
+    return worthIt ? layersWithFewWeights(weights.config, tokens) : [];
   }
 
   /** Runs a graph until its gradient does not overflow; gradients are divided by the loss scale again. */

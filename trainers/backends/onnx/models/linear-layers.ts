@@ -39,7 +39,7 @@ export function adaptedLayers({ x, layers, a, scale }: AdaptedGroup): Tensor[] {
 
 /**
  * The same with the adapters added to the weights first. The sums are kept for the backward pass: they take less memory
- * than the outputs, and less time than products of the tokens, where there are more tokens than inputs.
+ * and time than products of the tokens where the tokens are more than the layer's inputs, or than its outputs.
  */
 export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Tensor[] {
   const halves = byAdapter(a, 0, layers);

@@ -13,9 +13,13 @@ export const loraTargets: readonly LoraTarget[] = [
   "down_proj",
 ];
 
-/** The linear layers with no more than so many inputs. */
-export function narrowLayers(config: DecoderConfig, inputs: number): LoraTarget[] {
-  return loraTargets.filter((projection) => projectionShape(config, projection)[1] <= inputs);
+/**
+ * The linear layers whose weights are so few, beside so many tokens, that adapters are better added to the weights than
+ * to what comes out: no more inputs than tokens, or no more outputs. The sums then take no more memory than the tokens
+ * of the wider side, and less time than their additions, forward and backward.
+ */
+export function layersWithFewWeights(config: DecoderConfig, tokens: number): LoraTarget[] {
+  return loraTargets.filter((projection) => Math.min(...projectionShape(config, projection)) <= tokens);
 }
 
 /** Name of the half of an adapter that reads the layer's input: (rank, inputs). */
