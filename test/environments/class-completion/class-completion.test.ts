@@ -352,7 +352,10 @@ describe.skipIf(noBenchmarkData)("ClassEval", () => {
       });
     };
     const expert = await earned(demonstrationPolicy({ environment }));
-    const falling = tasks.filter((_, i) => !(expert[i]! > 1 - 1e-9));
+    // Some tests take the time to the second again, which differs where a second ends between the two readings.
+    const clocked = tasks.filter(({ task: { tests } }) => tests.some(({ text }) => /\b(now|today)\(\)/.test(text)));
+    expect(clocked.length).toBeLessThanOrEqual(4);
+    const falling = tasks.filter((task, i) => !(expert[i]! > 1 - 1e-9) && !clocked.includes(task));
     expect(falling.length).toBeLessThanOrEqual(27);
     // Where it falls short, so does the solution as it was published: for want of packages, for the most part.
     await using sandbox = await createPyodideSandbox({ workers: 2 });
