@@ -121,14 +121,18 @@ function sampleLines({ sample }: TrainingState, width: number): Span[][] {
     ]);
   return [
     [span(`${sample.demonstration === true ? "demonstration" : "sample"} of step ${sample.step}${reward}`, "dim")],
-    ...block(lastLine(sample.prompt), "›", "dim", 1),
+    ...lastLines(sample.prompt).flatMap((line, index) => block(line, index === 0 ? "›" : " ", "dim", 1)),
     ...block(sample.completion, "‹", undefined, 3),
   ];
 }
 
-/** The end of a prompt says more than its beginning, which every prompt of an environment shares. */
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1) ?? "";
+/**
+ * The end of a prompt says more than its beginning, which every prompt of an environment shares; but its last line is
+ * often how to answer, with the question before it.
+ */
+function lastLines(text: string): string[] {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  return lines.slice(-2);
 }
 
 function statusLines(

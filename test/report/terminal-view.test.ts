@@ -75,8 +75,20 @@ describe("trainingFrame", () => {
     expect(frame).toMatch(/kl [0-9.]+ · entropy [0-9.]+/);
     expect(frame).toMatch(/tokens\/s 2,\d{3}/);
     expect(frame).toMatch(/evaluation accuracy 77\.0% · reward 0\.77 · episodes 500 \(test\[:500\], step 120\)/);
-    expect(frame).toMatch(/› What is \d+ \+ \d+\?/);
+    expect(frame).toMatch(/ {2}› Add the numbers\. .*\n {4}What is \d+ \+ \d+\?\n {2}‹ /);
     expect(frame).toContain("checkpoint of step 80");
+  });
+
+  it("shows a sample's question also where a line on how to answer follows it", () => {
+    const prompt = `You are kind.\nHow many ${"very ".repeat(40)}old eggs?\n\nAnswer with a number.\n`;
+    const sample: TrainingEvent = { type: "sample", step: 6, prompt, completion: "7", reward: 1 };
+    const state = [start, sample].reduce(updateTrainingState, initialTrainingState);
+    const frame = trainingFrame(state, { width: 60, color: false, elapsedMs: 1, stopping: false });
+    expect(frame.slice(-3)).toEqual([
+      expect.stringMatching(/^ {2}› How many very .*…$/),
+      "    Answer with a number.",
+      "  ‹ 7",
+    ]);
   });
 
   it("has no line wider than the terminal, at any width, whatever the model writes", () => {
