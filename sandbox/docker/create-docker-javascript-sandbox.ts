@@ -67,7 +67,7 @@ export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSan
     return startIsolatedVmWorker({ connection: connectionOf(container), signal, maxJobs, maxRssMb });
   };
   const start = (signal: AbortSignal): Promise<IsolatedVmWorker> =>
-    startWithinLimit({ start: () => startOnce(signal), limitMs: startLimitMs });
+    startWithinLimit({ start: startOnce, limitMs: startLimitMs, signal });
   // The first tells what is in the image.
   await using first = await start(options.signal ?? new AbortController().signal);
   const version = `${image}, ${first.version}`;

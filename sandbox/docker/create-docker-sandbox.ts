@@ -65,7 +65,7 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
     return ZygoteWorker.start({ runner, settings, signal });
   };
   const start = (signal: AbortSignal): Promise<ZygoteWorker> =>
-    startWithinLimit({ start: () => startOnce(signal), limitMs: startLimitMs });
+    startWithinLimit({ start: startOnce, limitMs: startLimitMs, signal });
   // The first tells what is in the image.
   await using first = await start(options.signal ?? new AbortController().signal);
   const { python, packages: found } = first.greeting;

@@ -1,28 +1,32 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LyceumError } from "../../src/errors/index.ts";
+import { untilAborted } from "../../src/until-aborted.ts";
 
 const attempts = 2;
 
 /**
  * Starts what may hang: an attempt that takes longer than `limitMs` is left alone, and the next one is made; what the
- * first still gives is closed. Rejects as `start` does, and with `sandbox.unavailable` after two that hang.
+ * first still gives is closed. Rejects as `start` does, with `sandbox.unavailable` after two that hang, and with the
+ * signal's reason as soon as that aborts, whether `start` heeds it or not.
  */
 export async function startWithinLimit<T extends AsyncDisposable>(options: {
-  readonly start: () => Promise<T>;
+  readonly start: (signal: AbortSignal) => Promise<T>;
   readonly limitMs: number;
+  readonly signal: AbortSignal;
 }): Promise<T> {
-  const { start, limitMs } = options;
+  const { start, limitMs, signal } = options;
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    const starting = start();
+    const starting = start(signal);
     const clock = new AbortController();
     const late = sleep(limitMs, undefined, { signal: clock.signal }).catch(() => undefined);
+    let started: T | undefined;
     try {
-      const started = await Promise.race([starting, late]);
+      started = await untilAborted(Promise.race([starting, late]), signal);
       if (started !== undefined) return started;
     } finally {
       clock.abort();
+      if (started === undefined) starting.then((unwanted) => unwanted[Symbol.asyncDispose]()).catch(() => undefined);
     }
-    starting.then((unwanted) => unwanted[Symbol.asyncDispose]()).catch(() => undefined);
   }
   throw new LyceumError({
     code: "sandbox.unavailable",

@@ -9,10 +9,11 @@ class Started implements AsyncDisposable {
 }
 
 const never = new Promise<Started>(() => undefined);
+const { signal } = new AbortController();
 
 test("what starts in time is given, and is not closed", async () => {
   const started = new Started();
-  expect(await startWithinLimit({ start: async () => started, limitMs: 60_000 })).toBe(started);
+  expect(await startWithinLimit({ start: async () => started, limitMs: 60_000, signal })).toBe(started);
   expect(started.closed).toBe(0);
 });
 
@@ -20,7 +21,7 @@ test("a start that hangs is made again, and what it gives later is closed", asyn
   const first = Promise.withResolvers<Started>();
   const second = new Started();
   const starts = [first.promise, Promise.resolve(second)];
-  expect(await startWithinLimit({ start: () => starts.shift()!, limitMs: 10 })).toBe(second);
+  expect(await startWithinLimit({ start: () => starts.shift()!, limitMs: 10, signal })).toBe(second);
   const late = new Started();
   first.resolve(late);
   await expect.poll(() => late.closed).toBe(1);
@@ -33,7 +34,7 @@ test("after two that hang: sandbox.unavailable", async () => {
     starts++;
     return never;
   };
-  await expect(startWithinLimit({ start, limitMs: 10 })).rejects.toMatchObject({ code: "sandbox.unavailable" });
+  await expect(startWithinLimit({ start, limitMs: 10, signal })).rejects.toMatchObject({ code: "sandbox.unavailable" });
   expect(starts).toBe(2);
 });
 
@@ -43,6 +44,23 @@ test("a start that fails is not made again", async () => {
     starts++;
     throw new Error("no");
   };
-  await expect(startWithinLimit({ start, limitMs: 60_000 })).rejects.toThrow("no");
+  await expect(startWithinLimit({ start, limitMs: 60_000, signal })).rejects.toThrow("no");
+  expect(starts).toBe(1);
+});
+
+test("an abort is not held up by a start that does not heed it, and closes what that gives later", async () => {
+  const starting = Promise.withResolvers<Started>();
+  const abort = new AbortController();
+  let starts = 0;
+  const start = (): Promise<Started> => {
+    starts++;
+    return starting.promise;
+  };
+  const waiting = startWithinLimit({ start, limitMs: 60_000, signal: abort.signal });
+  abort.abort(new Error("enough"));
+  await expect(waiting).rejects.toThrow("enough");
+  const late = new Started();
+  starting.resolve(late);
+  await expect.poll(() => late.closed).toBe(1);
   expect(starts).toBe(1);
 });
