@@ -344,18 +344,25 @@ describe.skipIf(noBenchmarkData)("ClassEval", () => {
     const environment = classCompletionEnvironment({ path, agents: 2, sandbox: pythonSandbox, cpuSeconds: 20 });
     const taskset = await environment.tasks("test[:100]");
     const tasks = await Promise.all(Array.from({ length: 100 }, (_, i) => taskset.get(i)));
-    const earned = async (policies: Parameters<typeof rollout>[0]["policies"]): Promise<number[]> => {
-      const groups = await collectGroups(rollout({ environment, tasks, policies, seed: 1 }));
+    const earned = async (policies: Parameters<typeof rollout>[0]["policies"], among = tasks): Promise<number[]> => {
+      const groups = await collectGroups(rollout({ environment, tasks: among, policies, seed: 1 }));
       return groups.map(({ episodes: [episode] }) => {
         const { reward } = episode!.agents["agent-1"]!;
         return reward.status === "scored" ? reward.value : Number.NaN;
       });
     };
-    const expert = await earned(demonstrationPolicy({ environment }));
+    const fallingAmong = async (among: typeof tasks): Promise<typeof tasks> => {
+      const expert = await earned(demonstrationPolicy({ environment }), among);
+      return among.filter((_, i) => !(expert[i]! > 1 - 1e-9));
+    };
+    let falling = await fallingAmong(tasks);
     // Some tests take the time to the second again, which differs where a second ends between the two readings.
-    const clocked = tasks.filter(({ task: { tests } }) => tests.some(({ text }) => /\b(now|today)\(\)/.test(text)));
-    expect(clocked.length).toBeLessThanOrEqual(4);
-    const falling = tasks.filter((task, i) => !(expert[i]! > 1 - 1e-9) && !clocked.includes(task));
+    const readsClock = ({ task }: (typeof tasks)[0]): boolean =>
+      task.tests.some(({ text }) => /\b(now|today)\(\)/.test(text));
+    for (let again = 0; again < 3; again++) {
+      const fallen = await fallingAmong(falling.filter(readsClock));
+      falling = falling.filter((task) => !readsClock(task) || fallen.includes(task));
+    }
     expect(falling.length).toBeLessThanOrEqual(27);
     // Where it falls short, so does the solution as it was published: for want of packages, for the most part.
     await using sandbox = await createPyodideSandbox({ workers: 2 });
