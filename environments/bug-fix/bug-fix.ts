@@ -7,8 +7,7 @@ import { unscored } from "../../src/environment/reward.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
-import { codeFeedback } from "../code-turns/code-feedback.ts";
-import { codeLevels } from "../code-turns/code-levels.ts";
+import { codeFeedback, singleReport } from "../code-turns/code-feedback.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
@@ -112,9 +111,9 @@ export function bugFixEnvironment(
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const info = { ...turnInfo({ turn, grade, sandbox: sandbox.info.backend }), bug: [...bug.kinds] };
       if (!grade.passed && !isLast) {
-        const definitions = [{ name: task.problem.entryPoint, found: codeLevels(grade).definition }];
         const visible = await visibleVerdicts({ ...run, grade });
-        return { ...revision(codeFeedback(parsed, { grade, visible, definitions, linesBefore })), info };
+        const own = singleReport(grade, { name: task.problem.entryPoint, linesBefore });
+        return { ...revision(codeFeedback(parsed, { grade, visible, ...own })), info };
       }
       const components = bugFixReward({
         before: bug.grade,

@@ -21,10 +21,11 @@ import {
   classCompletionOptionsSchema,
   parseClassCompletionOptions,
 } from "./class-completion-options.ts";
-import { classFeedback } from "./class-feedback.ts";
+import { classFeedback, unreadableFeedback } from "./class-feedback.ts";
 import { classPrompt, classRevisionAsk } from "./class-prompt.ts";
 import { classReward, classRewardRanges } from "./class-reward.ts";
 import { type ClassTask, classTask } from "./class-task.ts";
+import { loadEachAgent } from "./load-each-agent.ts";
 import { mergeClass } from "./merge-class.ts";
 import { splitMethods } from "./method-split.ts";
 
@@ -101,19 +102,13 @@ export function classCompletionEnvironment(
       const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
       if (parsed.mode === "plain" && !isLast && !payEveryTurn) return revisions(() => "");
       const { problem, skeleton } = task;
-      const merged = await mergeClass({
-        sandbox,
-        skeleton,
-        className: problem.entryPoint,
-        owners,
-        replies,
-        ...waiting,
-      });
+      const parts = { sandbox, skeleton, className: problem.entryPoint, owners, replies, ...waiting };
+      const merged = await mergeClass(parts);
       if (merged === undefined) {
         const earned = joint(total(classReward({ preset, task, owners, merged, grade: undefined })));
         if (isLast) return earned;
-        const feedback = parsed.mode === "plain" ? "" : "Syntax: not ok (the replies cannot be read as Python)";
-        return { ...revisions(() => feedback), ...(payEveryTurn ? earned : {}) };
+        const feedback = parsed.mode === "plain" ? replies.map(() => "") : await unreadableFeedback(parts);
+        return { ...revisions((place) => feedback[place]!), ...(payEveryTurn ? earned : {}) };
       }
       const grading = {
         sandbox,
@@ -131,8 +126,9 @@ export function classCompletionEnvironment(
       const told = { info, ...(payEveryTurn ? earned : {}) };
       if (parsed.mode === "plain") return { ...revisions(() => ""), ...told };
       const visible = await visibleVerdicts({ ...grading, grade });
+      const loads = await loadEachAgent({ ...parts, grade, limits, seed: grading.seed });
       const feedback = (place: number): string =>
-        classFeedback(parsed, { task, place, own: acting[place]!.own, merged, grade, visible });
+        classFeedback(parsed, { task, place, own: acting[place]!.own, merged, grade, visible, loads });
       return { ...revisions(feedback), ...told };
     },
     demonstrate: (task) => {

@@ -1,9 +1,11 @@
 import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
 import type { TestVerdict } from "../../sandbox/grading/test-verdict.ts";
-import { codeFeedback } from "../code-turns/code-feedback.ts";
+import { codeFeedback, errorText } from "../code-turns/code-feedback.ts";
+import { programProblem } from "../code-turns/program-problem.ts";
 import type { ClassCompletionOptions } from "./class-completion-options.ts";
 import type { ClassTask } from "./class-task.ts";
-import type { MergedClass } from "./merge-class.ts";
+import type { AgentLoads } from "./load-each-agent.ts";
+import { type MergedClass, mergeClass } from "./merge-class.ts";
 
 /**
  * What one agent reads after a turn: on its own reply and methods, and on the visible tests of the whole class. It sees
@@ -19,10 +21,14 @@ export function classFeedback(
     readonly merged: MergedClass;
     readonly grade: CodeGrade;
     readonly visible: readonly TestVerdict[] | undefined;
+    /** In the order of the replies: the class with that reply alone. */
+    readonly loads: readonly AgentLoads[];
   },
 ): string {
-  const { task, place, own, merged, grade, visible } = report;
+  const { task, place, own, merged, grade, visible, loads } = report;
   const { error, line, overlap } = merged.replies[place]!;
+  const ownLoad = loads[place]!;
+  const problem = ownLoad.loads ? {} : { problem: errorText(ownLoad.error, 0) };
   const wrong = own.flatMap((name) => {
     const why = merged.methods[name];
     return why === null || why === "not written" ? [] : [`\`${name}\` is left out: ${why}.`];
@@ -31,7 +37,11 @@ export function classFeedback(
     grade,
     visible: visible?.map((verdict) => named(task, verdict)),
     syntaxProblem: error === null ? null : `${error}${line === null ? "" : `, line ${line}`}`,
-    definitions: own.map((name) => ({ name, found: merged.methods[name] === null })),
+    definitions: own.map((name) => {
+      const isWritten = merged.methods[name] === null;
+      return { name, found: isWritten && ownLoad.loads, ...(isWritten ? problem : {}) };
+    }),
+    programProblem: programProblem(grade, { ownLoads: ownLoad.loads, allLoad: loads.every(({ loads }) => loads) }),
     checks: [
       ...wrong.map((detail) => ({ name: "Bodies", ok: false, detail })),
       ...(overlap.length === 0
@@ -39,6 +49,25 @@ export function classFeedback(
         : [{ name: "Only your methods", ok: false, detail: `Others write ${overlap.join(", ")}: leave that out.` }]),
     ],
   });
+}
+
+/**
+ * What each agent reads if the replies together kept Python from coming to an end: that its own reply does, or that
+ * another agent's does. Rejects as `mergeClass` does.
+ */
+export async function unreadableFeedback(parts: Parameters<typeof mergeClass>[0]): Promise<readonly string[]> {
+  const { replies } = parts;
+  const readable = await Promise.all(
+    replies.map(async (_, place) => {
+      const own = replies.map((text, i) => (i === place ? text : ""));
+      return replies.length > 1 && (await mergeClass({ ...parts, replies: own })) !== undefined;
+    }),
+  );
+  return readable.map((isReadable) =>
+    isReadable
+      ? "Syntax: ok\nThe class could not be put together because of another agent's code."
+      : "Syntax: not ok (the reply cannot be read as Python)",
+  );
 }
 
 /** A verdict that calls its test by its source. */

@@ -1,3 +1,4 @@
+import type { CodeError } from "../../sandbox/execution.ts";
 import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
 import type { TestVerdict } from "../../sandbox/grading/test-verdict.ts";
 import { codeLevels } from "./code-levels.ts";
@@ -10,14 +11,14 @@ export interface TurnReport {
   readonly grade: CodeGrade;
   /** Verdicts on the visible tests, from an execution that saw no other; undefined where they could not be run. */
   readonly visible: readonly TestVerdict[] | undefined;
-  /** Why the agent's own code does not parse; absent, the grade says it. `null`: it does. */
-  readonly syntaxProblem?: string | null;
-  /** What had to be defined, such as a function's name, and whether it is. */
-  readonly definitions: readonly { readonly name: string; readonly found: boolean }[];
+  /** Why the agent's own code does not parse; `null`: it does. */
+  readonly syntaxProblem: string | null;
+  /** What had to be defined, such as a function's name, whether it is, and why it is not if the agent may read that. */
+  readonly definitions: readonly { readonly name: string; readonly found: boolean; readonly problem?: string }[];
+  /** Why the program of all agents does not load, if that is not the fault of this agent's own code. */
+  readonly programProblem?: string | undefined;
   /** What else is judged, such as how one agent uses the other's code; `detail` says what was found. */
   readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
-  /** Lines of the program before the agent's own code: the lines of errors count from there. */
-  readonly linesBefore?: number;
 }
 
 /**
@@ -28,12 +29,8 @@ export function codeFeedback(
   { mode, sandboxSlice }: Pick<CodeTurnOptions, "mode" | "sandboxSlice">,
   report: TurnReport,
 ): string {
-  const { grade, syntaxProblem, definitions, checks = [], linesBefore = 0 } = report;
-  const levels = codeLevels(grade);
-  const { error } = grade.execution;
-  const loading = grade.status === "load_error" && error !== undefined ? inWords(error, linesBefore) : undefined;
-  const problem = syntaxProblem === undefined ? (levels.syntax ? null : (loading ?? "")) : syntaxProblem;
-  const defined = levels.definition && definitions.every(({ found }) => found);
+  const { grade, syntaxProblem, definitions, programProblem, checks = [] } = report;
+  const defined = codeLevels(grade).definition && definitions.every(({ found }) => found);
   const shown = sliceTests(report.visible ?? [], sandboxSlice);
   const passing = shown.filter(({ passed }) => passed).length;
   const hidesFailure = !grade.passed && defined && passing === shown.length;
@@ -44,15 +41,17 @@ export function codeFeedback(
       : "Not every level passed.";
   }
   const detailed = mode === "level_feedback";
-  const because = (reason: string | null | undefined): string => (detailed && reason ? ` (${reason})` : "");
-  const missing = levels.syntax && problem === null ? because(loading) : "";
+  const because = (reason: string | undefined): string => (detailed && reason ? ` (${reason})` : "");
+  // Without a program that loads no test is run, and the reason is said above.
+  const failures = grade.status === "load_error" ? [] : shown.filter(({ passed }) => !passed);
   return [
-    `Syntax: ${problem === null ? "ok" : `not ok${because(problem)}`}`,
+    `Syntax: ${syntaxProblem === null ? "ok" : `not ok${because(syntaxProblem)}`}`,
     ...definitions.map(
-      ({ name, found }) => `Definition of ${name}: ${found && levels.definition ? "ok" : `not ok${missing}`}`,
+      ({ name, found, problem }) => `Definition of ${name}: ${found ? "ok" : `not ok${because(problem)}`}`,
     ),
+    ...(programProblem === undefined ? [] : [detailed ? programProblem : "Whole program: not ok"]),
     ...(shown.length === 0 ? [] : [`Visible tests: ${passing} of ${shown.length} passed.`]),
-    ...(detailed ? shown.flatMap((verdict) => (verdict.passed ? [] : [failure(verdict)])) : []),
+    ...(detailed ? failures.map(failure) : []),
     ...checks.map(({ name, ok, detail }) => (detailed ? detail : `${name}: ${ok ? "ok" : "not ok"}`)),
     ...(detailed && hidesFailure ? ["Not every hidden test passed."] : []),
   ].join("\n");
@@ -64,10 +63,23 @@ function failure({ called, got, expected, error, outcome }: TestVerdict): string
   return `Failed: ${called} gave ${got}${expected === undefined ? "" : `, expected ${expected}`}`;
 }
 
-function inWords(
-  { type, message, line }: { readonly type: string; readonly message: string; readonly line?: number },
-  linesBefore: number,
-): string {
+/** An error of the code in words, with its line counted from the agent's own code. */
+export function errorText({ type, message, line }: CodeError, linesBefore: number): string {
   const place = line === undefined || line <= linesBefore ? "" : `, line ${line - linesBefore}`;
-  return `${type}: ${message}${place}`;
+  // Python's message of a syntax error names a line of the whole program.
+  return `${type}: ${message.replace(/ \(solution\.py, line \d+\)$/, "")}${place}`;
+}
+
+/** What the grade says of the program of one agent that has to define `name`. */
+export function singleReport(
+  grade: CodeGrade,
+  { name, linesBefore }: { readonly name: string; readonly linesBefore: number },
+): Pick<TurnReport, "syntaxProblem" | "definitions"> {
+  const { syntax, definition } = codeLevels(grade);
+  const { error } = grade.execution;
+  const problem = error === undefined ? "" : errorText(error, linesBefore);
+  return {
+    syntaxProblem: syntax ? null : problem,
+    definitions: [{ name, found: definition, ...(syntax && !definition ? { problem } : {}) }],
+  };
 }

@@ -17,6 +17,7 @@ import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
 import { auxPrompt, mainPrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
 import { rewardComponents } from "./code-reward.ts";
+import { pairDefinitions } from "./pair-definitions.ts";
 import { auxName, type PairStructure, pairStructure } from "./structure/pair-structure.ts";
 
 const agents = ["aux", "main"] as const;
@@ -58,7 +59,8 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         };
       };
       if (mode === "plain" && !isLast && !payEveryTurn) return revision({ aux: "", main: "" });
-      const { source, linesBefore } = joinSource(language, [promptHelpers(task), code.aux, code.main]);
+      const helpers = promptHelpers(task);
+      const { source } = joinSource(language, [helpers, code.aux, code.main]);
       const seed = random.integer(0, 2 ** 31);
       const waiting = signal === undefined ? {} : { signal };
       const [grade, pair] = await Promise.all([
@@ -87,23 +89,20 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         return { ...revision({ aux, main }), ...told };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
-      const definitions = [
-        { name: auxName, found: pair.aux.defined },
-        { name: entryPoint, found: pair.main.defined },
-      ];
-      const report = { grade, visible, definitions };
+      const { aux, main } = await pairDefinitions({
+        ...{ sandbox, language, helpers, code, entryPoint, pair, grade, seed, ...waiting },
+        limits: suite.limits,
+      });
+      const report = { grade, visible };
       return {
         ...revision({
-          aux: codeFeedback(options, {
-            ...report,
-            syntaxProblem: pair.aux.problem ?? null,
-            linesBefore: linesBefore[1]!,
-          }),
+          aux: codeFeedback(options, { ...report, ...aux, syntaxProblem: pair.aux.problem ?? null }),
           main: codeFeedback(options, {
             ...report,
+            ...main,
             syntaxProblem: pair.main.problem ?? null,
-            linesBefore: linesBefore[2]!,
-            checks: [auxCheck(pair, entryPoint)],
+            // Without its function there is nothing to say of how it uses aux.
+            checks: pair.main.defined ? [auxCheck(pair, entryPoint)] : [],
           }),
         }),
         ...told,

@@ -5,7 +5,7 @@ import type { EnvironmentDefinition } from "../../src/environment/environment.ts
 import { unscored } from "../../src/environment/reward.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { fenced } from "../code-turns/code-block.ts";
-import { codeFeedback } from "../code-turns/code-feedback.ts";
+import { codeFeedback, singleReport } from "../code-turns/code-feedback.ts";
 import { codeLevels } from "../code-turns/code-levels.ts";
 import { expertEdits } from "../code-turns/expert-edits.ts";
 import { joinSource } from "../code-turns/join-source.ts";
@@ -47,8 +47,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       const waiting = signal === undefined ? {} : { signal };
       const grade = await gradeCode({ sandbox, code: source, suite, seed, ...waiting });
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
-      const levels = codeLevels(grade);
-      const components = rewardComponents(options.reward, { levels });
+      const components = rewardComponents(options.reward, { levels: codeLevels(grade) });
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
       if (isLast || (grade.passed && !payEveryTurn)) return { components, info };
       const told = { info, ...(payEveryTurn ? { components } : {}) };
@@ -59,11 +58,8 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
         return { ...revision(await expertEdits(expert!, request)), ...told };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
-      const definitions = [{ name: entryPoint, found: levels.definition }];
-      return {
-        ...revision(codeFeedback(options, { grade, visible, definitions, linesBefore: linesBefore[1]! })),
-        ...told,
-      };
+      const own = singleReport(grade, { name: entryPoint, linesBefore: linesBefore[1]! });
+      return { ...revision(codeFeedback(options, { grade, visible, ...own })), ...told };
     },
     demonstrate: ({ solution }) =>
       solution === undefined

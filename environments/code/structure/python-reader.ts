@@ -12,6 +12,8 @@ warnings.simplefilter("ignore")
 def read(source):
     try:
         tree = ast.parse(source)
+        # What parses may still not compile, such as a return outside of a function.
+        compile(source, "source", "exec")
         return json.dumps({"ok": True, "body": statements(tree.body)})
     except SyntaxError as error:
         return json.dumps({"ok": False, "message": str(error.msg), "line": error.lineno or 0, "column": error.offset or 0})

@@ -275,6 +275,22 @@ describe("several turns", () => {
     for (const text of [first, second]) expect(text).not.toMatch(/41|77|99/);
   });
 
+  it("tell an agent whose methods load that another's do not", async () => {
+    const unloaded = block("import nothing_of_this_name\n\ndef total(self):\n    return 1\n");
+    const { heard } = await play(
+      { "agent-1": [block(put + scaled)], "agent-2": [unloaded] },
+      { agents: 2, maxTurns: 2, sandboxSlice: "all" },
+    );
+    const [first, second] = [heard["agent-1"]![1]!, heard["agent-2"]![1]!];
+    expect(first).toContain("Syntax: ok\nDefinition of put: ok\nDefinition of scaled: ok");
+    expect(first).toContain("because of another agent's code");
+    expect(first).not.toContain("nothing_of_this_name");
+    expect(second).toContain(
+      "Definition of total: not ok (ModuleNotFoundError: No module named 'nothing_of_this_name')",
+    );
+    for (const text of [first, second]) expect(text).not.toContain("Failed:");
+  });
+
   it.each(["level_passed", "passed", "plain"] as const)("say less in the mode %s", async (mode) => {
     const { heard } = await play({ agent: [wrong] }, { maxTurns: 2, mode, sandboxSlice: "all" });
     const text = heard.agent![1]!;

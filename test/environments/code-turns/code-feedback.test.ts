@@ -4,7 +4,7 @@ import type { CodeProblem } from "../../../environments/code-benchmarks/code-pro
 import { humanEvalProblem } from "../../../environments/code-benchmarks/human-eval.ts";
 import { comlrlMbppProblem, mbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
 import { multiplEProblem } from "../../../environments/code-benchmarks/multipl-e.ts";
-import { codeFeedback } from "../../../environments/code-turns/code-feedback.ts";
+import { codeFeedback, singleReport } from "../../../environments/code-turns/code-feedback.ts";
 import type { CodeTurnOptions } from "../../../environments/code-turns/turn-options.ts";
 import { showAll, visibleTests } from "../../../environments/code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../../../environments/code-turns/visible-verdicts.ts";
@@ -48,7 +48,12 @@ async function feedbackOn(
   const grade = await gradeCode({ sandbox, code: "", suite });
   if (grade.infra) throw new Error("a scripted sandbox does not fail");
   const visible = await visibleVerdicts({ sandbox, code: "", suite, grade });
-  return codeFeedback(options, { grade, visible, definitions: [{ name: entryPoint, found: true }] });
+  return codeFeedback(options, {
+    grade,
+    visible,
+    syntaxProblem: null,
+    definitions: [{ name: entryPoint, found: true }],
+  });
 }
 
 describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, whatever the code tells", () => {
@@ -117,7 +122,7 @@ describe("feedback", () => {
     if (grade.infra) throw new Error("infra");
     const visible = await visibleVerdicts({ sandbox, code: "", suite, grade });
     expect(visible).toBeUndefined();
-    const feedback = codeFeedback(level, { grade, visible, definitions: [] });
+    const feedback = codeFeedback(level, { grade, visible, syntaxProblem: null, definitions: [] });
     expect(feedback).toContain("Syntax: ok");
     expect(feedback).not.toContain("Visible tests");
   });
@@ -132,7 +137,7 @@ describe("feedback", () => {
     const tell = (found: boolean): string =>
       codeFeedback(
         { ...level, mode: "passed" },
-        { grade, visible: grade.tests, definitions: [{ name: "aux", found }] },
+        { grade, visible: grade.tests, syntaxProblem: null, definitions: [{ name: "aux", found }] },
       );
     expect(tell(true)).toBe("Every test passed.");
     expect(tell(false)).toBe("Not every level passed.");
@@ -144,12 +149,10 @@ describe("feedback", () => {
     const sandbox = scriptedSandbox(() => ({ status: "load_error", cases, error }));
     const grade = await gradeCode({ sandbox, code: "", suite });
     if (grade.infra) throw new Error("infra");
-    const definitions = [{ name: "f", found: false }];
-    const of = (linesBefore: number) => codeFeedback(level, { grade, visible: [], definitions, linesBefore });
+    const of = (linesBefore: number, mode: CodeTurnOptions["mode"] = "level_feedback") =>
+      codeFeedback({ ...level, mode }, { grade, visible: [], ...singleReport(grade, { name: "f", linesBefore }) });
     expect(of(5)).toContain("Definition of f: not ok (NameError: no x, line 2)");
     expect(of(7)).toContain("not ok (NameError: no x)");
-    expect(codeFeedback({ ...level, mode: "level_passed" }, { grade, visible: [], definitions })).not.toContain(
-      "NameError",
-    );
+    expect(of(7, "level_passed")).not.toContain("NameError");
   });
 });

@@ -274,6 +274,126 @@ describe("what the agents read", () => {
     expect(heard.aux![1]).not.toMatch(/calls `aux`|does not call/);
   });
 
+  const raising = py("import nothing_of_this_name\n\ndef squares(n):\n    return n");
+  const outside = py("def squares(n):\n    return n\nreturn 1");
+  const raisingAux = py("def aux(x):\n    return x\n\nnowhere + 1");
+  const calling = py("TABLE = [aux(i) for i in range(3)]\n\ndef squares(n):\n    return TABLE[:n]");
+  it.each<[string, Answer, Record<"aux" | "main", { has: string[]; hasNot: string[] }>]>([
+    [
+      "where main does not parse",
+      { aux, main: broken },
+      {
+        aux: {
+          has: ["Syntax: ok", "Definition of aux: ok", "because of another agent's code"],
+          hasNot: ["SyntaxError", "Failed:"],
+        },
+        main: {
+          has: ["Syntax: not ok (", "Definition of aux: ok", "Definition of squares: not ok"],
+          hasNot: ["another agent", "call `aux`."],
+        },
+      },
+    ],
+    [
+      "where aux does not parse",
+      { aux: broken, main: used },
+      {
+        aux: {
+          has: ["Syntax: not ok (", "Definition of aux: not ok", "Definition of squares: ok"],
+          hasNot: ["another agent"],
+        },
+        main: {
+          has: [
+            "Syntax: ok",
+            "Definition of aux: not ok",
+            "Definition of squares: ok",
+            "because of another agent's code",
+          ],
+          hasNot: ["Failed:"],
+        },
+      },
+    ],
+    [
+      "where main raises while it is loaded",
+      { aux, main: raising },
+      {
+        aux: { has: ["Definition of aux: ok", "because of another agent's code"], hasNot: ["nothing_of_this_name"] },
+        main: {
+          has: ["Definition of aux: ok", "Definition of squares: not ok (ModuleNotFoundError: "],
+          hasNot: ["another agent"],
+        },
+      },
+    ],
+    [
+      "where main compiles no more than it parses",
+      { aux, main: outside },
+      {
+        aux: { has: ["Syntax: ok", "Definition of aux: ok"], hasNot: ["outside function"] },
+        main: { has: ["Syntax: not ok ('return' outside function, line 3"], hasNot: ["another agent"] },
+      },
+    ],
+    [
+      "where aux raises while it is loaded",
+      { aux: raisingAux, main: calling },
+      {
+        aux: {
+          has: ["Definition of aux: not ok (NameError: name 'nowhere' is not defined, line 4)"],
+          hasNot: ["another agent"],
+        },
+        main: { has: ["Definition of aux: not ok", "Definition of squares: ok", "another agent"], hasNot: ["nowhere"] },
+      },
+    ],
+  ])("level_feedback tells each agent of its own definition %s", async (_, answer, wanted) => {
+    const { heard } = await play([answer, { aux, main: used }]);
+    for (const agent of ["main", "aux"] as const) {
+      for (const text of wanted[agent].has) expect(heard[agent]![1]).toContain(text);
+      for (const text of wanted[agent].hasNot) expect(heard[agent]![1]).not.toContain(text);
+    }
+  });
+
+  it.each(["javascript", "typescript"] as const)("level_feedback does so in %s", async (language) => {
+    const options = { path: join(folder, "script.jsonl"), language, sandbox: "auto" } as const;
+    const block = (code: string): string => `\`\`\`${language}\n${code}\n\`\`\``;
+    const helper = block("const aux = (x) => x * x;");
+    const right = {
+      aux: helper,
+      main: block("function squares(n) { return [...Array(n).keys()].map((i) => aux(i)); }"),
+    };
+    const second = async (answer: Answer) => {
+      const { heard } = await play([answer, right], options);
+      return { aux: heard.aux![1]!, main: heard.main![1]! };
+    };
+    const unparsed = await second({ aux: helper, main: block("function squares(n { return n; }") });
+    expect(unparsed.aux).toContain("Definition of aux: ok");
+    expect(unparsed.main).toMatch(/Syntax: not ok \([\s\S]*Definition of aux: ok\nDefinition of squares: not ok/);
+    const raised = await second({ aux: helper, main: block("nowhere();\nfunction squares(n) { return n; }") });
+    expect(raised.aux).toContain("Definition of aux: ok");
+    expect(raised.main).toContain("Definition of squares: not ok (ReferenceError: nowhere is not defined, line 1)");
+    const clash = await second({
+      aux: block("const size = 1;\nconst aux = (x) => x * size;"),
+      main: block("const size = 2;\nfunction squares(n) { return [...Array(n).keys()].map((i) => aux(i)); }"),
+    });
+    for (const text of [clash.aux, clash.main]) {
+      expect(text).toContain("Syntax: ok\nDefinition of aux: ok");
+      expect(text).toContain("does not load together with another agent's code");
+      expect(text).toContain("size");
+    }
+    expect(clash.main).toContain("Definition of squares: ok");
+  });
+
+  it("level_passed says in a line that the program does not load because of another agent", async () => {
+    const { heard } = await play(
+      [
+        { aux, main: broken },
+        { aux, main: used },
+      ],
+      { mode: "level_passed" },
+    );
+    expect(heard.aux![1]).toContain(
+      "Syntax: ok\nDefinition of aux: ok\nDefinition of squares: not ok\nWhole program: not ok\nVisible",
+    );
+    expect(heard.main![1]).toContain("Definition of squares: not ok\nVisible tests: 0 of 1 passed.\n\n");
+  });
+
   it("level_passed says the same in a line each", async () => {
     const { heard } = await play(
       [

@@ -1,0 +1,48 @@
+import type { CodeError } from "../../sandbox/execution.ts";
+import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
+import type { Limits } from "../../sandbox/limits.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { loadAlone } from "../code-turns/load-alone.ts";
+import { mergeClass } from "./merge-class.ts";
+
+/** Whether a class loads with the methods of one agent alone. The error's line is of no reply. */
+export type AgentLoads = { readonly loads: true } | { readonly loads: false; readonly error: CodeError };
+
+/**
+ * Whose replies keep a class from loading: if the whole class does not load, it is put together and loaded once for
+ * each reply, without the others. A reply that a limit ends counts as one that loads. Rejects as `mergeClass` does.
+ */
+export async function loadEachAgent(options: {
+  readonly sandbox: Sandbox;
+  readonly skeleton: string;
+  readonly className: string;
+  readonly owners: Readonly<Record<string, number>>;
+  readonly replies: readonly string[];
+  /** Of the whole class. */
+  readonly grade: CodeGrade;
+  readonly limits: Partial<Limits> | undefined;
+  readonly seed: number;
+  readonly signal?: AbortSignal;
+}): Promise<readonly AgentLoads[]> {
+  const { replies, grade, limits, seed, ...rest } = options;
+  const { sandbox, className, signal } = rest;
+  const { status, execution } = grade;
+  if (status !== "load_error") return replies.map(() => ({ loads: true }));
+  if (replies.length === 1) return [execution.error === undefined ? { loads: true } : failure(execution.error)];
+  return await Promise.all(
+    replies.map(async (_, place): Promise<AgentLoads> => {
+      const merged = await mergeClass({ ...rest, replies: replies.map((text, i) => (i === place ? text : "")) });
+      if (merged === undefined) return { loads: true };
+      const alone = await loadAlone({
+        ...{ sandbox, language: "python", source: merged.source, name: className, seed },
+        ...(limits === undefined ? {} : { limits }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return alone === undefined || alone.loads ? { loads: true } : failure(alone.error);
+    }),
+  );
+}
+
+function failure({ type, message }: CodeError): AgentLoads {
+  return { loads: false, error: { type, message } };
+}
