@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
+import { addMigrateCommand, type MigrateCommands } from "./migrate-program.ts";
+import { addCollectAliases, addEnvironmentAlias, addServeRefusal, addTrainAliases } from "./old-flag-options.ts";
 import { addOverrideOptions } from "./override-options.ts";
 import { addViewCommand, type ViewCommands } from "./view-program.ts";
 
@@ -13,7 +15,8 @@ export interface TrainArguments {
   readonly set: readonly string[];
   /** Passes over the tasks, in place of `training.steps`. */
   readonly numEpochs?: number;
-  readonly resume: boolean;
+  /** A text is the run, or the checkpoint, to go on with. */
+  readonly resume: boolean | string;
   readonly output?: string;
 }
 
@@ -78,7 +81,7 @@ export interface ReportArguments {
 }
 
 /** What the commands do. A test gives its own, and so tests the parsing alone. */
-export interface Commands extends EvaluationCommands, ViewCommands {
+export interface Commands extends EvaluationCommands, ViewCommands, MigrateCommands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
@@ -101,10 +104,11 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .command("train")
     .description("train a model in an environment, as a config says")
     .option("-c, --config <file>", "the run, in YAML", "train.yaml")
-    .option("-r, --resume", "go on from the newest checkpoint in the output folder", false)
+    .option("-r, --resume [run]", "go on from the newest checkpoint in the output folder, or of the run named", false)
     .option("-o, --output <folder>", "where the run is kept (default: runs/ and the config's name)")
     .action((args: TrainArguments) => commands.train(args));
   addOverrideOptions(train, { positive, finite });
+  addTrainAliases(train);
 
   program
     .command("report")
@@ -129,18 +133,18 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .option("--seed <n>", "seeds everything random", wholeNumber, 0)
     .action((environment: string, args: Omit<PlayArguments, "environment">) => commands.play({ environment, ...args }));
 
-  program
+  const collect = program
     .command("collect")
     .description("play tasks and write the conversations, with their rewards, to a file to train on (JSONL)")
     .requiredOption("-e, --env <environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
     .addOption(
-      new Option("-p, --policy <policy>", "who plays").choices(["demonstration", "model"]).default("demonstration"),
+      new Option("-p, --policy <policy>", "who plays (default: the model, if one is named)").choices([
+        "demonstration",
+        "model",
+      ]),
     )
-    .option(
-      "-m, --model <folder>",
-      "for --policy model: a folder, hub id, checkpoint, provider:model, server's URL or policy file",
-    )
+    .option("-m, --model <folder>", "plays: a folder, hub id, checkpoint, provider:model, server's URL or policy file")
     .addOption(new Option("--device <device>", "what runs the model").choices(devices).default("auto"))
     .option("--split <split>", "the tasks, such as train[:1000] (default: the first split)")
     .option("-n, --episodes <n>", "the most episodes, in whole groups (default: every task)", positive)
@@ -152,10 +156,16 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .option("--max-tokens <n>", "the most tokens of one answer", positive, 256)
     .option("--concurrency <n>", "episodes that are played at once", positive, 64)
     .option("--seed <n>", "seeds everything random", wholeNumber, 0)
-    .action((args: CollectArguments) => commands.collect(args));
+    .action((args: Omit<CollectArguments, "policy"> & Partial<Pick<CollectArguments, "policy">>) =>
+      commands.collect({ ...args, policy: args.policy ?? (args.model === undefined ? "demonstration" : "model") }),
+    );
+  addEnvironmentAlias(collect);
+  addCollectAliases(collect, { positive, finite });
 
   addEvaluationCommands(program, commands, { positive, wholeNumber, finite, append, devices });
   addViewCommand(program, commands, { positive });
+  addMigrateCommand(program, commands);
+  addServeRefusal(program);
 
   program
     .command("info")

@@ -6,6 +6,7 @@ import type { EvaluationSummary } from "../evaluate/log/summary.ts";
 import { type Ratings, rateRuns } from "../evaluate/ratings/rate-runs.ts";
 import type { TerminalStream } from "../report/live-block.ts";
 import { replaceFile } from "../report/replace-file.ts";
+import { evalOutput } from "./eval-output.ts";
 import { openPlayers } from "./eval-players.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import { type EvalTarget, evalTargets } from "./eval-target.ts";
@@ -27,13 +28,14 @@ export async function evalCommand(
 ): Promise<void> {
   const { rooms, output, signal } = options;
   const thresholds = [...parseThresholds(args.min, "min"), ...parseThresholds(args.max, "max")];
+  const kept = evalOutput(args);
   const targets = await evalTargets(args, rooms);
   await using players = await openPlayers(args, { rooms, signal });
   const judge = await players.judge();
   const finished: FinishedRun[] = [];
   const printed: unknown[] = [];
   for (const { name, open } of targets) {
-    const outer = targets.length === 1 ? args.output : join(args.output, name);
+    const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
     const target = await open({ signal, ...(judge === undefined ? {} : { judge }) });
     const runs: FinishedRun[] = [];
     for (const { folder: inner, ...seats } of await players.seatings(target)) {
@@ -53,7 +55,9 @@ export async function evalCommand(
     printed.push({ folder: outer, ...ratings });
     if (!args.json) output.write(ratingsText(ratings, outer));
   }
-  if (args.json) output.write(`${JSON.stringify(printed, undefined, 2)}\n`);
+  const json = `${JSON.stringify(printed, undefined, 2)}\n`;
+  if (kept.file !== undefined) await replaceFile(kept.file, json);
+  if (args.json) output.write(json);
   for (const { folder, summary } of finished) refuseFailed(summary, folder);
   for (const { summary } of finished) checkThresholds(summary, thresholds);
 }

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { addEnvironmentAlias } from "./old-flag-options.ts";
 
 /** What `lyceum eval` was told. */
 export interface EvalArguments {
@@ -15,7 +16,8 @@ export interface EvalArguments {
   readonly opponent: readonly string[];
   readonly judge?: string;
   readonly device: string;
-  readonly output: string;
+  /** A folder, or a JSON file; a new folder in runs/eval when absent. */
+  readonly output?: string;
   readonly split?: string;
   /** The most tasks. */
   readonly limit?: number;
@@ -79,7 +81,7 @@ export interface NumberReaders {
 /** Adds `eval`, `compare` and `rescore`. */
 export function addEvaluationCommands(program: Command, commands: EvaluationCommands, read: NumberReaders): void {
   const { positive, wholeNumber, finite, append, devices } = read;
-  program
+  const evaluation = program
     .command("eval")
     .description("measure a model on benchmarks, or in any environment; every episode is kept in a folder")
     .argument("[benchmarks...]", "such as humaneval gsm8k; a wrong name lists them all")
@@ -110,7 +112,10 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .addOption(
       new Option("--device <device>", "what runs a model on the embedded engine").choices(devices).default("auto"),
     )
-    .requiredOption("-o, --output <folder>", "where the run is kept, such as runs/eval")
+    .option(
+      "-o, --output <folder>",
+      "where the run is kept; FILE.json gets the summary too (default: a new one in runs/eval)",
+    )
     .option("--split <split>", "the tasks, such as test[:100] (default: the benchmark's, else test or the first)")
     .option("-l, --limit <n>", "the most tasks", positive)
     .option("-n, --num-episodes <n>", "the most episodes: tasks times samples", positive)
@@ -129,6 +134,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .option("--max <metric=value>", "fail above it, such as unscored=0; repeatable", append, [])
     .option("--json", "print the summary as JSON", false)
     .action((benchmarks: string[], args: Omit<EvalArguments, "benchmarks">) => commands.eval({ benchmarks, ...args }));
+  addEnvironmentAlias(evaluation);
 
   program
     .command("compare")

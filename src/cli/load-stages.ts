@@ -4,6 +4,7 @@ import { configError } from "../config/config-problem.ts";
 import { parseYamlSource } from "../config/yaml-source.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { type LoadedRun, loadRunConfig, spelledOut } from "./load-run-config.ts";
+import { refuseOldConfig } from "./refuse-old-config.ts";
 import type { Rooms } from "./rooms.ts";
 
 /** What a stage gives instead of what the whole config has; every other part is added to it key by key. */
@@ -12,7 +13,7 @@ const replaced: readonly string[] = ["algorithm", "environment", "environments"]
 /**
  * The runs of a config file: its stages, where it lists some under `stages`, or itself, without a name. A stage is the
  * config with the stage's own keys over it; its name is its number and its algorithm's, unless it has one. Throws as
- * `loadRunConfig` does, naming the stage.
+ * `loadRunConfig` does, naming the stage, and `config.invalid` for a config of another program.
  */
 export async function loadStages(options: {
   readonly path: string;
@@ -22,6 +23,7 @@ export async function loadStages(options: {
   const { path, overrides, rooms } = options;
   // Read once, for it may be a pipe. What cannot be read is told by loadRunConfig.
   const text = await readFile(path, "utf8").catch(() => undefined);
+  if (text !== undefined) refuseOldConfig(text, path);
   const whole = text === undefined ? undefined : overridden(parseYamlSource(text, "").source?.value, overrides);
   if (!isJsonObject(whole) || whole.stages === undefined) {
     return [await loadRunConfig({ ...options, ...(text === undefined ? {} : { text }) })];

@@ -12,6 +12,7 @@ import { errorText } from "./error-text.ts";
 import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-program.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
 import { listenForInterrupt } from "./interrupt.ts";
+import type { MigrateArguments } from "./migrate-program.ts";
 import { packageVersion } from "./package-version.ts";
 import { resumeCommand } from "./resume-command.ts";
 import type { ViewArguments } from "./view-program.ts";
@@ -22,7 +23,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
   const program = createProgram(
-    { train, report, init, play, collect, eval: evaluate, compare, rescore, view, info },
+    { train, report, init, play, collect, eval: evaluate, compare, rescore, view, migrate, info },
     { version: packageVersion() },
   );
   try {
@@ -102,6 +103,14 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     using interruption = listenForInterrupt();
     const { viewCommand } = await import("./view-command.ts");
     await viewCommand(args, { output: stdout, signal: interruption.signal });
+  }
+
+  async function migrate(args: MigrateArguments): Promise<void> {
+    const { openRooms } = await import("./rooms.ts");
+    const { migrateCommand } = await import("./migrate-command.ts");
+    const output = (text: string): void => void stdout.write(text);
+    const report = (text: string): void => void stderr.write(text);
+    await migrateCommand(args, { rooms: await openRooms(), output, report });
   }
 
   async function info({ json, keys }: InfoArguments): Promise<void> {

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { type TrainingConfig, trainingConfigShape } from "../../trainers/config/training-config.ts";
-import type { EnvironmentEntry } from "../environment/registry.ts";
+import type { ConfigKey } from "../config/index.ts";
+import { configReference } from "../config/index.ts";
+import type { EnvironmentEntry, EnvironmentRegistry } from "../environment/registry.ts";
 import { type HealthSettings, healthSettingsSchema } from "../health/index.ts";
 import { type TrackerConfig, trackerConfigsSchema } from "../trackers/index.ts";
 
@@ -70,6 +72,15 @@ export function runConfigSchema(options: {
     const message = "give either environment (what is practised) or environments (several at once)";
     context.issues.push({ code: "custom", message, input: context.value, path: [] });
   }) as unknown as z.ZodType<RunConfig>;
+}
+
+/** Every key that a config file may have, for these environments and algorithms. */
+export function configKeys(known: {
+  readonly environments: Pick<EnvironmentRegistry, "entries">;
+  readonly algorithms: readonly AlgorithmDefinition[];
+}): readonly ConfigKey[] {
+  const { environments, algorithms } = known;
+  return configReference(runConfigSchema({ environments: environments.entries, algorithms }));
 }
 
 /** Its other options are checked when the environment is made. */

@@ -8,14 +8,16 @@ import type { EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import { watchHealth } from "../health/index.ts";
 import type { Json } from "../json.ts";
+import { translateOverrides } from "../migrate/translate-overrides.ts";
 import { recordedEvents, recordRun, reportFileName, showTraining, type TerminalViewOptions } from "../report/index.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { createTrackers } from "../trackers/index.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { epochSteps } from "./epoch-steps.ts";
 import { loadStages } from "./load-stages.ts";
+import { resumedRun } from "./resumed-run.ts";
 import type { Rooms } from "./rooms.ts";
-import type { RunConfig } from "./run-config.ts";
+import { configKeys, type RunConfig } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
 
 /** What a run of the command line goes with. */
@@ -34,18 +36,22 @@ interface TrainCommandOptions {
  */
 export async function trainCommand(args: TrainArguments, options: TrainCommandOptions): Promise<void> {
   const { rooms, signal, view } = options;
-  const loaded = await loadStages({ path: args.config, overrides: args.set, rooms });
-  const output = args.output ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
+  const { set, epochs, notes } = translateOverrides(args.set, { keys: configKeys(rooms) });
+  for (const note of notes) view.stream.write(`${visibleText(note)}\n`);
+  const loaded = await loadStages({ path: args.config, overrides: set, rooms });
+  const resumed = typeof args.resume === "string" ? await resumedRun(args.resume, args.output) : args.output;
+  const resume = args.resume !== false;
+  const output = resumed ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
   const runs: (PreparedRun & { readonly name: string | undefined })[] = [];
   for (const { name, config: given, environments, algorithms } of loaded) {
     const { environment, options: environmentOptions } = runEnvironment(given, environments);
-    const config = await withEpochs(given, { epochs: args.numEpochs, environment, signal });
+    const config = await withEpochs(given, { epochs: args.numEpochs ?? epochs, environment, signal });
     const training = trainingConfig(config);
-    runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume: args.resume });
+    runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume });
   }
   if (runs[0]!.name === undefined) return runOne(runs[0]!, { ...options, runOutput: output });
   const stages = runs.map(({ name, training, ...run }) => ({ ...run, name: name!, config: training }));
-  for (const { name, ...stage } of await planStages({ stages, output, resume: args.resume })) {
+  for (const { name, ...stage } of await planStages({ stages, output, resume })) {
     const run = runs.find((candidate) => candidate.name === name)!;
     view.stream.write(`stage ${visibleText(name)}\n`);
     const { config: training, output: folder, resume } = stage;

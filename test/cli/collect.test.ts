@@ -194,7 +194,7 @@ describe("lyceum collect", () => {
   it.each([
     ["-e ./endless.ts", 2, "has no end"],
     ["-e ./uneven.ts -p model", 2, "--policy model needs --model"],
-    ["-e ./uneven.ts -m run/model", 2, "--model belongs to --policy model"],
+    ["-e ./uneven.ts -p demonstration -m run/model", 2, "--model belongs to --policy model"],
     ["-e ./uneven.ts -p model -m ./nowhere", 1, "There is no folder ./nowhere"],
     ["-e mathh", 2, 'Did you mean "math"?'],
     ["-e ./uneven.ts --split tests", 1, "tests"],

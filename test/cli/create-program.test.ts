@@ -11,6 +11,7 @@ import {
 } from "../../src/cli/create-program.ts";
 import type { CompareArguments, EvalArguments, RescoreArguments } from "../../src/cli/eval-program.ts";
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
+import type { MigrateArguments } from "../../src/cli/migrate-program.ts";
 import type { ViewArguments } from "../../src/cli/view-program.ts";
 
 /** Parses a command line and says what it asked for, or how it failed. */
@@ -25,6 +26,7 @@ async function parse(...argv: string[]) {
     | { compare: CompareArguments }
     | { rescore: RescoreArguments }
     | { view: ViewArguments }
+    | { migrate: MigrateArguments }
     | { info: InfoArguments }
   )[] = [];
   let output = "";
@@ -39,6 +41,7 @@ async function parse(...argv: string[]) {
       compare: async (compare) => void calls.push({ compare }),
       rescore: async (rescore) => void calls.push({ rescore }),
       view: async (view) => void calls.push({ view }),
+      migrate: async (migrate) => void calls.push({ migrate }),
       info: async (info) => void calls.push({ info }),
     },
     { version: "1.2.3" },

@@ -24,6 +24,7 @@ async function thrownBy(words: string): Promise<unknown> {
         play: nothing,
         collect: nothing,
         view: nothing,
+        migrate: nothing,
         info: nothing,
       },
       eval: (args) => evalCommand(args, options),

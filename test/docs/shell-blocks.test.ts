@@ -62,6 +62,7 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
     compare: async () => {},
     rescore: async () => {},
     view: async () => {},
+    migrate: async () => {},
     info: async () => {
       informed = true;
     },

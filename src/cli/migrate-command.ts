@@ -1,0 +1,55 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { LyceumError } from "../errors/index.ts";
+import { lostText, trainCommandLine } from "../migrate/config-text.ts";
+import { visibleText } from "../report/visible-text.ts";
+import { migrateConfig } from "./migrate-config.ts";
+import type { MigrateArguments } from "./migrate-program.ts";
+import type { Rooms } from "./rooms.ts";
+
+/**
+ * `lyceum migrate`: converts a config of an old system, to a new file or to `output`, and says on `report` what has no
+ * counterpart. Throws `data.not-found` where the file cannot be read, and `config.invalid` as {@link migrateConfig}
+ * does and where the new file is there already.
+ */
+export async function migrateCommand(
+  args: MigrateArguments,
+  options: {
+    readonly rooms: Pick<Rooms, "environments" | "algorithms">;
+    readonly output: (text: string) => void;
+    readonly report: (text: string) => void;
+  },
+): Promise<void> {
+  const { file, output, from } = args;
+  const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw new LyceumError({
+      code: "data.not-found",
+      message: error.code === "ENOENT" ? `There is no file ${file}.` : `Cannot read ${file}: ${error.code}.`,
+      hint: "Give the path of a config of MRLM or LLM_Collab, relative to the current folder.",
+      data: { path: file },
+      cause: error,
+    });
+  });
+  const to = output ?? "NEW.yaml";
+  const { converted, yaml } = await migrateConfig({ text, name: file, to, system: from, rooms: options.rooms });
+  if (output === undefined) options.output(yaml);
+  else await writeNew(output, yaml);
+  const { set, lost } = converted;
+  const lines = [
+    `${file}: ${set.size} keys, ${lost.length === 0 ? "nothing lost" : `${lost.length} without a counterpart:`}`,
+    ...lost.map((key) => `- ${lostText(key)}`),
+    ...(output === undefined ? [] : [`Train with: ${trainCommandLine(converted, output)}`]),
+  ];
+  (output === undefined ? options.report : options.output)(visibleText(`${lines.join("\n")}\n`));
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+  await writeFile(path, text, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `${path} is there already.`,
+      hint: "Name another file by --output, or move this one out of the way.",
+      data: { path },
+    });
+  });
+}

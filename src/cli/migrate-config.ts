@@ -1,0 +1,73 @@
+import { parse } from "yaml";
+import { LyceumError } from "../errors/index.ts";
+import { isJsonObject, type Json } from "../json.ts";
+import { configText } from "../migrate/config-text.ts";
+import { type ConvertedConfig, convertConfig } from "../migrate/convert-config.ts";
+import type { OldSystem } from "../migrate/old-config.ts";
+import { loadRunConfig } from "./load-run-config.ts";
+import type { Rooms } from "./rooms.ts";
+import { configKeys } from "./run-config.ts";
+
+/** A config as `lyceum migrate` writes it. */
+export interface MigratedConfig {
+  readonly converted: ConvertedConfig;
+  readonly yaml: string;
+}
+
+/**
+ * Converts the text of an old config. What comes back loads: a value that Lyceum does not take is lost, with the reason.
+ * Throws `config.invalid` for what is no YAML, no config of an old system, or of nothing that can be trained here.
+ */
+export async function migrateConfig(options: {
+  readonly text: string;
+  /** What messages call it. */
+  readonly name: string;
+  /** The file that is written, for the command in its first comment. */
+  readonly to: string;
+  readonly system?: OldSystem | undefined;
+  readonly rooms: Pick<Rooms, "environments" | "algorithms">;
+}): Promise<MigratedConfig> {
+  const { text, name, to, system, rooms } = options;
+  const keys = configKeys(rooms);
+  let converted = convertConfig(parseOldYaml(text, name), { name, keys, ...(system === undefined ? {} : { system }) });
+  for (;;) {
+    const yaml = configText(converted, { from: name, to });
+    try {
+      await loadRunConfig({ path: to, text: yaml, overrides: [], rooms });
+      return { converted, yaml };
+    } catch (error) {
+      const next = withoutInvalid(converted, error);
+      if (next === undefined) throw error;
+      converted = next;
+    }
+  }
+}
+
+/** As Python reads it: of a key that is given twice, the last counts. */
+function parseOldYaml(text: string, name: string): Json {
+  try {
+    return (parse(text, { uniqueKeys: false, logLevel: "error" }) ?? {}) as Json;
+  } catch (error) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `${name} is no YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
+      hint: "Give the config file itself. The lines above a copied file may have to go.",
+      cause: error,
+    });
+  }
+}
+
+/** The config without the values that the error is about; undefined where it is about something else. */
+function withoutInvalid(converted: ConvertedConfig, error: unknown): ConvertedConfig | undefined {
+  if (!LyceumError.isInstance(error) || error.code !== "config.invalid") return undefined;
+  const problems = isJsonObject(error.data) && Array.isArray(error.data.problems) ? error.data.problems : [];
+  const set = new Map(converted.set);
+  const lost = [...converted.lost];
+  for (const { path, message } of problems as readonly { readonly path: string; readonly message: string }[]) {
+    const key = [...set.keys()].find((candidate) => path === candidate || path.startsWith(`${candidate}.`));
+    if (key === undefined || key.endsWith(".id")) continue;
+    lost.push({ key: converted.origins.get(key)?.from.join(", ") ?? key, value: set.get(key)!, reason: message });
+    set.delete(key);
+  }
+  return set.size === converted.set.size ? undefined : { ...converted, set, lost };
+}

@@ -1,0 +1,32 @@
+import { type Command, Option } from "commander";
+import type { OldSystem } from "../migrate/old-config.ts";
+
+/** What `lyceum migrate` was told. */
+export interface MigrateArguments {
+  readonly file: string;
+  /** Standard output when absent. */
+  readonly output?: string;
+  /** The system that the file is of; what it looks like when absent. */
+  readonly from?: OldSystem;
+}
+
+/** The command that converts configs. */
+export interface MigrateCommands {
+  migrate(args: MigrateArguments): Promise<void>;
+}
+
+/** Adds `migrate`. */
+export function addMigrateCommand(program: Command, commands: MigrateCommands): void {
+  program
+    .command("migrate")
+    .description("convert a training config of MRLM or LLM_Collab (CoMLRL), and list what has no counterpart")
+    .argument("<file>", "the old config, in YAML")
+    .option("-o, --output <file>", "a new file (default: print it)")
+    .addOption(
+      new Option("--from <system>", "what the config is of (default: what it looks like)").choices([
+        "mrlm",
+        "llm-collab",
+      ]),
+    )
+    .action((file: string, args: Omit<MigrateArguments, "file">) => commands.migrate({ file, ...args }));
+}

@@ -1,0 +1,67 @@
+import { type Command, Option } from "commander";
+import { LyceumError } from "../errors/index.ts";
+import { oldEnvironmentNames, oldFlags } from "../migrate/old-flags.ts";
+
+/** An option under another name: it fills the same argument, and help does not list it. */
+class AliasOption extends Option {
+  readonly #attribute: string;
+
+  constructor(flags: string, attribute: string, read: (value: string) => unknown = (value) => value) {
+    super(flags, `the same as --${attribute.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`);
+    this.#attribute = attribute;
+    this.argParser(read).hideHelp();
+  }
+
+  override attributeName(): string {
+    return this.#attribute;
+  }
+}
+
+/** Adds MRLM's `--environment` to a command that has `--env`. */
+export function addEnvironmentAlias(command: Command): void {
+  command.addOption(new AliasOption("--environment <environment>", "env", (name) => oldEnvironmentNames[name] ?? name));
+}
+
+/** Adds MRLM's `--num-episodes` and `--filter-reward` to `collect`. */
+export function addCollectAliases(
+  command: Command,
+  read: { readonly positive: (value: string) => number; readonly finite: (value: string) => number },
+): void {
+  command
+    .addOption(new AliasOption("--num-episodes <n>", "episodes", read.positive))
+    .addOption(new AliasOption("--filter-reward <x>", "minReward", read.finite));
+}
+
+/** Adds `--output_base_dir` of LLM_Collab to `train`, and the flags that have no counterpart: they are errors that say why. */
+export function addTrainAliases(command: Command): void {
+  command.addOption(new AliasOption("--output_base_dir <folder>", "output"));
+  for (const { flag, now, note } of oldFlags.filter((old) => old.command === "train")) {
+    if (now !== undefined) continue;
+    const refuse = (): never => {
+      throw new LyceumError({
+        code: "config.invalid",
+        message: `${flag} has no counterpart: ${note}.`,
+        hint: "Leave it out. model.device says what runs the model (docs/devices.md).",
+        data: { flag },
+      });
+    };
+    command.addOption(new Option(`${flag} <value...>`, note).argParser(refuse).hideHelp());
+  }
+}
+
+/** Adds a `serve` that says that there is none. */
+export function addServeRefusal(program: Command): void {
+  program
+    .command("serve", { hidden: true })
+    .description("not there: environments are not served")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .helpOption(false)
+    .action(() => {
+      throw new LyceumError({
+        code: "config.invalid",
+        message: "Lyceum does not serve environments over a network.",
+        hint: "Name the environment where it is used: lyceum eval --env math, lyceum collect --env math, or environment.id of a config for lyceum train.",
+      });
+    });
+}

@@ -1,0 +1,27 @@
+import { parse } from "yaml";
+import { LyceumError } from "../errors/index.ts";
+import type { Json } from "../json.ts";
+import { detectSystem } from "../migrate/detect-system.ts";
+import { systemNames } from "../migrate/old-config.ts";
+
+/** Throws `config.invalid` for the text of a config of MRLM or LLM_Collab, with the command that converts it. */
+export function refuseOldConfig(text: string, path: string): void {
+  const system = detectSystem(readLeniently(text));
+  if (system === undefined) return;
+  const to = `${path.replace(/\.ya?ml$/, "")}-lyceum.yaml`;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `${path} is a config of ${systemNames[system]}.`,
+    hint: `Convert it first: lyceum migrate ${path} --output ${to}. What comes after --config stays the same but for the file.`,
+    data: { path, system },
+  });
+}
+
+/** Old files may give a key twice; what is no YAML is another's error. */
+function readLeniently(text: string): Json | undefined {
+  try {
+    return parse(text, { uniqueKeys: false, logLevel: "error" }) as Json;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { manifestFile } from "../../trainers/checkpoint/checkpoint-manifest.ts";
+import { newestCheckpoint } from "../../trainers/checkpoint/find-checkpoints.ts";
+import { LyceumError } from "../errors/index.ts";
+
+/**
+ * The run folder of what `--resume` names: a run, or its newest checkpoint. Throws `data.not-found` for what is not
+ * there, and `config.invalid` for an older checkpoint, for a model, and for a run that is not in `output`.
+ */
+export async function resumedRun(path: string, output: string | undefined): Promise<string> {
+  if (!existsSync(path)) {
+    throw new LyceumError({
+      code: "data.not-found",
+      message: `There is no checkpoint ${path} to resume from.`,
+      hint: "Name a checkpoint of a run, such as runs/train/checkpoints/step-000100, or its folder, such as runs/train.",
+      data: { path },
+    });
+  }
+  const isCheckpoint = existsSync(join(path, manifestFile));
+  const folder = isCheckpoint ? dirname(dirname(resolve(path))) : path;
+  if (!isCheckpoint && ["config.json", "adapter_config.json"].some((file) => existsSync(join(path, file)))) {
+    throw invalid(`${path} is a model, not a checkpoint of a run.`, `Start a new run from it: --model_name ${path}.`);
+  }
+  const newest = isCheckpoint ? await newestCheckpoint(join(folder, "checkpoints")) : undefined;
+  if (newest !== undefined && resolve(newest.path) !== resolve(path)) {
+    throw invalid(
+      `${path} is not the newest checkpoint of its run: ${basename(newest.path)} is.`,
+      "A run goes on from its newest checkpoint. To go on from an older one, move those after it out of the folder.",
+    );
+  }
+  if (output !== undefined && resolve(output) !== resolve(folder)) {
+    throw invalid(
+      `The run of ${path} is in ${folder}, not in ${output}.`,
+      "Leave --output out: a run goes on in its own folder.",
+    );
+  }
+  return folder;
+}
+
+function invalid(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "config.invalid", message, hint });
+}

@@ -1,0 +1,92 @@
+import { type Document, isMap, isScalar, isSeq, type Pair, visit, Document as YamlDocument } from "yaml";
+import { type ConvertedConfig, nestedConfig } from "./convert-config.ts";
+import { systemNames } from "./old-config.ts";
+import type { LostKey } from "./old-key.ts";
+
+/** Sections in the order in which the documentation has them. */
+const order = [
+  ...["seed", "output", "environment", "environments", "algorithm", "model", "agents", "rewards", "tasks"],
+  ...["sampling", "rollout", "training", "evaluation", "checkpoint", "export", "trackers"],
+];
+
+/** A converted config in YAML: what it comes from, what is lost and why, and beside each key the old one. */
+export function configText(
+  converted: ConvertedConfig,
+  options: { readonly from: string; readonly to: string },
+): string {
+  const { set, origins, lost, idle, system } = converted;
+  const config = nestedConfig(set);
+  const sorted = Object.fromEntries(
+    Object.entries(config).toSorted(([first], [second]) => order.indexOf(first) - order.indexOf(second)),
+  );
+  const document = new YamlDocument(sorted);
+  visit(document, {
+    Seq: (_, list) => {
+      list.flow = list.items.every((item) => isScalar(item));
+    },
+  });
+  for (const [key, { from, notes }] of origins) {
+    const pair = pairAt(document, key.split("."));
+    if (pair === undefined) continue;
+    if (isScalar(pair.value) || (isSeq(pair.value) && pair.value.flow === true))
+      pair.value.comment = ` ${from.join(", ")}`;
+    else if (isScalar(pair.key)) pair.key.commentBefore = commentLines([from.join(", ")]);
+    if (notes.length > 0 && isScalar(pair.key)) {
+      pair.key.commentBefore = [pair.key.commentBefore, commentLines(notes)].filter(Boolean).join("\n");
+    }
+  }
+  for (const item of isMap(document.contents) ? document.contents.items.slice(1) : []) {
+    if (isScalar(item.key)) item.key.spaceBefore = true;
+  }
+  const header = commentLines([
+    `${options.from}, a config of ${systemNames[system]}, converted by lyceum migrate.`,
+    "",
+    `  ${trainCommandLine(converted, options.to)}`,
+    ...(lost.length === 0 ? [] : ["", "Without a counterpart:", ...lost.map((key) => `- ${lostText(key)}`)]),
+    ...(idle.length === 0 ? [] : ["", `Without effect: ${idle.join(", ")}.`]),
+  ]);
+  const body = document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: "null" });
+  return `${header.replaceAll(/^/gm, "#")}\n${body.trimEnd()}\n`;
+}
+
+/** The command that trains by a converted config. */
+export function trainCommandLine({ flags }: Pick<ConvertedConfig, "flags">, path: string): string {
+  return ["lyceum train --config", path, ...flags].join(" ");
+}
+
+/** An old key with its value and why nothing becomes of it. */
+export function lostText({ key, value, reason }: LostKey): string {
+  const text = JSON.stringify(value);
+  return `${key}${text.length > 40 ? "" : `: ${text}`} (${reason})`;
+}
+
+function pairAt(document: Document, path: readonly string[]): Pair | undefined {
+  let node: unknown = document.contents;
+  let found: Pair | undefined;
+  for (const name of path) {
+    found = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === name) : undefined;
+    node = found?.value;
+  }
+  return found;
+}
+
+/** Comment lines of at most 118 characters. */
+function commentLines(lines: readonly string[]): string {
+  const filled = lines.flatMap((line) => (line === "" || line.startsWith(" ") ? [line] : wrapped(line)));
+  return filled.map((line) => ` ${line}`.trimEnd()).join("\n");
+}
+
+function wrapped(line: string): string[] {
+  const indent = line.startsWith("- ") ? "  " : "";
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(" ")) {
+    const longer = current === "" ? word : `${current} ${word}`;
+    if (longer.length <= 116 || current === "") current = longer;
+    else {
+      lines.push(current);
+      current = `${indent}${word}`;
+    }
+  }
+  return [...lines, current];
+}

@@ -1,0 +1,84 @@
+import type { Json } from "../json.ts";
+import { parseSplit } from "../taskset/split.ts";
+import type { OldConfig } from "./old-config.ts";
+
+/** A data set of LLM_Collab, as an environment. */
+export interface OldDataset {
+  /** `dataset.type` there. */
+  readonly type: string;
+  readonly environment: Readonly<Record<string, Json>>;
+  /** Hub ids that are what the environment reads by itself. */
+  readonly hub: readonly string[];
+  /** The split that is taken whatever it is called there, where the environment has one alone. */
+  readonly split?: string;
+  /** Tasks of a split, so that passes can be counted. */
+  readonly sizes: Readonly<Record<string, number>>;
+}
+
+/** The data sets that LLM_Collab knows by `dataset.type`. */
+export const oldDatasets: readonly OldDataset[] = [
+  {
+    type: "humaneval",
+    environment: { id: "code", dataset: "humaneval", reward: "comlrl" },
+    hub: ["openai/openai_humaneval"],
+    split: "test",
+    sizes: { test: 164 },
+  },
+  {
+    type: "coophumaneval",
+    environment: { id: "code", dataset: "coop-humaneval", reward: "comlrl" },
+    hub: ["OpenMLRL/CoopHumanEval", "CoMLRL/CoopHumanEval", "LovelyBuggies/CoopHumanEval"],
+    split: "test",
+    sizes: { test: 82 },
+  },
+  {
+    type: "mbpp",
+    environment: { id: "code", dataset: "mbpp-coop", reward: "comlrl" },
+    hub: ["OpenMLRL/MBPP"],
+    sizes: {},
+  },
+  {
+    type: "classeval",
+    environment: { id: "class-completion", split: "parameters", reward: "comlrl" },
+    hub: ["FudanSELab/ClassEval"],
+    split: "test",
+    sizes: { test: 100 },
+  },
+  { type: "tldr", environment: { id: "writing", form: "tldr", reward: "comlrl" }, hub: [], sizes: { train: 116_722 } },
+  { type: "arxiv", environment: { id: "writing", form: "arxiv", reward: "comlrl" }, hub: [], sizes: {} },
+];
+
+/** The data set of a config, by its type or, as the scripts do, by what its name contains. */
+export function datasetOf(config: OldConfig): OldDataset | undefined {
+  const name = (config.text("dataset.name") ?? config.text("data.dataset_name") ?? "").toLowerCase();
+  const guess = [
+    ["coop", "coophumaneval"],
+    ["humaneval", "humaneval"],
+    ["mbpp", "mbpp"],
+    ["classeval", "classeval"],
+    ["tldr", "tldr"],
+    ["arxiv", "arxiv"],
+  ].find(([part]) => name.includes(part!))?.[1];
+  const type = (config.text("dataset.type") ?? guess ?? "").toLowerCase();
+  return oldDatasets.find((dataset) => dataset.type === type);
+}
+
+/** A split as Lyceum writes it: `180:200`, of a file that has one split, is `test[180:200]`. */
+export function splitOf(text: string, dataset: OldDataset | undefined): string {
+  const sliced = /^-?\d*:-?\d*$/.test(text) ? `${dataset?.split ?? "test"}[${text}]` : text;
+  return dataset?.split === undefined ? sliced : sliced.replace(/^\w+/, dataset.split);
+}
+
+/** How many tasks a split has; undefined if its data set's size is not known and its slice does not say. */
+export function splitSize(split: string, sizes: OldDataset["sizes"]): number | undefined {
+  const { name, slice } = parseSplit(split);
+  const total = sizes[name];
+  const at = (bound: { value: number; unit: string } | undefined, open: number | undefined): number | undefined => {
+    if (bound === undefined) return open;
+    if (bound.unit === "percent") return total === undefined ? undefined : Math.floor((total * bound.value) / 100);
+    if (bound.value < 0) return total === undefined ? undefined : Math.max(0, total + bound.value);
+    return total === undefined ? bound.value : Math.min(bound.value, total);
+  };
+  const [from, to] = [at(slice?.from, 0), at(slice?.to, total)];
+  return from === undefined || to === undefined || to <= from ? undefined : to - from;
+}

@@ -1,0 +1,285 @@
+import { isJsonObject, type Json } from "../json.ts";
+import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
+import { agentNames, remembers, turnsOf } from "./llm-collab-run.ts";
+import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { Converted, OldKey } from "./old-key.ts";
+
+/** Sections that an early or a late version of LLM_Collab calls its model by. */
+const modelSections = ["model", "agent_model"];
+
+const sampling = { temperature: "sampling.temperature", top_p: "sampling.topP", top_k: "sampling.topK" } as const;
+
+const precision: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
+  idle: ["auto", "float32"],
+  note: "float16 where the device can train in it; there is no bfloat16, which is float32",
+  convert: (value) =>
+    value === "float16"
+      ? { set: { "model.precision": "float16" } }
+      : { lost: "training is in float32, or float16 where model.precision says so" },
+  alone: true,
+};
+
+/** Keys of a config of LLM_Collab, and of CoMLRL's config classes, whose fields are those of the trainer's section. */
+export const llmCollabKeys: readonly OldKey[] = [
+  {
+    old: "dataset.type",
+    now: "environment.id, environment.dataset",
+    note: "humaneval, coophumaneval and mbpp are datasets of code, classeval is class-completion, tldr and arxiv are forms of writing",
+    missing: (config) => datasetOf(config)?.type,
+    convert: environment,
+  },
+  {
+    old: "dataset.name",
+    now: "environment.dataset, environment.path",
+    note: "a benchmark finds its own data; a local file is environment.path",
+    convert: datasetName,
+  },
+  ...["train", "eval"].map(
+    (name): OldKey => ({
+      old: `dataset.${name}_split`,
+      now: name === "train" ? "tasks.split" : "evaluation.split",
+      note: "HumanEval, CoopHumanEval and ClassEval have the split test alone, whatever it is called there",
+      convert: (value, config) => ({
+        set: { [name === "train" ? "tasks.split" : "evaluation.split"]: splitOf(String(value), datasetOf(config)) },
+      }),
+      alone: true,
+    }),
+  ),
+  {
+    old: "dataset.shuffle_train",
+    idle: [true],
+    note: "tasks are played in an order that the seed draws anew for each pass",
+  },
+  { old: "dataset.shuffle_eval", idle: [false], note: "an evaluation plays the split's first tasks" },
+  { old: "seed", now: "seed" },
+  { old: "fixed_seed", noEffect: true, note: "everything random comes from seed" },
+
+  { old: "model_name", now: "model.path", note: "as --model_name sets it", alone: true },
+  ...modelSections.flatMap((section): OldKey[] => [
+    { old: `${section}.name`, now: "model.path", alone: true },
+    { old: `${section}.type`, noEffect: true, note: "the family is in the model's config.json" },
+    ...["temperature", "top_p", "top_k"].map(
+      (name): OldKey => ({
+        old: `${section}.${name}`,
+        now: sampling[name as keyof typeof sampling],
+        // What one section gives and the trainer's takes precedence over.
+        convert: (value, config) =>
+          config.get(`*.${name}`) === undefined ? { set: { [sampling[name as keyof typeof sampling]]: value } } : {},
+        alone: true,
+      }),
+    ),
+    { old: `${section}.max_length`, noEffect: true, note: "a sequence may be as long as the model allows" },
+    { old: `${section}.special_tokens`, idle: [{}], note: "the tokenizer's own special tokens are used" },
+    { old: `${section}.tokenizer_kwargs`, noEffect: true, note: "the tokenizer is the model's own" },
+    ...["torch_dtype", "dtype", "model_kwargs.torch_dtype"].map(
+      (name): OldKey => ({ old: `${section}.${name}`, now: "model.precision", ...precision }),
+    ),
+    { old: `${section}.model_kwargs.trust_remote_code`, noEffect: true, note: "no code of a model folder is run" },
+    { old: `${section}.model_kwargs.device_map`, noEffect: true, note: "a model runs on one device" },
+    { old: `${section}.model_kwargs`, noEffect: true, note: "arguments of transformers" },
+    { old: `${section}.device_map`, noEffect: true, note: "a model runs on one device" },
+    { old: `${section}.do_sample`, idle: [true], note: "what learns from its own answers has to sample them" },
+    {
+      old: `${section}.max_new_tokens`,
+      now: "sampling.maxTokens",
+      convert: (value, config) =>
+        config.get("*.max_new_tokens") === undefined ? { set: { "sampling.maxTokens": value } } : {},
+    },
+  ]),
+  {
+    old: "agents",
+    now: "agents.models",
+    note: "a list of models, one for each agent in order",
+    convert: agents,
+  },
+  { old: "agents.num_agents", now: "environment.agents", note: "as num_agents of the trainer", partOf: "*.num_agents" },
+  ...["critic_model", "critic"].map(
+    (section): OldKey => ({
+      old: section,
+      note: "a separate critic is of the policy's model",
+      convert: (value, config) => {
+        const name = isJsonObject(value) ? value.name : undefined;
+        const policy = config.text("agent_model.name") ?? config.text("model.name");
+        return name === undefined || name === policy ? {} : { lost: "a separate critic is of the policy's model" };
+      },
+    }),
+  ),
+  { old: "critics", note: "a separate critic is of the policy's model" },
+  { old: "tokenizer.padding_side", noEffect: true, note: "nothing is padded on a side" },
+
+  ...llmCollabTrainerKeys,
+
+  ...["external.mode", "*.external_mode"].map(
+    (old): OldKey => ({
+      old,
+      now: "environment.mode",
+      note: "code_feedback and personal_feedback of ClassEval are level_feedback, with the visible tests alone; plain_simple is plain",
+      convert: mode,
+      alone: true,
+    }),
+  ),
+  {
+    old: "external.sandbox_slice",
+    now: "environment.sandboxSlice",
+    none: "all",
+    note: "0, None and all are all",
+    convert: (value, config) =>
+      onCode(config, { "environment.sandboxSlice": value === 0 || typeof value !== "number" ? "all" : value }),
+    alone: true,
+  },
+  ...(["original_prompt", "previous_response"] as const).flatMap((name) => {
+    const key = name === "original_prompt" ? "environment.originalPrompt" : "environment.previousResponse";
+    const missing = (config: OldConfig): Json | undefined =>
+      turnsOf(config) > 1 && !remembers(config) ? true : undefined;
+    const convert = (value: Json, config: OldConfig): Converted => onCode(config, { [key]: value });
+    return [
+      { old: `external.${name}`, now: key, missing, convert, alone: true },
+      {
+        old: `*.external_${name}`,
+        now: key,
+        note: "as the README writes it; the scripts read external",
+        convert,
+        alone: true,
+      },
+    ];
+  }),
+  {
+    old: "external.memory_mode",
+    now: "environment.history",
+    note: "full: conversation",
+    partOf: "*.num_turns",
+  },
+  { old: "external.previous_prompts", now: "environment.history", note: "true: conversation", partOf: "*.num_turns" },
+  { old: "external.previous_responses", now: "environment.history", note: "true: conversation", partOf: "*.num_turns" },
+  ...["external.expert_model", "*.expert_model"].map(
+    (old): OldKey => ({
+      old,
+      now: "environment.expert",
+      note: "the expert of the mode expert_edits",
+      convert: (value, config) =>
+        modeName(config) === "expert_edits"
+          ? { lost: `set environment.expert to a server's address: http://HOST/v1#${String(value)}` }
+          : {},
+    }),
+  ),
+  ...["external.external_prompt_passthrough", "*.external_prompt_passthrough"].map(
+    (old): OldKey => ({ old, noEffect: true, note: "a later turn's prompt is always used as it is" }),
+  ),
+
+  { old: "reward_processor.enabled", now: "rewards", partOf: "reward_processor.shift" },
+  {
+    old: "reward_processor.scale_factor",
+    now: "rewards",
+    note: "{ type: scale, factor }",
+    idle: [1],
+    convert: (factor, config) => processed(config, { type: "scale", factor }),
+  },
+  {
+    old: "reward_processor.shift",
+    now: "rewards",
+    note: "{ type: shift, by }",
+    idle: [0],
+    convert: (by, config) => processed(config, { type: "shift", by }),
+  },
+  {
+    old: "*.reward_shift",
+    now: "rewards",
+    note: "{ type: shift, by }",
+    idle: [0],
+    convert: (by) => ({ set: { rewards: [{ type: "shift", by }] } }),
+  },
+
+  { old: "output.base_dir", now: "output" },
+  { old: "output.save_path", noEffect: true, note: "the model is in model/ of the run's folder" },
+  {
+    old: "output.save_final_model",
+    now: "export.format",
+    note: "false: none",
+    convert: (value) => (value === false ? { set: { "export.format": "none" } } : {}),
+    alone: true,
+  },
+  { old: "output.verbose", noEffect: true },
+  { old: "output", noEffect: true },
+  {
+    old: "wandb",
+    now: "trackers",
+    note: "there is no tracker for Weights & Biases; `wandb sync` reads the files of tensorboard",
+    convert: (value) => {
+      const { project = null, enabled = true } = isJsonObject(value) ? value : {};
+      return enabled === false || project === null
+        ? {}
+        : {
+            set: { trackers: ["tensorboard"] },
+            lost: "there is no tracker for Weights & Biases; `wandb sync` reads the files of tensorboard",
+          };
+    },
+  },
+  { old: "patches", noEffect: true, note: "repairs of CoMLRL's trainer, which are not needed" },
+];
+
+/** What the code environments have; writing has one turn. */
+function onCode(config: OldConfig, options: Readonly<Record<string, Json>>): Converted {
+  return datasetOf(config)?.environment.id === "writing" ? {} : { set: options };
+}
+
+function environment(value: Json, config: OldConfig): Converted {
+  const dataset = datasetOf(config);
+  if (dataset === undefined) {
+    const path = config.text("dataset.name") ?? "problems.jsonl";
+    return {
+      set: {
+        "environment.id": "code",
+        "environment.dataset": "jsonl",
+        "environment.path": path,
+        "environment.reward": "comlrl",
+      },
+      lost: `"${String(value)}" is not built in: environment.path has to name problems in the form of docs/code.md, or environment.id an environment of your own`,
+    };
+  }
+  const { environment: options } = dataset;
+  const set: Record<string, Json> = {};
+  for (const [key, option] of Object.entries(options)) set[`environment.${key}`] = option;
+  return { set };
+}
+
+function datasetName(value: Json, config: OldConfig): Converted {
+  const dataset = datasetOf(config);
+  const name = String(value);
+  if (dataset === undefined || dataset.hub.some((hub) => hub.toLowerCase() === name.toLowerCase())) return {};
+  if (dataset.environment.id === "writing" && !/^[./]|\.\w+$/.test(name))
+    return { set: { "environment.dataset": name } };
+  return { set: { "environment.path": name } };
+}
+
+function agents(value: Json, config: OldConfig): Converted {
+  if (!Array.isArray(value)) return {};
+  const names = agentNames(config);
+  const paths = value.map((agent) => (isJsonObject(agent) ? agent.name : agent) as Json);
+  if (paths.length !== names.length) return { lost: `${paths.length} models for ${names.length} agents` };
+  const [first] = paths;
+  const others = names.flatMap((name, place) =>
+    paths[place] === first ? [] : [[`agents.models.${name}.path`, paths[place]!] as const],
+  );
+  return { set: { "model.path": first!, ...Object.fromEntries(others) } };
+}
+
+function modeName(config: OldConfig): string {
+  return config.text("external.mode") ?? config.text("*.external_mode") ?? "level_feedback";
+}
+
+function mode(value: Json, config: OldConfig): Converted {
+  const same = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"];
+  const known = new Map([
+    ...same.map((name) => [name, name] as const),
+    ["code_feedback", "level_feedback"],
+    ["personal_feedback", "level_feedback"],
+    ["plain_simple", "plain"],
+  ]).get(String(value));
+  if (known !== undefined) return onCode(config, { "environment.mode": known });
+  return { lost: `the modes are ${same.join(", ")}` };
+}
+
+function processed(config: OldConfig, processor: Readonly<Record<string, Json>>): Converted {
+  return config.get("reward_processor.enabled") === true ? { set: { rewards: [processor] } } : {};
+}

@@ -1,0 +1,72 @@
+import { datasetOf } from "./llm-collab-dataset.ts";
+import type { OldConfig } from "./old-config.ts";
+import { trainerSections } from "./trainer-sections.ts";
+
+/** The agents that a config of LLM_Collab trains, by the names that they have here. */
+export function agentNames(config: OldConfig): readonly string[] {
+  const section = trainerSections.find(({ name }) => name === config.section);
+  const count = config.number("*.num_agents") ?? config.number("agents.num_agents") ?? section?.agents ?? 1;
+  const names = { code: ["aux", "main"], writing: ["first", "second"] }[
+    String(datasetOf(config)?.environment.id ?? "code")
+  ];
+  return Array.from({ length: count }, (_, place) =>
+    count === 1 ? "agent" : (names?.[place] ?? `agent-${place + 1}`),
+  );
+}
+
+/** Turns of an episode. */
+export function turnsOf(config: OldConfig): number {
+  return config.number("*.num_turns") ?? 1;
+}
+
+/** Critics instead of groups. */
+export function hasCritic(config: OldConfig): boolean {
+  return ["iac", "maac", "ippo", "ac"].includes(algorithmName(config));
+}
+
+/** Preferences instead of rewards. */
+export function isPreference(config: OldConfig): boolean {
+  return config.section.startsWith("madpo");
+}
+
+/** The trainer; that of the policy, where a reward model is learned first. */
+export function algorithmName(config: OldConfig): string {
+  return config.section.startsWith("marlhf") ? (config.text("*.rl_algorithm") ?? "magrpo") : config.section;
+}
+
+/** Whether one joint action is handed on after each turn, as before trees. */
+export function handsOn(config: OldConfig): boolean {
+  const one = ["*.handoff", "*.turn_gradient_weights", "*.early_termination_weight"].some((path) => config.has(path));
+  return one || !["*.discount", "*.joint_mode", "*.termination_threshold"].some((path) => config.has(path));
+}
+
+/** Answers of one agent to one prompt. */
+export function groupSize(config: OldConfig): number {
+  return config.number("*.num_generations") ?? (hasCritic(config) ? 1 : 4);
+}
+
+/** Tasks of one step: a buffer of answers there, of which a tree of turns has several. */
+export function tasksPerStep(config: OldConfig): number {
+  const buffer = config.number("*.rollout_buffer_size") ?? 1;
+  if (hasCritic(config)) return Math.max(1, buffer);
+  const turns = turnsOf(config);
+  const joint = config.text("*.joint_mode")?.startsWith("cross") === true ? agentNames(config).length : 1;
+  let nodes = 1;
+  if (!handsOn(config)) for (let turn = 1; turn < turns; turn++) nodes += (groupSize(config) ** joint) ** turn;
+  else nodes = turns;
+  return Math.max(1, Math.round(buffer / nodes));
+}
+
+/** What a reward of the environment is once `rewards` have changed it: `scale * reward + shift`. */
+export function processing(config: OldConfig): { readonly scale: number; readonly shift: number } {
+  const enabled = config.get("reward_processor.enabled") === true;
+  return {
+    scale: enabled ? (config.number("reward_processor.scale_factor") ?? 1) : 1,
+    shift: (enabled ? (config.number("reward_processor.shift") ?? 0) : 0) + (config.number("*.reward_shift") ?? 0),
+  };
+}
+
+/** Whether later turns show everything that was said before. */
+export function remembers(config: OldConfig): boolean {
+  return config.get("external.previous_prompts") === true || config.text("external.memory_mode") === "full";
+}

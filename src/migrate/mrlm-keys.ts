@@ -1,0 +1,499 @@
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { convertKeys } from "./convert-keys.ts";
+import { mrlmEnvironmentKeys } from "./mrlm-environment-keys.ts";
+import { type OldConfig, oldConfig } from "./old-config.ts";
+import type { Converted, LostKey, OldKey } from "./old-key.ts";
+
+const algorithmOf = (config: OldConfig): string => config.text("training.algorithm") ?? "ppo";
+
+/** Takes effect under one of these algorithms alone. */
+const under =
+  (algorithms: readonly string[], convert: (value: Json, config: OldConfig) => Converted) =>
+  (value: Json, config: OldConfig): Converted =>
+    algorithms.includes(algorithmOf(config)) ? convert(value, config) : {};
+
+/** The default of MRLM, under one of these algorithms alone. */
+const missing =
+  (algorithms: readonly string[], value: Json) =>
+  (config: OldConfig): Json | undefined =>
+    algorithms.includes(algorithmOf(config)) ? value : undefined;
+
+/** A key of an algorithm's section that is a setting of the same algorithm. */
+function setting(old: string, now: string, value?: Json, keys: readonly string[] = [now]): OldKey {
+  const algorithm = old.split(".")[0]!;
+  return {
+    old,
+    now: keys.join(", "),
+    ...(value === undefined ? {} : { missing: missing([algorithm], value) }),
+    convert: under([algorithm], (given) => ({ set: Object.fromEntries(keys.map((key) => [key, given])) })),
+    alone: false,
+  };
+}
+
+const online = ["ppo", "grpo"];
+
+/** Keys of a config of MRLM. */
+export const mrlmKeys: readonly OldKey[] = [
+  { old: "experiment_name", noEffect: true, note: "a run is called by its folder" },
+  { old: "description", noEffect: true },
+  { old: "tags", noEffect: true },
+  { old: "output_dir", now: "output" },
+  { old: "output.save_dir", now: "output" },
+  {
+    old: "training.algorithm",
+    now: "algorithm.id",
+    missing: "ppo",
+    convert: (value) => {
+      const id = String(value);
+      if (!["ppo", "grpo", "dpo", "sft"].includes(id)) return { lost: "MRLM has no such algorithm" };
+      const dpo = { "algorithm.source": "demonstrations", "algorithm.groupSize": 2, "environment.id": "preferences" };
+      const sft = { "environment.id": "conversations", "environment.path": "data/trajectories.jsonl" };
+      return { set: { "algorithm.id": id, ...(id === "dpo" ? dpo : id === "sft" ? sft : {}) } };
+    },
+    alone: true,
+  },
+  {
+    old: "eval_envs",
+    now: "environment, or environments",
+    note: "what is trained in; the same one twice is one",
+    convert: environments,
+  },
+  { old: "policy_env", noEffect: true, note: "the model that is trained is model" },
+  {
+    old: "dataset.path",
+    now: "environment.path",
+    note: "preferences and conversations are JSONL or Parquet: one object a line instead of one list",
+    convert: under(["dpo", "sft"], (value) => dataFile(String(value))),
+  },
+  {
+    old: "dataset.name",
+    now: "environment.path",
+    note: "a hub data set",
+    convert: under(["dpo", "sft"], (value) => ({ set: { "environment.path": String(value) } })),
+  },
+  {
+    old: "dataset.split",
+    now: "tasks.split",
+    convert: under(["dpo", "sft"], (split) => ({ set: { "tasks.split": split } })),
+  },
+  { old: "dataset.type", noEffect: true, note: "the file's name says its kind" },
+
+  {
+    old: "model.model_name_or_path",
+    now: "model.path",
+    missing: "gpt2",
+    convert: (value) => ({ set: { "model.path": modelPath(value) } }),
+    alone: true,
+  },
+  { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models alone" },
+  { old: "model.tokenizer_name_or_path", note: "the tokenizer is the model's own" },
+  { old: "model.trust_remote_code", idle: [false], note: "no code of a model folder is run" },
+  { old: "model.torch_dtype", now: "model.precision", ...precision() },
+  { old: "model.use_flash_attention", noEffect: true, note: "the engine has its own attention" },
+  { old: "model.gradient_checkpointing", noEffect: true, note: "memory is bounded by training.maxTokensPerMicroBatch" },
+  { old: "model.load_in_8bit", idle: [false], note: "the weights are not quantized" },
+  { old: "model.load_in_4bit", idle: [false], note: "the weights are not quantized" },
+  {
+    old: "model.use_lora",
+    now: "model.adapter.type",
+    idle: [false],
+    convert: (value) => (value === true ? { set: { "model.adapter.type": "lora" } } : {}),
+  },
+  { old: "model.lora_r", now: "model.adapter.rank", missing: withLora(8), convert: lora("rank") },
+  { old: "model.lora_alpha", now: "model.adapter.alpha", missing: withLora(16), convert: lora("alpha") },
+  { old: "model.lora_dropout", now: "model.adapter.dropout", missing: withLora(0.05), convert: lora("dropout") },
+  { old: "model.lora_target_modules", now: "model.adapter.targets", convert: lora("targets") },
+  ...["model", "model.generation"].flatMap((section): OldKey[] => [
+    {
+      old: `${section}.max_new_tokens`,
+      now: "sampling.maxTokens",
+      convert: under([...online, "sft"], (value) => ({ set: { "sampling.maxTokens": value } })),
+    },
+    { old: `${section}.temperature`, now: "sampling.temperature", convert: sampled("temperature") },
+    {
+      old: `${section}.top_p`,
+      now: "sampling.topP",
+      ...(section === "model" ? { missing: unsaid("top_p", 0.9) } : {}),
+      convert: sampled("topP"),
+    },
+    {
+      old: `${section}.top_k`,
+      now: "sampling.topK",
+      ...(section === "model" ? { missing: unsaid("top_k", 50) } : {}),
+      convert: sampled("topK"),
+    },
+    {
+      old: `${section}.do_sample`,
+      idle: [true],
+      note: "what learns from its own answers has to sample them; a low sampling.temperature is nearly greedy",
+    },
+    { old: `${section}.num_beams`, idle: [1], note: "answers are sampled, without a beam search" },
+    {
+      old: `${section}.repetition_penalty`,
+      idle: [1],
+      note: "the policy that is trained would not be the one that is sampled",
+    },
+    { old: `${section}.length_penalty`, idle: [1], note: "it belongs to beam search, which there is not" },
+  ]),
+  {
+    old: "model.device",
+    now: "model.device, model.deviceIndex",
+    missing: "auto",
+    idle: ["auto"],
+    convert: (value) => {
+      const [, name, index] = /^(cpu|cuda)(?::(\d+))?$/.exec(String(value)) ?? [];
+      if (name === undefined)
+        return String(value) === "auto" ? {} : { lost: "the devices are auto, cpu, webgpu, cuda, coreml and dml" };
+      return { set: { "model.device": name, ...(index === undefined ? {} : { "model.deviceIndex": Number(index) }) } };
+    },
+    alone: true,
+  },
+  { old: "model.device_map", idle: ["auto", "cpu"], note: "a model runs on one device" },
+
+  {
+    old: "training.num_epochs",
+    now: "training.steps",
+    note: "an epoch of PPO, GRPO and SFT there is a step here; DPO goes through its file: --num_epochs",
+    missing: (config) => (config.has("training.num_iterations") ? undefined : 100),
+    convert: (value, config) =>
+      algorithmOf(config) === "dpo" ? { flag: `--num_epochs ${String(value)}` } : { set: { "training.steps": value } },
+  },
+  {
+    old: "training.num_iterations",
+    now: "training.steps",
+    convert: under([...online, "sft"], (value) => ({ set: { "training.steps": value } })),
+  },
+  ...["num_rollouts_per_iteration", "episodes_per_iteration"].map(
+    (name): OldKey => ({
+      old: `training.${name}`,
+      now: "training.batchSize",
+      note: "episodes of a step; under GRPO, divided by the group size",
+      ...(name === "num_rollouts_per_iteration"
+        ? {
+            missing: (config: OldConfig) =>
+              config.has("training.episodes_per_iteration") || algorithmOf(config) === "dpo" ? undefined : 128,
+          }
+        : {}),
+      convert: under([...online, "sft"], (value, config) => ({
+        set: { "training.batchSize": tasksPerStep(Number(value), config) },
+      })),
+    }),
+  ),
+  {
+    old: "training.batch_size",
+    now: "algorithm.minibatches; training.batchSize under DPO",
+    note: "an optimizer step there takes a part of an iteration's episodes, which is a minibatch here",
+    missing: 32,
+    convert: (value, config) => {
+      if (algorithmOf(config) === "dpo") return { set: { "training.batchSize": value } };
+      return config.number("training.mini_batch_size") === undefined ? minibatches(Number(value), config) : {};
+    },
+  },
+  {
+    old: "training.mini_batch_size",
+    now: "algorithm.minibatches",
+    convert: (value, config) => minibatches(Number(value), config),
+  },
+  { old: "training.learning_rate", now: "training.learningRate", missing: 3e-4 },
+  { old: "training.max_grad_norm", now: "training.clipNorm", missing: 0.5 },
+  { old: "training.optimizer", idle: ["adamw"], note: "the optimizer is AdamW" },
+  { old: "training.weight_decay", now: "training.weightDecay", missing: 0.01 },
+  { old: "training.adam_beta1", now: "training.beta1" },
+  { old: "training.adam_beta2", now: "training.beta2" },
+  { old: "training.adam_epsilon", now: "training.epsilon" },
+  {
+    old: "training.lr_scheduler",
+    now: "training.schedule",
+    convert: (value) =>
+      ["constant", "linear", "cosine"].includes(String(value))
+        ? { set: { "training.schedule": value } }
+        : { lost: "the schedules are constant, linear and cosine" },
+    alone: true,
+  },
+  { old: "training.warmup_steps", now: "training.warmupSteps" },
+  {
+    old: "training.max_episode_length",
+    noEffect: true,
+    note: "the environment's maxTurns ends an episode; rollout.limits.turns can end it earlier",
+  },
+  {
+    old: "training.eval_every",
+    now: "evaluation.every",
+    missing: (config) => (config.has("output.eval_interval") ? undefined : evaluated(config, 10)),
+    convert: evaluation("every"),
+  },
+  { old: "output.eval_interval", now: "evaluation.every", convert: evaluation("every") },
+  {
+    old: "training.eval_episodes",
+    now: "evaluation.limit",
+    missing: (config) => evaluated(config, 10),
+    convert: evaluation("limit"),
+  },
+  {
+    old: "training.save_every",
+    now: "checkpoint.every",
+    missing: (config) => (config.has("output.save_interval") ? undefined : 10),
+  },
+  { old: "output.save_interval", now: "checkpoint.every" },
+  { old: "training.checkpoint_dir", noEffect: true, note: "checkpoints are in the run's folder" },
+  { old: "training.save_total_limit", now: "checkpoint.keep" },
+  { old: "training.log_every", noEffect: true, note: "every step is logged" },
+  { old: "output.log_interval", noEffect: true, note: "every step is logged" },
+  { old: "training.log_dir", noEffect: true, note: "logs are in the run's folder" },
+  {
+    old: "training.use_tensorboard",
+    now: "trackers",
+    idle: [false],
+    convert: () => ({ set: { trackers: ["tensorboard"] } }),
+    alone: true,
+  },
+  { old: "training.wandb_project", now: "trackers", ...weightsAndBiases() },
+  { old: "training.wandb_entity", noEffect: true },
+  { old: "training.wandb_run_name", noEffect: true },
+  { old: "training.seed", now: "seed" },
+  {
+    old: "training.use_bf16",
+    idle: [false],
+    note: "training is in float32, or float16 where model.precision says so; there is no bfloat16",
+  },
+  {
+    old: "training.use_fp16",
+    now: "model.precision",
+    idle: [false],
+    convert: () => ({ set: { "model.precision": "float16" } }),
+    alone: true,
+  },
+  {
+    old: "training.gradient_accumulation_steps",
+    now: "training.batchSize",
+    idle: [1],
+    note: "a step takes its whole batch, run in parts that fit training.maxTokensPerMicroBatch",
+    convert: (value) => ({ lost: `a step takes its whole batch: multiply training.batchSize by ${String(value)}` }),
+  },
+
+  setting("ppo.clip_range", "algorithm.clipLow", 0.2, ["algorithm.clipLow", "algorithm.clipHigh"]),
+  setting("ppo.clip_range_vf", "algorithm.valueClip"),
+  setting("ppo.gamma", "algorithm.discount", 0.99),
+  setting("ppo.gae_lambda", "algorithm.lambda", 0.95),
+  setting("ppo.num_ppo_epochs", "algorithm.epochs", 4),
+  setting("ppo.value_loss_coef", "algorithm.valueWeight", 0.5),
+  setting("ppo.entropy_coef", "algorithm.entropyWeight", 0.01),
+  setting("ppo.target_kl", "algorithm.targetKl"),
+  setting("ppo.normalize_advantages", "algorithm.whiten", true),
+
+  setting("grpo.group_size", "algorithm.groupSize", 4),
+  setting("grpo.clip_range", "algorithm.clipLow", undefined, ["algorithm.clipLow", "algorithm.clipHigh"]),
+  setting("grpo.gamma", "algorithm.discount", 0.99),
+  setting("grpo.num_grpo_epochs", "algorithm.epochs"),
+  setting("grpo.entropy_coef", "algorithm.entropyWeight"),
+  setting("grpo.target_kl", "algorithm.targetKl"),
+  {
+    old: "grpo.normalize_rewards",
+    now: "algorithm.advantage",
+    idle: [true],
+    note: "false: group-mean, without the standard deviation",
+    convert: under(["grpo"], () => ({ set: { "algorithm.advantage": "group-mean" } })),
+  },
+  {
+    old: "grpo.reward_normalization",
+    now: "algorithm.advantage, algorithm.whiten",
+    idle: ["group"],
+    note: "batch: group-mean and whiten",
+    convert: under(["grpo"], (value) =>
+      value === "batch"
+        ? { set: { "algorithm.advantage": "group-mean", "algorithm.whiten": true } }
+        : { lost: "advantages are compared within a group or a batch, without running statistics" },
+    ),
+  },
+  {
+    old: "grpo.temperature",
+    now: "sampling.temperature",
+    idle: [1],
+    convert: under(["grpo"], (value) => ({ set: { "sampling.temperature": value } })),
+  },
+  { old: "grpo.gae_lambda", noEffect: true, note: "GRPO has no critic" },
+  { old: "grpo.value_loss_coef", note: "GRPO has no critic: ppo has one" },
+  { old: "grpo.value_clip_range", note: "GRPO has no critic: ppo has one" },
+
+  setting("dpo.beta", "algorithm.beta", 0.1),
+  setting("dpo.label_smoothing", "algorithm.labelSmoothing"),
+  setting("dpo.reference_free", "algorithm.referenceFree"),
+  setting("dpo.loss_type", "algorithm.form"),
+
+  {
+    old: "sft.mode",
+    now: "algorithm.actionWeight, algorithm.observationWeight",
+    missing: missing(["sft"], "combined"),
+    convert: under(["sft"], (value, config) => {
+      const [actions, observations] =
+        value === "behavioral_cloning"
+          ? [1, 0]
+          : value === "world_model"
+            ? [0, 1]
+            : [config.number("sft.bc_weight") ?? 0.5, config.number("sft.world_model_weight") ?? 0.5];
+      return { set: { "algorithm.actionWeight": actions!, "algorithm.observationWeight": observations! } };
+    }),
+  },
+  { old: "sft.bc_weight", now: "algorithm.actionWeight", note: "in the mode combined", partOf: "sft.mode" },
+  {
+    old: "sft.world_model_weight",
+    now: "algorithm.observationWeight",
+    note: "in the mode combined",
+    partOf: "sft.mode",
+  },
+  { old: "sft.filter_low_reward", now: "environment.minReward", idle: [false], partOf: "sft.min_reward_threshold" },
+  {
+    old: "sft.min_reward_threshold",
+    now: "environment.minReward",
+    convert: under(["sft"], (value, config) =>
+      config.get("sft.filter_low_reward") === true ? { set: { "environment.minReward": value } } : {},
+    ),
+  },
+  { old: "sft.collect_every", note: "SFT learns from a file: collect it before, with lyceum collect" },
+  { old: "sft.max_trajectories", note: "lyceum collect --episodes says how many are written" },
+  { old: "distributed", note: "training runs in one process on one device", convert: distributed },
+];
+
+function environments(value: Json, config: OldConfig): Converted {
+  const algorithm = algorithmOf(config);
+  const entries = (Array.isArray(value) ? value : []).filter(isJsonObject) as JsonObject[];
+  const lost: LostKey[] = [];
+  const made: { options: Record<string, Json>; rewards: readonly Json[] }[] = [];
+  for (const [place, entry] of entries.entries()) {
+    const { set, lost: missed, unknown } = convertKeys(mrlmEnvironmentKeys, entry, oldConfig(entry));
+    lost.push(...[...missed, ...unknown].map((key) => ({ ...key, key: `eval_envs[${place}].${key.key}` })));
+    const options: Record<string, Json> = {};
+    for (const [key, option] of set)
+      if (key.startsWith("environment.")) options[key.slice("environment.".length)] = option;
+    const rewards = (set.get("rewards") ?? []) as readonly Json[];
+    if (!made.some((other) => JSON.stringify(other.options) === JSON.stringify(options)))
+      made.push({ options, rewards });
+  }
+  const losing = lost.length === 0 ? {} : { lost };
+  const known = made.filter(({ options }) => options.id !== undefined);
+  if (algorithm === "dpo")
+    return { lost: [{ key: "eval_envs", value, reason: "DPO learns from a file of preferences" }] };
+  if (algorithm === "sft") {
+    const commands = known.map(({ options: { id, ...options } }) => {
+      const set = Object.entries(options).map(([key, option]) => ` --set '${key}=${JSON.stringify(option)}'`);
+      const model = modelPath(config.get("model.model_name_or_path") ?? "gpt2");
+      const episodes = config.number("sft.max_trajectories") ?? 1000;
+      return `lyceum collect --env ${String(id)}${set.join("")} --model ${model} --episodes ${episodes} --output data/trajectories.jsonl`;
+    });
+    return {
+      lost: [
+        { key: "eval_envs", value, reason: `SFT learns from a file; collect it first: ${commands.join("; ")}` },
+        ...lost,
+      ],
+    };
+  }
+  const [only, ...others] = known;
+  if (only === undefined) return losing;
+  // HumanEval has one split, of which a part is held out; the others have two.
+  const humaneval = ({ options }: (typeof known)[number]): boolean => options.dataset === "humaneval";
+  if (others.length === 0) {
+    const splits = humaneval(only) ? ["test[32:]", "test[:32]"] : ["train", "test"];
+    const set = Object.fromEntries(Object.entries(only.options).map(([key, option]) => [`environment.${key}`, option]));
+    return {
+      set: { ...set, ...rewardsOf(only.rewards), "tasks.split": splits[0]!, "evaluation.split": splits[1]! },
+      ...losing,
+      ...(humaneval(only) ? { note: "HumanEval in place of three built-in problems, the first 32 held out" } : {}),
+    };
+  }
+  const mixed = known.map(({ options }) =>
+    options.dataset === "humaneval" ? { ...options, dataset: "mbpp" } : options,
+  );
+  return {
+    set: { environments: mixed, ...rewardsOf(only.rewards), "tasks.split": "train", "evaluation.split": "test" },
+    ...losing,
+    note: "MBPP in place of built-in problems, for it has the same splits as the others",
+  };
+}
+
+/** Lyceum reads one object a line. */
+function dataFile(path: string): Converted {
+  if (!path.endsWith(".json")) return { set: { "environment.path": path } };
+  return { set: { "environment.path": `${path}l` }, note: `one object a line: jq -c '.[]' ${path} > ${path}l` };
+}
+
+function rewardsOf(rewards: readonly Json[]): Record<string, Json> {
+  return rewards.length === 0 ? {} : { rewards };
+}
+
+/** Hub ids have an owner. */
+function modelPath(value: Json): string {
+  const name = String(value);
+  return /^(distil)?gpt2(-medium|-large|-xl)?$/.test(name)
+    ? `${name.startsWith("distil") ? "distilbert" : "openai-community"}/${name}`
+    : name;
+}
+
+function precision(): Pick<OldKey, "idle" | "note" | "convert" | "alone"> {
+  return {
+    idle: ["auto", "float32"],
+    note: "float16 where the device can train in it; there is no bfloat16, which is float32",
+    convert: (value) =>
+      value === "float16"
+        ? { set: { "model.precision": "float16" } }
+        : { lost: "training is in float32, or float16 where model.precision says so" },
+    alone: true,
+  };
+}
+
+function withLora(value: Json): (config: OldConfig) => Json | undefined {
+  return (config) => (config.get("model.use_lora") === true ? value : undefined);
+}
+
+function lora(key: string): (value: Json, config: OldConfig) => Converted {
+  return (value, config) => (config.get("model.use_lora") === true ? { set: { [`model.adapter.${key}`]: value } } : {});
+}
+
+function sampled(key: string): NonNullable<OldKey["convert"]> {
+  return under([...online, "sft"], (value, config) =>
+    algorithmOf(config) === "sft"
+      ? {
+          lost: `nothing is sampled in SFT: give it to lyceum collect${key === "temperature" ? ` --temperature ${String(value)}` : ""}`,
+        }
+      : { set: { [`sampling.${key}`]: value } },
+  );
+}
+
+function unsaid(name: string, value: Json): (config: OldConfig) => Json | undefined {
+  return (config) =>
+    online.includes(algorithmOf(config)) && !config.has(`model.generation.${name}`) ? value : undefined;
+}
+
+function tasksPerStep(episodes: number, config: OldConfig): number {
+  const group = algorithmOf(config) === "grpo" ? (config.number("grpo.group_size") ?? 4) : 1;
+  return Math.max(1, Math.round(episodes / group));
+}
+
+function minibatches(size: number, config: OldConfig): Converted {
+  if (!online.includes(algorithmOf(config)) || !(size > 0)) return {};
+  const episodes =
+    config.number("training.episodes_per_iteration") ?? config.number("training.num_rollouts_per_iteration") ?? 128;
+  return { set: { "algorithm.minibatches": Math.max(1, Math.ceil(episodes / size)) } };
+}
+
+function evaluated(config: OldConfig, value: Json): Json | undefined {
+  return online.includes(algorithmOf(config)) && config.has("eval_envs") ? value : undefined;
+}
+
+function evaluation(key: string): NonNullable<OldKey["convert"]> {
+  return under(online, (value) => ({ set: { [`evaluation.${key}`]: value } }));
+}
+
+function weightsAndBiases(): Pick<OldKey, "note" | "convert" | "alone"> {
+  return {
+    note: "there is no tracker for Weights & Biases; `wandb sync` reads the files of tensorboard",
+    convert: (value) => ({
+      set: { trackers: ["tensorboard"] },
+      lost: `there is no tracker for Weights & Biases; \`wandb sync\` reads the files of tensorboard (project ${String(value)})`,
+    }),
+  };
+}
+
+function distributed(value: Json): Converted {
+  const { enabled } = isJsonObject(value) ? value : { enabled: false };
+  return enabled === true ? { lost: "training runs in one process on one device" } : {};
+}

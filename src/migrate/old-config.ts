@@ -1,0 +1,61 @@
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { plainValue } from "./old-value.ts";
+
+/** The programs whose configs can be converted. */
+export type OldSystem = "mrlm" | "llm-collab";
+
+/** How the systems are called in messages. */
+export const systemNames: Readonly<Record<OldSystem, string>> = {
+  mrlm: "MRLM",
+  "llm-collab": "LLM_Collab (CoMLRL)",
+};
+
+/** A config of an old system, for the converters of its keys. */
+export interface OldConfig {
+  /** The section that its trainer reads, such as `magrpo`; empty where there is none. */
+  readonly section: string;
+  /** The plain value at a dotted path, `*` standing for the section; undefined where it is left out or says nothing. */
+  get(path: string): Json | undefined;
+  /** {@link get} where it is a number. */
+  number(path: string): number | undefined;
+  /** {@link get} as text, if it is a text or a number. */
+  text(path: string): string | undefined;
+  /** Whether the key is there at all, even as null. */
+  has(path: string): boolean;
+}
+
+/** Reads values of an old config. */
+export function oldConfig(value: JsonObject, section = ""): OldConfig {
+  const find = (path: string): Json | undefined => {
+    let current: Json | undefined = value;
+    for (const key of path.split(".")) {
+      const name = key === "*" ? section : key;
+      current = isJsonObject(current) && Object.hasOwn(current, name) ? current[name] : undefined;
+    }
+    return current;
+  };
+  const get = (path: string): Json | undefined => {
+    const found = find(path);
+    const plain = found === undefined ? undefined : plainValue(found);
+    return plain === null ? undefined : plain;
+  };
+  return {
+    section,
+    get,
+    has: (path) => find(path) !== undefined,
+    number: (path) => {
+      const found = get(path);
+      return typeof found === "number" ? found : undefined;
+    },
+    text: (path) => {
+      const found = get(path);
+      return typeof found === "string" || typeof found === "number" ? String(found) : undefined;
+    },
+  };
+}
+
+/** Every value of an old config that is no mapping, by its dotted path; a list of mappings counts as one value. */
+export function leaves(value: Json, path = ""): { readonly path: string; readonly value: Json }[] {
+  if (!isJsonObject(value) || (Object.keys(value).length === 0 && path !== "")) return [{ path, value }];
+  return Object.entries(value).flatMap(([key, part]) => leaves(part, path === "" ? key : `${path}.${key}`));
+}
