@@ -16,7 +16,7 @@ export interface OldDataset {
 }
 
 /** The data sets that LLM_Collab knows by `dataset.type`. */
-export const oldDatasets: readonly OldDataset[] = [
+const oldDatasets: readonly OldDataset[] = [
   {
     type: "humaneval",
     environment: { id: "code", dataset: "humaneval", reward: "comlrl" },
