@@ -121,6 +121,7 @@ export {
 export { samplerPolicy } from "./policy/sampler-policy.ts";
 export { type ScriptedAnswer, scriptedPolicy } from "./policy/scripted-policy.ts";
 export type { ServingOptions } from "./policy/serving/serving-options.ts";
+export type { TokenSupport } from "./policy/token-support.ts";
 export { createRandom, deriveSeed, type Random } from "./random/random.ts";
 export {
   type MetricsFile,

@@ -75,8 +75,8 @@ async function playBatch(
     policies: options.policies,
     concurrency: config.rollout.concurrency,
     limits: rolloutLimits(config.rollout),
-    // Demonstrations were not sampled at any temperature: they are learnt at 1.
-    sampling: actor === "policy" ? sampling : { ...sampling, temperature: 1 },
+    // Demonstrations were not sampled from any distribution: they are learnt at temperature 1, over every token.
+    sampling: actor === "policy" ? { ...sampling, supports: true } : { temperature: 1, maxTokens: sampling.maxTokens },
     seed: deriveSeed(config.seed, "rollout", options.step, options.round),
     ...(trace === undefined ? {} : { trace }),
     ...(signal === undefined ? {} : { signal }),

@@ -1,8 +1,9 @@
 import { createRandom, type Random } from "../random/random.ts";
 import { createIncrementalDecoder, type IncrementalDecoder } from "../tokens/incremental-decoder.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import type { Sample, SampleRequest } from "./sampler.ts";
+import { isTruncated, type Sample, type SampleRequest } from "./sampler.ts";
 import { chooseToken } from "./token-choice.ts";
+import { encodeSupport, type TokenSupport } from "./token-support.ts";
 
 /** One completion while it is being sampled. */
 export class Completion {
@@ -12,6 +13,7 @@ export class Completion {
   readonly #random: Random;
   readonly #ids: number[] = [];
   readonly #logprobs: number[] = [];
+  readonly #supports: TokenSupport[] | undefined;
   readonly #values: number[] = [];
   readonly #decoder: IncrementalDecoder | undefined;
   #text = "";
@@ -31,6 +33,7 @@ export class Completion {
     this.request = options.request;
     this.index = options.index;
     this.#random = createRandom(options.request.seed);
+    this.#supports = settings.supports === true && isTruncated(settings) ? [] : undefined;
     const stops = options.request.settings.stop ?? [];
     this.#decoder = stops.length === 0 ? undefined : createIncrementalDecoder(options.tokenizer!);
   }
@@ -48,9 +51,10 @@ export class Completion {
     if (value !== undefined) this.#values.push(value);
     if (this.#end !== undefined) return this.#finish(this.#end);
     const { settings, stopTokenIds } = this.request;
-    const { id, logprob } = chooseToken(probabilities, settings, this.#random.next());
+    const { id, logprob, kept } = chooseToken(probabilities, settings, this.#random.next());
     this.#ids.push(id);
     this.#logprobs.push(logprob);
+    this.#supports?.push(kept === undefined ? null : encodeSupport(kept, probabilities.length));
     if (stopTokenIds.includes(id) || this.#reachesStopString(id)) this.#end = "stop";
     else if (this.#ids.length >= this.#maxTokens) this.#end = "length";
     return this.#end === undefined || value !== undefined ? undefined : this.#finish(this.#end);
@@ -74,6 +78,7 @@ export class Completion {
       request: this.index,
       ids: this.#ids,
       logprobs: this.#logprobs,
+      ...(this.#supports === undefined ? {} : { supports: this.#supports }),
       ...(this.#values.length === 0 ? {} : { values: this.#values }),
       finish,
       ...(this.#stopString === undefined ? {} : { stopString: this.#stopString }),

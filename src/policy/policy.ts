@@ -2,6 +2,7 @@ import type { Action, AgentId } from "../environment/environment.ts";
 import type { Message, PartType, ToolSpec } from "../message/message.ts";
 import type { TaskEntry } from "../taskset/taskset.ts";
 import type { SamplingSettings } from "./sampler.ts";
+import type { TokenSupport } from "./token-support.ts";
 
 /** What a policy is asked: what agent acts, on which conversation. */
 export interface ActRequest {
@@ -50,6 +51,8 @@ export interface ActTokens {
   readonly completionIds: readonly number[];
   /** One natural logarithm per completion id, under the distribution that was sampled from. */
   readonly logprobs: readonly number[];
+  /** One per completion id: the tokens that it was drawn from, where the request's sampling asks for it and truncates. */
+  readonly supports?: readonly TokenSupport[];
   /** The value of the state before each completion id, and of that after the last; from weights with a value head. */
   readonly values?: readonly number[];
   /** Version of the weights that sampled. */

@@ -63,15 +63,16 @@ function replayed({ record, turn }: RecordedTurn, request: ActRequest): ActResul
 /** The tokens of an observation stand on the node before the action: all of the prompt, or what it adds to `previous`. */
 function replayedTokens({ record, turn }: RecordedTurn, { previous }: ActRequest): ActTokens | undefined {
   const node = record.nodes[turn.node]!;
-  const { ids: completionIds, logprobs = [], weightsVersion = 0 } = node.tokens ?? { ids: [] };
+  const { ids: completionIds, logprobs = [], supports, weightsVersion = 0 } = node.tokens ?? { ids: [] };
+  const sampled = { completionIds, logprobs, ...(supports === undefined ? {} : { supports }), weightsVersion };
   const prompt = node.parent === null ? undefined : record.nodes[node.parent]!.tokens;
   if (node.tokens === undefined || prompt === undefined) return undefined;
   if (prompt.startsSequence) {
-    return { promptIds: prompt.ids, extendsPrevious: false, completionIds, logprobs, weightsVersion };
+    return { promptIds: prompt.ids, extendsPrevious: false, ...sampled };
   }
   if (previous === undefined) return undefined;
   const promptIds = previous.ids.concat(prompt.ids);
-  return { promptIds, extendsPrevious: true, completionIds, logprobs, weightsVersion };
+  return { promptIds, extendsPrevious: true, ...sampled };
 }
 
 function unrecorded({ agent, seed, episode }: ActRequest, tasks: ReadonlySet<string>): LyceumError {

@@ -132,13 +132,14 @@ function actResult(options: {
   readonly renderer: Renderer;
 }): ActResult {
   const { sample, prompt, weightsVersion, renderer } = options;
-  const { ids, logprobs, values, finish, stopString } = sample;
+  const { ids, logprobs, supports, values, finish, stopString } = sample;
   return {
     action: renderer.parse({ ids, finish, ...(stopString === undefined ? {} : { stopString }) }),
     tokens: {
       ...prompt,
       completionIds: ids,
       logprobs,
+      ...(supports === undefined ? {} : { supports }),
       ...(values === undefined ? {} : { values }),
       weightsVersion,
     },

@@ -1,3 +1,5 @@
+import type { TokenSupport } from "./token-support.ts";
+
 /** How completions are drawn. Training samples at temperature 1 without top-k, top-p or min-p by default. */
 export interface SamplingSettings {
   /** 0 is greedy. */
@@ -10,8 +12,18 @@ export interface SamplingSettings {
   readonly topP?: number;
   /** Keep tokens at least this fraction as likely as the likeliest. */
   readonly minP?: number;
+  /**
+   * Record with each token which tokens it was drawn from, where one of the three is in use: `Sample.supports`. Training
+   * on such tokens needs it. False by default: it can be much longer than the tokens themselves.
+   */
+  readonly supports?: boolean;
   /** End when the text contains one of these; the token that completes it is kept, the text is cut before it. */
   readonly stop?: readonly string[];
+}
+
+/** True where a draw with these settings may be kept from some tokens. */
+export function isTruncated({ temperature, topK = 0, topP = 1, minP = 0 }: SamplingSettings): boolean {
+  return temperature > 0 && (topK > 0 || topP < 1 || minP > 0);
 }
 
 /** The settings used where none are given. */
@@ -33,6 +45,8 @@ export interface Sample {
   readonly ids: readonly number[];
   /** One per id: natural logarithm of its probability under the distribution that was sampled from. */
   readonly logprobs: readonly number[];
+  /** One per id: the tokens that it was drawn from. Where the settings ask for it and truncate. */
+  readonly supports?: readonly TokenSupport[];
   /**
    * Where the weights have a value head: the value of each state, one before each id and one after the last, so one more
    * than there are ids.

@@ -1,10 +1,12 @@
 import { LyceumError } from "../errors/index.ts";
-import type { SamplingSettings } from "./sampler.ts";
+import { isTruncated, type SamplingSettings } from "./sampler.ts";
 
 /** A token and the natural logarithm of its probability under the distribution it was drawn from. */
 export interface TokenChoice {
   readonly id: number;
   readonly logprob: number;
+  /** The ids that it was drawn from, likeliest first, where top-k, top-p or min-p is in use. */
+  readonly kept?: Uint32Array;
 }
 
 /**
@@ -14,12 +16,11 @@ export interface TokenChoice {
  * what the probabilities must then be. Throws `backend.not-finite` where the probabilities are NaN.
  */
 export function chooseToken(probabilities: Float32Array, settings: SamplingSettings, uniform: number): TokenChoice {
-  const { temperature, topK, topP, minP } = settings;
-  const filters = (topK ?? 0) > 0 || (topP ?? 1) < 1 || (minP ?? 0) > 0;
+  const { temperature } = settings;
   const choice =
     temperature === 0
       ? chooseLikeliest(probabilities)
-      : filters
+      : isTruncated(settings)
         ? drawFiltered(probabilities, settings, uniform)
         : draw(probabilities, uniform);
   if (!Number.isFinite(choice.logprob)) throw notFinite(temperature);
@@ -93,7 +94,7 @@ function drawFiltered(probabilities: Float32Array, settings: SamplingSettings, u
     last = id;
     if (cumulative > threshold) break;
   }
-  return { id: last, logprob: Math.log(probabilities[last]! / total) };
+  return { id: last, logprob: Math.log(probabilities[last]! / total), kept };
 }
 
 /** The ids that top-k, top-p and min-p all keep, likeliest first, never none. Ties go to the lower id. */

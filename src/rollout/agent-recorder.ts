@@ -5,6 +5,7 @@ import { LyceumError } from "../errors/index.ts";
 import type { Message, ToolSpec } from "../message/message.ts";
 import { messageProblem } from "../message/message-problem.ts";
 import type { ActResult, ActTokens, Policy, PreviousTokens } from "../policy/policy.ts";
+import { isTruncated, type SamplingSettings } from "../policy/sampler.ts";
 import { observationProblem } from "./contract-problem.ts";
 import type { AgentEpisode, AgentTurn, MessageNode, NodeTokens } from "./episode.ts";
 
@@ -81,7 +82,7 @@ export class AgentRecorder {
   }
 
   /** Adds an action, with its tokens, to the conversation. Throws `policy.failed` for tokens that cannot be true. */
-  act(result: ActResult, options: { readonly turn: number; readonly temperature: number }): void {
+  act(result: ActResult, options: { readonly turn: number; readonly sampling: SamplingSettings }): void {
     const problem = actionProblem(result?.action);
     if (problem !== undefined) throw this.#unlikely(problem);
     const { action, tokens, usage } = result;
@@ -92,7 +93,7 @@ export class AgentRecorder {
     const node = this.#addNode(
       action.message,
       turn,
-      tokens === undefined ? undefined : this.#sampledTokens(tokens, options.temperature),
+      tokens === undefined ? undefined : this.#sampledTokens(tokens, options.sampling),
     );
     this.messages = [...this.messages, action.message];
     this.#turns.push({ turn, node, finish: action.finish, ...told(result) });
@@ -151,12 +152,15 @@ export class AgentRecorder {
     this.#nodes[last] = { ...this.#nodes[last]!, tokens: { ids, mask: 0, startsSequence: !extendsPrevious } };
   }
 
-  #sampledTokens(tokens: ActTokens, temperature: number): NodeTokens {
-    const { completionIds: ids, logprobs, values, weightsVersion } = tokens;
+  #sampledTokens(tokens: ActTokens, sampling: SamplingSettings): NodeTokens {
+    const { completionIds: ids, logprobs, supports, values, weightsVersion } = tokens;
     if (ids.length !== logprobs.length) {
       throw this.#unlikely(`${ids.length} sampled tokens and ${logprobs.length} log-probabilities`);
     }
     if (!logprobs.every(Number.isFinite)) throw this.#unlikely("a log-probability that is not finite");
+    if (supports !== undefined && supports.length !== ids.length) {
+      throw this.#unlikely(`${ids.length} sampled tokens and ${supports.length} supports`);
+    }
     if (values !== undefined && (values.length !== ids.length + 1 || !values.every(Number.isFinite))) {
       throw this.#unlikely(`${ids.length} sampled tokens and values that are not one finite number more`);
     }
@@ -164,9 +168,10 @@ export class AgentRecorder {
       ids,
       mask: 1,
       logprobs,
+      ...(supports !== undefined ? { supports } : isTruncated(sampling) ? { truncated: true } : {}),
       ...(values === undefined ? {} : { values }),
       weightsVersion,
-      temperature,
+      temperature: sampling.temperature,
       startsSequence: false,
     };
   }

@@ -109,9 +109,9 @@ export class EpisodeRun<Task> {
 
   #record(acting: readonly AgentRecorder[], results: readonly ActResult[]): Actions {
     const actions: Record<AgentId, Action> = {};
-    const { temperature } = this.#settings.sampling;
+    const { sampling } = this.#settings;
     for (const [index, recorder] of acting.entries()) {
-      recorder.act(results[index]!, { turn: this.#trajectory.turns, temperature });
+      recorder.act(results[index]!, { turn: this.#trajectory.turns, sampling });
       actions[recorder.agent] = results[index]!.action;
     }
     for (const recorder of acting) {

@@ -4,6 +4,7 @@ import type { ErrorData } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import type { Message } from "../message/message.ts";
 import type { ActResult } from "../policy/policy.ts";
+import type { TokenSupport } from "../policy/token-support.ts";
 
 /**
  * How an episode ended. `completed`: the environment ended it; `truncated`: a turn, token or time limit of the loop
@@ -63,6 +64,10 @@ export interface NodeTokens {
   readonly ids: readonly number[];
   readonly mask: 0 | 1;
   readonly logprobs?: readonly number[];
+  /** Of what was sampled with top-k, top-p or min-p: the tokens that each id was drawn from, where they were recorded. */
+  readonly supports?: readonly TokenSupport[];
+  /** True where the ids were sampled with top-k, top-p or min-p, and their supports were not recorded. */
+  readonly truncated?: true;
   /** Of what was sampled: the value of the state before each id, and of that after the last, where a policy gave them. */
   readonly values?: readonly number[];
   readonly weightsVersion?: number;
@@ -101,6 +106,10 @@ export interface TokenSequence {
   readonly mask: readonly (0 | 1)[];
   /** One per id; 0 where it was not sampled. */
   readonly logprobs: readonly number[];
+  /** One per id: the tokens that it was drawn from; null where any could be, and where it was not sampled. */
+  readonly supports?: readonly TokenSupport[];
+  /** True where some ids were sampled with top-k, top-p or min-p, and their supports were not recorded. */
+  readonly truncated?: true;
   /**
    * One per id: the value of the state after it, where that state was acted in or ended a turn; 0 elsewhere. Only
    * where every turn was sampled with values.

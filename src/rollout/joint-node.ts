@@ -1,6 +1,7 @@
 import type { Action, AgentId } from "../environment/environment.ts";
 import { type Reward, scored } from "../environment/reward.ts";
 import { toErrorData } from "../errors/index.ts";
+import type { SamplingSettings } from "../policy/sampler.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import type { Ask } from "./ask-all.ts";
 import type { JointAction } from "./joint-action.ts";
@@ -15,13 +16,13 @@ export function newNode<Task>(options: {
   readonly path: JointPath<Task>;
   readonly asks: readonly Ask<Task>[];
   readonly shape: JointShape;
-  readonly temperature: number;
+  readonly sampling: SamplingSettings;
 }): GrowingNode<Task> {
-  const { path, asks, shape, temperature } = options;
+  const { path, asks, shape, sampling } = options;
   const agents = new Map(
     path.acting.map((recorder) => [
       recorder.agent,
-      asks.filter((ask) => ask.recorder === recorder).map((ask) => candidate(ask, temperature)),
+      asks.filter((ask) => ask.recorder === recorder).map((ask) => candidate(ask, sampling)),
     ]),
   );
   const jointActions = jointChoices(shape, [...agents.keys()]).map((choice, index) => {
@@ -73,13 +74,13 @@ function branchesOf<Task>(path: JointPath<Task>, shape: JointShape): number {
   return jointActionsPerNode(shape, path.trajectory.recorders.length);
 }
 
-function candidate<Task>({ recorder: before, turn, answer }: Ask<Task>, temperature: number): Candidate {
+function candidate<Task>({ recorder: before, turn, answer }: Ask<Task>, sampling: SamplingSettings): Candidate {
   const recorder = before.copy();
   if (answer === undefined || "error" in answer) {
     return { recorder, shown: { error: failed(answer?.error).error } };
   }
   try {
-    recorder.act(answer.result, { turn, temperature });
+    recorder.act(answer.result, { turn, sampling });
   } catch (error) {
     return { recorder, shown: { error: toErrorData(error) } };
   }

@@ -109,7 +109,7 @@ export class JointRun<Task> {
       } else if (own.some(({ answer }) => "error" in answer! && isContextFull(answer.error, path.acting))) {
         this.#end(path, { status: "truncated", limit: "tokens" });
       } else {
-        path.node = newNode({ path, asks: own, shape, temperature: sampling.temperature });
+        path.node = newNode({ path, asks: own, shape, sampling });
         nodes.push(path.node);
       }
     }

@@ -1,4 +1,5 @@
 import type { AgentId } from "../environment/environment.ts";
+import type { TokenSupport } from "../policy/token-support.ts";
 import type { AgentEpisode, Episode, MessageNode, TokenSequence } from "./episode.ts";
 
 /**
@@ -43,6 +44,7 @@ function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence 
   const ids: number[] = [];
   const mask: (0 | 1)[] = [];
   const logprobs: number[] = [];
+  const supports: TokenSupport[] = [];
   const turns: number[] = [];
   let weightsVersion = Infinity;
   for (const { turn, tokens } of nodes) {
@@ -50,6 +52,7 @@ function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence 
       ids.push(id);
       mask.push(tokens!.mask);
       logprobs.push(tokens!.logprobs?.[index] ?? 0);
+      supports.push(tokens!.supports?.[index] ?? null);
       turns.push(turn);
     }
     weightsVersion = Math.min(weightsVersion, tokens!.weightsVersion ?? Infinity);
@@ -63,6 +66,8 @@ function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence 
     ids,
     mask,
     logprobs,
+    ...(supports.every((support) => support === null) ? {} : { supports }),
+    ...(nodes.some(({ tokens }) => tokens?.truncated) ? { truncated: true } : {}),
     ...(values === undefined ? {} : { values }),
     turns,
     temperature,

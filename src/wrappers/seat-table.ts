@@ -94,7 +94,7 @@ export class SeatTable {
     const actions: Record<AgentId, Action> = {};
     for (const [index, seat] of asked.entries()) {
       const result = results[index]!;
-      seat.act(result, { turn, temperature: this.#sampling.temperature });
+      seat.act(result, { turn, sampling: this.#sampling });
       const error = actionError(result.action, seat);
       if (error !== undefined) throw error;
       actions[seat.agent] = result.action;

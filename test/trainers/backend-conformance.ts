@@ -60,16 +60,24 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
 
   it("gives in forward the log-probabilities that the sampler gave", async () => {
     const model = await openTrained();
-    for (const temperature of backend.capabilities.trainableSampling.includes("temperature") ? [1, 0.7] : [1]) {
-      const requests = [1, 2, 3, 4].map((seed) => request(model, { seed, temperature, length: 2 + 3 * seed }));
+    const { trainableSampling } = backend.capabilities;
+    const settings = [{ temperature: 0.7 }, { topK: 5 }, { topP: 0.6 }, { minP: 0.3 }].filter((setting) =>
+      trainableSampling.some((name) => name in setting),
+    );
+    for (const setting of [{}, ...settings, Object.assign({}, ...settings)]) {
+      const requests = [1, 2, 3, 4].map((seed) => {
+        const asked = request(model, { seed, temperature: 1, length: 2 + 3 * seed });
+        return { ...asked, settings: { ...asked.settings, supports: true, ...setting } };
+      });
       const samples = await sampleAll(await model.snapshot(), requests);
-      const data = samples.map(({ ids, logprobs, request: index }) => {
-        const prompt = requests[index]!.promptIds;
+      const data = samples.map(({ ids, logprobs, supports, request: index }) => {
+        const { promptIds, settings: asked } = requests[index]!;
         return datumFromIds({
-          ids: [...prompt, ...ids],
-          mask: [...prompt.map(() => 0), ...ids.map(() => 1)],
-          logprobs: [...prompt.map(() => 0), ...logprobs],
-          temperature,
+          ids: [...promptIds, ...ids],
+          mask: [...promptIds.map(() => 0), ...ids.map(() => 1)],
+          logprobs: [...promptIds.map(() => 0), ...logprobs],
+          ...(supports === undefined ? {} : { supports: [...promptIds.map(() => null), ...supports] }),
+          temperature: asked.temperature,
         });
       });
       const results = await model.forward(data, { outputs: ["logprobs"] });

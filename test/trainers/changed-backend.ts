@@ -1,9 +1,11 @@
 import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 
-/** The bigram backend, whose models have some methods replaced. */
-export function changedBackend(change: (model: Model) => Partial<Model>): TrainingBackend {
-  const backend = createBigramBackend();
+/** A backend, by default the bigram one, whose models have some methods replaced. */
+export function changedBackend(
+  change: (model: Model) => Partial<Model>,
+  backend: TrainingBackend = createBigramBackend(),
+): TrainingBackend {
   return {
     ...backend,
     openModel: async (spec, options) => {

@@ -1,3 +1,5 @@
+import type { TokenSupport } from "../../src/policy/token-support.ts";
+
 /**
  * One sequence to train on. All arrays but `tokens` are per target: entry t speaks of `targets[t]`, the token that
  * follows `tokens[t]`. So `targets` is `tokens` shifted by one, and every array has the length of `tokens`.
@@ -20,6 +22,12 @@ export interface Datum {
   readonly returns?: Float32Array;
   /** V_t when the data were gathered: what a clipped value term stays near. */
   readonly oldValues?: Float32Array;
+  /**
+   * The tokens that each target was drawn from; null where it was any. Every log-probability of the target, its
+   * entropy, and their gradients are then those of the distribution over these tokens alone, renormalised. Absent:
+   * every token, everywhere. A target is among its own.
+   */
+  readonly supports?: readonly TokenSupport[];
   /** Logits are divided by it before log-probabilities are taken: the temperature that sampled. 1 by default. */
   readonly temperature?: number;
   readonly weightsVersion?: number;
@@ -32,16 +40,19 @@ export function datumFromIds(options: {
   readonly mask: readonly number[];
   /** One per id. */
   readonly logprobs?: readonly number[];
+  /** One per id. */
+  readonly supports?: readonly TokenSupport[];
   readonly temperature?: number;
   readonly weightsVersion?: number;
 }): Datum {
-  const { ids, mask, logprobs } = options;
+  const { ids, mask, logprobs, supports } = options;
   const length = Math.max(0, ids.length - 1);
   return {
     tokens: Int32Array.from(ids.slice(0, length)),
     targets: Int32Array.from(ids.slice(1)),
     lossMask: Float32Array.from(mask.slice(1)),
     ...(logprobs === undefined ? {} : { behaviourLogprobs: Float32Array.from(logprobs.slice(1)) }),
+    ...(supports === undefined ? {} : { supports: supports.slice(1) }),
     ...(options.temperature === undefined ? {} : { temperature: options.temperature }),
     ...(options.weightsVersion === undefined ? {} : { weightsVersion: options.weightsVersion }),
   };

@@ -1,3 +1,4 @@
+import { LyceumError } from "../../src/errors/index.ts";
 import type { TokenSequence } from "../../src/rollout/episode.ts";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
 import type { PerToken, TrainingSample } from "./training-sample.ts";
@@ -28,12 +29,23 @@ function sequenceDatum(sequence: TokenSequence, sample: TrainingSample, i: numbe
   const { advantage, values, weights } = sample;
   const datum = datumFromIds(weights === undefined ? sequence : { ...sequence, mask: weights[i]! });
   if (advantage === undefined) return datum;
+  if (sequence.truncated) throw unknownSupport(sequence);
   const advantages = typeof advantage === "number" ? datum.lossMask.map(() => advantage) : perTarget(advantage, i);
   return {
     ...datum,
     advantages: advantages.map((value, t) => (datum.lossMask[t] === 0 ? 0 : value * datum.lossMask[t]!)),
     ...(values === undefined ? {} : { returns: perTarget(values.returns, i), oldValues: perTarget(values.old, i) }),
   };
+}
+
+/** The ratio of two policies needs both on the tokens that were drawn from. */
+function unknownSupport({ agent }: TokenSequence): LyceumError {
+  return new LyceumError({
+    code: "policy.unsupported-input",
+    message: `Tokens of agent "${agent}" were sampled with top-k, top-p or min-p, and the tokens that they were drawn from were not recorded.`,
+    hint: "Sample with `supports: true`, as `train` does, or without top-k, top-p and min-p. A server's answers have no supports.",
+    data: { agent },
+  });
 }
 
 function perTarget(values: PerToken, sequence: number): Float32Array {

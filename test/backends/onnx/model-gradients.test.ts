@@ -9,7 +9,7 @@ import type { ClipRange } from "../../../trainers/losses/ppo.ts";
 import { tokenLossOf } from "../../../trainers/losses/token-loss-of.ts";
 import { valueLoss } from "../../../trainers/losses/value-loss.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
-import { ModelUnderTest, randomData, withOtherPolicies } from "./model-under-test.ts";
+import { ModelUnderTest, randomData, withOtherPolicies, withSupports } from "./model-under-test.ts";
 
 const termLists: Record<string, readonly LossTerm[]> = {
   crossEntropy: [{ type: "crossEntropy", weight: 0.5 }],
@@ -118,10 +118,13 @@ async function expectExactGradients(options: {
   readonly adapter?: LoraSpec;
   readonly logitsPerChunk?: number;
   readonly maxTokens?: number;
+  /** Whether targets were drawn from some of the tokens only. */
+  readonly truncated?: boolean;
 }): Promise<void> {
-  const { config, terms, adapter, ...layout } = options;
+  const { config, terms, adapter, truncated = false, ...layout } = options;
   await using model = new ModelUnderTest(config, adapter);
-  const data = await withOtherPolicies(model, randomData(lengths, { vocabulary: 29, seed: 5 }));
+  const plain = randomData(lengths, { vocabulary: 29, seed: 5 });
+  const data = await withOtherPolicies(model, truncated ? withSupports(plain, { vocabulary: 29, seed: 6 }) : plain);
   const pass = await model.pass(data, terms, layout);
   const expected = await loss(model, data, terms);
   const sum = pass.terms.reduce((a, b) => a + b);
@@ -170,6 +173,11 @@ describe("the gradient of a whole model agrees with finite differences", () => {
     await expectExactGradients({ config, terms: everything, adapter: lora, maxTokens: 10 });
   });
 
+  it.each(Object.entries(termLists))("of %s on supports", async (_, terms) => {
+    await expectExactGradients({ config: tied, terms, truncated: true });
+    await expectExactGradients({ config: tied, terms, adapter: lora, truncated: true, logitsPerChunk: 150 });
+  });
+
   it("with logits in four chunks, and with adapters on some layers only", async () => {
     await expectExactGradients({ config: tied, terms: everything, logitsPerChunk: 150 });
     await expectExactGradients({
@@ -204,12 +212,15 @@ describe("a batch", () => {
     maxTokens: fc.integer({ min: 1, max: 80 }),
     logitsPerChunk: fc.integer({ min: 10, max: 4000 }),
   });
+  const truncations = fc.boolean();
 
   it("gives what its sequences give one by one, in whatever micro-batches and chunks", async () => {
     await fc.assert(
-      fc.asyncProperty(sequences, kinds, layouts, fc.nat(1000), async (lengths, adapter, layout, seed) => {
+      fc.asyncProperty(sequences, kinds, layouts, truncations, fc.nat(1000), async (...drawn) => {
+        const [lengths, adapter, layout, truncated, seed] = drawn;
         await using model = new ModelUnderTest(tied, adapter);
-        const data = await withOtherPolicies(model, randomData(lengths, { vocabulary: 29, seed }));
+        const plain = randomData(lengths, { vocabulary: 29, seed });
+        const data = await withOtherPolicies(model, truncated ? withSupports(plain, { vocabulary: 29, seed }) : plain);
         const together = await model.pass(data, everything, { ...layout, outputs });
         const alone = new Float32Array(model.trained.data.length);
         const terms = everything.map(() => 0);

@@ -1,3 +1,4 @@
+import { encodeSupport, type TokenSupport } from "../../../src/policy/token-support.ts";
 import { createRandom } from "../../../src/random/random.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
@@ -124,6 +125,22 @@ export function randomData(lengths: readonly number[], options: { vocabulary: nu
     });
     return { ...datum, advantages: Float32Array.from(datum.lossMask, (weight) => weight * random.normal()) };
   });
+}
+
+/**
+ * The data with a support for each target: about a third of them every token, the others the target and random other
+ * tokens, down to the target alone, as ids or as a bitmap.
+ */
+export function withSupports(data: readonly Datum[], options: { vocabulary: number; seed: number }): Datum[] {
+  const random = createRandom(options.seed);
+  const support = (target: number): TokenSupport => {
+    const share = random.pick([0, 0.1, 0.5, 0.95]);
+    const kept = Array.from({ length: options.vocabulary }, (_, id) => id).filter(
+      (id) => id === target || random.next() < share,
+    );
+    return random.pick([null, kept, encodeSupport(kept, options.vocabulary)]);
+  };
+  return data.map((datum) => ({ ...datum, supports: Array.from(datum.targets, support) }));
 }
 
 /**

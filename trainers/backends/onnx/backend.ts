@@ -71,7 +71,7 @@ class OnnxBackend implements TrainingBackend {
       device,
       precision,
       losses: lossTypes,
-      trainableSampling: ["temperature"],
+      trainableSampling: ["temperature", "topK", "topP", "minP"],
       adapters: true,
       fullParameter: true,
       valueHead: true,

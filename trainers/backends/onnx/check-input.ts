@@ -1,5 +1,6 @@
 import { LyceumError, unknownNameError } from "../../../src/errors/index.ts";
 import type { SampleRequest, SamplingSettings } from "../../../src/policy/sampler.ts";
+import { supportProblem } from "../../../src/policy/token-support.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../backend/training-backend.ts";
@@ -17,6 +18,7 @@ const perToken = [
   "referenceLogprobs",
   "oldValues",
   "returns",
+  "supports",
 ] as const;
 
 /** Refuses data that the engine could only misread: arrays of unlike lengths, ids beyond the vocabulary. */
@@ -31,6 +33,7 @@ export function checkData(data: readonly Datum[], limits: Limits): void {
     if (length > limits.maxLength) throw tooLong(`Datum ${index} has ${length} tokens`, limits);
     checkIds(datum.tokens, limits, `Datum ${index}`);
     checkIds(datum.targets, limits, `Datum ${index}`);
+    checkSupports(datum, limits, `Datum ${index}`);
     const temperature = datum.temperature ?? 1;
     if (!(temperature > 0)) throw refuse(`Datum ${index} has the temperature ${temperature}`);
   }
@@ -105,6 +108,14 @@ function checkIds(ids: ArrayLike<number>, { vocabularySize }: Limits, what: stri
     if (!Number.isInteger(id) || id < 0 || id >= vocabularySize) {
       throw refuse(`${what} has the token id ${id}; the vocabulary has ${vocabularySize} ids`);
     }
+  }
+}
+
+/** Only supports of targets with loss are read. */
+function checkSupports({ targets, lossMask, supports }: Datum, { vocabularySize }: Limits, what: string): void {
+  for (const [t, support] of supports?.entries() ?? []) {
+    const problem = lossMask[t] === 0 ? undefined : supportProblem(support, targets[t]!, vocabularySize);
+    if (problem !== undefined) throw refuse(`The support of target ${t} of ${what.toLowerCase()} ${problem}`);
   }
 }
 

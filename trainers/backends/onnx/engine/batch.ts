@@ -1,3 +1,4 @@
+import { supportWords, writeSupport } from "../../../../src/policy/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 
 /** Sequences of one run, without padding but for attention. Arrays are named as the inputs of the training graph. */
@@ -108,6 +109,35 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
     values.fill(values[count - 1]!, count);
   }
   return positions;
+}
+
+/**
+ * The supports of the positions of {@link layOutLoss} as bitmaps, {@link supportWords} a position; undefined where every
+ * target was drawn from every token.
+ */
+export function layOutSupports(
+  data: readonly Datum[],
+  { count, padded }: Pick<LossPositions, "count" | "padded">,
+  vocabularySize: number,
+): Int32Array | undefined {
+  if (!hasSupports(data)) return undefined;
+  const width = supportWords(vocabularySize);
+  const bitmaps = new Int32Array(padded * width);
+  let place = 0;
+  for (const { lossMask, supports } of data) {
+    for (let t = 0; t < lossMask.length; t++) {
+      if (lossMask[t] === 0) continue;
+      writeSupport(supports?.[t] ?? null, bitmaps.subarray(place * width, (place + 1) * width));
+      place++;
+    }
+  }
+  for (; place < padded; place++) bitmaps.copyWithin(place * width, (count - 1) * width, count * width);
+  return bitmaps;
+}
+
+/** Whether a target with loss was drawn from some of the tokens only. */
+function hasSupports(data: readonly Datum[]): boolean {
+  return data.some(({ lossMask, supports }) => supports?.some((support, t) => support !== null && lossMask[t] !== 0));
 }
 
 /** How many targets of the data carry loss. */

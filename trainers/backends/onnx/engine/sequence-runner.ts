@@ -1,3 +1,4 @@
+import { supportWords } from "../../../../src/policy/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput, ForwardResult, LoraTarget } from "../../../backend/training-backend.ts";
@@ -13,6 +14,7 @@ import {
   type LossPositions,
   layOutLoss,
   layOutSequences,
+  layOutSupports,
 } from "./batch.ts";
 import type { LossScale } from "./loss-scale.ts";
 import type { PositionTables } from "./position-tables.ts";
@@ -91,15 +93,28 @@ export class SequenceRunner {
     const logits = needsLogits(options) ? countLossPositions(part) * config.vocabularySize : 1;
     const chunks = chunkCount(logits, this.#logitsPerChunk);
     const loss = layOutLoss(part, batch.tokens, chunks);
+    const supports = needsLogits(options) ? layOutSupports(part, loss, config.vocabularySize) : undefined;
     const blocks = attentionBlocks(batch.length);
     const merged = this.#merged(options, batch.tokens);
-    const compiled = await this.#compile({ weights, terms, trains, merged, chunks, blocks, outputs });
+    const compiled = await this.#compile({
+      weights,
+      terms,
+      trains,
+      merged,
+      chunks,
+      blocks,
+      outputs,
+      truncated: supports !== undefined,
+    });
     const group = config.heads / config.keyValueHeads;
     const { results, gradients, overflows } = await this.#runScaled(compiled, {
       ...parameterFeeds(compiled, weights),
       ...sequenceFeeds(batch, group),
       ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
       ...lossFeeds(loss, batch.tokens),
+      ...(supports === undefined
+        ? {}
+        : { supports: { data: supports, shape: [loss.padded, supportWords(config.vocabularySize)] } }),
       ...coefficientFeeds(terms),
     });
     return {
@@ -152,10 +167,13 @@ export class SequenceRunner {
     readonly chunks: number;
     readonly blocks: number;
     readonly outputs: readonly ForwardOutput[];
+    readonly truncated: boolean;
   }): Promise<CompiledGraph> {
-    const { weights, terms, trains, merged, chunks, blocks } = options;
+    const { weights, terms, trains, merged, chunks, blocks, truncated } = options;
     const outputs = options.outputs.toSorted();
-    const structure = [trains, merged, terms.map(termStructure).join("+"), chunks, blocks, outputs].join("|");
+    const structure = [trains, merged, terms.map(termStructure).join("+"), chunks, blocks, outputs, truncated].join(
+      "|",
+    );
     const key = `sequences|${structureKey(weights)}|${structure}`;
     return this.#sessions.get(key, () =>
       buildTrainingGraph({
@@ -166,6 +184,7 @@ export class SequenceRunner {
         chunks,
         blocks,
         outputs,
+        truncated,
         placement: "input",
         device: this.#sessions.settings.device,
         precision: this.#lossScale === undefined ? "float32" : "float16",

@@ -96,6 +96,12 @@ export function compare(operator: "Less" | "LessOrEqual" | "Greater" | "GreaterO
   return a.graph.node({ operator, inputs: [a, b], outputs: [{ type: "bool", shape }] })[0]!;
 }
 
+/** a where a boolean tensor is true, b elsewhere, broadcast; no gradient. */
+export function select(condition: Tensor, a: Tensor, b: Tensor): Tensor {
+  const shape = broadcastShapes(condition.shape, broadcastShapes(a.shape, b.shape));
+  return a.graph.node({ operator: "Where", inputs: [condition, a, b], outputs: [{ type: a.type, shape }] })[0]!;
+}
+
 const onnxTypes: Record<DataType, number> = { float32: 1, float16: 10, int32: 6, int64: 7, bool: 9 };
 
 /** The values as another type; no gradient. */

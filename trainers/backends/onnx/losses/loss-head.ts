@@ -1,4 +1,5 @@
-import { add, log, multiply, negate, subtract } from "../graph/elementwise.ts";
+import { unpackBits } from "../graph/bits.ts";
+import { add, log, multiply, negate, select, subtract } from "../graph/elementwise.ts";
 import { gatherRows, scatterAddRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
 import { matrixProduct, rowDot } from "../graph/linear.ts";
@@ -6,7 +7,7 @@ import { softmax } from "../graph/neural.ts";
 import { pickColumns, total } from "../graph/pick.ts";
 import { reduceMax } from "../graph/reduction.ts";
 import { concatenate, expandDimension, splitEvenly, squeeze } from "../graph/shape.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { BoundTerm } from "./bound-term.ts";
 import { type TokenTerm, tokenLoss } from "./token-loss.ts";
 
@@ -19,6 +20,8 @@ export interface PositionInputs {
   readonly advantages: Tensor;
   readonly behaviour: Tensor;
   readonly reference: Tensor;
+  /** (positions, 32-bit words): the tokens that each target was drawn from, a bit for each; none where from all. */
+  readonly supports: Tensor | undefined;
 }
 
 /** Results of a {@link lossHead}. */
@@ -34,6 +37,9 @@ export interface LossHead {
   /** (vocabulary, hiddenSize): gradient of the loss by the head's weights, where asked for. */
   readonly weightGradient: Tensor | undefined;
 }
+
+/** Stands in for the logits of tokens outside of a support: their probability is 0, and every product is finite. */
+const excluded = -1e20;
 
 /**
  * Output head, log-probabilities, loss and the gradient of it all at once, in chunks of positions: at a large
@@ -64,6 +70,7 @@ export function lossHead(options: {
     advantages: cut(positions.advantages),
     behaviour: cut(positions.behaviour),
     reference: cut(positions.reference),
+    supports: positions.supports === undefined ? undefined : cut(positions.supports),
   };
   const results = Array.from({ length: chunks }, (_, i) =>
     chunkLoss({
@@ -71,6 +78,7 @@ export function lossHead(options: {
       hidden: parts.hidden[i]!,
       targets: parts.targets[i]!,
       inverseTemperature: parts.inverseTemperature[i]!,
+      support: parts.supports?.[i],
       token: {
         mask: parts.mask[i]!,
         advantages: parts.advantages[i]!,
@@ -101,6 +109,7 @@ function chunkLoss(options: {
   readonly weight: Tensor;
   readonly targets: Tensor;
   readonly inverseTemperature: Tensor;
+  readonly support: Tensor | undefined;
   readonly token: {
     readonly mask: Tensor;
     readonly advantages: Tensor;
@@ -112,11 +121,15 @@ function chunkLoss(options: {
   readonly wantEntropy: boolean;
   readonly wantWeightGradient: boolean;
 }): LossHead {
-  const { weight, targets, token, terms } = options;
+  const { weight, targets, support, token, terms } = options;
   const column = (x: Tensor): Tensor => expandDimension(x, 1);
   const inverseTemperature = column(options.inverseTemperature);
   const hidden = multiply(options.hidden, inverseTemperature);
-  const logits = matrixProduct(hidden, weight, { transposeB: true });
+  const product = matrixProduct(hidden, weight, { transposeB: true });
+  const logits =
+    support === undefined
+      ? product
+      : select(unpackBits(support, knownDimension(weight, 0)), product, weight.graph.scalar(excluded));
   const probabilities = softmax(logits);
   // log-sum-exp from the likeliest token, whose probability is at least 1 / vocabulary: exact where a probability
   // itself would underflow.

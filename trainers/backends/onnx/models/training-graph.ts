@@ -29,6 +29,8 @@ export interface TrainingGraphOptions {
   readonly blocks: number;
   /** What is output beside sums and gradients. Where nothing asks for logits, they are not computed. */
   readonly outputs: readonly ForwardOutput[];
+  /** Whether each position has a support: the tokens that its target was drawn from. False by default. */
+  readonly truncated?: boolean;
   readonly placement: "input" | "constant";
   readonly device: string;
   /** What products are computed in. In float16 the input `lossScale` multiplies the gradients. */
@@ -47,7 +49,7 @@ export interface TrainingGraph {
 /**
  * Forward, loss, backward in one graph. Inputs: those of {@link sequenceInputs}, and per position with loss `rows` (the
  * token whose hidden state predicts the target), `targets`, `inverseTemperature`, `weights`, `advantages`,
- * `behaviour`, `reference`, `returns`, `oldValues`; `positionOf` (tokens) says which position each token's hidden
+ * `behaviour`, `reference`, `returns`, `oldValues`, `supports`; `positionOf` (tokens) says which position each token's hidden
  * state feeds, or the number of positions where none. Outputs: `terms`, `logprobs`, `entropy`, `values`, and the
  * gradients.
  */

@@ -1,3 +1,4 @@
+import { supportWords } from "../../../../src/policy/token-support.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../../backend/training-backend.ts";
 import { add } from "../graph/elementwise.ts";
@@ -31,6 +32,7 @@ export function trainingHeads(options: {
   readonly terms: readonly LossTerm[];
   readonly outputs: readonly ForwardOutput[];
   readonly chunks: number;
+  readonly truncated?: boolean;
   readonly wantWeightGradient: boolean;
 }): HeadGradients {
   const { parts, outputs } = options;
@@ -54,6 +56,9 @@ export function trainingHeads(options: {
           advantages: perPosition("advantages"),
           behaviour: perPosition("behaviour"),
           reference: perPosition("reference"),
+          supports: options.truncated
+            ? graph.input("supports", "int32", ["positions", supportWords(parts.config.vocabularySize)])
+            : undefined,
         },
         terms: tokenTerms,
         lossScale,

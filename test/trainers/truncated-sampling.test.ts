@@ -1,0 +1,200 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readTrace } from "../../src/trace/read-trace.ts";
+import type { Datum } from "../../trainers/backend/datum.ts";
+import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { type CatalogueCase, catalogue } from "./catalogue.ts";
+import { changedBackend } from "./changed-backend.ts";
+import { eventsOf, type RunRecord, runTraining, temporaryFolder } from "./run-training.ts";
+
+const createEngine = (): Promise<TrainingBackend> => createOnnxBackend({ device: "cpu", threads: 1 });
+const truncations: Readonly<Record<string, TrainingConfigInput["sampling"]>> = {
+  "top-k": { topK: 5 },
+  "top-p": { topP: 0.8 },
+  "min-p": { minP: 0.2 },
+  "all of them, at another temperature": { topK: 40, topP: 0.9, minP: 0.05, temperature: 1.5 },
+};
+
+function config(changes: Partial<TrainingConfigInput>): TrainingConfigInput {
+  return {
+    algorithm: { id: "grpo", groupSize: 8 },
+    model: { scratch: { hiddenSize: 32, layers: 1, heads: 2, maxLength: 64 } },
+    seed: 1,
+    checkpoint: { every: 0 },
+    ...changes,
+    sampling: { maxTokens: 2, ...changes.sampling },
+    training: { steps: 1, batchSize: 16, learningRate: 1e-2, sampleEvery: 0, ...changes.training },
+  };
+}
+
+async function run(options: Parameters<typeof runTraining>[0]): Promise<RunRecord> {
+  const record = await runTraining(options);
+  if (record.error !== undefined) throw record.error;
+  return record;
+}
+
+function stepMetrics(record: RunRecord): Readonly<Record<string, number>>[] {
+  return eventsOf(record, "step").map(({ metrics }) => metrics);
+}
+
+function withoutSupports(data: readonly Datum[]): Datum[] {
+  return data.map(({ supports: _, ...datum }) => datum);
+}
+
+/** A backend whose models take log-probabilities over the whole vocabulary, whatever was sampled from. */
+function overWholeVocabulary(backend: TrainingBackend, kinds: readonly ("policy" | "reference")[]): TrainingBackend {
+  return changedBackend((model: Model) => {
+    const kind = model.spec.trainable.type === "frozen" ? "reference" : "policy";
+    if (!kinds.includes(kind)) return {};
+    return {
+      forward: (data, wanted) => model.forward(withoutSupports(data), wanted),
+      forwardBackward: (data, terms, aborting) => model.forwardBackward(withoutSupports(data), terms, aborting),
+    };
+  }, backend);
+}
+
+const practised = catalogue.filter(({ id }) => id !== "sft");
+const name = ({ id, form }: CatalogueCase): string => form ?? id;
+
+describe("training on what top-k, top-p and min-p left", () => {
+  it.each(Object.entries(truncations))("has ratios of 1 at the first step: %s", async (_, sampling) => {
+    await using backend = await createEngine();
+    const record = await run({ output: await temporaryFolder(), backend, config: config({ sampling: sampling! }) });
+    const [metrics] = stepMetrics(record);
+    expect(Math.abs(metrics!["ratio/max"]! - 1)).toBeLessThan(1e-4);
+    expect(metrics!["kl/sampler"]).toBeLessThan(1e-8);
+    expect(metrics!["tokens/trained"]).toBeGreaterThan(50);
+  });
+
+  it.each(
+    Object.entries(truncations),
+  )("would have ratios far from 1 over the whole vocabulary: %s", async (_, sampling) => {
+    await using engine = await createEngine();
+    const backend = overWholeVocabulary(engine, ["policy"]);
+    const record = await run({ output: await temporaryFolder(), backend, config: config({ sampling: sampling! }) });
+    const [metrics] = stepMetrics(record);
+    expect(metrics!["ratio/max"]).toBeLessThan(0.95);
+    expect(metrics!["kl/sampler"]).toBeGreaterThan(1e-3);
+  });
+
+  it.each(practised.map((entry) => ({ name: name(entry), entry })))("has ratios of 1 in $name", async ({ entry }) => {
+    const { id, settings, environment } = entry;
+    const options = {
+      environment: environment(),
+      config: config({
+        algorithm: { id, ...settings },
+        sampling: truncations["all of them, at another temperature"]!,
+        training: { batchSize: 8 },
+      }),
+    };
+    await using backend = await createEngine();
+    const [metrics] = stepMetrics(await run({ ...options, output: await temporaryFolder(), backend }));
+    expect(metrics!["kl/sampler"]).toBeLessThan(1e-8);
+    const spoiled = overWholeVocabulary(backend, ["policy"]);
+    const [wrong] = stepMetrics(await run({ ...options, output: await temporaryFolder(), backend: spoiled }));
+    expect(wrong!["kl/sampler"]).toBeGreaterThan(1e-4);
+  });
+
+  it.each([
+    "loss",
+    "reward",
+  ])("measures the divergence from the reference on the same tokens, in the %s", async (klIn) => {
+    await using backend = await createEngine();
+    const options = (klWeight: number) => ({
+      config: config({ algorithm: { id: "grpo", klIn, klWeight }, sampling: { topK: 4, temperature: 0.7 } }),
+    });
+    const weights = async (backend: TrainingBackend, klWeight: number): Promise<number> => {
+      const record = await run({ ...options(klWeight), output: await temporaryFolder(), backend });
+      return stepMetrics(record)[0]!["optimizer/gradient-norm"]!;
+    };
+    // Before the first step policy and reference are equal: the term has no gradient, and takes nothing off a reward.
+    const without = await weights(backend, 0);
+    expect((await weights(backend, 1)) / without).toBeCloseTo(1, 4);
+    const spoiled = overWholeVocabulary(backend, ["reference"]);
+    expect(Math.abs((await weights(spoiled, 1)) / without - 1)).toBeGreaterThan(1e-3);
+  });
+
+  it("learns", async () => {
+    await using backend = await createEngine();
+    const options = {
+      config: config({
+        sampling: { topP: 0.7, temperature: 1.2, maxTokens: 1 },
+        training: { steps: 30, batchSize: 16, learningRate: 1e-2 },
+        evaluation: { split: "test", temperature: 1, limit: 64 },
+      }),
+    };
+    const record = await run({ ...options, output: await temporaryFolder(), backend });
+    const rewards = eventsOf(record, "evaluation").map(({ metrics }) => metrics["reward/mean"]!);
+    expect(rewards.at(-1)! - rewards[0]!).toBeGreaterThan(0.4);
+    // A batch in which every group earns the same teaches nothing, and has no ratios.
+    const taught = stepMetrics(record).filter((metrics) => metrics["tokens/trained"]! > 0);
+    expect(taught.length).toBeGreaterThan(10);
+    for (const metrics of taught) expect(metrics["kl/sampler"]).toBeLessThan(1e-8);
+  });
+
+  it("corrects for batches that were played ahead on the tokens that they were sampled from", async () => {
+    await using backend = await createEngine();
+    const record = await run({
+      output: await temporaryFolder(),
+      backend,
+      config: config({
+        rollout: { maxStaleness: 1 },
+        sampling: { topP: 0.7 },
+        training: { steps: 3, batchSize: 16, learningRate: 1e-3 },
+      }),
+    });
+    // One small step separates the weights that played from those that learn; the vocabulary left out would separate more.
+    for (const metrics of stepMetrics(record)) expect(metrics["kl/sampler"]).toBeLessThan(1e-2);
+  });
+});
+
+describe("a trace of truncated sampling", () => {
+  it("has with every sampled token what it was drawn from", async () => {
+    await using backend = await createEngine();
+    const output = await temporaryFolder();
+    await run({ output, backend, config: config({ sampling: { topK: 5 }, rollout: { trace: true } }) });
+    let sampled = 0;
+    for await (const { agents } of readTrace(join(output, "trace.jsonl"))) {
+      for (const { nodes } of Object.values(agents)) {
+        for (const { tokens } of nodes) {
+          if (tokens?.mask !== 1) continue;
+          expect(tokens.truncated).toBeUndefined();
+          expect(tokens.supports).toHaveLength(tokens.ids.length);
+          for (const [i, id] of tokens.ids.entries()) {
+            expect(tokens.supports![i]).toHaveLength(5);
+            expect(tokens.supports![i]).toContain(id);
+            sampled++;
+          }
+        }
+      }
+    }
+    expect(sampled).toBeGreaterThan(100);
+  });
+
+  it("is not trained from where a sampler keeps it to itself", async () => {
+    await using engine = await createEngine();
+    const backend = changedBackend(
+      (model) => ({
+        snapshot: async () => {
+          const sampler = await model.snapshot();
+          return {
+            version: sampler.version,
+            async *sample(requests, options) {
+              for await (const { supports: _, ...sample } of sampler.sample(requests, options)) yield sample;
+            },
+            close: () => sampler.close(),
+          };
+        },
+      }),
+      engine,
+    );
+    const { error } = await runTraining({
+      output: await temporaryFolder(),
+      backend,
+      config: config({ sampling: { topK: 5 } }),
+    });
+    expect(error).toMatchObject({ code: "policy.unsupported-input", message: expect.stringContaining("top-k") });
+  });
+});
