@@ -67,7 +67,7 @@ async function playBatch(
   },
 ): Promise<PlayedGroup[]> {
   const { config, algorithm, pool, trace, signal } = run;
-  const { actor, groupSize } = algorithm.rollout;
+  const { actor, groupSize, terminationThreshold } = algorithm.rollout;
   const sampling = samplingSettings(config.sampling);
   const common = {
     environment: pool,
@@ -89,11 +89,12 @@ async function playBatch(
     }
     return played;
   }
-  const groups = await collectGroups(rollout({ ...common, groupSize }));
+  const ending = terminationThreshold === undefined ? {} : { terminationThreshold };
+  const groups = await collectGroups(rollout({ ...common, ...ending, groupSize }));
   if (algorithm.credit.needsGreedy !== true) return groups.map((group) => ({ group }));
   const { trace: _, ...untraced } = common;
   const greedy = await collectGroups(
-    rollout({ ...untraced, groupSize: 1, sampling: { ...common.sampling, temperature: 0 } }),
+    rollout({ ...untraced, ...ending, groupSize: 1, sampling: { ...common.sampling, temperature: 0 } }),
   );
   return groups.map((group, i) => ({ group, greedy: greedy[i]! }));
 }

@@ -1,4 +1,4 @@
-import type { Action, AgentId } from "../environment/environment.ts";
+import type { Action, AgentId, StepResult } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { ActResult } from "../policy/policy.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
@@ -52,7 +52,7 @@ export class EpisodeRun<Task> {
   }
 
   async #play(): Promise<Outcome> {
-    const { limits, pool, slice } = this.#settings;
+    const { limits, pool, slice, terminationThreshold = Infinity } = this.#settings;
     const instance = await EnvironmentInstance.acquire({ pool, limitMs: limits.environmentMs }, this.#run);
     this.#instance = instance;
     const { task } = this.#place.entry;
@@ -68,6 +68,10 @@ export class EpisodeRun<Task> {
       const result = await instance.step(this.#run, actions);
       this.#trajectory.step(result, acting);
       observations = result.observations;
+      const mean = meanReward(result);
+      if (mean !== undefined && mean > terminationThreshold && Object.keys(observations).length > 0) {
+        return this.#trajectory.endEarly();
+      }
     }
   }
 
@@ -120,6 +124,14 @@ export class EpisodeRun<Task> {
     }
     return actions;
   }
+}
+
+/** The mean over agents of what a step earned them; undefined if nobody earned anything or a reward is unknown. */
+function meanReward({ agents }: StepResult): number | undefined {
+  const rewards = Object.values(agents).flatMap(({ reward }) => reward ?? []);
+  const values = rewards.flatMap((reward) => (reward.status === "scored" ? [reward.value] : []));
+  if (values.length === 0 || values.length < rewards.length) return undefined;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** True where a conversation has outgrown the model. One that never fitted is a failure. */

@@ -27,7 +27,7 @@ export interface Episode {
   readonly member: number;
   readonly status: EpisodeStatus;
   readonly error?: ErrorData;
-  /** What truncated it: a limit, or the shape of a joint rollout, which did not go on with it. */
+  /** What truncated it: a limit, or `shape`: a joint rollout did not go on with it, or its threshold ended it early. */
   readonly limit?: "turns" | "tokens" | "time" | "shape";
   readonly agents: Readonly<Record<AgentId, AgentEpisode>>;
   readonly turns: number;

@@ -42,6 +42,11 @@ export interface RolloutOptions<Task> extends PlayOptions<Task> {
   readonly groupSize?: number;
   /** Tasks at the beginning that an earlier rollout played: passed over, so that the rest plays as if after them. */
   readonly skip?: number;
+  /**
+   * An episode ends with the turn by which its agents earned more than this, on average; nothing is missing from it, so
+   * they count as terminated. Absent, only the environment and the limits end episodes.
+   */
+  readonly terminationThreshold?: number;
   /** The most episodes at once; 64 by default. A batching policy sees batches of up to this size. */
   readonly concurrency?: number;
 }

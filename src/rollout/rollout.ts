@@ -1,3 +1,4 @@
+import { LyceumError } from "../errors/index.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
 import { checkCount, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
@@ -18,8 +19,21 @@ export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<Rol
   const { pool, owned } = poolOf(options.environment, {
     onCloseError: (error) => queue.push({ type: "warning", error }),
   });
-  const settings = runSettings(options, pool);
+  const { terminationThreshold } = options;
+  if (Number.isNaN(terminationThreshold)) throw noThreshold();
+  const settings = {
+    ...runSettings(options, pool),
+    ...(terminationThreshold === undefined ? {} : { terminationThreshold }),
+  };
   return events({ ...options, concurrency, groupSize, settings, queue, closePool: owned });
+}
+
+function noThreshold(): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: "The rollout's terminationThreshold is no number.",
+    hint: "Give a number on the scale of the environment's rewards, or leave it out.",
+  });
 }
 
 async function* events<Task>(

@@ -16,6 +16,8 @@ export interface RunSettings<Task> {
   readonly limits: RolloutLimits;
   readonly sampling: SamplingSettings;
   readonly slice: TimeSlice;
+  /** A turn whose mean reward exceeds it ends its episode. */
+  readonly terminationThreshold?: number;
   /** Present when a policy batches. Whoever plays an episode has entered it. */
   readonly barrier: FlushBarrier | undefined;
 }

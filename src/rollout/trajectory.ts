@@ -87,6 +87,12 @@ export class Trajectory {
     }
   }
 
+  /** Ends the path for all agents although the environment would go on: nothing more is to come for any of them. */
+  endEarly(): Outcome {
+    for (const recorder of this.recorders) recorder.terminated = true;
+    return { status: "truncated", limit: "shape" };
+  }
+
   /** The finished episode. */
   episode(options: {
     readonly entry: TaskEntry;

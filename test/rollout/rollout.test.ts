@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { unscored } from "../../src/environment/reward.ts";
 import { LyceumError } from "../../src/errors/index.ts";
 import { textMessage } from "../../src/message/message.ts";
 import type { ActRequest, ActTokens, Policy } from "../../src/policy/policy.ts";
@@ -267,6 +268,65 @@ describe("limits", () => {
     });
     expect(episode).toMatchObject({ status: "truncated", limit: "turns", turns: 2 });
     expect(episode.agents.agent!).toMatchObject({ truncated: true, terminated: false, reward: { value: 2 } });
+  });
+
+  test("a turn whose mean reward exceeds the threshold ends its episode, and nothing is to come", async () => {
+    const rewards = [
+      [1, 3],
+      [1, 1],
+    ];
+    const environment = world<number>({
+      agents: ["left", "right"],
+      maxTurns: 3,
+      reset: () => observe("hello", "left", "right"),
+      step: ({ task, turn }) => {
+        const [left, right] = rewards[task]!;
+        const last = turn === 2;
+        return {
+          observations: last ? {} : observe("again", "left", "right"),
+          agents: { left: worth(left!, last), right: worth(right!, last) },
+        };
+      },
+    });
+    const play = async (terminationThreshold?: number): Promise<Episode[]> => {
+      const tasks = numbers(2);
+      const options = { environment, tasks, policies: yes, seed: 0, concurrency: 1 };
+      const groups = await collectGroups(
+        rollout({ ...options, ...(terminationThreshold === undefined ? {} : { terminationThreshold }) }),
+      );
+      return groups.flatMap(({ episodes }) => episodes);
+    };
+    const turns = async (threshold?: number) => (await play(threshold)).map((episode) => episode.turns);
+    expect(await turns()).toEqual([3, 3]);
+    expect(await turns(1)).toEqual([1, 3]);
+    expect(await turns(2)).toEqual([3, 3]);
+    expect(await turns(0.9)).toEqual([1, 1]);
+    const [early, whole] = await play(1.5);
+    expect(early).toMatchObject({ status: "truncated", limit: "shape", turns: 1 });
+    for (const agent of Object.values(early!.agents))
+      expect(agent).toMatchObject({ terminated: true, truncated: false });
+    expect(early!.agents.right!.reward).toMatchObject({ value: 3 });
+    expect(whole).toMatchObject({ status: "completed", turns: 3 });
+    const options = { environment, tasks: numbers(2), policies: yes, seed: 0, terminationThreshold: Number.NaN };
+    expect(() => rollout(options)).toThrow(expect.objectContaining({ code: "config.invalid" }));
+  });
+
+  test("a turn without a known reward ends no episode early", async () => {
+    const environment = world<number>({
+      agents: ["left", "right"],
+      maxTurns: 2,
+      reset: () => observe("hello", "left", "right"),
+      step: ({ turn }) => ({
+        observations: turn === 1 ? {} : observe("again", "left", "right"),
+        agents: {
+          left: worth(5, turn === 1),
+          right: { reward: unscored("silent"), terminated: turn === 1, truncated: false },
+        },
+      }),
+    });
+    const options = { environment, tasks: numbers(1), policies: yes, seed: 0, terminationThreshold: 0 };
+    const [group] = await collectGroups(rollout(options));
+    expect(group!.episodes[0]!.turns).toBe(2);
   });
 
   test("an environment that plays beyond its own maxTurns is cut off", async () => {

@@ -27,6 +27,8 @@ export interface RolloutShape {
   readonly dropGroupsWithoutSignal: boolean;
   /** How often more tasks are played to fill up a batch from which groups were dropped. */
   readonly resampleRounds: number;
+  /** Independent episodes end with the turn by which their agents earned more than this, on average. */
+  readonly terminationThreshold?: number;
   /** How joint actions branch; independent episodes where absent. */
   readonly joint?: Omit<JointShape, "groupSize">;
 }

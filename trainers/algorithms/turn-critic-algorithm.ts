@@ -9,6 +9,7 @@ import type { SettingsShape } from "./settings-shape.ts";
 export interface FullTurnCriticSettings extends ActorCriticSettings {
   readonly discount: number;
   readonly criticInput: "v" | "q";
+  readonly terminationThreshold: number | undefined;
 }
 
 /** Settings of IAC and MAAC. */
@@ -23,12 +24,18 @@ export function turnCriticSettings(defaults: { readonly discount: number }): Set
       .enum(["v", "q"])
       .default("v")
       .describe("What the critic reads: v, the prompt of a turn; q, the prompt and the answer."),
+    terminationThreshold: z
+      .number()
+      .optional()
+      .describe(
+        "An episode ends with the turn whose mean reward over the agents exceeds it, before reward processors.",
+      ),
   };
 }
 
 /** An actor-critic algorithm whose step is a turn. */
 export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: CriticShape["scope"]): Algorithm {
-  const { critic, valueWeight, valueClip, klIn, klWeight } = settings;
+  const { critic, valueWeight, valueClip, klIn, klWeight, terminationThreshold } = settings;
   const clip = valueClip === undefined ? {} : { clip: valueClip };
   const credit = turnCritic({
     discount: settings.discount,
@@ -42,7 +49,13 @@ export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: Cri
     },
   });
   return {
-    rollout: { actor: "policy", groupSize: settings.groupSize, dropGroupsWithoutSignal: false, resampleRounds: 0 },
+    rollout: {
+      actor: "policy",
+      groupSize: settings.groupSize,
+      dropGroupsWithoutSignal: false,
+      resampleRounds: 0,
+      ...(terminationThreshold === undefined ? {} : { terminationThreshold }),
+    },
     credit: klIn === "reward" ? withKlPenalty(credit, klWeight) : credit,
     loss: {
       terms: [{ type: "policyGradient" }, ...regularisers(settings)],
