@@ -9,6 +9,7 @@ import { falsePasses } from "./false-passes.ts";
 import { learning } from "./learning.ts";
 import { loraStep } from "./lora-step.ts";
 import { ppoStep } from "./ppo-step.ts";
+import { promptTokens } from "./prompt-tokens.ts";
 import { benchmarks as rollout } from "./rollout.ts";
 import { sandbox } from "./sandbox.ts";
 import { staleness } from "./staleness.ts";
@@ -26,6 +27,7 @@ const benchmarks = [
   falsePasses,
   loraStep,
   ppoStep,
+  promptTokens,
   agentMemory,
   decode,
   ...learning,
