@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { manifestFile } from "../../trainers/checkpoint/checkpoint-manifest.ts";
-import { type ModelConfigInput, referenceSpec } from "../../trainers/config/model-config.ts";
+import { type ModelConfig, type ModelConfigInput, referenceSpec } from "../../trainers/config/model-config.ts";
 import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
 import { openCheckpoint, readCheckpointConfig } from "../../trainers/open-checkpoint.ts";
 import { type OpenPolicy, openModelPolicy } from "../../trainers/open-policy.ts";
@@ -25,8 +25,10 @@ export async function openEnginePolicy(options: {
   const { path, rooms, completion = false, signal } = options;
   const device = options.device as NonNullable<ModelConfigInput["device"]>;
   const isCheckpoint = existsSync(join(path, manifestFile));
-  const recorded = isCheckpoint ? (await readCheckpointConfig(path)).model : { path };
-  const model = { ...recorded, device } as ModelConfigInput;
+  const recorded: Partial<ModelConfig> = isCheckpoint ? (await readCheckpointConfig(path)).model : { path };
+  // It may have been trained on another machine, and is always sampled in float32.
+  const { precision: _, deviceIndex: __, ...kept } = recorded;
+  const model = { ...kept, device } as ModelConfigInput;
   const parsed = parseTrainingConfig({ algorithm: { id: "sft" }, model });
 
   await using resources = new AsyncDisposableStack();

@@ -1,6 +1,7 @@
 import type { Benchmark } from "../../environments/benchmarks/index.ts";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import type { EnvironmentRegistry } from "../environment/registry.ts";
 import type { RunConfig } from "./run-config.ts";
 
@@ -10,6 +11,20 @@ export interface Rooms {
   readonly benchmarks: readonly Benchmark[];
   readonly algorithms: readonly AlgorithmDefinition[];
   createBackend(config: Pick<RunConfig, "model" | "training">): Promise<TrainingBackend>;
+}
+
+/** How the engine runs a config's model. */
+export function engineOptions(
+  { device, precision, deviceIndex, threads }: RunConfig["model"],
+  { maxTokensPerMicroBatch }: RunConfig["training"],
+): OnnxBackendOptions {
+  return {
+    device,
+    maxTokensPerMicroBatch,
+    ...(precision === undefined ? {} : { precision }),
+    ...(deviceIndex === undefined ? {} : { deviceIndex }),
+    ...(threads === undefined ? {} : { threads }),
+  };
 }
 
 /** Everything that comes with Lyceum. The engine is loaded when a backend is created. */
@@ -23,9 +38,7 @@ export async function openRooms(): Promise<Rooms> {
     algorithms,
     createBackend: async ({ model, training }) => {
       const { createOnnxBackend } = await import("../../trainers/backends/onnx/index.ts");
-      const { device, threads } = model;
-      const { maxTokensPerMicroBatch } = training;
-      return createOnnxBackend({ device, maxTokensPerMicroBatch, ...(threads === undefined ? {} : { threads }) });
+      return createOnnxBackend(engineOptions(model, training));
     },
   };
 }

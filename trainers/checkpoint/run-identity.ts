@@ -16,6 +16,7 @@ const changeable: readonly string[] = [
   "rollout.concurrency",
   "rollout.trace",
   "model.device",
+  "model.deviceIndex",
   "model.threads",
   "training.steps",
   "training.sampleEvery",

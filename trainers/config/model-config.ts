@@ -13,6 +13,8 @@ export interface ModelConfig {
   readonly scratch?: ScratchModelConfig | undefined;
   readonly adapter: AdapterConfig;
   readonly device: Device;
+  readonly precision?: "float32" | "float16" | undefined;
+  readonly deviceIndex?: number | undefined;
   readonly threads?: number | undefined;
 }
 
@@ -49,6 +51,8 @@ export interface ModelConfigInput {
       }
     | { readonly type: "full" };
   readonly device?: Device;
+  readonly precision?: "float32" | "float16";
+  readonly deviceIndex?: number;
   readonly threads?: number;
 }
 
@@ -119,6 +123,17 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
       .enum(["auto", "cpu", "webgpu", "cuda", "coreml", "dml"])
       .default("auto")
       .describe("What runs the model; auto takes the fastest that works."),
+    precision: z
+      .enum(["float32", "float16"])
+      .optional()
+      .describe(
+        "What matrix products are computed in while training; float16 on cuda and webgpu. float32 when absent.",
+      ),
+    deviceIndex: z
+      .int()
+      .min(0)
+      .optional()
+      .describe("Which of several GPUs, from 0, on cuda and dml. The first when absent."),
     threads: size().optional().describe("CPU threads; one per core when absent."),
   })
   .check((context) => {

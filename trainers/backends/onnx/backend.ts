@@ -34,6 +34,8 @@ export interface OnnxBackendOptions {
    * and counted as `overflows` among {@link LossResult.metrics}. float32 by default.
    */
   readonly precision?: Precision;
+  /** Which of several devices, counted from 0 as its driver counts them; on cuda and dml only. The first by default. */
+  readonly deviceIndex?: number;
   /** Threads of the CPU provider; one per core by default. */
   readonly threads?: number;
   /** The most tokens, padding included, of one forward and backward pass; memory grows with it. 2048 by default. */
@@ -44,14 +46,17 @@ export interface OnnxBackendOptions {
 
 /**
  * The embedded training engine: ONNX Runtime in a worker thread of this process, no Python, nothing to download.
- * Throws `backend.unsupported` where the device asked for does not work here, or not in that precision.
+ * Throws `backend.unsupported` if the device that was asked for does not work here, or not in that precision, or if
+ * there is none of that index.
  */
 export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
-  const { precision = "float32" } = options;
-  const device = await chooseDevice(options.device ?? "auto", precision);
+  const { precision = "float32", deviceIndex } = options;
+  const place = deviceIndex === undefined ? {} : { deviceIndex };
+  const device = await chooseDevice(options.device ?? "auto", { precision, ...place });
   const client = new EngineClient({
     device,
     precision,
+    ...place,
     ...(options.threads === undefined ? {} : { threads: options.threads }),
     maxTokensPerMicroBatch: options.maxTokensPerMicroBatch ?? 2048,
     decodeBatchSize: options.decodeBatchSize ?? 32,

@@ -1,16 +1,22 @@
 import type { DeviceTrial } from "./device.ts";
-import { type Device, GraphSession } from "./engine/session.ts";
+import { type Device, GraphSession, type SessionSettings } from "./engine/session.ts";
 import { Graph, type Precision } from "./graph/graph.ts";
 import { matrixProduct } from "./graph/linear.ts";
 
-// A program of its own, started by device.ts: tries the device named on the command line, in the precision named there
-// (float32 where none is), and prints a DeviceTrial.
+// A program of its own, started by device.ts: tries the device named on the command line, in the precision and of the
+// index named there (float32 and the first by default), and prints a DeviceTrial.
 const size = 256;
-const failure = await tryDevice(process.argv[2] as Device, (process.argv[3] ?? "float32") as Precision);
+const [, , device, precision = "float32", index = ""] = process.argv;
+const place = index === "" ? {} : { deviceIndex: Number(index) };
+const failure = await tryDevice({ device: device as Device, ...place }, precision as Precision);
 process.stdout.write(JSON.stringify({ failure } satisfies DeviceTrial));
 
 /** Runs one small matrix product on a device: why that does not work, or undefined where it does. */
-async function tryDevice(device: Device, precision: Precision): Promise<string | undefined> {
+async function tryDevice(
+  place: Pick<SessionSettings, "device" | "deviceIndex">,
+  precision: Precision,
+): Promise<string | undefined> {
+  const { device } = place;
   const { env, listSupportedBackends } = await import("onnxruntime-node");
   // What a trial runs into is thrown; the runtime's own log would show it as an error of the process.
   env.logLevel = "fatal";
@@ -20,7 +26,7 @@ async function tryDevice(device: Device, precision: Precision): Promise<string |
     const graph = new Graph({ precision });
     const x = graph.input("x", "float32", [size, size]);
     graph.output("y", matrixProduct(x, x));
-    await using session = await GraphSession.create(graph, { device, threads: 1 });
+    await using session = await GraphSession.create(graph, { ...place, threads: 1 });
     const { y } = await session.run({ x: { data: new Float32Array(size * size).fill(1), shape: [size, size] } });
     return y![0] === size ? undefined : `It computed ${y![0]} where ${size} is right.`;
   } catch (error) {

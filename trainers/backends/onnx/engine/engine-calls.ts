@@ -17,6 +17,8 @@ import type { Device } from "./session.ts";
 /** How an engine runs; fixed for its life. */
 export interface EngineSettings {
   readonly device: Device;
+  /** Which of several devices of that kind, from 0; the first by default. */
+  readonly deviceIndex?: number;
   readonly threads?: number;
   /** The most tokens, padding included, of one training run of the runtime. */
   readonly maxTokensPerMicroBatch: number;

@@ -41,6 +41,7 @@ interface OpenSampler {
 export function createEngine(settings: EngineSettings): EngineCalls {
   const sessions = new SessionCache({
     device: settings.device,
+    ...(settings.deviceIndex === undefined ? {} : { deviceIndex: settings.deviceIndex }),
     ...(settings.threads === undefined ? {} : { threads: settings.threads }),
   });
   const bases = new BaseStore();

@@ -10,6 +10,8 @@ export type Device = "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
 /** How sessions are made. */
 export interface SessionSettings {
   readonly device: Device;
+  /** Which of several devices of that kind, from 0; the first by default. */
+  readonly deviceIndex?: number;
   /** Threads of the CPU provider; every core by default. */
   readonly threads?: number;
 }
@@ -41,7 +43,7 @@ export class GraphSession implements AsyncDisposable {
     const { InferenceSession, Tensor } = await import("onnxruntime-node");
     const external = graph.constants.filter((constant) => constant.external);
     const options: InferenceSession.SessionOptions = {
-      executionProviders: settings.device === "cpu" ? ["cpu"] : [settings.device, "cpu"],
+      executionProviders: executionProviders(settings),
       intraOpNumThreads: settings.threads ?? availableParallelism(),
       interOpNumThreads: 1,
       executionMode: "sequential",
@@ -94,6 +96,18 @@ export class GraphSession implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#session.release();
   }
+}
+
+/** The devices of which one of several can be named. */
+export const indexedDevices: readonly Device[] = ["cuda", "dml"];
+
+/** The providers of a session, in the order that operators are offered to them. */
+export function executionProviders({
+  device,
+  deviceIndex,
+}: Pick<SessionSettings, "device" | "deviceIndex">): InferenceSession.ExecutionProviderConfig[] {
+  if (device === "cpu") return ["cpu"];
+  return [deviceIndex === undefined ? device : { name: device, deviceId: deviceIndex }, "cpu"];
 }
 
 function runtimeError(what: string, device: string, cause: unknown): LyceumError {

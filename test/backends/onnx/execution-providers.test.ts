@@ -1,0 +1,9 @@
+import { expect, it } from "vitest";
+import { executionProviders } from "../../../trainers/backends/onnx/engine/session.ts";
+
+it("a session is offered to the device, of the index asked for, and then to the cpu", () => {
+  expect(executionProviders({ device: "cpu" })).toEqual(["cpu"]);
+  expect(executionProviders({ device: "webgpu" })).toEqual(["webgpu", "cpu"]);
+  expect(executionProviders({ device: "cuda", deviceIndex: 0 })).toEqual([{ name: "cuda", deviceId: 0 }, "cpu"]);
+  expect(executionProviders({ device: "dml", deviceIndex: 2 })).toEqual([{ name: "dml", deviceId: 2 }, "cpu"]);
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { engineOptions, openRooms } from "../../src/cli/rooms.ts";
+import { parseTrainingConfig, type TrainingConfigInput } from "../../trainers/config/training-config.ts";
+
+const parse = (model: Partial<TrainingConfigInput["model"]>) =>
+  parseTrainingConfig({ algorithm: { id: "sft" }, model: { scratch: {}, ...model } });
+
+describe("the backend of a config", () => {
+  it("is asked for by every key that says what runs the model", () => {
+    const { model, training } = parse({ device: "cuda", precision: "float16", deviceIndex: 3, threads: 2 });
+    expect(engineOptions(model, training)).toEqual({
+      device: "cuda",
+      precision: "float16",
+      deviceIndex: 3,
+      threads: 2,
+      maxTokensPerMicroBatch: training.maxTokensPerMicroBatch,
+    });
+    const plain = parse({});
+    expect(Object.keys(engineOptions(plain.model, plain.training))).toEqual(["device", "maxTokensPerMicroBatch"]);
+  });
+
+  it.each<[string, Parameters<typeof parse>[0], RegExp, RegExp]>([
+    ["float16 on the cpu", { device: "cpu", precision: "float16" }, /"cpu" cannot train in float16/, /float32/],
+    ["an index on the cpu", { device: "cpu", deviceIndex: 0 }, /"cpu" has no index 0/, /Leave model.deviceIndex out/],
+    ["an index on webgpu", { device: "webgpu", deviceIndex: 1 }, /"webgpu" has no index 1/, /cuda or dml/],
+    [
+      "a GPU that is not there",
+      { device: "cuda", deviceIndex: 99 },
+      /"cuda" of index 99 does not work/,
+      /count from 0/,
+    ],
+    ["any GPU that is not there", { deviceIndex: 99 }, /"cuda" of index 99 does not work/, /count from 0/],
+  ])("is refused with a typed error: %s", async (_, model, message, hint) => {
+    const { createBackend } = await openRooms();
+    await expect(createBackend(parse(model))).rejects.toMatchObject({
+      code: "backend.unsupported",
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+    });
+  });
+
+  it.each([-1, 0.5, Number.NaN])("is not asked for by the index %d", (deviceIndex) => {
+    expect(() => parse({ deviceIndex })).toThrow(expect.objectContaining({ code: "config.invalid" }));
+  });
+});
