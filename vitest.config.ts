@@ -7,6 +7,7 @@ const notQuick = [
   "math-verify",
   "real-checkpoint",
   "served-model",
+  "team-round-trip",
   "trackers",
   "transformers-js",
   "viewer",

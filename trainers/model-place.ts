@@ -1,0 +1,60 @@
+import { existsSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentId } from "../src/environment/environment.ts";
+import { manifestFile, modelFolder } from "./checkpoint/checkpoint-manifest.ts";
+import { newestCheckpoint } from "./checkpoint/find-checkpoints.ts";
+
+/** What a path or name of a model stands for. */
+export type ModelPlace =
+  /** A checkpoint of a run: see `openCheckpoint`. */
+  | { readonly type: "checkpoint"; readonly folder: string }
+  /** A folder with a model folder for each agent, as a run of several agents exports it. */
+  | { readonly type: "team"; readonly folder: string; readonly agents: Readonly<Record<AgentId, string>> }
+  /** A Hugging Face folder, a PEFT adapter folder or a hub id: a backend opens it. */
+  | { readonly type: "model"; readonly path: string };
+
+/**
+ * Says what a path or name of a model stands for. A run's folder stands for the model that the run exported, or, if it
+ * exported none, for its newest checkpoint. Anything unknown is a `model`: the backend that opens it says what is wrong.
+ */
+export async function locateModel(path: string): Promise<ModelPlace> {
+  if (!(await isFolder(path))) return { type: "model", path };
+  if (existsSync(join(path, manifestFile))) return { type: "checkpoint", folder: path };
+  if (isModelFolder(path)) return { type: "model", path };
+  const exported = join(path, modelFolder);
+  const checkpoints = join(path, "checkpoints");
+  if (existsSync(checkpoints) || existsSync(join(path, "metrics.jsonl"))) {
+    if (await isFolder(exported)) return locateModel(exported);
+    const newest = await newestCheckpoint(checkpoints);
+    if (newest !== undefined) return { type: "checkpoint", folder: newest.path };
+  }
+  const agents = await agentFolders(path);
+  return Object.keys(agents).length === 0 ? { type: "model", path } : { type: "team", folder: path, agents };
+}
+
+/** The model folders within a folder, by the agent that each is named after. */
+async function agentFolders(folder: string): Promise<Record<AgentId, string>> {
+  const names = (await readdir(folder)).toSorted();
+  const models = names.filter((name) => isModelFolder(join(folder, name)) && !name.endsWith(".partial"));
+  return Object.fromEntries(models.map((name) => [decoded(name), join(folder, name)]));
+}
+
+function isModelFolder(folder: string): boolean {
+  return ["config.json", "adapter_config.json"].some((name) => existsSync(join(folder, name)));
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
