@@ -31,8 +31,8 @@ export type { ClassTask } from "./class-completion/class-task.ts";
 export { type CodeBaselineName, codeBaseline, codeBaselineNames, type PairPolicies } from "./code/baselines.ts";
 export { codeEntry, codeEnvironment } from "./code/code.ts";
 export type { CodeOptions } from "./code/code-options.ts";
-export type { CodeResources } from "./code/code-resources.ts";
 export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
+export type { CodeResources } from "./code-turns/code-resources.ts";
 export type { ConversationTask } from "./conversations/conversation-task.ts";
 export {
   type ConversationsOptions,

@@ -9,6 +9,7 @@ import type { TaskEntry } from "../src/taskset/taskset.ts";
 import { branching } from "./branching.ts";
 import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
 import type { Experience, PlayedGroup } from "./credit/index.ts";
+import { ofTrainedAgents } from "./credit/trained-agents.ts";
 import { hasSignal } from "./credit/trajectory.ts";
 import { refuseFailure } from "./refuse-failure.ts";
 import { processRewards } from "./rewards/process-rewards.ts";
@@ -33,25 +34,36 @@ export async function collectBatch(
   const signal = (task: PlayedGroup): boolean => credit.hasSignal?.(task) ?? hasSignal(task.group);
   const { dropGroupsWithoutSignal, resampleRounds } = algorithm.rollout;
   const { batchSize } = config.training;
+  const frozen = new Set(Object.keys(run.frozen));
   const played: PlayedGroup[] = [];
-  const kept: PlayedGroup[] = [];
+  const kept: KeptGroup[] = [];
   for (let round = 0; round <= resampleRounds && kept.length < batchSize; round++) {
     const tasks = await run.tasks.take(batchSize - kept.length, run.signal === undefined ? {} : { signal: run.signal });
     refuseHeldOut(run, tasks);
     const batch = await playBatch(run, { ...options, tasks, round });
     refuseFailure(batch.map(({ group }) => group));
     played.push(...batch);
-    const processed = batch.map((task) => processRewards(task, run.rewardProcessors));
-    kept.push(...(dropGroupsWithoutSignal ? processed.filter(signal) : processed));
+    const processed = batch.map((whole) => ({
+      whole,
+      trained: processRewards(ofTrainedAgents(whole, frozen), run.rewardProcessors),
+    }));
+    kept.push(...(dropGroupsWithoutSignal ? processed.filter(({ trained }) => signal(trained)) : processed));
   }
-  return { played, kept: experienceOf(kept) };
+  return { played, kept: experienceOf(kept, frozen.size > 0) };
 }
 
-function experienceOf(tasks: readonly PlayedGroup[]): Experience {
-  const trees = tasks.flatMap(({ tree }) => tree ?? []);
-  const greedy = tasks.flatMap((task) => task.greedy ?? []);
+/** A task's episodes as they were played, and as the agents that are trained learn from them. */
+interface KeptGroup {
+  readonly whole: PlayedGroup;
+  readonly trained: PlayedGroup;
+}
+
+function experienceOf(tasks: readonly KeptGroup[], hasFrozen: boolean): Experience {
+  const trees = tasks.flatMap(({ trained }) => trained.tree ?? []);
+  const greedy = tasks.flatMap(({ trained }) => trained.greedy ?? []);
   return {
-    groups: tasks.map(({ group }) => group),
+    groups: tasks.map(({ trained }) => trained.group),
+    ...(hasFrozen ? { withPartners: tasks.map(({ whole }) => whole.group) } : {}),
     ...(trees.length === 0 ? {} : { trees }),
     ...(greedy.length === 0 ? {} : { greedy }),
   };
@@ -81,7 +93,7 @@ async function playBatch(
     ...(trace === undefined ? {} : { trace }),
     ...(signal === undefined ? {} : { signal }),
   };
-  const shape = branching(algorithm, run.environment.spec);
+  const shape = branching(algorithm, { spec: run.environment.spec, frozen: Object.keys(run.frozen) });
   if (shape !== undefined) {
     const played: PlayedGroup[] = [];
     for await (const tree of jointRollout({ ...common, shape })) {

@@ -1,9 +1,11 @@
-import type { EnvironmentDefinition, EnvironmentSpec } from "../src/environment/environment.ts";
+import type { AgentId, EnvironmentDefinition, EnvironmentSpec } from "../src/environment/environment.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { collectGroups } from "../src/rollout/collect-groups.ts";
 import type { Episode } from "../src/rollout/episode.ts";
 import { rollout } from "../src/rollout/rollout.ts";
 import type { RolloutOptions } from "../src/rollout/rollout-options.ts";
+import { agentRewards } from "./agent-rewards.ts";
+import { trainedGroup } from "./credit/trained-agents.ts";
 import { partAccuracies, partRewards } from "./part-metrics.ts";
 import { refuseFailure } from "./refuse-failure.ts";
 import { isUnscored, rolloutMetrics } from "./rollout-metrics.ts";
@@ -11,15 +13,20 @@ import { isUnscored, rolloutMetrics } from "./rollout-metrics.ts";
 /**
  * Plays tasks with a policy and returns metrics: those of any rollout but for the training signal, `accuracy` (the
  * share of all episodes in which every agent earned the top reward) and `accuracy/scored` (of scored ones only). Of a
- * mixture, whose `partOf` is given, each environment's `reward/<environment>` and `accuracy/<environment>` too. Throws
- * the first episode's error where every episode failed.
+ * mixture, whose `partOf` is given, each environment's `reward/<environment>` and `accuracy/<environment>` too. All are
+ * of the agents that are not `frozen`; where some are, each agent's reward is there too. Throws the first episode's
+ * error where every episode failed.
  */
 export async function evaluatePolicy<Task>(
-  options: RolloutOptions<Task> & { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "partOf">,
+  options: RolloutOptions<Task> & {
+    readonly spec: EnvironmentSpec;
+    readonly frozen?: readonly AgentId[];
+  } & Pick<EnvironmentDefinition, "partOf">,
 ): Promise<Record<string, number>> {
-  const { spec, partOf, seed, ...rest } = options;
-  const groups = await collectGroups(rollout({ ...rest, seed: deriveSeed(seed, "evaluation") }));
-  refuseFailure(groups);
+  const { spec, partOf, seed, frozen = [], ...rest } = options;
+  const played = await collectGroups(rollout({ ...rest, seed: deriveSeed(seed, "evaluation") }));
+  refuseFailure(played);
+  const groups = played.map((group) => trainedGroup(group, new Set(frozen)));
   const episodes = groups.flatMap((group) => group.episodes);
   const isCorrect = (episode: Episode): boolean =>
     isTop(episode, (partOf?.(episode.task.id)?.spec ?? spec).rewardRange[1]);
@@ -28,6 +35,7 @@ export async function evaluatePolicy<Task>(
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
   return {
     ...metrics,
+    ...(frozen.length === 0 ? {} : agentRewards(played)),
     ...(partOf === undefined
       ? {}
       : { ...partRewards(groups, { partOf }), ...partAccuracies(groups, { partOf, isCorrect }) }),

@@ -19,10 +19,9 @@ export interface Exported {
  */
 export async function exportTrained(run: TrainingRun, capabilities: Capabilities): Promise<Exported | undefined> {
   const { config, learners, progress, checkpoints, output } = run;
-  const single = learners.policies.length === 1;
-  const wanted = learners.policies.flatMap(({ name, agents, model }) => {
+  const wanted = learners.policies.flatMap(({ name, agents, shared, model }) => {
     const format = exportFormat(config, { capabilities, agents });
-    return format === undefined ? [] : [{ model, format, folder: learnerFolder("model", name, single) }];
+    return format === undefined ? [] : [{ model, format, folder: learnerFolder("model", name, shared) }];
   });
   if (wanted.length === 0) return undefined;
   const wantsBest = config.export.from === "best" && progress.best !== undefined;

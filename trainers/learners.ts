@@ -11,6 +11,8 @@ export interface Learner {
   /** The agent's name; `policy` where all agents share the weights. */
   readonly name: string;
   readonly agents: readonly AgentId[];
+  /** True for the one set of weights of a run that has no weights by agent. */
+  readonly shared: boolean;
   readonly model: Model;
   /** The same model before any training, where the algorithm compares with it. */
   readonly reference: Model | undefined;
@@ -30,6 +32,7 @@ export interface Learners {
 export interface LearnerPlan {
   readonly name: string;
   readonly agents: readonly AgentId[];
+  readonly shared: boolean;
   readonly policy: ModelSpec;
   readonly reference: ModelSpec;
   readonly critic: ModelSpec;
@@ -39,16 +42,24 @@ export interface LearnerPlan {
 const sharedLearner = "policy";
 
 /**
- * The learners of a run, by its config: one for all agents, or one for each. Agents of equal source share one base,
- * over which each has adapters of its own. Throws `config.unknown-name` for a model of an agent that there is not.
+ * The learners of a run, by its config: one for all agents that are trained, or one for each. Agents of equal source
+ * share one base, over which each has adapters of its own. Throws `config.unknown-name` for a model of an agent that
+ * there is not.
  */
-export function planLearners(config: TrainingConfig, agents: readonly AgentId[]): LearnerPlan[] {
+export function planLearners(
+  config: TrainingConfig,
+  agents: readonly AgentId[],
+  frozen: readonly AgentId[] = [],
+): LearnerPlan[] {
   const { weights, models } = config.agents;
   for (const name of Object.keys(models)) {
     if (!agents.includes(name)) throw unknownNameError({ kind: "agent", name, known: agents });
   }
-  const single = agents.length === 1 || weights === "shared";
-  const groups = single ? [{ name: sharedLearner, agents }] : agents.map((name) => ({ name, agents: [name] }));
+  const shared = agents.length === 1 || weights === "shared";
+  const trained = agents.filter((agent) => !frozen.includes(agent));
+  const groups = shared
+    ? [{ name: sharedLearner, agents: trained, shared }]
+    : trained.map((name) => ({ name, agents: [name], shared }));
   return groups.map((group, index) => {
     const model = models[group.agents.length === 1 ? group.agents[0]! : ""] ?? config.model;
     const seeds = { seed: config.seed, learner: index };
@@ -78,11 +89,12 @@ export async function openLearners(options: {
     return opened;
   };
   const policies: Learner[] = [];
-  for (const { name, agents, ...specs } of plan) {
+  for (const { name, agents, shared, ...specs } of plan) {
     const ownCritic = critic?.type === "separate" && critic.scope === "learner";
     policies.push({
       name,
       agents,
+      shared,
       model: await open(critic?.type === "shared" ? { ...specs.policy, valueHead: true } : specs.policy),
       reference: needsReference ? await reference(specs.reference) : undefined,
       critic: ownCritic ? await open(specs.critic) : undefined,
@@ -95,16 +107,15 @@ export async function openLearners(options: {
 /** Every trained model, by the folder that keeps it within a checkpoint. */
 export function trainedModels({ policies, teamCritic }: Learners): Map<string, Model> {
   const models = new Map<string, Model>();
-  const single = policies.length === 1;
-  for (const { name, model, critic } of policies) {
-    models.set(learnerFolder(modelFolder, name, single), model);
-    if (critic !== undefined) models.set(learnerFolder("critic", name, single), critic);
+  for (const { name, shared, model, critic } of policies) {
+    models.set(learnerFolder(modelFolder, name, shared), model);
+    if (critic !== undefined) models.set(learnerFolder("critic", name, shared), critic);
   }
   if (teamCritic !== undefined) models.set("critic", teamCritic);
   return models;
 }
 
-/** `model`, or `model/<learner>` where there are several. */
-export function learnerFolder(kind: "model" | "critic", learner: string, single: boolean): string {
-  return single ? kind : `${kind}/${encodeURIComponent(learner)}`;
+/** `model` for the weights that agents share, otherwise `model/<learner>`. */
+export function learnerFolder(kind: "model" | "critic", learner: string, shared: boolean): string {
+  return shared ? kind : `${kind}/${encodeURIComponent(learner)}`;
 }

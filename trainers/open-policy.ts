@@ -4,7 +4,6 @@ import type { Policy } from "../src/policy/policy.ts";
 import { samplerPolicy } from "../src/policy/sampler-policy.ts";
 import type { Renderer } from "../src/tokens/renderer.ts";
 import type { Model } from "./backend/training-backend.ts";
-import type { Learner } from "./learners.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /** A policy that holds something until it is disposed of. */
@@ -17,11 +16,14 @@ export interface OpenPolicies extends AsyncDisposable {
   readonly policies: Readonly<Record<AgentId, Policy>>;
 }
 
-/** Who plays a training batch: the models as they are now, or the environment's expert. */
+/**
+ * Who plays a training batch: the models as they are now, or the environment's expert in their place. Frozen agents are
+ * played by their own policies in either case.
+ */
 export async function openActors(run: TrainingRun): Promise<OpenPolicies> {
-  const { algorithm, environment, learners } = run;
-  if (algorithm.rollout.actor === "policy") return openLearnerPolicies(learners.policies);
-  const policies: Record<AgentId, Policy> = {};
+  const { algorithm, environment, learners, frozen } = run;
+  if (algorithm.rollout.actor === "policy") return openPlayers(run);
+  const policies: Record<AgentId, Policy> = { ...frozen };
   for (const { agents, model } of learners.policies) {
     const policy = demonstrationPolicy({ environment, renderer: model.renderer });
     for (const agent of agents) policies[agent] = policy;
@@ -29,11 +31,14 @@ export async function openActors(run: TrainingRun): Promise<OpenPolicies> {
   return { policies, [Symbol.asyncDispose]: async () => {} };
 }
 
-/** A policy of each learner's weights as they are now, for each of its agents. */
-export async function openLearnerPolicies(learners: readonly Learner[]): Promise<OpenPolicies> {
+/** A policy of each learner's weights as they are now, for each of its agents, and those of the frozen agents. */
+export async function openPlayers({
+  learners,
+  frozen,
+}: Pick<TrainingRun, "learners" | "frozen">): Promise<OpenPolicies> {
   await using resources = new AsyncDisposableStack();
-  const policies: Record<AgentId, Policy> = {};
-  for (const { agents, model } of learners) {
+  const policies: Record<AgentId, Policy> = { ...frozen };
+  for (const { agents, model } of learners.policies) {
     const { policy } = resources.use(await openModelPolicy(model));
     for (const agent of agents) policies[agent] = policy;
   }

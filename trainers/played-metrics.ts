@@ -1,13 +1,20 @@
+import { agentRewards } from "./agent-rewards.ts";
 import type { PlayedGroup } from "./credit/index.ts";
+import { ofTrainedAgents } from "./credit/trained-agents.ts";
 import { partRewards } from "./part-metrics.ts";
 import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** The metrics of what a run played in one step. */
+/**
+ * The metrics of what a run played in one step: of the agents that are trained, and, where others are frozen, each
+ * agent's reward too.
+ */
 export function playedMetrics(
-  { algorithm, environment }: Pick<TrainingRun, "algorithm" | "environment">,
-  played: readonly PlayedGroup[],
+  { algorithm, environment, frozen }: Pick<TrainingRun, "algorithm" | "environment" | "frozen">,
+  all: readonly PlayedGroup[],
 ): Record<string, number> {
+  const names = new Set(Object.keys(frozen));
+  const played = all.map((task) => ofTrainedAgents(task, names));
   const { credit, rollout } = algorithm;
   const { partOf, spec } = environment;
   const groups = played.map(({ group }) => group);
@@ -20,6 +27,7 @@ export function playedMetrics(
       ? { hasSignal: (_, index) => credit.hasSignal!(played[index]!) }
       : {}),
   });
-  const all = { ...metrics, ...partRewards(groups, environment) };
-  return rollout.actor === "demonstration" ? withoutPolicyMetrics(all) : all;
+  const rewards = names.size === 0 ? {} : agentRewards(all.map(({ group }) => group));
+  const found = { ...metrics, ...partRewards(groups, environment), ...rewards };
+  return rollout.actor === "demonstration" ? withoutPolicyMetrics(found) : found;
 }

@@ -1,3 +1,4 @@
+import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError, toErrorData, unknownNameError } from "../src/errors/index.ts";
 import type {
   CheckpointEvent,
@@ -13,11 +14,12 @@ import type { CheckpointManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { configHash } from "./checkpoint/run-identity.ts";
 import { writeCheckpoint } from "./checkpoint/write-checkpoint.ts";
 import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
+import { trainedGroup } from "./credit/trained-agents.ts";
 import { evaluatePolicy } from "./evaluate-policy.ts";
 import { type Exported, exportTrained } from "./export-trained.ts";
 import { trainedModels } from "./learners.ts";
 import { learningRateAt } from "./learning-rate-schedule.ts";
-import { openLearnerPolicies } from "./open-policy.ts";
+import { openPlayers } from "./open-policy.ts";
 import { playedMetrics } from "./played-metrics.ts";
 import { unscoredWarning } from "./rollout-metrics.ts";
 import { asDemonstration, sampleEvent } from "./sample-event.ts";
@@ -117,7 +119,9 @@ async function* trainStep(
     const message = `None of the ${played.length} groups has a signal: the weights did not change.`;
     yield { type: "warning", step, message };
   }
-  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, groups) : undefined;
+  const frozen = new Set(Object.keys(run.frozen));
+  const trained = groups.map((group) => trainedGroup(group, frozen));
+  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, trained) : undefined;
   if (sample === undefined) return;
   yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
 }
@@ -126,13 +130,14 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   const { config, environment, pool, progress, heldOut, signal } = run;
   const { split, temperature, episodesPerTask } = config.evaluation;
   if (split === undefined || progress.evaluated === progress.step) return;
-  await using actors = await openLearnerPolicies(run.learners.policies);
+  await using actors = await openPlayers(run);
   const metrics = await evaluatePolicy({
     environment: pool,
     spec: environment.spec,
     ...(environment.partOf === undefined ? {} : { partOf: environment.partOf.bind(environment) }),
     tasks: heldOut,
     policies: actors.policies,
+    frozen: Object.keys(run.frozen),
     groupSize: episodesPerTask,
     concurrency: config.rollout.concurrency,
     limits: rolloutLimits(config.rollout),
@@ -214,10 +219,25 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
       trainableParameters: learners.policies.reduce((sum, { model }) => sum + model.parameterCount, 0),
       device: backend.capabilities.device ?? device,
     },
+    ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
     seed: config.seed,
     steps: config.training.steps,
     resumedFrom: progress.step,
   };
+}
+
+/** By agent, what plays it: the model that is trained, or the frozen policy. */
+function agentPolicies({ config, environment, frozen }: TrainingRun): NonNullable<RunStartEvent["agents"]> {
+  const nameOf = (agent: AgentId): string => {
+    const { path, scratch } = config.agents.models[agent] ?? config.model;
+    return path ?? `${scratch!.family} from scratch`;
+  };
+  return Object.fromEntries(
+    environment.spec.agents.map((agent) => {
+      const policy = frozen[agent];
+      return [agent, policy === undefined ? { policy: nameOf(agent) } : { policy: policy.name, frozen: true }];
+    }),
+  );
 }
 
 /** What was played ahead of a checkpoint is not in it. */

@@ -1,8 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { EnvironmentDefinition } from "../src/environment/environment.ts";
+import type { AgentId, EnvironmentDefinition } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
 import type { Json } from "../src/json.ts";
+import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
 import { checkJointShape } from "../src/rollout/joint-shape.ts";
@@ -18,8 +19,14 @@ import { readBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type Checkpoint, newestCheckpoint, removePartialCheckpoints } from "./checkpoint/find-checkpoints.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "./checkpoint/run-identity.ts";
-import { parseTrainingConfig, type TrainingConfig, type TrainingConfigInput } from "./config/training-config.ts";
+import {
+  parseTrainingConfig,
+  samplingSettings,
+  type TrainingConfig,
+  type TrainingConfigInput,
+} from "./config/training-config.ts";
 import { createCurriculum } from "./curriculum.ts";
+import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
 import { needsReference } from "./losses/loss.ts";
 import type { RewardProcessor } from "./rewards/reward-processor.ts";
@@ -33,6 +40,12 @@ export interface TrainOptions {
   readonly environment: EnvironmentDefinition;
   /** What the environment was made with. Recorded in checkpoints: a resumed run must have the same. */
   readonly environmentOptions?: Readonly<Record<string, unknown>>;
+  /**
+   * Agents that are not trained, and the policy that plays each: its episodes count for the others, and it learns
+   * nothing. Left open. Checkpoints record what `config.agents.policies` says of them, or else their names, and a
+   * resumed run must have the same.
+   */
+  readonly policies?: Readonly<Record<AgentId, Policy>>;
   /** Left open. */
   readonly backend: TrainingBackend;
   /** The run's folder: `checkpoints/`, `trace.jsonl` where it is asked for and, in the end, `model/`. */
@@ -56,6 +69,8 @@ export interface TrainingRun extends AsyncDisposable {
   /** Gets the episodes that are trained on. */
   readonly trace: TraceWriter | undefined;
   readonly learners: Learners;
+  /** The policies of the agents that are not trained. */
+  readonly frozen: Readonly<Record<AgentId, Policy>>;
   readonly rewardProcessors: readonly RewardProcessor[];
   readonly tasks: TaskOrder;
   /** The held-out tasks; none when there is no evaluation. */
@@ -86,7 +101,7 @@ export interface Progress {
  * typed errors: `config.invalid`, `config.unknown-name`, `backend.unsupported`, `checkpoint.unusable`, `data.*`.
  */
 export async function openRun(options: TrainOptions): Promise<TrainingRun> {
-  const { environment, backend, output, signal } = options;
+  const { environment, backend, output, signal, policies = {} } = options;
   const known = options.algorithms ?? algorithms;
   const id: unknown = options.config.algorithm?.id;
   if (typeof id === "string") algorithmDefinition(id, known);
@@ -96,7 +111,15 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   checkSupport({ config, algorithm, capabilities: backend.capabilities });
   checkDemonstrations(algorithm, environment);
   checkEnvironmentFits(algorithm, environment);
-  checkBranching(algorithm, { environment, config });
+  const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(config.agents.policies)])];
+  const { agents } = environment.spec;
+  checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(config.agents.models) });
+  const frozen = frozenPolicies({
+    given: policies,
+    named: config.agents.policies,
+    sampling: samplingSettings(config.sampling),
+  });
+  checkBranching(algorithm, { environment, config, frozen: frozenNames });
   checkBest(config);
 
   const checkpoints = join(output, "checkpoints");
@@ -105,6 +128,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     config,
     environment: environment.spec.id,
     environmentOptions: options.environmentOptions ?? {},
+    policies,
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
   const { tasks, heldOut } = await openTasks({ config, environment, signal });
@@ -117,7 +141,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     return model;
   };
   const learners = await openLearners({
-    plan: planLearners(config, environment.spec.agents),
+    plan: planLearners(config, agents, frozenNames),
     credit: algorithm.credit,
     needsReference: needsReference(algorithm.loss) || algorithm.credit.needsReference === true,
     open,
@@ -142,6 +166,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     pool,
     trace,
     learners,
+    frozen,
     rewardProcessors: rewardProcessors(config.rewards),
     tasks: order,
     heldOut,
@@ -197,10 +222,18 @@ function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig)
 /** Refuses, before anything is opened, a tree of joint actions that may become too large. */
 function checkBranching(
   algorithm: Algorithm,
-  { environment, config }: { readonly environment: EnvironmentDefinition; readonly config: TrainingConfig },
+  {
+    environment,
+    config,
+    frozen,
+  }: {
+    readonly environment: EnvironmentDefinition;
+    readonly config: TrainingConfig;
+    readonly frozen: readonly AgentId[];
+  },
 ): void {
   const { spec } = environment;
-  const shape = branching(algorithm, spec);
+  const shape = branching(algorithm, { spec, frozen });
   if (shape === undefined) return;
   const maxTurns = Math.min(spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
   checkJointShape(shape, { agents: spec.agents.length, maxTurns });

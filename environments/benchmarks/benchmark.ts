@@ -1,4 +1,5 @@
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { OpenNamedPolicy } from "../../src/environment/registry.ts";
 import type { CorrectRule } from "../../src/evaluate/log/manifest.ts";
 import type { Json } from "../../src/json.ts";
 import type { Policy } from "../../src/policy/policy.ts";
@@ -19,6 +20,8 @@ export interface BenchmarkOptions {
   readonly shots: number;
   /** Who judges where a model does. */
   readonly judge?: Policy;
+  /** Opens the policies that options of the environment name; without it such options are refused. */
+  readonly openPolicy?: OpenNamedPolicy;
   readonly signal?: AbortSignal;
 }
 

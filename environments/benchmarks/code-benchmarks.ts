@@ -1,10 +1,12 @@
-import { classCompletionEnvironment } from "../class-completion/class-completion.ts";
-import { codeEnvironment } from "../code/code.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { openEnvironment } from "../../src/environment/registry.ts";
+import { classCompletionEntry } from "../class-completion/class-completion.ts";
+import { codeEntry } from "../code/code.ts";
 import type { CodeOptions } from "../code/code-options.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
-import type { Benchmark } from "./benchmark.ts";
+import type { Benchmark, BenchmarkOptions } from "./benchmark.ts";
 import { withFixedOptions } from "./fixed-options.ts";
 import { type PromptFormat, withPromptFormat } from "./prompt-format.ts";
 
@@ -30,10 +32,10 @@ function functionBenchmark(definition: {
     },
     maxTokens: 512,
     correct: { component: "tests", atLeast: 0.9 },
-    open: async ({ set, format, shots, signal }) => {
+    open: async ({ set, format, shots, openPolicy, signal }) => {
       const fixed = { ...options, dataset, maxTurns: 1, agents: 1, reward: "correctness" } as const;
       // Of processor time, so that a busy machine changes no verdict.
-      const environment = codeEnvironment(withFixedOptions(name, { set: { cpuSeconds, ...set }, fixed }));
+      const environment = await openCode(withFixedOptions(name, { set: { cpuSeconds, ...set }, fixed }), openPolicy);
       if (format === "chat") return environment;
       if (shots === 0) return withPromptFormat(environment, completion);
       const examples = await environment.tasks("prompt", signal === undefined ? {} : { signal });
@@ -43,6 +45,14 @@ function functionBenchmark(definition: {
       return withPromptFormat(environment, { ...completion, prompt: (task) => `${before}${completion.prompt(task)}` });
     },
   };
+}
+
+/** The code environment with the expert that its options may name. */
+function openCode(
+  options: Readonly<Record<string, unknown>>,
+  open: BenchmarkOptions["openPolicy"],
+): Promise<EnvironmentDefinition<CodeProblem>> {
+  return openEnvironment(codeEntry, { options, open }) as Promise<EnvironmentDefinition<CodeProblem>>;
 }
 
 function workedText(task: CodeProblem, { prompt, demonstrate }: PromptFormat<CodeProblem>): string {
@@ -112,9 +122,9 @@ export const coopHumanEvalBenchmark: Benchmark = {
   formats: { chat: { shots: 0 } },
   maxTokens: 512,
   correct: { component: "tests", atLeast: 0.8 },
-  open: async ({ set }) => {
+  open: async ({ set, openPolicy }) => {
     const fixed = { dataset: "coop-humaneval", agents: 2, reward: "correctness" } as const;
-    return codeEnvironment(withFixedOptions("coophumaneval", { set: { maxTurns: 1, ...set }, fixed }));
+    return openCode(withFixedOptions("coophumaneval", { set: { maxTurns: 1, ...set }, fixed }), openPolicy);
   },
 };
 
@@ -126,8 +136,9 @@ export const classEvalBenchmark: Benchmark = {
   formats: { chat: { shots: 0 } },
   maxTokens: 2048,
   correct: { component: "tests", atLeast: 0.9 },
-  open: async ({ set }) =>
-    classCompletionEnvironment(
-      withFixedOptions("classeval", { set: { maxTurns: 1, ...set }, fixed: { reward: "correctness" } as const }),
-    ),
+  open: async ({ set, openPolicy: open }) => {
+    const fixed = { reward: "correctness" } as const;
+    const options = withFixedOptions("classeval", { set: { maxTurns: 1, ...set }, fixed });
+    return openEnvironment(classCompletionEntry, { options, open });
+  },
 };

@@ -1,5 +1,6 @@
+import { openEnvironment } from "../../src/environment/registry.ts";
 import { LyceumError } from "../../src/errors/index.ts";
-import { debateEnvironment } from "../debate/debate.ts";
+import { debateEntry, debateEnvironment } from "../debate/debate.ts";
 import { toolsEnvironment } from "../tools/tools.ts";
 import { winRateEnvironment } from "../win-rate/win-rate.ts";
 import { writingEnvironment } from "../writing/writing.ts";
@@ -24,8 +25,10 @@ export const debateBenchmark: Benchmark = {
   formats: { chat: { shots: 0 } },
   maxTokens: 400,
   correct: null,
-  open: async ({ set, judge }) =>
-    judge === undefined ? debateEnvironment(set) : debateEnvironment({ judge: "model", ...set }, { judge }),
+  open: async ({ set, judge, openPolicy: open }) =>
+    judge === undefined
+      ? openEnvironment(debateEntry, { options: set, open })
+      : debateEnvironment({ judge: "model", ...set }, { judge }),
 };
 
 /** Two agents write a summary, or an introduction. */

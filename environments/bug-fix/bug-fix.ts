@@ -4,15 +4,17 @@ import { defineParallelEnvironment } from "../../src/environment/define-parallel
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import type { EnvironmentEntry } from "../../src/environment/registry.ts";
 import { unscored } from "../../src/environment/reward.ts";
-import type { HubOptions } from "../../src/hub/hub.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../code-turns/code-feedback.ts";
+import type { CodeResources } from "../code-turns/code-resources.ts";
+import { expertEdits, namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { turnInfo } from "../code-turns/turn-info.ts";
+import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
 import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
@@ -35,13 +37,14 @@ interface State {
  * The bug-fix environment. The bug is put in when an episode begins, by its seed: all episodes of a group have the same
  * one. One agent, called `agent`, repairs the program; or, with the option `finder`, a `finder` first says what is
  * wrong and a `fixer` repairs it, and both earn the same. Throws `config.invalid` where the options are not what the
- * schema asks for. `hub` says how the hub is reached.
+ * schema asks for.
  */
 export function bugFixEnvironment(
   options: Partial<BugFixOptions> = {},
-  hub: HubOptions = {},
+  resources: CodeResources = {},
 ): EnvironmentDefinition<BugFixTask> {
   const parsed = parseBugFixOptions(options);
+  const expert = requiredExpert("bug-fix", parsed, resources.expert);
   const { dataset, finder, maxTurns, mutations, shareTests } = parsed;
   const limits = processorTime(parsed.cpuSeconds);
   const fixer = finder ? "fixer" : "agent";
@@ -53,7 +56,7 @@ export function bugFixEnvironment(
     ...benchmarkTasks({
       name: dataset,
       path: parsed.path,
-      hub,
+      hub: resources.hub ?? {},
       read: (row) => {
         const task = (dataset === "mbpp" ? mbppTask : humanEvalTask)(row);
         return { ...task, problem: { ...task.problem, suite: { ...task.problem.suite, limits } } };
@@ -110,6 +113,15 @@ export function bugFixEnvironment(
       const grade = await gradeCode(run);
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const info = { ...turnInfo({ turn, grade, sandbox: sandbox.info.backend }), bug: [...bug.kinds] };
+      if (!grade.passed && !isLast && expert !== undefined) {
+        const { problem } = task;
+        const tests = visibleTests(bug.suite).map(({ text }) => text);
+        const edits = await expertEdits(expert, {
+          ...{ language: "python", problem: problem.prompt, tests, code, names: [problem.entryPoint], seed },
+          ...(signal === undefined ? {} : { signal }),
+        });
+        return { ...revision(edits), info };
+      }
       if (!grade.passed && !isLast) {
         const visible = await visibleVerdicts({ ...run, grade });
         const own = singleReport(grade, { name: task.problem.entryPoint, linesBefore });
@@ -134,7 +146,8 @@ export const bugFixEntry: EnvironmentEntry = {
   id: "bug-fix",
   description,
   options: bugFixOptionsSchema,
-  create: (options) => bugFixEnvironment(options),
+  policies: (options) => namedExpert(options as unknown as BugFixOptions),
+  create: (options, resources) => bugFixEnvironment(options, resources),
 };
 
 /** The program of a reply: with the preamble, which no bug is in, where the reply leaves it out. */

@@ -5,9 +5,10 @@ import { defineParallelEnvironment } from "../../src/environment/define-parallel
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import type { EnvironmentEntry } from "../../src/environment/registry.ts";
 import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
-import type { HubOptions } from "../../src/hub/hub.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
+import type { CodeResources } from "../code-turns/code-resources.ts";
+import { expertEdits, namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { episodeRange } from "../code-turns/pay-every-turn.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
@@ -35,13 +36,14 @@ const description = "Classes whose methods are to be written, by one agent or sp
  * The class-completion environment. Agents that act at once write the methods of a class, each its own, and never see
  * each other's; what they wrote is put together on the syntax tree, and all earn what the class is worth. One agent is
  * called `agent`, several `agent-1`, `agent-2` and so on; one that has no method of a class does not act. Throws
- * `config.invalid` where the options are not what the schema asks for. `hub` says how the hub is reached.
+ * `config.invalid` where the options are not what the schema asks for.
  */
 export function classCompletionEnvironment(
   options: Partial<ClassCompletionOptions> = {},
-  hub: HubOptions = {},
+  resources: CodeResources = {},
 ): EnvironmentDefinition<ClassTask> {
   const parsed = parseClassCompletionOptions(options);
+  const expert = requiredExpert("class-completion", parsed, resources.expert);
   const { maxTurns, payEveryTurn, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);
   const limits = processorTime(parsed.cpuSeconds);
@@ -59,7 +61,7 @@ export function classCompletionEnvironment(
     ...benchmarkTasks({
       name: "class-eval",
       path: parsed.path,
-      hub,
+      hub: resources.hub ?? {},
       read: (row) => {
         const task = classTask(row);
         const { suite } = task.problem;
@@ -102,19 +104,42 @@ export function classCompletionEnvironment(
       const joint = (reward: Reward) => ({ rewards: Object.fromEntries(acting.map(({ agent }) => [agent, reward])) });
       if (parsed.mode === "plain" && !isLast && !payEveryTurn) return revisions(() => "");
       const { problem, skeleton } = task;
+      const seed = random.integer(0, 2 ** 31);
+      const edits = async (): Promise<readonly string[]> =>
+        Promise.all(
+          acting.map(({ own }, place) =>
+            expertEdits(expert!, {
+              language: "python",
+              problem: skeleton,
+              tests: visibleTestTexts(task),
+              code: replies[place]!,
+              names: own,
+              others: acting.flatMap((one, other) =>
+                other === place ? [] : [{ names: one.own, code: replies[other]! }],
+              ),
+              seed,
+              ...waiting,
+            }),
+          ),
+        );
       const parts = { sandbox, skeleton, className: problem.entryPoint, owners, replies, ...waiting };
       const merged = await mergeClass(parts);
       if (merged === undefined) {
         const earned = joint(total(classReward({ preset, task, owners, merged, grade: undefined })));
         if (isLast) return earned;
+        const told = payEveryTurn ? earned : {};
+        if (expert !== undefined) {
+          const edited = await edits();
+          return { ...revisions((place) => edited[place]!), ...told };
+        }
         const feedback = parsed.mode === "plain" ? replies.map(() => "") : await unreadableFeedback(parts);
-        return { ...revisions((place) => feedback[place]!), ...(payEveryTurn ? earned : {}) };
+        return { ...revisions((place) => feedback[place]!), ...told };
       }
       const grading = {
         sandbox,
         code: merged.source,
         suite: problem.suite,
-        seed: random.integer(0, 2 ** 31),
+        seed,
         ...waiting,
       };
       const grade = await gradeCode(grading);
@@ -125,6 +150,10 @@ export function classCompletionEnvironment(
       if (isLast || (grade.passed && !payEveryTurn)) return { ...earned, info };
       const told = { info, ...(payEveryTurn ? earned : {}) };
       if (parsed.mode === "plain") return { ...revisions(() => ""), ...told };
+      if (expert !== undefined) {
+        const edited = await edits();
+        return { ...revisions((place) => edited[place]!), ...told };
+      }
       const visible = await visibleVerdicts({ ...grading, grade });
       const loads = await loadEachAgent({ ...parts, grade, limits, seed: grading.seed });
       const feedback = (place: number): string =>
@@ -144,7 +173,8 @@ export const classCompletionEntry: EnvironmentEntry = {
   id: "class-completion",
   description,
   options: classCompletionOptionsSchema,
-  create: (options) => classCompletionEnvironment(options),
+  policies: (options) => namedExpert(options as unknown as ClassCompletionOptions),
+  create: (options, resources) => classCompletionEnvironment(options, resources),
 };
 
 function agentNames(count: number): readonly string[] {
@@ -155,6 +185,11 @@ function total(components: Readonly<Record<string, number>>): Reward {
   let sum = 0;
   for (const value of Object.values(components)) sum += value;
   return scored(sum, components);
+}
+
+/** The visible tests, as the source of their methods. */
+function visibleTestTexts({ problem, tests }: ClassTask): string[] {
+  return problem.suite.tests.flatMap(({ visible }, i) => (visible === true ? [tests[i]!.text] : []));
 }
 
 /** The methods of the benchmark's own solution that are one agent's; the first also writes what the skeleton lacks. */

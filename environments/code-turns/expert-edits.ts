@@ -2,6 +2,7 @@ import type { Language } from "../../sandbox/execution.ts";
 import { LyceumError, toErrorData } from "../../src/errors/index.ts";
 import { textMessage, textOf } from "../../src/message/message.ts";
 import type { Policy } from "../../src/policy/policy.ts";
+import type { PolicySpecification } from "../../src/policy/policy-specification.ts";
 import { fenced, languageNames } from "./code-block.ts";
 import { replyCode } from "./reply-code.ts";
 import type { CodeTurnOptions } from "./turn-options.ts";
@@ -11,14 +12,14 @@ export interface EditRequest {
   readonly language: Language;
   /** What the code is for. */
   readonly problem: string;
-  /** The tests that may be shown, as source. */
+  /** The visible tests, as source: an expert sees no hidden one. */
   readonly tests: readonly string[];
   /** The code of the agent that reads the answer. */
   readonly code: string;
   /** What that code should define. */
-  readonly name: string;
-  /** Code of other agents that runs with it, by what it should define. */
-  readonly others?: Readonly<Record<string, string>>;
+  readonly names: readonly string[];
+  /** Code of other agents that runs with it, and what it should define. */
+  readonly others?: readonly { readonly code: string; readonly names: readonly string[] }[];
   readonly seed: number;
   readonly signal?: AbortSignal;
 }
@@ -46,17 +47,26 @@ export async function expertEdits(expert: Policy, request: EditRequest): Promise
   }
 }
 
-function editPrompt({ language, problem, tests, code, name, others = {} }: EditRequest): string {
+function editPrompt({ language, problem, tests, code, names, others = [] }: EditRequest): string {
   return [
     `Here is a problem, and ${languageNames[language]} code that does not solve it yet.`,
     problem.includes("\n") ? fenced(language, problem) : problem,
     ...(tests.length === 0 ? [] : [`It should pass tests such as these:\n\n${fenced(language, tests.join("\n"))}`]),
-    ...Object.entries(others).map(
-      ([other, text]) => `It runs with this code for \`${other}\`:\n\n${fenced(language, text)}`,
-    ),
+    ...others.map((other) => `It runs with this code for ${quoted(other.names)}:\n\n${fenced(language, other.code)}`),
     `The code to edit:\n\n${fenced(language, code)}`,
-    `Put \`${name}\` right with as few changes as you can. Answer with one code block that holds the edited code.`,
+    `Put ${quoted(names)} right with as few changes as you can. Answer with one code block that holds the edited code.`,
   ].join("\n\n");
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(", ");
+}
+
+/** The policy that code options name, for the entry of an environment: the expert, if the mode asks for one. */
+export function namedExpert({ mode, expert }: Pick<CodeTurnOptions, "mode" | "expert">): {
+  readonly expert: PolicySpecification | undefined;
+} {
+  return { expert: mode === "expert_edits" ? expert : undefined };
 }
 
 /** The expert where the mode asks for one. Throws `config.invalid` where it does and there is none. */
@@ -69,6 +79,6 @@ export function requiredExpert(
   throw new LyceumError({
     code: "config.invalid",
     message: `The mode expert_edits of "${id}" needs an expert, and there is none.`,
-    hint: "Name its server as expert (http://127.0.0.1:8000/v1#model), give a policy in a program, or take another mode.",
+    hint: "Name it as expert in a config, such as openai:gpt-5-mini or http://127.0.0.1:8000/v1#model, give its policy in a program, or take another mode.",
   });
 }

@@ -1,14 +1,16 @@
 import { z } from "zod";
+import { type PolicySpecification, policySpecificationSchema } from "../../src/policy/policy-specification.ts";
 
 /** What agents are told after a turn. */
-export const feedbackModes = ["level_feedback", "level_passed", "passed", "plain"] as const;
+const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;
 /** Where Python runs. */
 export const pythonSandboxes = ["auto", "docker", "bubblewrap", "pyodide"] as const;
 
 /** Options that every environment of code over several turns has; the schema says what each means. */
 export interface CodeTurnOptions {
   readonly maxTurns: number;
-  readonly mode: (typeof feedbackModes)[number] | "expert_edits";
+  readonly mode: (typeof feedbackModes)[number];
+  readonly expert?: PolicySpecification | undefined;
   readonly sandboxSlice: number | "all" | null;
   readonly shareTests: boolean;
   readonly originalPrompt: boolean;
@@ -18,13 +20,13 @@ export interface CodeTurnOptions {
   readonly sandbox: (typeof pythonSandboxes)[number] | "isolated-vm";
 }
 
-/**
- * The schema of {@link CodeTurnOptions}, key by key, to be spread into that of an environment: for Python, and without
- * an expert.
- */
-export const codeTurnShape: { readonly [Key in keyof CodeTurnOptions]: z.ZodType<CodeTurnOptions[Key]> } = {
+/** The schema of {@link CodeTurnOptions}, key by key, to be spread into that of an environment: for Python. */
+export const codeTurnShape: { readonly [Key in keyof CodeTurnOptions]-?: z.ZodType<CodeTurnOptions[Key]> } = {
   maxTurns: z.int().min(1).max(20).default(1).describe("Turns until the episode ends; one that passes ends it."),
   mode: z.enum(feedbackModes).default("level_feedback").describe("What an agent is told after a turn."),
+  expert: policySpecificationSchema
+    .optional()
+    .describe("Who edits in the mode expert_edits: a policy, such as openai:gpt-5-mini; see policies.md."),
   sandboxSlice: z
     .union([z.int(), z.literal("all"), z.null()])
     .default(1)

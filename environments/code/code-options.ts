@@ -3,7 +3,7 @@ import type { Language } from "../../sandbox/execution.ts";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
 import { LyceumError } from "../../src/errors/index.ts";
 import { type PayEveryTurn, payEveryTurnShape } from "../code-turns/pay-every-turn.ts";
-import { type CodeTurnOptions, codeTurnShape, feedbackModes, pythonSandboxes } from "../code-turns/turn-options.ts";
+import { type CodeTurnOptions, codeTurnShape, pythonSandboxes } from "../code-turns/turn-options.ts";
 
 /** The benchmarks that come with a reader, and one's own problems. */
 const codeDatasets = [
@@ -23,7 +23,6 @@ export interface CodeOptions extends CodeTurnOptions, PayEveryTurn {
   readonly language: Language;
   readonly agents: 1 | 2;
   readonly reward: "correctness" | "comlrl" | "mrlm";
-  readonly expert?: string | undefined;
 }
 
 const schema = z.strictObject({
@@ -47,15 +46,6 @@ const schema = z.strictObject({
     .describe("What tests and the rest are worth: correctness from 0 to 1, comlrl to 4, mrlm from -0.5 to 2."),
   ...codeTurnShape,
   ...payEveryTurnShape,
-  mode: z
-    .enum([...feedbackModes, "expert_edits"])
-    .default("level_feedback")
-    .describe("What an agent is told after a turn."),
-  expert: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("The model that edits in the mode expert_edits, by its server's address: http://HOST/v1#MODEL."),
   sandbox: z
     .enum([...pythonSandboxes, "isolated-vm"])
     .default("auto")

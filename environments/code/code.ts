@@ -1,10 +1,9 @@
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import type { EnvironmentEntry } from "../../src/environment/registry.ts";
-import { endpointPolicy } from "../../src/policy/endpoint-policy.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import { requiredExpert } from "../code-turns/expert-edits.ts";
+import type { CodeResources } from "../code-turns/code-resources.ts";
+import { namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
 import { type CodeOptions, codeOptionsSchema, parseCodeOptions } from "./code-options.ts";
-import type { CodeResources } from "./code-resources.ts";
 import { pairEnvironment } from "./pair-environment.ts";
 import { singleEnvironment } from "./single-environment.ts";
 
@@ -22,8 +21,7 @@ export function codeEnvironment(
   resources: CodeResources = {},
 ): EnvironmentDefinition<CodeProblem> {
   const parsed = parseCodeOptions(options);
-  const named = parsed.expert === undefined ? undefined : endpointPolicy(parsed.expert);
-  const expert = requiredExpert("code", parsed, resources.expert ?? named);
+  const expert = requiredExpert("code", parsed, resources.expert);
   const make = parsed.agents === 2 ? pairEnvironment : singleEnvironment;
   return make({
     id: "code",
@@ -38,5 +36,6 @@ export const codeEntry: EnvironmentEntry = {
   id: "code",
   description,
   options: codeOptionsSchema,
-  create: (options) => codeEnvironment(options),
+  policies: (options) => namedExpert(options as unknown as CodeOptions),
+  create: (options, resources) => codeEnvironment(options, resources),
 };

@@ -82,11 +82,13 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
         const request = { language, problem: task.prompt, tests, seed, ...waiting };
-        const [aux, main] = await Promise.all([
-          expertEdits(expert!, { ...request, code: code.aux, name: auxName, others: { [entryPoint]: code.main } }),
-          expertEdits(expert!, { ...request, code: code.main, name: entryPoint, others: { [auxName]: code.aux } }),
+        const aux = { code: code.aux, names: [auxName] };
+        const main = { code: code.main, names: [entryPoint] };
+        const [auxEdits, mainEdits] = await Promise.all([
+          expertEdits(expert!, { ...request, ...aux, others: [main] }),
+          expertEdits(expert!, { ...request, ...main, others: [aux] }),
         ]);
-        return { ...revision({ aux, main }), ...told };
+        return { ...revision({ aux: auxEdits, main: mainEdits }), ...told };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
       const { aux, main } = await pairDefinitions({

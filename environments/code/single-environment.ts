@@ -54,7 +54,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       if (mode === "plain") return { ...revision(""), ...told };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
-        const request = { language, problem: task.prompt, tests, code, name: entryPoint, seed, ...waiting };
+        const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, ...waiting };
         return { ...revision(await expertEdits(expert!, request)), ...told };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { type PolicySpecification, policySpecificationSchema } from "../../src/policy/policy-specification.ts";
 
 /** What the debate environment is made from; the schema says what each option means. */
 export interface DebateOptions {
@@ -8,7 +9,8 @@ export interface DebateOptions {
   readonly rounds: number;
   readonly order: "turns" | "simultaneous";
   readonly reward: "own" | "team" | "zero-sum";
-  readonly judge: "rules" | "model";
+  /** `model`: the policy that a program gives. */
+  readonly judge: "rules" | "model" | PolicySpecification;
   readonly judgeSeconds: number;
   readonly minWords: number;
   readonly maxWords: number;
@@ -30,7 +32,12 @@ const schema = z.strictObject({
     .enum(["own", "team", "zero-sum"])
     .default("own")
     .describe("The own score, the mean of all scores, or the own score less the mean of the others'."),
-  judge: z.enum(["rules", "model"]).default("rules").describe("Who scores; a model is given in a program."),
+  judge: z
+    .union([z.enum(["rules", "model"]), policySpecificationSchema])
+    .default("rules")
+    .describe(
+      "Who scores: rules, or a policy, such as openai:gpt-5-mini; see policies.md. model: one that a program gives.",
+    ),
   judgeSeconds: z.number().positive().max(3600).default(60).describe("The longest wait for one answer of a model."),
   minWords: z.int().min(1).max(1000).default(40).describe("Words that make an argument long enough."),
   maxWords: z.int().min(1).max(5000).default(180).describe("Words above which an argument is too long."),

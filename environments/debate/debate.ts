@@ -74,6 +74,7 @@ export function debateEnvironment(
     maxTurns: simultaneous ? rounds : rounds * agents.length,
     rewardRange: debateRange(parsed.reward),
     deterministic: judge === undefined,
+    fork: (state) => ({ ...state, said: [...state.said], heard: new Map(state.heard) }),
     reset: ({ task, random }) => {
       const state = begin(random);
       return { prompts: ask(task, 0, state), state };
@@ -116,7 +117,7 @@ export function debateEnvironment(
 
 /** The model that judges, where one does. Throws `config.invalid` where it is missing, or given and not asked for. */
 function checkedJudge({ judge: kind }: DebateOptions, judge: Policy | undefined): Policy | undefined {
-  if ((kind === "model") === (judge !== undefined)) return judge;
+  if ((kind !== "rules") === (judge !== undefined)) return judge;
   throw new LyceumError({
     code: "config.invalid",
     message:
@@ -125,7 +126,7 @@ function checkedJudge({ judge: kind }: DebateOptions, judge: Policy | undefined)
         : "A model is given as the judge of this debate, and its option judge is rules.",
     hint:
       judge === undefined
-        ? "Make the environment in a program and give it a policy as its judge, or set judge: rules."
+        ? "Name the judge in a config, such as judge: openai:gpt-5-mini; in a program give the environment its policy; or set judge: rules."
         : "Set judge: model, or leave the policy out.",
   });
 }
@@ -135,5 +136,9 @@ export const debateEntry: EnvironmentEntry = {
   id: "debate",
   description,
   options: debateOptionsSchema,
-  create: (options) => debateEnvironment(options),
+  policies: (options) => {
+    const { judge } = options as unknown as DebateOptions;
+    return { judge: judge === "rules" || judge === "model" ? undefined : judge };
+  },
+  create: (options, resources) => debateEnvironment(options, resources),
 };

@@ -15,6 +15,7 @@ import { type CollectCounts, openCollection, refuseExisting } from "./collect-pr
 import { showCollecting } from "./collect-view.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
+import { createPolicyOpener } from "./policy-opener.ts";
 import type { Rooms } from "./rooms.ts";
 
 /** Parts of a reward, such as thirds, need not add up to the last bit. */
@@ -32,7 +33,9 @@ export async function collectCommand(
 ): Promise<void> {
   const { rooms, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
-  const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments });
+  await using opener = createPolicyOpener({ rooms, device: args.device, signal });
+  const { open } = opener;
+  const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments, open });
   const split = args.split ?? environment.splits[0] ?? "train";
   const taskset = await environment.tasks(split, { signal });
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);

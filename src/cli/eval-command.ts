@@ -13,6 +13,7 @@ import { type EvalTarget, evalTargets } from "./eval-target.ts";
 import { evalText } from "./eval-text.ts";
 import { checkThresholds, parseThresholds } from "./eval-thresholds.ts";
 import { showEvaluation } from "./eval-view.ts";
+import { createPolicyOpener } from "./policy-opener.ts";
 import { ratingsText } from "./ratings-text.ts";
 import type { Rooms } from "./rooms.ts";
 import { softwareVersions } from "./software-versions.ts";
@@ -31,12 +32,13 @@ export async function evalCommand(
   const kept = evalOutput(args);
   const targets = await evalTargets(args, rooms);
   await using players = await openPlayers(args, { rooms, signal });
+  await using opener = createPolicyOpener({ rooms, device: args.device, signal });
   const judge = await players.judge();
   const finished: FinishedRun[] = [];
   const printed: unknown[] = [];
   for (const { name, open } of targets) {
     const outer = targets.length === 1 ? kept.folder : join(kept.folder, name);
-    const target = await open({ signal, ...(judge === undefined ? {} : { judge }) });
+    const target = await open({ signal, openPolicy: opener.open, ...(judge === undefined ? {} : { judge }) });
     const runs: FinishedRun[] = [];
     for (const { folder: inner, ...seats } of await players.seatings(target)) {
       const folder = inner === undefined ? outer : join(outer, inner);

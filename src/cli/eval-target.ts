@@ -1,6 +1,7 @@
 import type { Benchmark } from "../../environments/benchmarks/index.ts";
 import { parseOverride } from "../config/config-override.ts";
 import type { EnvironmentDefinition } from "../environment/environment.ts";
+import type { OpenNamedPolicy } from "../environment/registry.ts";
 import { LyceumError, unknownNameError } from "../errors/index.ts";
 import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -23,7 +24,12 @@ export type EvalTarget = Pick<
 /** A name, and how to open it: benchmarks are opened one after the other. */
 export interface NamedTarget {
   readonly name: string;
-  open(options: { readonly judge?: Policy; readonly signal: AbortSignal }): Promise<EvalTarget>;
+  /** `openPolicy` opens the policies that options of the environment name. */
+  open(options: {
+    readonly judge?: Policy;
+    readonly openPolicy: OpenNamedPolicy;
+    readonly signal: AbortSignal;
+  }): Promise<EvalTarget>;
 }
 
 /** What a command line wants evaluated. Throws `config.invalid` and `config.unknown-name`. */
@@ -60,8 +66,8 @@ export function environmentTarget(
   }
   return {
     name: id,
-    open: async () => {
-      const environment = await environmentOf({ id, options, environments });
+    open: async ({ openPolicy: open }) => {
+      const environment = await environmentOf({ id, options, environments, open });
       return { environment, environmentName: id, environmentOptions: options, maxTokens: 512 };
     },
   };

@@ -1,18 +1,20 @@
 import { applyOverride, parseOverride } from "../config/config-override.ts";
 import { configError } from "../config/config-problem.ts";
 import type { EnvironmentDefinition } from "../environment/environment.ts";
-import type { EnvironmentRegistry } from "../environment/registry.ts";
+import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from "../environment/registry.ts";
 import type { Json } from "../json.ts";
 import { withEnvironment } from "./load-environment.ts";
 
 /**
  * The environment that a command line names, by a built-in name, a file relative to the current folder or a package,
- * with its options as `key=value`. Throws as `withEnvironment` does, and `config.invalid` for options at fault.
+ * with its options as `key=value`; `open` opens the policies that these name. Throws as `withEnvironment` does, and
+ * `config.invalid` for options at fault.
  */
 export async function namedEnvironment(options: {
   readonly id: string;
   readonly set: readonly string[];
   readonly environments: EnvironmentRegistry;
+  readonly open: OpenNamedPolicy;
 }): Promise<EnvironmentDefinition> {
   const { set, ...named } = options;
   return environmentOf({ ...named, options: setOptions(set) });
@@ -23,9 +25,11 @@ export async function environmentOf(options: {
   readonly id: string;
   readonly options: Readonly<Record<string, Json>>;
   readonly environments: EnvironmentRegistry;
+  readonly open: OpenNamedPolicy;
 }): Promise<EnvironmentDefinition> {
-  const environments = await withEnvironment(options.environments, options.id, { folder: process.cwd() });
-  return environments.create(options.id, options.options);
+  const { id, open } = options;
+  const environments = await withEnvironment(options.environments, id, { folder: process.cwd() });
+  return openEnvironment(environments.entry(id), { options: options.options, open });
 }
 
 /** Options as they stand on a command line, `key=value`, as one object. Throws `config.invalid` for one at fault. */

@@ -8,6 +8,7 @@ import { rolloutEpisode } from "../rollout/rollout-episode.ts";
 import type { PlayArguments } from "./create-program.ts";
 import { humanPolicy } from "./human-policy.ts";
 import { namedEnvironment } from "./named-environment.ts";
+import { createPolicyOpener } from "./policy-opener.ts";
 import type { Rooms } from "./rooms.ts";
 import { readAnswers } from "./terminal-input.ts";
 
@@ -19,7 +20,7 @@ import { readAnswers } from "./terminal-input.ts";
 export async function playCommand(
   args: PlayArguments,
   options: {
-    readonly rooms: Pick<Rooms, "environments">;
+    readonly rooms: Pick<Rooms, "environments" | "createBackend">;
     readonly input: NodeJS.ReadableStream;
     readonly output: { write(text: string): unknown; readonly isTTY?: boolean; readonly columns?: number };
     readonly signal: AbortSignal;
@@ -28,7 +29,9 @@ export async function playCommand(
   const { rooms, output, signal } = options;
   const columns = output.isTTY === true ? (output.columns ?? 80) : Number.POSITIVE_INFINITY;
   const say = (text: string): void => void output.write(`${fitted(visibleText(text), columns)}\n`);
-  const environment = await namedEnvironment({ id: args.environment, set: args.set, ...rooms });
+  await using opener = createPolicyOpener({ rooms, signal });
+  const { environments } = rooms;
+  const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
   const { agents, maxTurns, rewardRange } = environment.spec;
   const { agent, seed } = args;
   if (agent !== undefined && !agents.includes(agent)) {

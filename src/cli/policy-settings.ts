@@ -4,6 +4,7 @@ import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import type { PartType } from "../message/message.ts";
 import { type PolicyName, parsePolicyName } from "../policy/policy-name.ts";
+import type { PolicySpecification } from "../policy/policy-specification.ts";
 import type { ServingOptions } from "../policy/serving/serving-options.ts";
 
 /** A model, and how it is asked: what a policy file says, or a name with options on the command line. */
@@ -84,6 +85,24 @@ export async function readPolicySettings(name: string, options: readonly string[
   const settings = await loadConfig({ ...source, schema, overrides: options, option: "--model-option" });
   checkKind(settings as PolicySettings);
   return settings as PolicySettings;
+}
+
+/**
+ * The settings of a policy that a config specifies: by a name or a policy file, or by the keys of one. `what` says in
+ * errors what the policy is for. Throws as {@link readPolicySettings} does.
+ */
+export async function specifiedSettings(given: PolicySpecification, what: string): Promise<PolicySettings> {
+  if (typeof given === "string") return readPolicySettings(given);
+  const settings = await loadConfig({ text: JSON.stringify(given), name: what, schema, overrides: [] });
+  checkKind(settings as PolicySettings);
+  return settings as PolicySettings;
+}
+
+/** What a config's policy is recorded as: its name, and what else decides what it answers. It holds no key. */
+export function recordedPolicy(settings: PolicySettings): PolicySpecification {
+  const { model, name = model } = settings;
+  const told = answerSettings(settings);
+  return told === undefined ? name : { model, ...(name === model ? {} : { name }), ...told };
 }
 
 /** What a policy's settings stand for: with an address of its own, a model is a server's, whatever its name. */

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { OpenNamedPolicy } from "../environment/registry.ts";
 import { LyceumError } from "../errors/index.ts";
 import { environmentGrader } from "../evaluate/environment-grader.ts";
 import { environmentHash, manifestSpec, topReward } from "../evaluate/evaluation-manifest.ts";
@@ -17,6 +18,7 @@ import { evalText } from "./eval-text.ts";
 import { showEvaluation } from "./eval-view.ts";
 import { setOptions } from "./named-environment.ts";
 import { openNamedPolicy } from "./named-policy.ts";
+import { createPolicyOpener } from "./policy-opener.ts";
 import type { Rooms } from "./rooms.ts";
 import { softwareVersions } from "./software-versions.ts";
 
@@ -34,7 +36,8 @@ export async function rescoreCommand(
     rescoredFrom: args.folder,
   };
   await using opened = args.judge === undefined ? undefined : await openNamedPolicy(args.judge, { rooms, signal });
-  const judge = opened === undefined ? {} : { judge: opened.policy };
+  await using opener = createPolicyOpener({ rooms, signal });
+  const judge = { openPolicy: opener.open, ...(opened === undefined ? {} : { judge: opened.policy }) };
   await using grading =
     args.rubric === undefined
       ? await gradingByEnvironment(before, args, { rooms, signal, ...judge })
@@ -58,6 +61,7 @@ interface Grading extends AsyncDisposable {
 interface Opening {
   readonly rooms: Rooms;
   readonly judge?: Policy;
+  readonly openPolicy: OpenNamedPolicy;
   readonly signal: AbortSignal;
 }
 
@@ -94,23 +98,23 @@ async function gradingByEnvironment(
 async function openTarget(
   { name, identity }: EvaluationManifest,
   args: RescoreArguments,
-  { rooms, judge, signal }: Opening,
+  { rooms, judge, openPolicy, signal }: Opening,
 ): Promise<EvalTarget> {
   const set = setOptions(args.set);
   if (args.env !== undefined) {
-    return environmentTarget(args.env, {}, { ...rooms, options: set }).open({ signal });
+    return environmentTarget(args.env, {}, { ...rooms, options: set }).open({ openPolicy, signal });
   }
   const options = { ...(identity.environment.options as ReturnType<typeof setOptions>), ...set };
   const benchmark = rooms.benchmarks.find((candidate) => candidate.name === name);
   if (identity.prompt === undefined || benchmark === undefined) {
-    return environmentTarget(identity.environment.name, {}, { ...rooms, options }).open({ signal });
+    return environmentTarget(identity.environment.name, {}, { ...rooms, options }).open({ openPolicy, signal });
   }
   if (identity.judge !== undefined && judge === undefined) {
     throw invalid(`The run was judged by ${identity.judge}, and no judge is named.`, "Name one by --judge.");
   }
   const { format, shots } = identity.prompt;
   const target = benchmarkTarget(benchmark, { format: format as "chat" | "completion", shots }, options);
-  return target.open({ signal, ...(judge === undefined ? {} : { judge }) });
+  return target.open({ openPolicy, signal, ...(judge === undefined ? {} : { judge }) });
 }
 
 async function gradingByRubric(before: EvaluationManifest, path: string, args: RescoreArguments): Promise<Grading> {

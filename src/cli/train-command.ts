@@ -2,19 +2,24 @@ import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { checkFrozenAgents } from "../../trainers/frozen-agents.ts";
 import { planStages } from "../../trainers/stages.ts";
 import { train } from "../../trainers/train.ts";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
+import type { AgentId, EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import { watchHealth } from "../health/index.ts";
 import type { Json } from "../json.ts";
 import { translateOverrides } from "../migrate/translate-overrides.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { PolicySpecification } from "../policy/policy-specification.ts";
 import { recordedEvents, recordRun, reportFileName, showTraining, type TerminalViewOptions } from "../report/index.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { createTrackers } from "../trackers/index.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { epochSteps } from "./epoch-steps.ts";
 import { loadStages } from "./load-stages.ts";
+import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
+import { recordedPolicy, specifiedSettings } from "./policy-settings.ts";
 import { resumedRun } from "./resumed-run.ts";
 import type { Rooms } from "./rooms.ts";
 import { configKeys, type RunConfig } from "./run-config.ts";
@@ -42,20 +47,25 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
   const resumed = typeof args.resume === "string" ? await resumedRun(args.resume, args.output) : args.output;
   const resume = args.resume !== false;
   const output = resumed ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
+  await using opener = createPolicyOpener({ rooms, device: loaded[0]!.config.model.device, signal });
   const runs: (PreparedRun & { readonly name: string | undefined })[] = [];
   for (const { name, config: given, environments, algorithms } of loaded) {
-    const { environment, options: environmentOptions } = runEnvironment(given, environments);
+    const opening = { registry: environments, open: opener.open };
+    const { environment, options: environmentOptions } = await runEnvironment(given, opening);
+    const { models, policies } = given.agents;
+    const { agents } = environment.spec;
+    checkFrozenAgents({ agents, frozen: Object.keys(policies), models: Object.keys(models) });
     const config = await withEpochs(given, { epochs: args.numEpochs ?? epochs, environment, signal });
     const training = trainingConfig(config);
     runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume });
   }
-  if (runs[0]!.name === undefined) return runOne(runs[0]!, { ...options, runOutput: output });
+  if (runs[0]!.name === undefined) return await runOne(runs[0]!, { ...options, opener, runOutput: output });
   const stages = runs.map(({ name, training, ...run }) => ({ ...run, name: name!, config: training }));
   for (const { name, ...stage } of await planStages({ stages, output, resume })) {
     const run = runs.find((candidate) => candidate.name === name)!;
     view.stream.write(`stage ${visibleText(name)}\n`);
     const { config: training, output: folder, resume } = stage;
-    await runOne({ ...run, training, output: folder, resume }, { ...options, runOutput: output });
+    await runOne({ ...run, training, output: folder, resume }, { ...options, opener, runOutput: output });
   }
 }
 
@@ -87,16 +97,18 @@ function trainingConfig(config: RunConfig): TrainingConfigInput {
 async function runOne(
   run: PreparedRun,
   options: TrainCommandOptions & {
+    readonly opener: PolicyOpener;
     /** The folder that the command was given, which a stage's is within. */
     readonly runOutput: string;
   },
 ): Promise<void> {
   const { rooms, view, signal, resumeCommand, runOutput } = options;
-  const { config, training, environment, environmentOptions, algorithms, output, resume } = run;
+  const { config, environment, environmentOptions, algorithms, output, resume } = run;
+  const { policies, training } = await openFrozen(run, options.opener);
   await using backend = await rooms.createBackend(config);
   const events = train({
     config: training,
-    ...{ environment, environmentOptions, algorithms, backend, output, resume, signal },
+    ...{ environment, environmentOptions, policies, algorithms, backend, output, resume, signal },
   });
   const plainConfig = JSON.parse(JSON.stringify(config)) as Json;
   const watched = watchHealth(events, { settings: config.health, history: () => recordedEvents(output) });
@@ -127,6 +139,21 @@ async function runOne(
           : `A checkpoint is saved in ${end.checkpoint}. Go on with:\n\n  ${resumeCommand(runOutput)}\n`,
     });
   }
+}
+
+/** The policies of a run's frozen agents, and the training config with what checkpoints record of them. */
+async function openFrozen(
+  { training, environment }: PreparedRun,
+  opener: PolicyOpener,
+): Promise<{ readonly policies: Readonly<Record<AgentId, Policy>>; readonly training: TrainingConfigInput }> {
+  const policies: Record<AgentId, Policy> = {};
+  const recorded: Record<AgentId, PolicySpecification> = {};
+  for (const [agent, specification] of Object.entries(training.agents?.policies ?? {})) {
+    const what = `agents.policies.${agent}`;
+    policies[agent] = await opener.openPlayer(specification, { what, environment });
+    recorded[agent] = recordedPolicy(await specifiedSettings(specification, what));
+  }
+  return { policies, training: { ...training, agents: { ...training.agents, policies: recorded } } };
 }
 
 async function withEpochs(

@@ -1,6 +1,8 @@
 import type { z } from "zod";
 import { schemaProblems } from "../config/schema-problem.ts";
 import { LyceumError, unknownNameError } from "../errors/index.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { PolicySpecification } from "../policy/policy-specification.ts";
 import type { EnvironmentDefinition } from "./environment.ts";
 
 /** An environment by name, with the options that it is made from. */
@@ -11,7 +13,13 @@ export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
   readonly version?: string;
   /** Every option should have a default, so that the name alone makes an environment. Unknown keys are errors. */
   readonly options: Options;
-  create(options: z.output<Options>): EnvironmentDefinition;
+  /**
+   * The policies that checked options name, such as a judge's, by a name of each: they are opened before the environment
+   * is made. One that is undefined is not needed. None where this is left out.
+   */
+  policies?(options: z.output<Options>): Readonly<Record<string, PolicySpecification | undefined>>;
+  /** `policies` are the opened ones, by the names of {@link EnvironmentEntry.policies}. They are left open. */
+  create(options: z.output<Options>, policies?: Readonly<Record<string, Policy>>): EnvironmentDefinition;
 }
 
 /** The environments that can be asked for by name. */
@@ -20,7 +28,10 @@ export interface EnvironmentRegistry {
   readonly entries: readonly EnvironmentEntry[];
   /** Throws `config.unknown-name` with the nearest known name. */
   entry(id: string): EnvironmentEntry;
-  /** Makes an environment from unchecked options. Throws `config.invalid` naming each option at fault. */
+  /**
+   * Makes an environment from unchecked options. Throws `config.invalid` naming each option at fault, and for options
+   * that name a policy: {@link openEnvironment} opens it.
+   */
   create(id: string, options?: unknown): EnvironmentDefinition;
 }
 
@@ -54,9 +65,47 @@ export function createRegistry(entries: readonly EnvironmentEntry[]): Environmen
     entry,
     create: (id, options = {}) => {
       const found = entry(id);
-      return found.create(parseEnvironmentOptions(id, found.options.strict(), options));
+      const parsed = parseEnvironmentOptions(id, found.options.strict(), options);
+      const [named] = namedPolicies(found, parsed);
+      if (named !== undefined) throw unopened(id, named[0]);
+      return found.create(parsed);
     },
   };
+}
+
+/**
+ * Makes an environment whose options may name policies (a judge, an expert), which `open` opens and whoever gives it
+ * closes. Throws `config.invalid` naming each option at fault, and for a named policy without `open`; and what `open`
+ * throws.
+ */
+export async function openEnvironment(
+  entry: EnvironmentEntry,
+  { options = {}, open }: { readonly options?: unknown; readonly open?: OpenNamedPolicy | undefined },
+): Promise<EnvironmentDefinition> {
+  const parsed = parseEnvironmentOptions(entry.id, entry.options.strict(), options);
+  const opened: Record<string, Policy> = {};
+  for (const [name, specification] of namedPolicies(entry, parsed)) {
+    if (open === undefined) throw unopened(entry.id, name);
+    opened[name] = await open(specification, `${name} of environment "${entry.id}"`);
+  }
+  return entry.create(parsed, opened);
+}
+
+/** Opens the policy that a config names. `what` says in errors what it is for, such as `judge of environment "debate"`. */
+export type OpenNamedPolicy = (specification: PolicySpecification, what: string) => Promise<Policy>;
+
+function namedPolicies(entry: EnvironmentEntry, options: object): readonly (readonly [string, PolicySpecification])[] {
+  const named = entry.policies?.(options as never) ?? {};
+  return Object.entries(named).flatMap(([name, given]) => (given === undefined ? [] : [[name, given] as const]));
+}
+
+function unopened(id: string, name: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The option ${name} of "${id}" names a policy, and nothing here opens policies.`,
+    hint: "The command line opens it. In a program, open it and give it to the environment, or use openEnvironment.",
+    data: { environment: id, option: name },
+  });
 }
 
 /** The options of an environment, checked and filled in. Throws `config.invalid` naming each option at fault. */

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { formatCount, formatDuration, formatNumber, formatPercent } from "./format.ts";
+import { frozenAgents } from "./frozen-agents.ts";
 import { type Html, html, trustedHtml } from "./html.ts";
 import { htmlPage } from "./html-page.ts";
 import { lineChart } from "./line-chart.ts";
@@ -184,6 +185,7 @@ function facts(record: RunRecord): Html | undefined {
     ["Algorithm", start?.algorithm],
     ["Environment", start?.environment],
     ["Model", start?.model.name],
+    ["Frozen agents", start === undefined ? undefined : frozenAgents(start).join(", ") || undefined],
     ["Trainable parameters", start?.model.trainableParameters.toLocaleString("en-US")],
     ["Device", start?.model.device],
     ["Seed", start === undefined ? undefined : String(start.seed)],

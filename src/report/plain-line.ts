@@ -1,4 +1,5 @@
 import { formatCount, formatDuration, formatNumber } from "./format.ts";
+import { frozenAgents } from "./frozen-agents.ts";
 import { evaluationSummary, type MetricSummary, stepSummary } from "./metric-summary.ts";
 import { truncateText } from "./terminal-text.ts";
 import type { TrainingEvent } from "./training-event.ts";
@@ -10,9 +11,10 @@ export function plainLine(event: TrainingEvent): string {
     case "run-start": {
       const { name, trainableParameters, device } = event.model;
       const resumed = event.resumedFrom > 0 ? `, resumed from step ${event.resumedFrom}` : "";
+      const frozen = frozenAgents(event).map((text) => `, ${text}`);
       return visibleLine(
         `run: ${event.algorithm} on ${event.environment}, ${name} (${formatCount(trainableParameters)} trainable ` +
-          `parameters, ${device}), ${event.steps} steps, seed ${event.seed}${resumed}`,
+          `parameters, ${device})${frozen.join("")}, ${event.steps} steps, seed ${event.seed}${resumed}`,
       );
     }
     case "step":

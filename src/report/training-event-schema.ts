@@ -21,6 +21,9 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     algorithm: z.string(),
     environment: z.string(),
     model: z.object({ name: z.string(), trainableParameters: z.number(), device: z.string() }),
+    agents: z
+      .record(z.string(), z.object({ policy: z.string(), frozen: z.literal(true).exactOptional() }))
+      .exactOptional(),
     seed: z.number(),
     steps: stepSchema,
     resumedFrom: stepSchema,

@@ -16,6 +16,8 @@ export interface RunStartEvent {
   readonly algorithm: string;
   readonly environment: string;
   readonly model: { readonly name: string; readonly trainableParameters: number; readonly device: string };
+  /** Of an environment of several agents: the policy that plays each, and whether it is frozen. */
+  readonly agents?: Readonly<Record<string, { readonly policy: string; readonly frozen?: true }>>;
   readonly seed: number;
   /** Steps the run takes in all. */
   readonly steps: number;

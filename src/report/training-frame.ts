@@ -1,4 +1,5 @@
 import { formatCount, formatDuration, formatNumber } from "./format.ts";
+import { frozenAgents } from "./frozen-agents.ts";
 import { evaluationSummary, stepSummary } from "./metric-summary.ts";
 import { sparkline } from "./sparkline.ts";
 import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-text.ts";
@@ -40,7 +41,15 @@ function titleLines({ start }: TrainingState): Span[][] {
       span(" on ", "dim"),
       span(visibleLine(start.environment), "bold"),
       span(
-        visibleLine(` · ${name} · ${formatCount(trainableParameters)} trainable · ${device} · seed ${start.seed}`),
+        visibleLine(
+          [
+            ` · ${name}`,
+            `${formatCount(trainableParameters)} trainable`,
+            device,
+            ...frozenAgents(start),
+            `seed ${start.seed}`,
+          ].join(" · "),
+        ),
         "dim",
       ),
     ],

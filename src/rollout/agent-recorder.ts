@@ -123,6 +123,7 @@ export class AgentRecorder {
     let reward = this.#early;
     for (const turn of this.#turns) if (turn.reward !== undefined) reward = sum(reward, turn.reward);
     return {
+      policy: this.policy.name,
       nodes: this.#nodes,
       turns: this.#turns,
       reward: unscored ?? reward ?? scored(0, {}),

@@ -38,6 +38,8 @@ export interface Episode {
 
 /** What one agent saw, did and earned. */
 export interface AgentEpisode {
+  /** The name of the policy that played it; absent in traces of earlier versions. */
+  readonly policy?: string;
   /** The conversation as a tree in order of creation: a node's parent comes before it; `replace` adds a root. */
   readonly nodes: readonly MessageNode[];
   readonly turns: readonly AgentTurn[];

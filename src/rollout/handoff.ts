@@ -9,11 +9,14 @@ export interface Continuable {
 }
 
 /**
- * What a joint action is worth: the mean reward of the agents that act in it. Undefined where one of them is unscored.
+ * What a joint action is worth: the mean reward of the agents that act in it, partners left out (of all agents but the
+ * partners if only partners act). Undefined where one of them is unscored.
  */
-export function jointValue({ choice, rewards }: Continuable): number | undefined {
+export function jointValue({ choice, rewards }: Continuable, partners: readonly AgentId[] = []): number | undefined {
   let sum = 0;
-  const agents = Object.keys(choice);
+  const counts = (agent: AgentId): boolean => !partners.includes(agent);
+  const acting = Object.keys(choice).filter(counts);
+  const agents = acting.length > 0 ? acting : Object.keys(rewards).filter(counts);
   for (const agent of agents) {
     const reward = rewards[agent]!;
     if (reward.status === "unscored") return undefined;
@@ -23,8 +26,11 @@ export function jointValue({ choice, rewards }: Continuable): number | undefined
 }
 
 /** The mean value of those that are scored; undefined where none is. */
-export function meanJointValue(jointActions: readonly Continuable[]): number | undefined {
-  const values = jointActions.map(jointValue).filter((value) => value !== undefined);
+export function meanJointValue(
+  jointActions: readonly Continuable[],
+  partners: readonly AgentId[] = [],
+): number | undefined {
+  const values = jointActions.map((one) => jointValue(one, partners)).filter((value) => value !== undefined);
   if (values.length === 0) return undefined;
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
@@ -35,14 +41,19 @@ export function meanJointValue(jointActions: readonly Continuable[]): number | u
  */
 export function chooseHandoff(
   goingOn: readonly Continuable[],
-  options: { readonly handoff: "random" | "best" | "randomIndependent"; readonly random: Random },
+  options: {
+    readonly handoff: "random" | "best" | "randomIndependent";
+    readonly random: Random;
+    readonly partners?: readonly AgentId[];
+  },
 ): Readonly<Record<AgentId, number>> {
-  const { handoff, random } = options;
-  const valued = goingOn.filter((one) => jointValue(one) !== undefined);
+  const { handoff, random, partners = [] } = options;
+  const worth = (one: Continuable): number | undefined => jointValue(one, partners);
+  const valued = goingOn.filter((one) => worth(one) !== undefined);
   const eligible = valued.length > 0 ? valued : goingOn;
   if (handoff === "random") return random.pick(eligible).choice;
   if (handoff === "best") {
-    return eligible.reduce((best, one) => (jointValue(one)! > jointValue(best)! ? one : best)).choice;
+    return eligible.reduce((best, one) => (worth(one)! > worth(best)! ? one : best)).choice;
   }
   const agents = Object.keys(eligible[0]!.choice);
   return Object.fromEntries(

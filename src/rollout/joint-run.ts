@@ -14,7 +14,7 @@ import { InterruptibleRuns, type Ran } from "./interruptible-runs.ts";
 import { candidateFailure, newJointAction, newNode } from "./joint-node.ts";
 import type { GrowingJointAction, GrowingNode, JointPath } from "./joint-path.ts";
 import type { JointShape } from "./joint-shape.ts";
-import { jointActionsPerNode } from "./joint-shape.ts";
+import { completionsPerNode, jointActionsPerNode } from "./joint-shape.ts";
 import type { Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
@@ -116,11 +116,16 @@ export class JointRun<Task> {
     return nodes;
   }
 
-  /** G requests for each agent that is to act. In the first turn, as the G episodes of a group would make them. */
+  /**
+   * G requests for each agent that is to act (one if only partners do). In the first turn, as the G episodes of a group
+   * would make them.
+   */
   #asks(path: JointPath<Task>): Ask<Task>[] {
-    const { groupSize } = this.#settings.shape;
+    const { shape } = this.#settings;
+    const { groupSize } = shape;
     const { turns: turn } = path.trajectory;
-    return Array.from({ length: groupSize }, (_, index) => {
+    const acting = path.acting.map(({ agent }) => agent);
+    return Array.from({ length: completionsPerNode(shape, acting) }, (_, index) => {
       const place = { ...this.#place, member: path.place * groupSize + index };
       return path.acting.map((recorder) => ({ recorder, place, turn }));
     }).flat();
@@ -209,7 +214,7 @@ export class JointRun<Task> {
   async #goOn(node: GrowingNode<Task>): Promise<JointPath<Task>[]> {
     const { shape } = this.#settings;
     const open = node.jointActions.filter(({ path }) => path.end === undefined);
-    const mean = meanJointValue(node.jointActions);
+    const mean = meanJointValue(node.jointActions, shape.partners);
     const exceeds = mean !== undefined && mean > (shape.terminationThreshold ?? Infinity);
     node.endedEarly = exceeds && open.length > 0;
     let next: readonly GrowingJointAction<Task>[] = [];
@@ -231,7 +236,8 @@ export class JointRun<Task> {
     const { path, agents } = node;
     const { seed, entry } = this.#place;
     const random = createRandom(deriveSeed(seed, entry.hash, "handoff", path.trajectory.turns));
-    const choice = chooseHandoff(open, { handoff: this.#settings.shape.handoff ?? "random", random });
+    const { handoff = "random", partners = [] } = this.#settings.shape;
+    const choice = chooseHandoff(open, { handoff, random, partners });
     let chosen = node.jointActions.find((jointAction) => isDeepStrictEqual(jointAction.choice, choice));
     if (chosen === undefined) {
       chosen = newJointAction({ path, agents, choice, place: 0 });

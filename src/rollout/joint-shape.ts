@@ -22,6 +22,12 @@ export interface JointShape {
    * of each agent, picked apart, so that the pair may be one that was not played.
    */
   readonly handoff?: "random" | "best" | "randomIndependent";
+  /**
+   * Frozen agents: their completions are samples of what the others play with, and are compared with nothing. Under
+   * `align` each completes one joint action; under `cross` every completion of the others meets all G of them. Their
+   * rewards do not count in {@link jointValue}, and a node in which only they act has one joint action. None by default.
+   */
+  readonly partners?: readonly AgentId[];
   /** A node whose mean scored {@link jointValue} exceeds it becomes a leaf. None by default. */
   readonly terminationThreshold?: number;
   /** The most nodes that a tree may come to have ({@link countJointNodes}); 1,000 by default. */
@@ -41,7 +47,8 @@ export interface JointSize {
 
 /**
  * The most nodes of one task: with K joint actions a node, 1 + K + ... + K^(maxTurns - 1) for a `tree`, `maxTurns` for
- * a `handoff`. Each samples `groupSize` completions of every agent.
+ * a `handoff`. Each samples `groupSize` completions of every agent. Nodes in which only partners act are counted like
+ * the others: which these are is not known before.
  */
 export function countJointNodes({ shape, agents, maxTurns }: JointSize): number {
   const branches = shape.turns === "tree" ? jointActionsPerNode(shape, agents) : 1;
@@ -97,12 +104,21 @@ export function checkJointShape(shape: JointShape, { agents, maxTurns }: Omit<Jo
   }
 }
 
+/** The completions of each agent in a node in which these agents act: G, or 1 if they are all partners. */
+export function completionsPerNode(
+  { groupSize, partners = [] }: Pick<JointShape, "groupSize" | "partners">,
+  agents: readonly AgentId[],
+): number {
+  return agents.every((agent) => partners.includes(agent)) ? 1 : groupSize;
+}
+
 /** The joint actions of a node in which these agents act, the last agent's index running fastest. */
 export function jointChoices(
-  { mode, groupSize }: Pick<JointShape, "mode" | "groupSize">,
+  shape: Pick<JointShape, "mode" | "groupSize" | "partners">,
   agents: readonly AgentId[],
 ): readonly Readonly<Record<AgentId, number>>[] {
-  const members = Array.from({ length: groupSize }, (_, member) => member);
+  const { mode } = shape;
+  const members = Array.from({ length: completionsPerNode(shape, agents) }, (_, member) => member);
   if (mode === "align") return members.map((member) => Object.fromEntries(agents.map((agent) => [agent, member])));
   return agents.reduce<readonly Readonly<Record<AgentId, number>>[]>(
     (choices, agent) => choices.flatMap((choice) => members.map((member) => ({ ...choice, [agent]: member }))),

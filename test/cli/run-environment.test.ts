@@ -17,7 +17,10 @@ async function load(text: string, overrides: readonly string[] = []) {
     overrides,
     rooms: await openRooms(),
   });
-  return { config, ...runEnvironment(config, environments) };
+  const open = (): never => {
+    throw new Error("No policy is named here.");
+  };
+  return { config, ...(await runEnvironment(config, { registry: environments, open })) };
 }
 
 it("mixes the environments that a config lists, with their options, weights and names", async () => {

@@ -10,6 +10,7 @@ import type { TrainingBackend } from "../../trainers/backend/training-backend.ts
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
+import { chatServer, completion } from "../policy/chat-server.ts";
 import { blocksOf } from "./code-blocks.ts";
 
 const blocks = await blocksOf("yaml");
@@ -33,6 +34,19 @@ const base = {
   algorithm: { id: "sft" },
   model: { scratch: {} },
 };
+
+/** What a judge of two debaters answers; as the answer of a partner it is a text like any other. */
+const verdict = JSON.stringify({
+  speakers: [1, 2].map((speaker) => ({ speaker, evidence: 5, reasoning: 5, consistency: 5, answering: 5 })),
+});
+
+/** The config with a server that is there in the place of providers and addresses that are not. */
+function served(config: object, baseUrl: string): object {
+  const text = JSON.stringify(config)
+    .replaceAll(/"(?:openai|anthropic):([^"]+)"/g, `"${baseUrl}#$1"`)
+    .replaceAll("http://127.0.0.1:8000/v1", baseUrl);
+  return JSON.parse(text) as object;
+}
 
 describe("the configs of the documents", () => {
   it("are there, one of them whole", () => {
@@ -59,7 +73,9 @@ describe("the configs of the documents", () => {
   it.each(named.filter(([, block]) => !("stages" in block)))("%s trains", async (_, block) => {
     const { environment, ...rest } = base;
     const practised = "environments" in block ? {} : { environment };
-    await using run = await trainOneStep({ config: { ...practised, ...rest, ...block }, hub, backend });
+    await using server = await chatServer(() => completion(verdict));
+    const config = served({ ...practised, ...rest, ...block }, server.baseUrl);
+    await using run = await trainOneStep({ config, hub, backend });
     expect(run.output).toMatch(/\nstep 1\/1 /);
     expect(await readdir(run.folder)).toEqual(expect.arrayContaining(["metrics.jsonl", "model", "report.html"]));
   });

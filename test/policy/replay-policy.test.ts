@@ -39,9 +39,12 @@ async function play(policies: Policy, options: { readonly seed?: number; readonl
     .sort((first, second) => first.task.index - second.task.index || first.member - second.member);
 }
 
-/** All but the time it took. */
+/** All but the time it took, and who is said to have played. */
 function outcome(episodes: readonly Episode[]): unknown {
-  return episodes.map(({ durationMs: _, ...rest }) => rest);
+  return episodes.map(({ durationMs: _, ...rest }) => ({
+    ...rest,
+    agents: Object.entries(rest.agents).map(([agent, { policy: __, ...record }]) => [agent, record]),
+  }));
 }
 
 /** Says something random, reports everything that a policy can, and parses badly now and then. */

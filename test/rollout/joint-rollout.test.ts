@@ -318,7 +318,7 @@ describe("equal to the bit are", () => {
   test("a path and its replay as an ordinary episode", async () => {
     const environment = drawn({ agents: pair, maxTurns: 2 });
     const { episodes } = await playTree({ environment, policies: tokenPolicy().policies, shape: crossTree });
-    const policies = await replayPolicy(episodes);
+    const policies = await replayPolicy(episodes, { name: "tokens" });
     for (const member of [0, 5, 15]) {
       const again = await rolloutEpisode({ environment, task: await oneTask(), policies, seed: 3, member });
       expect(content(again)).toEqual(content(episodes[member]));

@@ -1,5 +1,6 @@
 import { LyceumError } from "../../src/errors/index.ts";
 import { isJsonObject, type Json } from "../../src/json.ts";
+import type { Policy } from "../../src/policy/policy.ts";
 import { canonicalJson } from "../../src/taskset/canonical-json.ts";
 import { contentHash } from "../../src/taskset/content-hash.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
@@ -22,14 +23,22 @@ const changeable: readonly string[] = [
   "training.sampleEvery",
 ];
 
-/** What a run is, as JSON: its config, with the environment's id and options under `environment`. */
+/**
+ * What a run is, as JSON: its config, with the environment's id and options under `environment`. A frozen policy that
+ * the config does not name stands there by its own name.
+ */
 export function runIdentity(options: {
   readonly config: TrainingConfig;
   readonly environment: string;
   readonly environmentOptions: Readonly<Record<string, unknown>>;
+  /** The policies of frozen agents. */
+  readonly policies?: Readonly<Record<string, Policy>>;
 }): Json {
+  const { config, policies = {} } = options;
   const environment = { id: options.environment, ...options.environmentOptions };
-  return JSON.parse(JSON.stringify({ environment, ...options.config })) as Json;
+  const names = Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
+  const agents = { ...config.agents, policies: { ...names, ...config.agents.policies } };
+  return JSON.parse(JSON.stringify({ environment, ...config, agents })) as Json;
 }
 
 /** The content hash of the parts of a run's identity that the weights depend on. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { AgentId } from "../../src/environment/environment.ts";
+import { type PolicySpecification, policySpecificationSchema } from "../../src/policy/policy-specification.ts";
 import type { SamplingSettings } from "../../src/policy/sampler.ts";
 import type { RolloutLimits } from "../../src/rollout/rollout-limits.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
@@ -43,6 +44,8 @@ export interface AgentsConfig {
   readonly weights: "separate" | "shared";
   /** By name, the agents that play with another model than `model`. */
   readonly models: Readonly<Record<AgentId, ModelConfig>>;
+  /** By name, the agents that are not trained, and what plays each. */
+  readonly policies: Readonly<Record<AgentId, PolicySpecification>>;
 }
 
 /** How completions are drawn. */
@@ -117,6 +120,7 @@ export interface TrainingConfigInput {
   readonly agents?: {
     readonly weights?: AgentsConfig["weights"];
     readonly models?: Readonly<Record<AgentId, ModelConfigInput>>;
+    readonly policies?: Readonly<Record<AgentId, PolicySpecification>>;
   };
   readonly rewards?: readonly RewardProcessorConfig[];
   readonly tasks?: { readonly split?: string; readonly curriculum?: CurriculumConfigInput };
@@ -149,6 +153,12 @@ const agents = z
       .record(z.string(), modelConfigSchema)
       .default({})
       .describe("By agent, the models of those that do not play with the one in model."),
+    policies: z
+      .record(z.string(), policySpecificationSchema)
+      .default({})
+      .describe(
+        "By agent, the frozen policy of those that are not trained: a name such as openai:gpt-5-mini, an address or a folder, a policy file, or its keys; see policies.md.",
+      ),
   })
   .check((context) => {
     const { weights, models } = context.value;

@@ -6,8 +6,10 @@ import type { StateTargets, TrainingSample } from "../data/training-sample.ts";
 
 /** What was played in one step. */
 export interface Experience {
-  /** The episodes by task; where joint actions branched, every path from the root to a leaf. */
+  /** The episodes by task; where joint actions branched, every path from the root to a leaf. Only of trained agents. */
   readonly groups: readonly Group[];
+  /** Where agents are frozen: the same episodes with their records too, for critics that read the whole team. */
+  readonly withPartners?: readonly Group[];
   /** The branches themselves, where the rollout shape has them. */
   readonly trees?: readonly JointTree[];
   /** For estimators that ask for it: one greedy episode of each task, by its place in `groups`. */

@@ -1,3 +1,4 @@
+import type { Episode } from "../../src/rollout/episode.ts";
 import type { Renderer } from "../../src/tokens/renderer.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../statistics.ts";
@@ -41,13 +42,16 @@ interface Step {
 export function turnCritic({ discount, input, critic, whiten }: TurnCriticOptions): Credit {
   return {
     critic,
-    assign: async ({ groups }, context) => {
+    assign: async ({ groups, withPartners = groups }, context) => {
+      const whole = new Map(withPartners.flatMap(({ episodes }) => episodes.map((episode) => [episode.id, episode])));
       const samples: TrainingSample[] = [];
       const critics: CriticSample[] = [];
       for (const agent of new Set(groups.flatMap(agentsOf))) {
         const judge = context.critic(agent);
         const read = (trajectory: Trajectory): Reading[] =>
-          critic.scope === "team" ? teamReadings(trajectory, input, judge.renderer) : ownReadings(trajectory, input);
+          critic.scope === "team"
+            ? teamReadings(trajectory, { whole, input, renderer: judge.renderer })
+            : ownReadings(trajectory, input);
         const trajectories = groups
           .flatMap((group) => trajectoriesOf(group, agent))
           .map((trajectory) => ({ trajectory, readings: read(trajectory) }))
@@ -97,15 +101,23 @@ function ownReadings({ sequences, turns }: Trajectory, input: "v" | "q"): Readin
   });
 }
 
-/** What the whole team read in each turn, by itself. */
-function teamReadings(trajectory: Trajectory, input: "v" | "q", renderer: Renderer): Reading[] {
+/** What the whole team read in each turn, by itself: `whole` has the episodes with their frozen agents, by id. */
+function teamReadings(
+  trajectory: Trajectory,
+  options: {
+    readonly whole: ReadonlyMap<string, Episode>;
+    readonly input: "v" | "q";
+    readonly renderer: Renderer;
+  },
+): Reading[] {
+  const { whole, input, renderer } = options;
   return trajectory.turns.map(({ turn }) => {
-    const ids = renderer.start({ messages: [teamState(trajectory.episode, { turn, input })] });
+    const ids = renderer.start({ messages: [teamState(whole.get(trajectory.episode.id)!, { turn, input })] });
     return { ids, steps: [{ turn, reward: teamReward(trajectory, turn), after: ids.length - 1 }] };
   });
 }
 
-/** The mean over the agents that acted in a turn of what they earned by it. */
+/** The mean over the trained agents that acted in a turn of what they earned by it. */
 function teamReward({ episode }: Trajectory, turn: number): number {
   return mean(
     Object.values(episode.agents).flatMap(({ turns }) =>

@@ -7,7 +7,7 @@ const request = {
   problem: "def f(x):\n    '''Add one.'''",
   tests: ["f(1) == 2"],
   code: "def f(x): return x",
-  name: "f",
+  names: ["f"],
   seed: 7,
 } as const;
 
@@ -18,13 +18,14 @@ describe("an expert's edits", () => {
       asked.push(one);
       return "Here:\n```python\ndef f(x): return x + 1\n```\nGood luck.";
     });
-    const others = { aux: "def aux(): pass" };
+    const others = [{ names: ["aux"], code: "def aux(): pass" }];
     expect(await expertEdits(expert, { ...request, others })).toBe(
       "An expert edited your code:\n\n```python\ndef f(x): return x + 1\n```",
     );
     expect(asked).toMatchObject([{ agent: "expert", seed: 7, sampling: { temperature: 0.3, maxTokens: 2048 } }]);
     const prompt = textOf(asked[0]!.messages[0]!);
-    for (const text of [request.problem, "f(1) == 2", request.code, others.aux]) expect(prompt).toContain(text);
+    for (const text of [request.problem, "f(1) == 2", request.code, "`aux`", others[0]!.code])
+      expect(prompt).toContain(text);
   });
 
   it("that are none, or that fail, are said to be so", async () => {

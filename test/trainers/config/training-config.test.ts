@@ -259,7 +259,7 @@ const proofs: Readonly<
 };
 
 /** What the composition root hands to the backend before there is a run; `lyceum train` is tested for it. */
-const usedByTheCommandLine = ["model.precision", "model.deviceIndex", "model.threads"];
+const usedByTheCommandLine = ["model.precision", "model.deviceIndex", "model.threads", "agents.policies"];
 
 describe("the training config", () => {
   it("has a proof of use for every key, and no proof for another", () => {

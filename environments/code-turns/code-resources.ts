@@ -1,7 +1,7 @@
 import type { HubOptions } from "../../src/hub/hub.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 
-/** What a code environment is given beside its options, in a program. */
+/** What an environment of code is given beside its options, in a program. */
 export interface CodeResources {
   /** How the hub is reached. */
   readonly hub?: HubOptions;

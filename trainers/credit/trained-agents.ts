@@ -1,0 +1,61 @@
+import type { AgentId } from "../../src/environment/environment.ts";
+import type { Episode, Group } from "../../src/rollout/episode.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
+import type { PlayedGroup } from "./credit.ts";
+
+/**
+ * What was played, as the agents that are trained see it: the records and completions of frozen agents are left out, so
+ * that they give no samples, no baseline and no signal. What frozen agents did stays in the observations of the others.
+ */
+export function ofTrainedAgents(played: PlayedGroup, frozen: ReadonlySet<AgentId>): PlayedGroup {
+  if (frozen.size === 0) return played;
+  const { group, tree, greedy } = played;
+  return {
+    group: trainedGroup(group, frozen),
+    ...(tree === undefined ? {} : { tree: trainedTree(tree, frozen) }),
+    ...(greedy === undefined ? {} : { greedy: trainedGroup(greedy, frozen) }),
+  };
+}
+
+/** A group whose episodes have the records of trained agents alone. */
+export function trainedGroup(group: Group, frozen: ReadonlySet<AgentId>): Group {
+  if (frozen.size === 0) return group;
+  return { ...group, episodes: group.episodes.map((episode) => trainedEpisode(episode, frozen)) };
+}
+
+function trainedEpisode(episode: Episode, frozen: ReadonlySet<AgentId>): Episode {
+  return { ...episode, agents: without(episode.agents, frozen) };
+}
+
+function trainedTree(tree: JointTree, frozen: ReadonlySet<AgentId>): JointTree {
+  return {
+    ...tree,
+    episodes: tree.episodes.map((episode) => trainedEpisode(episode, frozen)),
+    ...(tree.root === undefined ? {} : { root: trainedNode(tree.root, frozen) }),
+  };
+}
+
+function trainedNode(node: JointNode, frozen: ReadonlySet<AgentId>): JointNode {
+  return {
+    ...node,
+    agents: without(node.agents, frozen),
+    jointActions: node.jointActions.map((joint) => trainedJointAction(joint, frozen)),
+    ...(node.handedOn === undefined ? {} : { handedOn: trainedJointAction(node.handedOn, frozen) }),
+  };
+}
+
+function trainedJointAction(joint: JointAction, frozen: ReadonlySet<AgentId>): JointAction {
+  return {
+    choice: without(joint.choice, frozen),
+    rewards: without(joint.rewards, frozen),
+    ...(joint.child === undefined ? {} : { child: trainedNode(joint.child, frozen) }),
+    ...(joint.episode === undefined ? {} : { episode: trainedEpisode(joint.episode, frozen) }),
+  };
+}
+
+function without<Value>(
+  byAgent: Readonly<Record<AgentId, Value>>,
+  frozen: ReadonlySet<AgentId>,
+): Record<AgentId, Value> {
+  return Object.fromEntries(Object.entries(byAgent).filter(([agent]) => !frozen.has(agent)));
+}
