@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readMetrics } from "../../src/report/index.ts";
+import { readTrace } from "../../src/trace/read-trace.ts";
 import { lyceum } from "./run-lyceum.ts";
 
 async function folderWith(files: Readonly<Record<string, string>>): Promise<string> {
@@ -32,9 +33,7 @@ test("a config assigns a frozen policy to an agent", async () => {
   const output = join(folder, "runs", "team");
   const { events } = await readMetrics(join(output, "metrics.jsonl"));
   expect(events[0]).toMatchObject({ agents: { "debater-2": { policy: "scripted:answers.json", frozen: true } } });
-  const trace = await readFile(join(output, "trace.jsonl"), "utf8");
-  for (const line of trace.trim().split("\n")) {
-    const { agents } = JSON.parse(line) as { readonly agents: Readonly<Record<string, { readonly policy: string }>> };
+  for await (const { agents } of readTrace(join(output, "trace.jsonl"))) {
     expect(agents["debater-2"]!.policy).toBe("scripted:answers.json");
   }
   expect(await readFile(join(output, "report.html"), "utf8")).toContain("debater-2: scripted:answers.json (frozen)");
