@@ -44,7 +44,14 @@ export interface LoraSpec {
   readonly alpha: number;
   /** Layers by their names in the checkpoint; all seven when absent. */
   readonly targets?: readonly LoraTarget[];
-  /** Seeds the random half of each adapter. */
+  /**
+   * The share of each adapter's inputs that is dropped, the others scaled by 1 / (1 - dropout), in passes of
+   * {@link Model.forwardBackward} whose terms are all `crossEntropy`; the log-probabilities that these give are those
+   * with dropout. Never in sampling, in {@link Model.forward}, or beside any other term: those compare
+   * log-probabilities of several passes. Each sequence of each step has masks of its own. 0 by default.
+   */
+  readonly dropout?: number;
+  /** Seeds the random half of each adapter, and its dropout. */
   readonly seed?: number;
 }
 

@@ -48,6 +48,7 @@ export interface ModelConfigInput {
         readonly rank?: number;
         readonly alpha?: number;
         readonly targets?: readonly LoraTarget[];
+        readonly dropout?: number;
       }
     | { readonly type: "full" };
   readonly device?: Device;
@@ -63,6 +64,7 @@ export type AdapterConfig =
       readonly rank: number;
       readonly alpha: number;
       readonly targets?: readonly LoraTarget[] | undefined;
+      readonly dropout?: number | undefined;
     }
   | { readonly type: "full" };
 
@@ -106,6 +108,14 @@ const adapterSchema = z.discriminatedUnion("type", [
     rank: size().default(16).describe("Rank of each adapter."),
     alpha: z.number().positive().default(32).describe("The update is scaled by alpha / rank."),
     targets: z.array(z.enum(loraTargets)).min(1).optional().describe("Layers that get one; all seven when absent."),
+    dropout: z
+      .number()
+      .min(0)
+      .lt(1)
+      .optional()
+      .describe(
+        "Share of each adapter's inputs that is dropped while sft learns; without effect elsewhere. 0 when absent.",
+      ),
   }),
   z.strictObject({ type: z.literal("full") }),
 ]);
@@ -184,8 +194,9 @@ function adapterSeed({ seed, learner = 0, critic = false }: ModelSeeds): number 
 
 function trainableSpec(adapter: AdapterConfig, seed: number): TrainableSpec {
   if (adapter.type === "full") return { type: "full" };
-  const { rank, alpha, targets } = adapter;
-  return { type: "lora", lora: { rank, alpha, seed, ...(targets === undefined ? {} : { targets }) } };
+  const { rank, alpha, targets, dropout } = adapter;
+  const options = { ...(targets === undefined ? {} : { targets }), ...(dropout === undefined ? {} : { dropout }) };
+  return { type: "lora", lora: { rank, alpha, seed, ...options } };
 }
 
 /** The keys of a Hugging Face `config.json`. */

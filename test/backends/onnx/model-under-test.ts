@@ -58,9 +58,10 @@ export class ModelUnderTest implements AsyncDisposable {
       readonly maxTokens?: number;
       readonly logitsPerChunk?: number;
       readonly outputs?: readonly ForwardOutput[];
+      readonly dropout?: { readonly rate: number; readonly seeds: readonly number[] };
     } = {},
   ): Promise<PassResult> {
-    const { maxTokens = 1000, logitsPerChunk, outputs = ["logprobs"] } = options;
+    const { maxTokens = 1000, logitsPerChunk, outputs = ["logprobs"], dropout } = options;
     const runner = new SequenceRunner({
       sessions: this.#sessions,
       tables: this.#tables,
@@ -78,7 +79,7 @@ export class ModelUnderTest implements AsyncDisposable {
       overflows: 0,
     };
     const trains = terms.length === 0 ? "nothing" : this.weights.adapter === undefined ? "base" : "adapter";
-    for await (const run of runner.run({ weights: this.weights, data, terms, trains, outputs })) {
+    for await (const run of runner.run({ weights: this.weights, data, terms, trains, outputs, dropout })) {
       run.indices.forEach((index, i) => {
         const { logprobs, entropy, values } = run.outputs[i]!;
         if (logprobs !== undefined) result.logprobs[index] = logprobs;

@@ -211,6 +211,7 @@ const proofs: Readonly<
   "model.adapter.rank": [4, specOf, lora],
   "model.adapter.alpha": [4, specOf, lora],
   "model.adapter.targets": [["q_proj"], specOf, lora],
+  "model.adapter.dropout": [0.5, specOf, lora],
   "model.device": ["cpu"],
   "tasks.split": ["train[:9]"],
   "tasks.curriculum.by": ["prompt.length", traces, easyFirst],

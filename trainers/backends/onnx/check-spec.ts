@@ -15,9 +15,10 @@ export function checkSpec({ source, trainable, valueHead }: ModelSpec): void {
   if (trainable.type === "lora") checkLora(trainable.lora);
 }
 
-function checkLora({ rank, alpha, targets = loraTargets, seed = 0 }: LoraSpec): void {
+function checkLora({ rank, alpha, targets = loraTargets, dropout = 0, seed = 0 }: LoraSpec): void {
   check("the rank of an adapter", rank, Number.isInteger(rank) && rank >= 1);
   check("alpha of an adapter", alpha, Number.isFinite(alpha) && alpha > 0);
+  check("dropout of an adapter", dropout, dropout >= 0 && dropout < 1);
   check("the seed of an adapter", seed, Number.isFinite(seed));
   check("the number of layers that an adapter sits on", targets.length, targets.length > 0);
   const unknown = targets.find((target) => !loraTargets.includes(target));
@@ -39,6 +40,6 @@ function check(what: string, value: number, isRight: boolean): void {
   throw new LyceumError({
     code: "config.invalid",
     message: `It cannot be that ${what} is ${value}.`,
-    hint: "Ranks and numbers of layers are whole from 1, alpha and clipNorm above 0, betas below 1, everything finite.",
+    hint: "Ranks and numbers of layers are whole from 1, alpha and clipNorm above 0, betas and dropout from 0 to below 1, everything finite.",
   });
 }

@@ -10,6 +10,7 @@ import type {
 } from "../../../backend/training-backend.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { type AdamState, adamWStep, createAdamState } from "./adamw.ts";
+import { dropoutSeeds, usesDropout } from "./dropout-masks.ts";
 import { GradientSum } from "./gradient-sum.ts";
 import type { LossScale, LossScaleState } from "./loss-scale.ts";
 import type { SequenceRunner } from "./sequence-runner.ts";
@@ -23,6 +24,9 @@ export class EngineModel {
   #borrowers = new Set<symbol>();
   readonly #runner: SequenceRunner;
   readonly #lossScale: LossScale | undefined;
+  readonly #dropout: { readonly rate: number; readonly seed: number } | undefined;
+  /** How often each sequence has been learnt from, with dropout, since the last step. */
+  #seen = new Map<string, number>();
   #gradient: GradientSum | undefined;
   #state: AdamState | undefined;
   #version = 0;
@@ -34,11 +38,14 @@ export class EngineModel {
     readonly runner: SequenceRunner;
     /** The runner's, where it computes in float16. */
     readonly lossScale?: LossScale | undefined;
+    /** Of the inputs of the adapter. */
+    readonly dropout?: { readonly rate: number; readonly seed: number } | undefined;
   }) {
     this.#weights = options.weights;
     this.#trained = options.trained;
     this.#runner = options.runner;
     this.#lossScale = options.lossScale;
+    this.#dropout = options.dropout;
   }
 
   get weights(): ModelWeights {
@@ -81,7 +88,9 @@ export class EngineModel {
     signal.throwIfAborted();
     const trains = this.weights.adapter === undefined ? "base" : "adapter";
     const outputs = outputsOf(terms);
-    for await (const run of this.#runner.run({ weights: this.weights, data, terms, trains, outputs })) {
+    const seen = new Map(this.#seen);
+    const dropout = this.#drawDropout(data, terms, seen);
+    for await (const run of this.#runner.run({ weights: this.weights, data, terms, trains, outputs, dropout })) {
       for (const [i, index] of run.indices.entries()) {
         results[index] = run.outputs[i]!;
         for (const weight of data[index]!.lossMask) if (weight !== 0) tokens++;
@@ -97,6 +106,7 @@ export class EngineModel {
     if (!Number.isFinite(loss)) throw notFinite(`The loss is ${loss}`);
     if (this.#gradient === undefined) this.#gradient = added;
     else this.#gradient.addAll(added);
+    this.#seen = seen;
     return {
       loss,
       terms: [...sums],
@@ -112,7 +122,7 @@ export class EngineModel {
     if (stepId === this.#lastStepId) return { gradientNorm: 0, version: this.#version };
     const gradient = this.#gradient ?? new GradientSum();
     const gradientNorm = gradient.norm;
-    this.#gradient = undefined;
+    this.#clearGradient();
     if (!Number.isFinite(gradientNorm)) throw notFinite(`The gradient's norm is ${gradientNorm}`);
     const clipNorm = params.clipNorm ?? Number.POSITIVE_INFINITY;
     const scale = gradientNorm > clipNorm ? clipNorm / gradientNorm : 1;
@@ -168,7 +178,7 @@ export class EngineModel {
   restore(state: TrainingState): void {
     if (this.#trained !== undefined) this.writable().data.set(state.parameters);
     if (state.lossScale !== null) this.#lossScale?.restore(state.lossScale);
-    this.#gradient = undefined;
+    this.#clearGradient();
     this.#version = state.version;
     this.#lastStepId = state.lastStepId ?? undefined;
     this.#state = {
@@ -185,6 +195,21 @@ export class EngineModel {
     const whole = block.over(new Float32Array(block.data.length));
     for (const { names, gradient } of this.#gradient.partsOf(block)) whole.stacked(names).data.set(gradient);
     return whole.data;
+  }
+
+  #clearGradient(): void {
+    this.#gradient = undefined;
+    this.#seen = new Map();
+  }
+
+  #drawDropout(
+    data: readonly Datum[],
+    terms: readonly LossTerm[],
+    seen: Map<string, number>,
+  ): { readonly rate: number; readonly seeds: readonly number[] } | undefined {
+    if (this.#dropout === undefined || !usesDropout(terms)) return undefined;
+    const { rate, seed } = this.#dropout;
+    return { rate, seeds: dropoutSeeds(data, { seed, step: this.#version, seen }) };
   }
 
   #requireTrained(): ParameterBlock {

@@ -67,7 +67,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const lossScale = settings.precision === "float16" ? new LossScale() : undefined;
       const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch, lossScale });
       lastId += 1;
-      const model = new EngineModel({ weights, trained, runner, lossScale });
+      const model = new EngineModel({ weights, trained, runner, lossScale, dropout: dropoutOf(trainable) });
       models.set(lastId, { source, trainable, baseKey: base.key, shared, model, tables });
       return {
         model: lastId,
@@ -157,6 +157,12 @@ function openAdapter({ config }: BaseWeights, trainable: TrainableSpec, valueHea
   const block = new ParameterBlock([...loraParameters(config, lora), ...head]);
   initializeParameters(block, { seed: lora.seed ?? 0, deviation: "inputs" });
   return { adapter: { block, scale: lora.alpha / lora.rank } };
+}
+
+function dropoutOf(trainable: TrainableSpec): { readonly rate: number; readonly seed: number } | undefined {
+  if (trainable.type !== "lora") return undefined;
+  const { dropout = 0, seed = 0 } = trainable.lora;
+  return dropout === 0 ? undefined : { rate: dropout, seed };
 }
 
 /** The tokenizer of a model, for stop strings. */

@@ -49,7 +49,7 @@ async function exportAdapter({ weights, source, trainable, folder }: ExportOptio
       hint: 'Export this one in the format "huggingface".',
     });
   }
-  const { rank, alpha, targets } = trainable.lora;
+  const { rank, alpha, targets, dropout } = trainable.lora;
   const { block } = weights.adapter;
   await writePeftAdapter({
     folder,
@@ -57,6 +57,7 @@ async function exportAdapter({ weights, source, trainable, folder }: ExportOptio
       rank,
       alpha,
       targets: targets ?? loraTargets,
+      ...(dropout === undefined ? {} : { dropout }),
       ...(source.type === "folder" ? { baseModel: source.folder } : {}),
     },
     tensors: tensorsOf(block).filter(({ name }) => !isValueHeadParameter(name)),

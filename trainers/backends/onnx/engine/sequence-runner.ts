@@ -16,6 +16,7 @@ import {
   layOutSequences,
   layOutSupports,
 } from "./batch.ts";
+import { dropoutFeeds } from "./dropout-masks.ts";
 import type { LossScale } from "./loss-scale.ts";
 import type { PositionTables } from "./position-tables.ts";
 import type { Feed, Feeds } from "./session.ts";
@@ -69,6 +70,8 @@ export class SequenceRunner {
     readonly terms: readonly LossTerm[];
     readonly trains: "base" | "adapter" | "nothing";
     readonly outputs: readonly ForwardOutput[];
+    /** Drops inputs of the adapters, by masks of a seed for each datum. */
+    readonly dropout?: { readonly rate: number; readonly seeds: readonly number[] } | undefined;
   }): AsyncGenerator<RunResult> {
     const { data } = options;
     const lengths = data.map((datum) => datum.tokens.length);
@@ -87,7 +90,7 @@ export class SequenceRunner {
     indices: readonly number[],
     part: readonly Datum[],
   ): Promise<RunResult> {
-    const { weights, terms, trains, outputs } = options;
+    const { weights, terms, trains, outputs, dropout } = options;
     const { config } = weights;
     const batch = layOutSequences(part.map((datum) => datum.tokens));
     const logits = needsLogits(options) ? countLossPositions(part) * config.vocabularySize : 1;
@@ -105,6 +108,7 @@ export class SequenceRunner {
       blocks,
       outputs,
       truncated: supports !== undefined,
+      dropout: dropout?.rate,
     });
     const group = config.heads / config.keyValueHeads;
     const { results, gradients, overflows } = await this.#runScaled(compiled, {
@@ -116,6 +120,13 @@ export class SequenceRunner {
         ? {}
         : { supports: { data: supports, shape: [loss.padded, supportWords(config.vocabularySize)] } }),
       ...coefficientFeeds(terms),
+      ...(dropout === undefined
+        ? {}
+        : dropoutFeeds({
+            block: weights.adapter!.block,
+            rate: dropout.rate,
+            sequences: indices.map((index, i) => ({ tokens: part[i]!.tokens.length, seed: dropout.seeds[index]! })),
+          })),
     });
     return {
       indices,
@@ -127,7 +138,9 @@ export class SequenceRunner {
   }
 
   /** The layers whose adapters are added to their weights: where that takes less time and memory than adding outputs. */
-  #merged({ weights, trains }: Parameters<SequenceRunner["run"]>[0], tokens: number): LoraTarget[] {
+  #merged({ weights, trains, dropout }: Parameters<SequenceRunner["run"]>[0], tokens: number): LoraTarget[] {
+    // Weights and adapters read other inputs then.
+    if (dropout !== undefined) return [];
     // In float16 the sums would lose what an adapter adds to far greater weights.
     const worthIt = trains === "adapter" && this.#sessions.settings.device === "cpu" && this.#lossScale === undefined;
     return worthIt ? layersWithFewWeights(weights.config, tokens) : [];
@@ -168,12 +181,12 @@ export class SequenceRunner {
     readonly blocks: number;
     readonly outputs: readonly ForwardOutput[];
     readonly truncated: boolean;
+    readonly dropout: number | undefined;
   }): Promise<CompiledGraph> {
-    const { weights, terms, trains, merged, chunks, blocks, truncated } = options;
+    const { weights, terms, trains, merged, chunks, blocks, truncated, dropout } = options;
     const outputs = options.outputs.toSorted();
-    const structure = [trains, merged, terms.map(termStructure).join("+"), chunks, blocks, outputs, truncated].join(
-      "|",
-    );
+    const losses = terms.map(termStructure).join("+");
+    const structure = [trains, merged, losses, chunks, blocks, outputs, truncated, dropout].join("|");
     const key = `sequences|${structureKey(weights)}|${structure}`;
     return this.#sessions.get(key, () =>
       buildTrainingGraph({
@@ -185,6 +198,7 @@ export class SequenceRunner {
         blocks,
         outputs,
         truncated,
+        dropout,
         placement: "input",
         device: this.#sessions.settings.device,
         precision: this.#lossScale === undefined ? "float32" : "float16",

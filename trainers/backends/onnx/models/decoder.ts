@@ -1,12 +1,13 @@
-import { add } from "../graph/elementwise.ts";
+import { unpackBits } from "../graph/bits.ts";
+import { add, select } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { type RotaryTables, rmsNorm, rotate, swiglu } from "../graph/neural.ts";
 import { reshape } from "../graph/shape.ts";
-import { dimension, type Tensor } from "../graph/tensor.ts";
+import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
-import { adaptedLayers, type LinearLayer, mergedLayers, plainLayers } from "./linear-layers.ts";
-import { loraA, loraB } from "./lora.ts";
+import { adaptedLayers, type LinearLayer, maskedLayers, mergedLayers, plainLayers } from "./linear-layers.ts";
+import { loraA, loraB, loraDropout } from "./lora.ts";
 import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
 
 /** What a decoder is built from. */
@@ -18,6 +19,8 @@ export interface DecoderParts {
     readonly scale: number;
     /** Layers whose adapters are added to their weights: see {@link mergedLayers}. None by default. */
     readonly merged?: ReadonlySet<string>;
+    /** The share of each adapter's inputs that is dropped, by masks that are inputs of the graph. None by default. */
+    readonly dropout?: number | undefined;
   };
 }
 
@@ -64,6 +67,20 @@ export function decoderBody(
   return norm(hidden, finalNormName);
 }
 
+/** (tokens, inputs): 0 where an input of an adapter is dropped, else what keeps the mean (Srivastava et al. 2014). */
+function dropoutMask(options: {
+  readonly x: Tensor;
+  readonly layer: number;
+  readonly projection: string;
+  readonly rate: number;
+}): Tensor {
+  const { x, layer, projection, rate } = options;
+  const { graph } = x;
+  const inputs = knownDimension(x, 1);
+  const words = graph.input(loraDropout(layer, projection), "int32", ["tokens", Math.ceil(inputs / 32)]);
+  return select(unpackBits(words, inputs), graph.scalar(1 / (1 - rate)), graph.scalar(0));
+}
+
 /** Linear layers that read the same input, with their biases and adapters. */
 function linear(parts: DecoderParts, layer: number, projections: readonly string[], x: Tensor): readonly Tensor[] {
   const { parameters, adapter } = parts;
@@ -79,6 +96,17 @@ function linear(parts: DecoderParts, layer: number, projections: readonly string
   });
   const adapted = projections.filter((_, i) => layers[i]!.b !== undefined);
   if (adapter === undefined || adapted.length === 0) return plainLayers(x, layers);
+  if (adapter.dropout !== undefined) {
+    const inputs = projections.map((projection, i) =>
+      layers[i]!.b === undefined
+        ? undefined
+        : {
+            a: adapter.parameters.tensor(loraA(layer, projection)),
+            mask: dropoutMask({ x, layer, projection, rate: adapter.dropout! }),
+          },
+    );
+    return maskedLayers({ x, layers, scale: adapter.scale, inputs });
+  }
   // The halves that read x are narrow: stacked, they make one product of a better shape.
   const stacked = adapter.parameters.tensor(...adapted.map((projection) => loraA(layer, projection)));
   const group = { x, layers, a: stacked, scale: adapter.scale };

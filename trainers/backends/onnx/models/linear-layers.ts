@@ -1,4 +1,4 @@
-import { add } from "../graph/elementwise.ts";
+import { add, multiply } from "../graph/elementwise.ts";
 import { matrixProduct, sum } from "../graph/linear.ts";
 import { concatenate, split } from "../graph/shape.ts";
 import { knownDimension, type Tensor } from "../graph/tensor.ts";
@@ -34,6 +34,24 @@ export function adaptedLayers({ x, layers, a, scale }: AdaptedGroup): Tensor[] {
   return outputs.map((output, i) => {
     const { b } = layers[i]!;
     return b === undefined ? output : add(output, matrixProduct(reduced[i]!, b, { transposeB: true, scale }));
+  });
+}
+
+/** The plain outputs plus scale ((x mask) a^T) b^T, each adapter with its own half `a` and its own mask of x. */
+export function maskedLayers(group: {
+  readonly x: Tensor;
+  readonly layers: readonly LinearLayer[];
+  readonly scale: number;
+  /** In the order of the layers; undefined where a layer has no adapter. The mask is (tokens, inputs). */
+  readonly inputs: readonly ({ readonly a: Tensor; readonly mask: Tensor } | undefined)[];
+}): Tensor[] {
+  const { x, layers, scale, inputs } = group;
+  return plainLayers(x, layers).map((output, i) => {
+    const { b } = layers[i]!;
+    const input = inputs[i];
+    if (b === undefined || input === undefined) return output;
+    const reduced = matrixProduct(multiply(x, input.mask), input.a, { transposeB: true });
+    return add(output, matrixProduct(reduced, b, { transposeB: true, scale }));
   });
 }
 

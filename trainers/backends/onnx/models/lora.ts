@@ -32,6 +32,18 @@ export function loraB(layer: number, projection: string): string {
   return `${moduleName(layer, projection)}.lora_B.weight`;
 }
 
+/** Name of the dropout mask on the input of an adapter: (tokens, 32-bit words). */
+export function loraDropout(layer: number, projection: string): string {
+  return `${moduleName(layer, projection)}.lora_dropout`;
+}
+
+/** The dropout masks of the adapters among some parameters, and how many inputs each masks. */
+export function adapterInputs(specs: readonly ParameterSpec[]): { readonly name: string; readonly inputs: number }[] {
+  return specs
+    .filter(({ name }) => name.endsWith(".lora_A.weight"))
+    .map(({ name, shape }) => ({ name: name.replace(/lora_A\.weight$/, "lora_dropout"), inputs: shape[1]! }));
+}
+
 /**
  * The parameters of an adapter, in storage order. B starts at zero, so that a new adapter changes nothing; A is
  * drawn with variance 1 / (3 inputs), the value that PEFT's default initialization has.

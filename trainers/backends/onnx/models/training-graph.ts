@@ -21,6 +21,8 @@ export interface TrainingGraphOptions {
   readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
   /** Layers whose adapters are added to their weights: see `mergedLayers`. */
   readonly merged?: readonly LoraTarget[];
+  /** The share of each adapter's inputs that is dropped, by the masks of `dropoutFeeds`. None by default. */
+  readonly dropout?: number | undefined;
   /** Which block gets gradients; none gives a graph that only evaluates. */
   readonly trains: "base" | "adapter" | "nothing";
   readonly terms: readonly LossTerm[];
@@ -65,6 +67,7 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
           parameters: new GraphParameters({ graph, block: options.adapter.block, placement: "input" }),
           scale: options.adapter.scale,
           merged: new Set(options.merged),
+          dropout: options.dropout,
         };
   const parts: DecoderParts = {
     config,

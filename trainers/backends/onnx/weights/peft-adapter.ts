@@ -15,6 +15,8 @@ export interface PeftAdapterConfig {
   readonly alpha: number;
   /** The last parts of the names of the adapted layers, such as `q_proj`; sorted. */
   readonly targets: readonly string[];
+  /** The share of each adapter's inputs that is dropped in training; none when absent. */
+  readonly dropout?: number;
   /** Hub id or path of the model that it adapts, where it says so. */
   readonly baseModel?: string;
 }
@@ -89,7 +91,7 @@ function toJson(config: PeftAdapterConfig): JsonObject {
     base_model_name_or_path: config.baseModel ?? null,
     r: config.rank,
     lora_alpha: config.alpha,
-    lora_dropout: 0,
+    lora_dropout: config.dropout ?? 0,
     target_modules: config.targets,
     bias: "none",
     fan_in_fan_out: false,
