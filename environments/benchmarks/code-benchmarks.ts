@@ -1,5 +1,6 @@
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { openEnvironment } from "../../src/environment/registry.ts";
+import { LyceumError } from "../../src/errors/index.ts";
 import { classCompletionEntry } from "../class-completion/class-completion.ts";
 import { codeEntry } from "../code/code.ts";
 import type { CodeOptions } from "../code/code-options.ts";
@@ -31,12 +32,14 @@ function functionBenchmark(definition: {
       completion: { shots: completionShots, ...(completion.stop === undefined ? {} : { stop: completion.stop }) },
     },
     maxTokens: 512,
-    correct: { component: "tests", atLeast: 0.9 },
+    correct: { stated: true },
     open: async ({ set, format, shots, openPolicy, signal }) => {
-      const fixed = { ...options, dataset, maxTurns: 1, agents: 1, reward: "correctness" } as const;
       // Of processor time, so that a busy machine changes no verdict.
-      const environment = await openCode(withFixedOptions(name, { set: { cpuSeconds, ...set }, fixed }), openPolicy);
+      const defaults = { cpuSeconds, maxTurns: 1 };
+      const fixed = { ...options, dataset, agents: 1 } as const;
+      const environment = await openCode(withFixedOptions(name, { set: { ...defaults, ...set }, fixed }), openPolicy);
       if (format === "chat") return environment;
+      if (environment.spec.maxTurns > 1) throw severalTurns(name, environment.spec.maxTurns);
       if (shots === 0) return withPromptFormat(environment, completion);
       const examples = await environment.tasks("prompt", signal === undefined ? {} : { signal });
       // The paper's: problems 2, 3 and 4.
@@ -53,6 +56,14 @@ function openCode(
   open: BenchmarkOptions["openPolicy"],
 ): Promise<EnvironmentDefinition<CodeProblem>> {
   return openEnvironment(codeEntry, { options, open }) as Promise<EnvironmentDefinition<CodeProblem>>;
+}
+
+function severalTurns(benchmark: string, maxTurns: number): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The benchmark "${benchmark}" has one turn in the format completion, and maxTurns is ${maxTurns}.`,
+    hint: "Take --format chat for several turns: there, an answer that fails gets feedback.",
+  });
 }
 
 function workedText(task: CodeProblem, { prompt, demonstrate }: PromptFormat<CodeProblem>): string {
@@ -121,9 +132,9 @@ export const coopHumanEvalBenchmark: Benchmark = {
   split: "test",
   formats: { chat: { shots: 0 } },
   maxTokens: 512,
-  correct: { component: "tests", atLeast: 0.8 },
+  correct: { stated: true },
   open: async ({ set, openPolicy }) => {
-    const fixed = { dataset: "coop-humaneval", agents: 2, reward: "correctness" } as const;
+    const fixed = { dataset: "coop-humaneval", agents: 2 } as const;
     return openCode(withFixedOptions("coophumaneval", { set: { maxTurns: 1, ...set }, fixed }), openPolicy);
   },
 };
@@ -135,10 +146,7 @@ export const classEvalBenchmark: Benchmark = {
   split: "test",
   formats: { chat: { shots: 0 } },
   maxTokens: 2048,
-  correct: { component: "tests", atLeast: 0.9 },
-  open: async ({ set, openPolicy: open }) => {
-    const fixed = { reward: "correctness" } as const;
-    const options = withFixedOptions("classeval", { set: { maxTurns: 1, ...set }, fixed });
-    return openEnvironment(classCompletionEntry, { options, open });
-  },
+  correct: { stated: true },
+  open: async ({ set, openPolicy: open }) =>
+    openEnvironment(classCompletionEntry, { options: { maxTurns: 1, ...set }, open }),
 };

@@ -13,7 +13,7 @@ export const toolsBenchmark: Benchmark = {
   split: "test",
   formats: { chat: { shots: 0 } },
   maxTokens: 512,
-  correct: { component: "correct", atLeast: 0.8 },
+  correct: { stated: true },
   open: async ({ set }) => toolsEnvironment(set),
 };
 

@@ -25,7 +25,7 @@ export const gsm8kBenchmark: Benchmark = {
     completion: { shots: 5, anyShots: true, stop: gsm8kStop },
   },
   maxTokens: 512,
-  correct: { component: "correct", atLeast: 1 },
+  correct: { stated: true },
   open: async ({ set, format, shots, signal }) => {
     // The harness's examples have their calculator annotations.
     const environment = gsm8kEnvironment({ calculatorAnnotations: format === "completion", ...set });
@@ -75,7 +75,7 @@ export const mathBenchmark: Benchmark = {
     completion: { shots: 4, anyShots: true, stop: mathStop },
   },
   maxTokens: 1024,
-  correct: { component: "correct", atLeast: 1 },
+  correct: { stated: true },
   open: ({ set, format, shots, signal }) =>
     withQuestionFormat(mathProblemsEnvironment(set), {
       format,

@@ -66,6 +66,7 @@ export function bugFixEnvironment(
     rewardRange: [0, 1],
     // How long code takes is the machine's affair.
     deterministic: false,
+    statesCorrect: true,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
     fork: (state) => state,
     reset: async ({ task, random, held: { sandbox }, signal }) => {
@@ -125,7 +126,7 @@ export function bugFixEnvironment(
       if (!grade.passed && !isLast) {
         const visible = await visibleVerdicts({ ...run, grade });
         const own = singleReport(grade, { name: task.problem.entryPoint, linesBefore });
-        return { ...revision(codeFeedback(parsed, { grade, visible, ...own })), info };
+        return { ...revision(codeFeedback(parsed, { grade, visible, ...own })), correct: false, info };
       }
       const components = bugFixReward({
         before: bug.grade,
@@ -134,7 +135,7 @@ export function bugFixEnvironment(
         realChange: programChange(bug.program, task.solution),
         found: state.found,
       });
-      return { components, info };
+      return { components, correct: grade.passed, info };
     },
     // A finder's answer depends on the bug, which no task tells.
     ...(finder ? {} : { demonstrate: ({ solution }) => [{ agent: fenced("python", solution) }] }),

@@ -73,6 +73,7 @@ export function classCompletionEnvironment(
     rewardRange: episodeRange(classRewardRanges[preset], parsed),
     // How long code takes is the machine's affair.
     deterministic: false,
+    statesCorrect: true,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
     fork: (state) => state,
     reset: ({ task }) => {
@@ -125,9 +126,12 @@ export function classCompletionEnvironment(
       const parts = { sandbox, skeleton, className: problem.entryPoint, owners, replies, ...waiting };
       const merged = await mergeClass(parts);
       if (merged === undefined) {
-        const earned = joint(total(classReward({ preset, task, owners, merged, grade: undefined })));
+        const earned = {
+          ...joint(total(classReward({ preset, task, owners, merged, grade: undefined }))),
+          correct: false,
+        };
         if (isLast) return earned;
-        const told = payEveryTurn ? earned : {};
+        const told = payEveryTurn ? earned : { correct: false };
         if (expert !== undefined) {
           const edited = await edits();
           return { ...revisions((place) => edited[place]!), ...told };
@@ -147,8 +151,9 @@ export function classCompletionEnvironment(
       const components = classReward({ preset, task, owners, merged, grade });
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
       const earned = joint(total(components));
-      if (isLast || (grade.passed && !payEveryTurn)) return { ...earned, info };
-      const told = { info, ...(payEveryTurn ? earned : {}) };
+      const correct = grade.passed;
+      if (isLast || (correct && !payEveryTurn)) return { ...earned, correct, info };
+      const told = { correct, info, ...(payEveryTurn ? earned : {}) };
       if (parsed.mode === "plain") return { ...revisions(() => ""), ...told };
       if (expert !== undefined) {
         const edited = await edits();

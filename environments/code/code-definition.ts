@@ -28,6 +28,7 @@ export function codeDefinition({ id, description, options, resources }: CodeEnvi
     readonly maxTurns: number;
     readonly rewardRange: readonly [minimum: number, maximum: number];
     readonly deterministic: boolean;
+    readonly statesCorrect: true;
     readonly open: () => Promise<SandboxHold>;
     readonly fork: (state: undefined) => undefined;
   };
@@ -42,6 +43,7 @@ export function codeDefinition({ id, description, options, resources }: CodeEnvi
     rewardRange: episodeRange(rewardRange(options), options),
     // What is right stays right; but how long code takes is the machine's affair.
     deterministic: false,
+    statesCorrect: true as const,
     open: sandboxOpener({ language, sandbox: options.sandbox }),
     fork: (state: undefined) => state,
   };

@@ -76,8 +76,9 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         ...{ auxCalled: called, auxUsed: used, wrapper },
       };
       const isTop = grade.passed && used && !wrapper;
-      if (isLast || (isTop && !payEveryTurn)) return { components, info };
-      const told = { info, ...(payEveryTurn ? { components } : {}) };
+      const correct = grade.passed;
+      if (isLast || (isTop && !payEveryTurn)) return { components, correct, info };
+      const told = { correct, info, ...(payEveryTurn ? { components } : {}) };
       if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...told };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);

@@ -49,8 +49,9 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       if (grade.infra) return { reward: unscored(grade.error.message, grade.error) };
       const components = rewardComponents(options.reward, { levels: codeLevels(grade) });
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
-      if (isLast || (grade.passed && !payEveryTurn)) return { components, info };
-      const told = { info, ...(payEveryTurn ? { components } : {}) };
+      const correct = grade.passed;
+      if (isLast || (correct && !payEveryTurn)) return { components, correct, info };
+      const told = { correct, info, ...(payEveryTurn ? { components } : {}) };
       if (mode === "plain") return { ...revision(""), ...told };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);

@@ -37,6 +37,7 @@ export interface MathEpisode {
   readonly definition: {
     readonly maxTurns: number;
     readonly rewardRange: readonly [number, number];
+    readonly statesCorrect: true;
     readonly open: () => Promise<AnswerChecker>;
     readonly reset: (context: { readonly task: { readonly question: string } }) => string;
     /** Judges a reply; wrong ones get another turn while there are any, with feedback that never tells the answer. */
@@ -59,14 +60,16 @@ export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
   const { answerOnly, maxTurns, formatReward } = options;
   const outcome: MathEpisode["outcome"] = ({ text, turn, verdict }) => {
     const info = { extracted: verdict.extracted ?? null, correct: verdict.correct };
-    if (!verdict.correct && turn + 1 < maxTurns) return { reply: feedback(verdict), info };
+    const stated = { correct: verdict.correct, info };
+    if (!verdict.correct && turn + 1 < maxTurns) return { reply: feedback(verdict), ...stated };
     const correct = verdict.correct ? 1 : 0;
-    if (formatReward === 0) return { components: { correct }, info };
-    return { components: { correct, format: isAsAsked(text, verdict, answerOnly) ? formatReward : 0 }, info };
+    if (formatReward === 0) return { components: { correct }, ...stated };
+    return { components: { correct, format: isAsAsked(text, verdict, answerOnly) ? formatReward : 0 }, ...stated };
   };
   const definition: MathEpisode["definition"] = {
     maxTurns,
     rewardRange: [0, 1 + formatReward],
+    statesCorrect: true,
     open: sharedChecker(),
     reset: ({ task: { question } }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
     step: async ({ task: { answer }, text, turn, held, signal }) => {

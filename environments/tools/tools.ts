@@ -59,6 +59,7 @@ export function toolsEnvironment(
         : ownTasks(path, { tools: await names(), signal }),
     maxTurns,
     rewardRange: [0, 1],
+    statesCorrect: true,
     // How long code takes is the machine's affair, and what others' tools do is theirs.
     deterministic: !runsCode && !hasServers && parsed.engine === "offline" && Object.keys(extras).length === 0,
     // A server's tools are known only when it is connected.
@@ -95,7 +96,7 @@ export function toolsEnvironment(
           fewestTurns: task.solution?.length ?? (task.tools.length === 0 ? 1 : 2),
           maxTurns,
         });
-        return { components, info: { answer: answer ?? null, correct, used: [...state.used] } };
+        return { components, correct, info: { answer: answer ?? null, correct, used: [...state.used] } };
       }
       const results: string[] = [];
       try {

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { OpenNamedPolicy } from "../environment/registry.ts";
 import { LyceumError } from "../errors/index.ts";
 import { environmentGrader } from "../evaluate/environment-grader.ts";
-import { environmentHash, manifestSpec, topReward } from "../evaluate/evaluation-manifest.ts";
+import { defaultRule, environmentHash, manifestSpec } from "../evaluate/evaluation-manifest.ts";
 import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
 import { readManifest } from "../evaluate/log/read-log.ts";
 import { type Grader, rescore } from "../evaluate/rescore.ts";
@@ -73,7 +73,7 @@ async function gradingByEnvironment(
   const target = await openTarget(before, args, opening);
   const { environment, environmentOptions = {} } = target;
   const spec = manifestSpec(environment);
-  const correct = target.correct === undefined ? topReward(spec) : target.correct;
+  const correct = target.correct === undefined ? defaultRule(environment) : target.correct;
   const { correct: _, ...rest } = before;
   const { judge: __, ...identity } = before.identity;
   const pool = new EnvironmentPool(environment);

@@ -62,6 +62,8 @@ export interface ParallelStepOutcome<Agent extends string, State> {
   readonly done?: boolean;
   /** Replaces the state; absent, the state stays (and may have been changed in place). */
   readonly state?: State;
+  /** Whether the answers are right together, whatever they earned; needs `statesCorrect` in the definition. */
+  readonly correct?: boolean;
   readonly info?: Json;
 }
 
@@ -79,6 +81,11 @@ export interface DefinitionBase<Task, Held extends AsyncDisposable | undefined> 
   readonly rewardRange?: readonly [minimum: number, maximum: number];
   /** False for a world that `random` and the actions do not determine (a judge, a network); true by default. */
   readonly deterministic?: boolean;
+  /**
+   * True for an environment whose steps say whether an answer is right, by `correct`: accuracy and pass@k then count that
+   * and do not depend on rewards. False by default: who earns the top of `rewardRange` is right.
+   */
+  readonly statesCorrect?: boolean;
   /** What the model may call; a function of what `open` gave where that is known only then. */
   readonly tools?: readonly ToolSpec[] | ((held: NoInfer<Held>) => readonly ToolSpec[]);
   /**
@@ -137,6 +144,7 @@ export function defineParallelEnvironment<
     deterministic: definition.deterministic ?? true,
     ...(definition.tools === undefined || typeof definition.tools === "function" ? {} : { tools: definition.tools }),
     ...(definition.description === undefined ? {} : { description: definition.description }),
+    ...(definition.statesCorrect === true ? { statesCorrect: true } : {}),
   };
   return {
     specificationVersion: "v1",

@@ -21,6 +21,8 @@ export interface EnvironmentSpec {
   readonly deterministic: boolean;
   readonly tools?: readonly ToolSpec[];
   readonly description?: string;
+  /** Its steps say whether what was answered is right (`correct`), apart from what it earned. */
+  readonly statesCorrect?: boolean;
 }
 
 /**
@@ -64,6 +66,8 @@ export interface AgentStep {
 export interface StepResult {
   readonly observations: Observations;
   readonly agents: Readonly<Record<AgentId, AgentStep>>;
+  /** Whether what was answered by this step solves the task, whatever it earned; the last that is stated counts. */
+  readonly correct?: boolean;
   readonly info?: Json;
 }
 

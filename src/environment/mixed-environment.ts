@@ -168,6 +168,7 @@ function mixedSpec(environments: readonly EnvironmentDefinition[]): EnvironmentS
       Math.max(...specs.map(({ rewardRange }) => rewardRange[1])),
     ],
     deterministic: specs.every(({ deterministic }) => deterministic),
+    ...(specs.every(({ statesCorrect }) => statesCorrect === true) ? { statesCorrect: true } : {}),
     description: `A mixture of ${specs.map(({ id }) => id).join(", ")}.`,
   };
 }

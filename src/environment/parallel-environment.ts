@@ -128,7 +128,10 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
   }
 
   #result(outcome: ParallelStepOutcome<Agent, State>, episode: RunningEpisode<Task, State>): StepResult {
-    const { info } = outcome;
+    const { info, correct } = outcome;
+    if (correct !== undefined && this.spec.statesCorrect !== true) {
+      throw this.#broken("said whether an answer is correct, and its spec does not", "Set statesCorrect: true.");
+    }
     const next = this.#observe(outcome.replies ?? ({} as Prompts<Agent>), outcome.context);
     const answered = Object.keys(next);
     const terminated = outcome.done ?? answered.length === 0;
@@ -146,7 +149,12 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
     }
     episode.acting = answered;
     if (over) this.#episode = undefined;
-    return { observations: over ? {} : next, agents, ...(info === undefined ? {} : { info }) };
+    return {
+      observations: over ? {} : next,
+      agents,
+      ...(correct === undefined ? {} : { correct }),
+      ...(info === undefined ? {} : { info }),
+    };
   }
 
   /** What each agent earned. */

@@ -15,7 +15,7 @@ export type ManifestDraft = Omit<EvaluationManifest, "tasks" | "tasksHash" | "st
 export function draftManifest<Task>(options: EvaluateOptions<Task>, split: string): ManifestDraft {
   const { environment, samples = 1, price, software = {} } = options;
   const spec = manifestSpec(environment);
-  const correct = options.correct === undefined ? topReward(spec) : options.correct;
+  const correct = options.correct === undefined ? defaultRule(environment) : options.correct;
   return {
     format: "lyceum-evaluation",
     version: 1,
@@ -95,8 +95,10 @@ export function manifestSpec({ spec }: Pick<EnvironmentDefinition, "spec">): Man
   return { agents, maxTurns, deterministic, rewardRange: [finite(rewardRange[0]), finite(rewardRange[1])] };
 }
 
-/** What counts as correct where nothing says what does. */
-export function topReward({ rewardRange: [, maximum] }: Pick<ManifestSpec, "rewardRange">): CorrectRule | null {
+/** What counts as correct where nothing says what does: what the environment states, else the top of its rewards. */
+export function defaultRule({ spec }: Pick<EnvironmentDefinition, "spec">): CorrectRule | null {
+  if (spec.statesCorrect === true) return { stated: true };
+  const maximum = finite(spec.rewardRange[1]);
   return maximum === null ? null : { atLeast: maximum };
 }
 

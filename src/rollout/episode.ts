@@ -31,6 +31,8 @@ export interface Episode {
   readonly limit?: "turns" | "tokens" | "time" | "shape";
   readonly agents: Readonly<Record<AgentId, AgentEpisode>>;
   readonly turns: number;
+  /** Whether its answers are right, as the environment stated last, where it states that. */
+  readonly correct?: boolean;
   /** Info objects of the steps, where the environment gave any. */
   readonly info?: readonly Json[];
   readonly durationMs: number;

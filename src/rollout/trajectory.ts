@@ -18,6 +18,7 @@ export class Trajectory {
   /** One for each agent of the environment, in the order of its spec. */
   readonly recorders: readonly AgentRecorder[];
   #turns = 0;
+  #correct: boolean | undefined;
   readonly #info: Json[] = [];
 
   private constructor(spec: EnvironmentSpec, recorders: readonly AgentRecorder[]) {
@@ -37,6 +38,7 @@ export class Trajectory {
     const recorders = this.recorders.map((recorder) => (replaced.get(recorder.agent) ?? recorder).copy());
     const branch = new Trajectory(this.#spec, recorders);
     branch.#turns = this.#turns;
+    branch.#correct = this.#correct;
     branch.#info.push(...this.#info);
     return branch;
   }
@@ -64,7 +66,11 @@ export class Trajectory {
     if (typeof result?.agents !== "object" || result.agents === null) {
       throw this.#broken("gave a step result without agents", "A step gives { observations, agents }.");
     }
-    const { agents, info } = result;
+    const { agents, info, correct } = result;
+    if (correct !== undefined && typeof correct !== "boolean") {
+      throw this.#broken("said neither true nor false of whether it is correct", "correct is a boolean, or absent.");
+    }
+    this.#correct = correct ?? this.#correct;
     if (info !== undefined) this.#info.push(this.#copyOf(info));
     let known = 0;
     for (const recorder of this.recorders) {
@@ -126,6 +132,7 @@ export class Trajectory {
       ...(status === "truncated" ? { limit: outcome.limit } : {}),
       agents,
       turns: this.#turns,
+      ...(this.#correct === undefined ? {} : { correct: this.#correct }),
       ...(this.#info.length === 0 ? {} : { info: this.#info }),
       durationMs,
     };

@@ -33,6 +33,7 @@ interface Played {
   readonly acting: readonly AgentId[];
   readonly agents: Record<AgentId, AgentStep>;
   readonly infos: readonly Json[];
+  readonly correct: boolean | undefined;
 }
 
 /** An instance of an environment in which policies play some agents. */
@@ -88,10 +89,11 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
     if (this.#episode !== episode) throw this.#broken("was reset or closed during a step", "One call at a time.");
     const over = Object.keys(played.observations).length === 0;
     this.#episode = over ? undefined : { table, ...played, early: {} };
-    const { infos } = played;
+    const { infos, correct } = played;
     return {
       observations: this.#open(played.observations),
       agents: played.agents,
+      ...(correct === undefined ? {} : { correct }),
       ...(infos.length === 0 ? {} : { info: infos.length === 1 ? infos[0]! : infos }),
     };
   }
@@ -129,6 +131,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
     const agents: Record<AgentId, AgentStep> = { ...options.before };
     const infos: Json[] = [];
     let { result } = options;
+    let { correct } = result;
     for (;;) {
       const { observations } = result;
       for (const agent of this.spec.agents) {
@@ -136,11 +139,12 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
         if (step !== undefined) agents[agent] = addStep(agents[agent], step);
       }
       if (result.info !== undefined) infos.push(result.info);
+      correct = result.correct ?? correct;
       const acting = this.spec.agents.filter((agent) => Object.hasOwn(observations, agent));
       const present = Object.keys(observations);
       if (acting.length > 0 || present.length === 0) {
         const waiting = Object.fromEntries(Object.entries(observations).filter(([agent]) => !acting.includes(agent)));
-        return { observations, waiting, acting, agents, infos };
+        return { observations, waiting, acting, agents, infos, correct };
       }
       result = await this.#inner.step(await table.act(observations, signal), signalled);
     }

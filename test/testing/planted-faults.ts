@@ -153,6 +153,10 @@ export const plantedFaults: readonly PlantedFault[] = [
     "components-sum-to-the-reward",
     changed({ step: () => ({ reward: 1, components: { a: 0.5 } }), demonstrate: () => undefined }),
   ],
+  [
+    "states-whether-correct",
+    changed({ statesCorrect: true, step: () => ({ reward: 1 }), demonstrate: () => undefined }),
+  ],
   ["rewards-known-agents", steps((result) => ({ ...result, agents: { ...result.agents, ghost: over } }))],
   [
     "steps-tell-of-all-who-acted",

@@ -36,6 +36,7 @@ const rounding = 1e-9;
 
 function isCorrect(episode: Episode, rule: CorrectRule | undefined): boolean | null {
   if (rule === undefined || isUnscored(episode)) return null;
+  if ("stated" in rule) return episode.correct === true;
   const { component, atLeast } = rule;
   // An agent that never acted, as in a problem without a part for it, is not asked.
   const acted = Object.values(episode.agents).filter(({ turns }) => turns.length > 0);

@@ -58,11 +58,11 @@ export interface EvaluationIdentity {
   readonly seed: number;
 }
 
-/** Which episodes count as correct: every agent's total reward, or the named component of it, reaches `atLeast`. */
-export interface CorrectRule {
-  readonly component?: string;
-  readonly atLeast: number;
-}
+/**
+ * Which episodes count as correct: `stated`, those of which the environment says so; else those in which every agent's
+ * total reward, or the named component of it, reaches `atLeast`.
+ */
+export type CorrectRule = { readonly stated: true } | { readonly component?: string; readonly atLeast: number };
 
 /** What tokens cost, in dollars for a million. */
 export interface TokenPrice {

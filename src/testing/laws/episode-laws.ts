@@ -57,6 +57,18 @@ export const episodeLaws: readonly Law<PlayedCase>[] = [
     },
   },
   {
+    name: "states-whether-correct",
+    hint: "With statesCorrect in the spec, say correct: true or false in the step that ends an episode; else in none.",
+    check: ({ environment, episode }) => {
+      const stated = episode.steps.flatMap(({ result }) => result.correct ?? []);
+      if (environment.spec.statesCorrect !== true) {
+        return stated.length === 0 ? undefined : "said whether it is correct, and its spec does not have statesCorrect";
+      }
+      const isKnown = rewards(episode).every(({ reward }) => isReward(reward) && reward.status === "scored");
+      return stated.length > 0 || !episode.ended || !isKnown ? undefined : "did not say whether an episode is correct";
+    },
+  },
+  {
     name: "rewards-known-agents",
     hint: "Tell of steps by the names of agents that stand in the spec.",
     check: ({ environment, episode }) => {

@@ -5,6 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Benchmark, FormatName } from "../../../environments/benchmarks/index.ts";
 import { benchmarks } from "../../../environments/benchmarks/index.ts";
 import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
+import { evaluate } from "../../../src/evaluate/evaluate.ts";
 import { textOf } from "../../../src/message/message.ts";
 import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
@@ -72,6 +73,53 @@ describe("benchmarks", () => {
     const open = named("humaneval").open({ set: { dataset: "mbpp" }, format: "chat", shots: 0 });
     await expect(open).rejects.toMatchObject({ code: "config.invalid" });
     await expect(named("win-rate").open({ set: {}, format: "chat", shots: 0 })).rejects.toThrow("judge");
+  });
+});
+
+describe("code benchmarks with other options", () => {
+  const rows = [
+    {
+      task_id: "Own/0",
+      prompt: 'def twice(x):\n    """Twice x."""\n',
+      entry_point: "twice",
+      test: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(0) == 0\n    assert candidate(-3) == -6\n",
+      canonical_solution: "    return 2 * x\n",
+    },
+  ];
+  const right = "```python\ndef twice(x):\n    return 2 * x\n```";
+  const half = "```python\ndef twice(x):\n    return 4\n```";
+
+  it.each(["humaneval", "coophumaneval"])("%s has the same accuracy whatever the reward", async (name) => {
+    const path = await file(rows);
+    const benchmark = named(name);
+    for (const reward of ["correctness", "comlrl", "mrlm"]) {
+      for (const [answer, accuracy] of [
+        [right, 1],
+        [half, 0],
+      ] as const) {
+        const environment = await benchmark.open({ set: { path, reward }, format: "chat", shots: 0 });
+        const folder = await mkdtemp(join(tmpdir(), "lyceum-benchmark-"));
+        onTestFinished(() => rm(folder, { recursive: true, force: true }));
+        const policies = scriptedPolicy(({ agent }) => (agent === "aux" ? "def aux(x):\n    return x" : answer));
+        const { correct } = benchmark;
+        const events = await Array.fromAsync(evaluate({ environment, policies, folder, correct, split: "test" }));
+        const end = events.at(-1)!;
+        if (end.type !== "end") throw new Error("no summary");
+        expect(end.summary.metrics.accuracy!.value, `${reward} ${accuracy}`).toBe(accuracy);
+      }
+    }
+  });
+
+  it("have several turns where asked, each with feedback, but not as completion", async () => {
+    const path = await file(rows);
+    const set = { path, maxTurns: 2 };
+    const environment = await named("humaneval").open({ set, format: "chat", shots: 0 });
+    const task = await (await environment.tasks("test")).get(0);
+    const policies = scriptedPolicy(({ episode }) => (episode!.turn === 0 ? half : right));
+    const episode = await rolloutEpisode({ environment, policies, task, seed: 1 });
+    expect(episode).toMatchObject({ turns: 2, correct: true });
+    const completion = named("humaneval").open({ set, format: "completion", shots: 0 });
+    await expect(completion).rejects.toMatchObject({ code: "config.invalid", hint: expect.stringContaining("chat") });
   });
 });
 
