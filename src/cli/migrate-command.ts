@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { LyceumError } from "../errors/index.ts";
-import { lostText, trainCommandLine } from "../migrate/config-text.ts";
+import { lostLines, trainCommandLine } from "../migrate/config-text.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { migrateConfig } from "./migrate-config.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
@@ -36,7 +36,7 @@ export async function migrateCommand(
   const { set, lost } = converted;
   const lines = [
     `${file}: ${set.size} keys, ${lost.length === 0 ? "nothing lost" : `${lost.length} without a counterpart:`}`,
-    ...lost.map((key) => `- ${lostText(key)}`),
+    ...lostLines(lost),
     ...(output === undefined ? [] : [`Train with: ${trainCommandLine(converted, output)}`]),
   ];
   (output === undefined ? options.report : options.output)(visibleText(`${lines.join("\n")}\n`));

@@ -37,10 +37,21 @@ export async function migrateConfig(options: {
       return { converted, yaml };
     } catch (error) {
       const next = withoutInvalid(converted, error);
-      if (next === undefined) throw error;
+      if (next === undefined) throw incomplete(name, error);
       converted = next;
     }
   }
+}
+
+/** What is missing in the new config is missing in the old one. */
+function incomplete(name: string, error: unknown): unknown {
+  if (!LyceumError.isInstance(error) || error.code !== "config.invalid") return error;
+  return new LyceumError({
+    code: "config.invalid",
+    message: `${name} says too little to be converted: ${error.message.replaceAll(/^.*?: /g, "")}.`,
+    hint: "Add the model, the data set or the environment to the old config, under the names that docs/migrate.md has.",
+    cause: error,
+  });
 }
 
 /** As Python reads it: of a key that is given twice, the last counts. */

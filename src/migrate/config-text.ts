@@ -42,7 +42,7 @@ export function configText(
     `${options.from}, a config of ${systemNames[system]}, converted by lyceum migrate.`,
     "",
     `  ${trainCommandLine(converted, options.to)}`,
-    ...(lost.length === 0 ? [] : ["", "Without a counterpart:", ...lost.map((key) => `- ${lostText(key)}`)]),
+    ...(lost.length === 0 ? [] : ["", "Without a counterpart:", ...lostLines(lost)]),
     ...(idle.length === 0 ? [] : ["", `Without effect: ${idle.join(", ")}.`]),
   ]);
   const body = document.toString({ lineWidth: 0, flowCollectionPadding: false, nullStr: "null" });
@@ -54,10 +54,15 @@ export function trainCommandLine({ flags }: Pick<ConvertedConfig, "flags">, path
   return ["lyceum train --config", path, ...flags].join(" ");
 }
 
-/** An old key with its value and why nothing becomes of it. */
-export function lostText({ key, value, reason }: LostKey): string {
+/** Old keys with their values and why nothing becomes of them: a line for each reason. */
+export function lostLines(lost: readonly LostKey[]): string[] {
+  const byReason = Map.groupBy(lost, ({ reason }) => reason);
+  return [...byReason].map(([reason, keys]) => `- ${keys.map(keyText).join(", ")} (${reason})`);
+}
+
+function keyText({ key, value }: LostKey): string {
   const text = JSON.stringify(value);
-  return `${key}${text.length > 40 ? "" : `: ${text}`} (${reason})`;
+  return `${key}${text.length > 40 ? "" : `: ${text}`}`;
 }
 
 function pairAt(document: Document, path: readonly string[]): Pair | undefined {

@@ -7,6 +7,7 @@ import { llmCollabKeys } from "./llm-collab-keys.ts";
 import { mrlmKeys } from "./mrlm-keys.ts";
 import { type OldSystem, oldConfig, systemNames } from "./old-config.ts";
 import type { LostKey } from "./old-key.ts";
+import { trainerSections } from "./trainer-sections.ts";
 
 /** A config of an old system as one of Lyceum, and what it could not keep. */
 export interface ConvertedConfig extends Omit<ConvertedKeys, "unknown"> {
@@ -26,11 +27,9 @@ export function convertConfig(
   if (system === undefined || !isJsonObject(value)) throw unknownConfig(name, value);
   const section = system === "llm-collab" ? trainerSectionOf(value) : "";
   if (system === "llm-collab" && section === "") throw unknownConfig(name, value);
-  const { unknown, set, lost, ...converted } = convertKeys(
-    system === "mrlm" ? mrlmKeys : llmCollabKeys,
-    value,
-    oldConfig(value, section),
-  );
+  const old = oldConfig(value, section);
+  const rows = system === "mrlm" ? mrlmKeys : llmCollabKeys;
+  const { unknown, set, lost, ...converted } = convertKeys(rows, value, old);
   const kept = new Map([...set].filter(([key]) => isKnown(key, set, keys)));
   const missing = [...set.keys()]
     .filter((key) => !kept.has(key))
@@ -38,7 +37,7 @@ export function convertConfig(
       const from = converted.origins.get(key)?.from ?? [];
       const id = set.get(`${key.split(".")[0]}.id`);
       const reason = id === undefined ? `there is no key ${key}` : `${String(id)} has no ${key.replace(/^\w+\./, "")}`;
-      return { key: from.join(", ") || key, value: set.get(key)!, reason };
+      return { key: from.join(", ") || key, value: old.get(from[0] ?? "") ?? set.get(key)!, reason };
     })
     // What only the old program's default would set is not missed.
     .filter(({ key }) => !key.startsWith("the default"));
@@ -82,7 +81,7 @@ function unknownConfig(name: string, value: Json): LyceumError {
       : `${name} is no training config of ${Object.values(systemNames).join(" or ")}.`,
     hint: evaluates
       ? "Evaluate with lyceum eval: the environment, the model and the number of tasks are its options (docs/evaluate.md)."
-      : "A config of MRLM has training.algorithm; one of LLM_Collab a dataset and a trainer, such as magrpo. --from mrlm and --from llm-collab say which it is.",
+      : `A config of MRLM has training.algorithm; one of LLM_Collab a dataset and one of these trainers: ${trainerSections.map((section) => section.name).join(", ")}. --from says which it is.`,
     data: { name },
   });
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Json, JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { leaves, type OldConfig } from "./old-config.ts";
 import type { LostKey, OldKey } from "./old-key.ts";
 import { plainValue } from "./old-value.ts";
@@ -75,7 +75,9 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
       value: leaf,
       reason: "no version of the program that is known here reads it",
     }));
-  return { set, origins, flags, lost, idle, unknown };
+  // A row that stands for all that is left of a section is no key.
+  const keys = idle.filter((path) => !isJsonObject(config.get(path)));
+  return { set, origins, flags, lost, idle: [...new Set(keys)], unknown };
 }
 
 /** What one row makes of a value. */

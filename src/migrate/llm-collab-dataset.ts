@@ -16,7 +16,7 @@ export interface OldDataset {
 }
 
 /** The data sets that LLM_Collab knows by `dataset.type`. */
-const oldDatasets: readonly OldDataset[] = [
+const datasets: readonly OldDataset[] = [
   {
     type: "humaneval",
     environment: { id: "code", dataset: "humaneval", reward: "comlrl" },
@@ -34,7 +34,7 @@ const oldDatasets: readonly OldDataset[] = [
   {
     type: "mbpp",
     environment: { id: "code", dataset: "mbpp-coop", reward: "comlrl" },
-    hub: ["OpenMLRL/MBPP"],
+    hub: ["OpenMLRL/MBPP", "CoMLRL/MBPP", "ryankamiri/mbpp"],
     sizes: {},
   },
   {
@@ -48,19 +48,15 @@ const oldDatasets: readonly OldDataset[] = [
   { type: "arxiv", environment: { id: "writing", form: "arxiv", reward: "comlrl" }, hub: [], sizes: {} },
 ];
 
-/** The data set of a config, by its type or, as the scripts do, by what its name contains. */
+/** The data set of a config, by what its name contains or, where that says nothing, by its type. */
 export function datasetOf(config: OldConfig): OldDataset | undefined {
   const name = (config.text("dataset.name") ?? config.text("data.dataset_name") ?? "").toLowerCase();
-  const guess = [
-    ["coop", "coophumaneval"],
-    ["humaneval", "humaneval"],
-    ["mbpp", "mbpp"],
-    ["classeval", "classeval"],
-    ["tldr", "tldr"],
-    ["arxiv", "arxiv"],
-  ].find(([part]) => name.includes(part!))?.[1];
-  const type = (config.text("dataset.type") ?? guess ?? "").toLowerCase();
-  return oldDatasets.find((dataset) => dataset.type === type);
+  // One type served two data sets of the same form, so the name decides.
+  const named = ["coophumaneval", "humaneval", "mbpp", "classeval", "tldr", "arxiv"].find((part) =>
+    name.includes(part),
+  );
+  const type = named ?? config.text("dataset.type")?.toLowerCase();
+  return datasets.find((dataset) => dataset.type === type);
 }
 
 /** A split as Lyceum writes it: `180:200`, of a file that has one split, is `test[180:200]`. */

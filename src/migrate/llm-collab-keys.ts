@@ -47,6 +47,44 @@ export const llmCollabKeys: readonly OldKey[] = [
     }),
   ),
   {
+    old: "dataset.size",
+    now: "tasks.split",
+    note: "where no split says it: train[:size]",
+    convert: (value, config) =>
+      config.has("dataset.train_split")
+        ? {}
+        : { set: { "tasks.split": splitOf(`train[:${String(value)}]`, datasetOf(config)) } },
+  },
+  {
+    old: "dataset.eval_size",
+    now: "evaluation.limit",
+    note: "where no split says it",
+    convert: (value, config) => (config.has("dataset.eval_split") ? {} : { set: { "evaluation.limit": value } }),
+  },
+  { old: "data.dataset_name", now: "environment.id", note: "ClassEval: class-completion", partOf: "dataset.type" },
+  {
+    old: "data.split_ratio",
+    now: "tasks.split, evaluation.split",
+    note: "0.8: test[:80%] and test[80%:]",
+    convert: (value) => {
+      const percent = Math.round(Number(value) * 100);
+      return { set: { "tasks.split": `test[:${percent}%]`, "evaluation.split": `test[${percent}%:]` } };
+    },
+  },
+  { old: "data.train_split", now: "tasks.split", alone: true },
+  {
+    old: "collab.mode",
+    now: "environment.split",
+    note: "how a class is split between agents: ONE has one agent, RAND_PARTITION is shuffled",
+    idle: ["ONE"],
+    convert: (value) =>
+      value === "RAND_PARTITION"
+        ? { set: { "environment.split": "shuffled" } }
+        : { lost: "agents are given their methods, by environment.split; none chooses its own" },
+  },
+  { old: "collab.num_agents", now: "environment.agents", partOf: "*.num_agents" },
+  { old: "dataset.private", noEffect: true, note: "a token of the hub is in HF_TOKEN" },
+  {
     old: "dataset.shuffle_train",
     idle: [true],
     note: "tasks are played in an order that the seed draws anew for each pass",
@@ -87,12 +125,47 @@ export const llmCollabKeys: readonly OldKey[] = [
         config.get("*.max_new_tokens") === undefined ? { set: { "sampling.maxTokens": value } } : {},
     },
   ]),
-  {
-    old: "agents",
-    now: "agents.models",
-    note: "a list of models, one for each agent in order",
-    convert: agents,
-  },
+  ...["agents", "models"].map(
+    (old): OldKey => ({
+      old,
+      now: "model.path, agents.models",
+      note: "a list of models, one for each agent in order",
+      convert: agents,
+    }),
+  ),
+  ...(
+    [
+      ["lora.", "lora."],
+      ["", "lora_"],
+    ] as const
+  ).flatMap(([section, prefix]): OldKey[] => {
+    const on = section === "" ? "use_lora" : "lora.enabled";
+    const setting = (name: string, key: string): OldKey => ({
+      old: section === "" ? `${prefix}${name.replace(/^lora_/, "")}` : `${prefix}${name}`,
+      now: `model.adapter.${key}`,
+      convert: (value, config) => {
+        if (config.get(on) !== true || value === "all-linear") return {};
+        return { set: { [`model.adapter.${key}`]: value } };
+      },
+    });
+    return [
+      {
+        old: on,
+        now: "model.adapter.type",
+        note: "true: lora",
+        idle: [false],
+        convert: () => ({ set: { "model.adapter.type": "lora" } }),
+        alone: true,
+      },
+      setting("r", "rank"),
+      setting("lora_alpha", "alpha"),
+      setting("lora_dropout", "dropout"),
+      setting("target_modules", "targets"),
+    ];
+  }),
+  { old: "lora.bias", idle: ["none"], note: "an adapter has no biases" },
+  { old: "lora.task_type", noEffect: true },
+  { old: "lora_path", note: "a training begins with model.path" },
   { old: "agents.num_agents", now: "environment.agents", note: "as num_agents of the trainer", partOf: "*.num_agents" },
   ...["critic_model", "critic"].map(
     (section): OldKey => ({
@@ -214,6 +287,13 @@ export const llmCollabKeys: readonly OldKey[] = [
             lost: "there is no tracker for Weights & Biases; `wandb sync` reads the files of tensorboard",
           };
     },
+  },
+  { old: "preference", note: "preferences are pairs of a step's own answers" },
+  { old: "reward_model", note: "there is no learned reward model: the environment's own reward is learned from" },
+  {
+    old: "reward.type",
+    note: "there is no learned reward model: environment.reward says which one counts",
+    idle: ["oracle", "task"],
   },
   { old: "patches", noEffect: true, note: "repairs of CoMLRL's trainer, which are not needed" },
 ];

@@ -5,13 +5,23 @@ import { trainerSections } from "./trainer-sections.ts";
 /** The agents that a config of LLM_Collab trains, by the names that they have here. */
 export function agentNames(config: OldConfig): readonly string[] {
   const section = trainerSections.find(({ name }) => name === config.section);
-  const count = config.number("*.num_agents") ?? config.number("agents.num_agents") ?? section?.agents ?? 1;
+  const count =
+    config.number("*.num_agents") ??
+    config.number("agents.num_agents") ??
+    collaborators(config) ??
+    section?.agents ??
+    1;
   const names = { code: ["aux", "main"], writing: ["first", "second"] }[
     String(datasetOf(config)?.environment.id ?? "code")
   ];
   return Array.from({ length: count }, (_, place) =>
     count === 1 ? "agent" : (names?.[place] ?? `agent-${place + 1}`),
   );
+}
+
+/** Agents by the `collab` section of early configs for ClassEval. */
+function collaborators(config: OldConfig): number | undefined {
+  return config.text("collab.mode") === "ONE" ? 1 : config.number("collab.num_agents");
 }
 
 /** Turns of an episode. */
@@ -66,7 +76,11 @@ export function processing(config: OldConfig): { readonly scale: number; readonl
   };
 }
 
-/** Whether later turns show everything that was said before. */
+/**
+ * Whether later turns show everything that was said before: as some configs say, and as all do since trees of turns,
+ * unless they say what a turn repeats.
+ */
 export function remembers(config: OldConfig): boolean {
-  return config.get("external.previous_prompts") === true || config.text("external.memory_mode") === "full";
+  if (config.get("external.previous_prompts") === true || config.text("external.memory_mode") === "full") return true;
+  return !handsOn(config) && !["original_prompt", "previous_response"].some((name) => config.has(`external.${name}`));
 }

@@ -14,6 +14,7 @@ import {
 } from "./llm-collab-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
+import { preferenceKeys, rewardModelReason } from "./preference-keys.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
 /** What the algorithms of groups have and those with critics or preferences do not. */
@@ -26,9 +27,6 @@ const ofCritics =
   (key: string) =>
   (value: Json, config: OldConfig): Converted =>
     hasCritic(config) ? { set: { [key]: value } } : {};
-
-const preferenceReason = "every step of madpo draws its answers anew and learns from the best and the worst of a group";
-const rewardModelReason = "there is no learned reward model: the environment's own reward is learned from";
 
 /** Keys of a trainer's section: the fields of MAGRPOConfig, IACConfig, MAACConfig, MADPOConfig and MARLHFConfig. */
 export const llmCollabTrainerKeys: readonly OldKey[] = [
@@ -54,7 +52,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     missing: (config) => (turnsOf(config) > 1 ? 7 : 10),
     convert: epochs,
   },
-  ...["learning_rate", "agent_learning_rate", "actor_learning_rate"].map(
+  ...["lr", "learning_rate", "agent_learning_rate", "actor_learning_rate"].map(
     (name): OldKey => ({ old: `*.${name}`, now: "training.learningRate", alone: true }),
   ),
   {
@@ -238,90 +236,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   },
   { old: "*.pad_token_id", noEffect: true },
 
-  {
-    old: "*.dpo_beta",
-    now: "algorithm.beta",
-    alone: true,
-    convert: (value, config) =>
-      isPreference(config) || config.section === ""
-        ? { set: { "algorithm.beta": value } }
-        : { lost: rewardModelReason },
-  },
-  {
-    old: "*.preference_pairs_per_sample",
-    now: "algorithm.groupSize",
-    note: "so many joint answers are drawn for a step's pair",
-    convert: (value, config) =>
-      isPreference(config)
-        ? { set: { "algorithm.groupSize": Math.max(2, Number(value)) } }
-        : { lost: rewardModelReason },
-  },
-  {
-    old: "*.pair_selection",
-    now: "algorithm.pairs",
-    note: "reward_gap and comparator_reward: best-worst",
-    convert: (value, config) => {
-      if (!isPreference(config)) return { lost: rewardModelReason };
-      if (value === "all") return { set: { "algorithm.pairs": "all" } };
-      return value === "random"
-        ? { lost: "pairs are the best and the worst, or all" }
-        : { set: { "algorithm.pairs": "best-worst" } };
-    },
-  },
-  ...[
-    ["preference_num_candidates", preferenceReason],
-    ["use_environment_step", ""],
-    ["environment_steps_per_pair", ""],
-    ["num_iterations", preferenceReason],
-    ["preference_replay_mode", preferenceReason],
-    ["preference_replay_k", preferenceReason],
-    ["preference_replay_lambda", preferenceReason],
-    ["preference_replay_sample_size", preferenceReason],
-    ["preference_scoring_reward", rewardModelReason],
-    ["log_reward_distribution", ""],
-    ["policy_checkpoint_dir", ""],
-    ["collaboration_mode", "agents answer at the same time, each by its own weights"],
-    ...[
-      "policy",
-      "generation_mode",
-      "centralized_agent_index",
-      "model_name",
-      "agents",
-      "devices",
-      "num_candidates",
-      "history_k",
-      "api_url",
-      "api_format",
-      "api_model",
-      "api_max_n_per_request",
-      "api_key_env",
-    ].map((name) => [`comparator_${name}`, "both answers of a preference are the policy's own"]),
-    ...["model_name", "learning_rate", "num_train_epochs", "train_batch_size", "max_length", "freeze_backbone"].map(
-      (name) => [`reward_${name}`, rewardModelReason],
-    ),
-    ["reward_model_device", ""],
-  ].map(
-    ([name, reason]): OldKey =>
-      reason === ""
-        ? { old: `*.${name}`, noEffect: true }
-        : {
-            old: `*.${name}`,
-            note: reason!,
-            idle:
-              name === "comparator_policy"
-                ? ["current", "current_copy"]
-                : name === "collaboration_mode"
-                  ? ["decentralized"]
-                  : [],
-          },
-  ),
-  { old: "*.reward_model_name", note: rewardModelReason },
-  {
-    old: "*.rl_algorithm",
-    now: "algorithm.id",
-    partOf: "*",
-  },
-
+  ...preferenceKeys,
   {
     old: "*.logging_steps",
     now: "training.sampleEvery",
@@ -330,6 +245,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   },
   { old: "*.loss_log_interval", noEffect: true, note: "every step is logged" },
   { old: "*.save_steps", now: "checkpoint.every", alone: true },
+  { old: "*.save_epochs", note: "checkpoints are counted in steps: checkpoint.every" },
   {
     old: "*.eval_interval",
     now: "evaluation.every",
@@ -389,13 +305,24 @@ function numberOfAgents(_: Json, config: OldConfig): Converted {
 function numberOfTurns(turns: Json, config: OldConfig): Converted {
   if (config.section === "") return { set: { "environment.maxTurns": turns } };
   if (turns === 1 || datasetOf(config)?.environment.id === "writing") return {};
-  const history = remembers(config) ? "conversation" : "latest";
-  return { set: { "environment.maxTurns": turns, "environment.payEveryTurn": true, "environment.history": history } };
+  // A conversation has the problem and the answers in it.
+  const seen = remembers(config)
+    ? {
+        "environment.history": "conversation",
+        "environment.originalPrompt": false,
+        "environment.previousResponse": false,
+      }
+    : { "environment.history": "latest" };
+  return { set: { "environment.maxTurns": turns, "environment.payEveryTurn": true, ...seen } };
 }
 
 function epochs(value: Json, config: OldConfig): Converted {
   const dataset = datasetOf(config);
-  const split = splitOf(config.text("dataset.train_split") ?? "train", dataset);
+  const ratio = config.number("data.split_ratio");
+  const named = config.text("dataset.train_split") ?? config.text("data.train_split");
+  const sized = config.number("dataset.size");
+  const whole = sized === undefined ? "train" : `train[:${sized}]`;
+  const split = splitOf(named ?? (ratio === undefined ? whole : `test[:${Math.round(ratio * 100)}%]`), dataset);
   const tasks = splitSize(split, dataset?.sizes ?? {});
   const perStep = tasksPerStep(config);
   if (tasks === undefined) {

@@ -1,22 +1,9 @@
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { convertKeys } from "./convert-keys.ts";
-import { mrlmEnvironmentKeys } from "./mrlm-environment-keys.ts";
-import { type OldConfig, oldConfig } from "./old-config.ts";
-import type { Converted, LostKey, OldKey } from "./old-key.ts";
-
-const algorithmOf = (config: OldConfig): string => config.text("training.algorithm") ?? "ppo";
-
-/** Takes effect under one of these algorithms alone. */
-const under =
-  (algorithms: readonly string[], convert: (value: Json, config: OldConfig) => Converted) =>
-  (value: Json, config: OldConfig): Converted =>
-    algorithms.includes(algorithmOf(config)) ? convert(value, config) : {};
-
-/** The default of MRLM, under one of these algorithms alone. */
-const missing =
-  (algorithms: readonly string[], value: Json) =>
-  (config: OldConfig): Json | undefined =>
-    algorithms.includes(algorithmOf(config)) ? value : undefined;
+import { isJsonObject, type Json } from "../json.ts";
+import { mrlmEnvironments } from "./mrlm-environments.ts";
+import { mrlmModelKeys } from "./mrlm-model-keys.ts";
+import { algorithmOf, missing, online, under } from "./mrlm-run.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { Converted, OldKey } from "./old-key.ts";
 
 /** A key of an algorithm's section that is a setting of the same algorithm. */
 function setting(old: string, now: string, value?: Json, keys: readonly string[] = [now]): OldKey {
@@ -29,8 +16,6 @@ function setting(old: string, now: string, value?: Json, keys: readonly string[]
     alone: false,
   };
 }
-
-const online = ["ppo", "grpo"];
 
 /** Keys of a config of MRLM. */
 export const mrlmKeys: readonly OldKey[] = [
@@ -56,7 +41,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "eval_envs",
     now: "environment, or environments",
     note: "what is trained in; the same one twice is one",
-    convert: environments,
+    convert: mrlmEnvironments,
   },
   { old: "policy_env", noEffect: true, note: "the model that is trained is model" },
   {
@@ -78,77 +63,7 @@ export const mrlmKeys: readonly OldKey[] = [
   },
   { old: "dataset.type", noEffect: true, note: "the file's name says its kind" },
 
-  {
-    old: "model.model_name_or_path",
-    now: "model.path",
-    missing: "gpt2",
-    convert: (value) => ({ set: { "model.path": modelPath(value) } }),
-    alone: true,
-  },
-  { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models alone" },
-  { old: "model.tokenizer_name_or_path", note: "the tokenizer is the model's own" },
-  { old: "model.trust_remote_code", idle: [false], note: "no code of a model folder is run" },
-  { old: "model.torch_dtype", now: "model.precision", ...precision() },
-  { old: "model.use_flash_attention", noEffect: true, note: "the engine has its own attention" },
-  { old: "model.gradient_checkpointing", noEffect: true, note: "memory is bounded by training.maxTokensPerMicroBatch" },
-  { old: "model.load_in_8bit", idle: [false], note: "the weights are not quantized" },
-  { old: "model.load_in_4bit", idle: [false], note: "the weights are not quantized" },
-  {
-    old: "model.use_lora",
-    now: "model.adapter.type",
-    idle: [false],
-    convert: (value) => (value === true ? { set: { "model.adapter.type": "lora" } } : {}),
-  },
-  { old: "model.lora_r", now: "model.adapter.rank", missing: withLora(8), convert: lora("rank") },
-  { old: "model.lora_alpha", now: "model.adapter.alpha", missing: withLora(16), convert: lora("alpha") },
-  { old: "model.lora_dropout", now: "model.adapter.dropout", missing: withLora(0.05), convert: lora("dropout") },
-  { old: "model.lora_target_modules", now: "model.adapter.targets", convert: lora("targets") },
-  ...["model", "model.generation"].flatMap((section): OldKey[] => [
-    {
-      old: `${section}.max_new_tokens`,
-      now: "sampling.maxTokens",
-      convert: under([...online, "sft"], (value) => ({ set: { "sampling.maxTokens": value } })),
-    },
-    { old: `${section}.temperature`, now: "sampling.temperature", convert: sampled("temperature") },
-    {
-      old: `${section}.top_p`,
-      now: "sampling.topP",
-      ...(section === "model" ? { missing: unsaid("top_p", 0.9) } : {}),
-      convert: sampled("topP"),
-    },
-    {
-      old: `${section}.top_k`,
-      now: "sampling.topK",
-      ...(section === "model" ? { missing: unsaid("top_k", 50) } : {}),
-      convert: sampled("topK"),
-    },
-    {
-      old: `${section}.do_sample`,
-      idle: [true],
-      note: "what learns from its own answers has to sample them; a low sampling.temperature is nearly greedy",
-    },
-    { old: `${section}.num_beams`, idle: [1], note: "answers are sampled, without a beam search" },
-    {
-      old: `${section}.repetition_penalty`,
-      idle: [1],
-      note: "the policy that is trained would not be the one that is sampled",
-    },
-    { old: `${section}.length_penalty`, idle: [1], note: "it belongs to beam search, which there is not" },
-  ]),
-  {
-    old: "model.device",
-    now: "model.device, model.deviceIndex",
-    missing: "auto",
-    idle: ["auto"],
-    convert: (value) => {
-      const [, name, index] = /^(cpu|cuda)(?::(\d+))?$/.exec(String(value)) ?? [];
-      if (name === undefined)
-        return String(value) === "auto" ? {} : { lost: "the devices are auto, cpu, webgpu, cuda, coreml and dml" };
-      return { set: { "model.device": name, ...(index === undefined ? {} : { "model.deviceIndex": Number(index) }) } };
-    },
-    alone: true,
-  },
-  { old: "model.device_map", idle: ["auto", "cpu"], note: "a model runs on one device" },
+  ...mrlmModelKeys,
 
   {
     old: "training.num_epochs",
@@ -354,113 +269,10 @@ export const mrlmKeys: readonly OldKey[] = [
   { old: "distributed", note: "training runs in one process on one device", convert: distributed },
 ];
 
-function environments(value: Json, config: OldConfig): Converted {
-  const algorithm = algorithmOf(config);
-  const entries = (Array.isArray(value) ? value : []).filter(isJsonObject) as JsonObject[];
-  const lost: LostKey[] = [];
-  const made: { options: Record<string, Json>; rewards: readonly Json[] }[] = [];
-  for (const [place, entry] of entries.entries()) {
-    const { set, lost: missed, unknown } = convertKeys(mrlmEnvironmentKeys, entry, oldConfig(entry));
-    lost.push(...[...missed, ...unknown].map((key) => ({ ...key, key: `eval_envs[${place}].${key.key}` })));
-    const options: Record<string, Json> = {};
-    for (const [key, option] of set)
-      if (key.startsWith("environment.")) options[key.slice("environment.".length)] = option;
-    const rewards = (set.get("rewards") ?? []) as readonly Json[];
-    if (!made.some((other) => JSON.stringify(other.options) === JSON.stringify(options)))
-      made.push({ options, rewards });
-  }
-  const losing = lost.length === 0 ? {} : { lost };
-  const known = made.filter(({ options }) => options.id !== undefined);
-  if (algorithm === "dpo")
-    return { lost: [{ key: "eval_envs", value, reason: "DPO learns from a file of preferences" }] };
-  if (algorithm === "sft") {
-    const commands = known.map(({ options: { id, ...options } }) => {
-      const set = Object.entries(options).map(([key, option]) => ` --set '${key}=${JSON.stringify(option)}'`);
-      const model = modelPath(config.get("model.model_name_or_path") ?? "gpt2");
-      const episodes = config.number("sft.max_trajectories") ?? 1000;
-      return `lyceum collect --env ${String(id)}${set.join("")} --model ${model} --episodes ${episodes} --output data/trajectories.jsonl`;
-    });
-    return {
-      lost: [
-        { key: "eval_envs", value, reason: `SFT learns from a file; collect it first: ${commands.join("; ")}` },
-        ...lost,
-      ],
-    };
-  }
-  const [only, ...others] = known;
-  if (only === undefined) return losing;
-  // HumanEval has one split, of which a part is held out; the others have two.
-  const humaneval = ({ options }: (typeof known)[number]): boolean => options.dataset === "humaneval";
-  if (others.length === 0) {
-    const splits = humaneval(only) ? ["test[32:]", "test[:32]"] : ["train", "test"];
-    const set = Object.fromEntries(Object.entries(only.options).map(([key, option]) => [`environment.${key}`, option]));
-    return {
-      set: { ...set, ...rewardsOf(only.rewards), "tasks.split": splits[0]!, "evaluation.split": splits[1]! },
-      ...losing,
-      ...(humaneval(only) ? { note: "HumanEval in place of three built-in problems, the first 32 held out" } : {}),
-    };
-  }
-  const mixed = known.map(({ options }) =>
-    options.dataset === "humaneval" ? { ...options, dataset: "mbpp" } : options,
-  );
-  return {
-    set: { environments: mixed, ...rewardsOf(only.rewards), "tasks.split": "train", "evaluation.split": "test" },
-    ...losing,
-    note: "MBPP in place of built-in problems, for it has the same splits as the others",
-  };
-}
-
 /** Lyceum reads one object a line. */
 function dataFile(path: string): Converted {
   if (!path.endsWith(".json")) return { set: { "environment.path": path } };
   return { set: { "environment.path": `${path}l` }, note: `one object a line: jq -c '.[]' ${path} > ${path}l` };
-}
-
-function rewardsOf(rewards: readonly Json[]): Record<string, Json> {
-  return rewards.length === 0 ? {} : { rewards };
-}
-
-/** Hub ids have an owner. */
-function modelPath(value: Json): string {
-  const name = String(value);
-  return /^(distil)?gpt2(-medium|-large|-xl)?$/.test(name)
-    ? `${name.startsWith("distil") ? "distilbert" : "openai-community"}/${name}`
-    : name;
-}
-
-function precision(): Pick<OldKey, "idle" | "note" | "convert" | "alone"> {
-  return {
-    idle: ["auto", "float32"],
-    note: "float16 where the device can train in it; there is no bfloat16, which is float32",
-    convert: (value) =>
-      value === "float16"
-        ? { set: { "model.precision": "float16" } }
-        : { lost: "training is in float32, or float16 where model.precision says so" },
-    alone: true,
-  };
-}
-
-function withLora(value: Json): (config: OldConfig) => Json | undefined {
-  return (config) => (config.get("model.use_lora") === true ? value : undefined);
-}
-
-function lora(key: string): (value: Json, config: OldConfig) => Converted {
-  return (value, config) => (config.get("model.use_lora") === true ? { set: { [`model.adapter.${key}`]: value } } : {});
-}
-
-function sampled(key: string): NonNullable<OldKey["convert"]> {
-  return under([...online, "sft"], (value, config) =>
-    algorithmOf(config) === "sft"
-      ? {
-          lost: `nothing is sampled in SFT: give it to lyceum collect${key === "temperature" ? ` --temperature ${String(value)}` : ""}`,
-        }
-      : { set: { [`sampling.${key}`]: value } },
-  );
-}
-
-function unsaid(name: string, value: Json): (config: OldConfig) => Json | undefined {
-  return (config) =>
-    online.includes(algorithmOf(config)) && !config.has(`model.generation.${name}`) ? value : undefined;
 }
 
 function tasksPerStep(episodes: number, config: OldConfig): number {

@@ -1,0 +1,29 @@
+import type { Json } from "../json.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { Converted } from "./old-key.ts";
+
+/** The algorithm of a config of MRLM. */
+export const algorithmOf = (config: OldConfig): string => config.text("training.algorithm") ?? "ppo";
+
+/** Takes effect under one of these algorithms alone. */
+export const under =
+  (algorithms: readonly string[], convert: (value: Json, config: OldConfig) => Converted) =>
+  (value: Json, config: OldConfig): Converted =>
+    algorithms.includes(algorithmOf(config)) ? convert(value, config) : {};
+
+/** The default of MRLM, under one of these algorithms alone. */
+export const missing =
+  (algorithms: readonly string[], value: Json) =>
+  (config: OldConfig): Json | undefined =>
+    algorithms.includes(algorithmOf(config)) ? value : undefined;
+
+/** The algorithms that learn from episodes of the model. */
+export const online = ["ppo", "grpo"];
+
+/** Hub ids have an owner. */
+export function modelPath(value: Json): string {
+  const name = String(value);
+  return /^(distil)?gpt2(-medium|-large|-xl)?$/.test(name)
+    ? `${name.startsWith("distil") ? "distilbert" : "openai-community"}/${name}`
+    : name;
+}
