@@ -18,7 +18,7 @@ export const missing =
     algorithms.includes(algorithmOf(config)) ? value : undefined;
 
 /** The algorithms that learn from episodes of the model. */
-export const online = ["ppo", "grpo"];
+export const online: readonly string[] = ["ppo", "grpo"];
 
 /** Hub ids have an owner. */
 export function modelPath(value: Json): string {
