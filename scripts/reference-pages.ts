@@ -2,10 +2,15 @@ import { readFile } from "node:fs/promises";
 import { openRooms } from "../src/cli/rooms.ts";
 import { runConfigSchema } from "../src/cli/run-config.ts";
 import { type ConfigKey, configReference } from "../src/config/index.ts";
+import { migrationPage } from "./migration-page.ts";
 
 /** The documents that are written from the sources: Markdown by path from the repository's root. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
-  return { "docs/configuration.md": await configurationPage(), "docs/errors.md": await errorsPage() };
+  return {
+    "docs/configuration.md": await configurationPage(),
+    "docs/errors.md": await errorsPage(),
+    "docs/migrate.md": lines(["# Come from MRLM, CoMLRL or LLM_Collab", "", generated, "", ...migrationPage()]),
+  };
 }
 
 const generated = "<!-- Written by `npm run docs`: change the sources, not this file. -->";

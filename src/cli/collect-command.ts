@@ -80,6 +80,9 @@ export async function collectCommand(
     ...(counts.failed === 0 ? [] : [`${counts.failed} episodes failed${first}`]),
   ];
   options.output.write(visibleText(`${args.output}: ${parts.join(", ")}\n`));
+  if (!/\.jsonl$/i.test(args.output)) {
+    options.output.write("It has one conversation a line: call it .jsonl to train on it.\n");
+  }
   signal.throwIfAborted();
   if (counts.failed === counts.episodes && failed.length > 0)
     refuseFailure([{ task: failed[0]!.task, episodes: failed }]);

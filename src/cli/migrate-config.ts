@@ -48,7 +48,7 @@ function incomplete(name: string, error: unknown): unknown {
   if (!LyceumError.isInstance(error) || error.code !== "config.invalid") return error;
   return new LyceumError({
     code: "config.invalid",
-    message: `${name} says too little to be converted: ${error.message.replaceAll(/^.*?: /g, "")}.`,
+    message: `${name} says too little to be converted: ${error.message.replaceAll(/^.*?: (the config: )?/g, "")}.`,
     hint: "Add the model, the data set or the environment to the old config, under the names that docs/migrate.md has.",
     cause: error,
   });

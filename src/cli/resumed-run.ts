@@ -5,10 +5,13 @@ import { newestCheckpoint } from "../../trainers/checkpoint/find-checkpoints.ts"
 import { LyceumError } from "../errors/index.ts";
 
 /**
- * The run folder of what `--resume` names: a run, or its newest checkpoint. Throws `data.not-found` for what is not
+ * The run folder of what `--resume` names: a run, its newest checkpoint, or that of one of its `stages`. Throws `data.not-found` for what is not
  * there, and `config.invalid` for an older checkpoint, for a model, and for a run that is not in `output`.
  */
-export async function resumedRun(path: string, output: string | undefined): Promise<string> {
+export async function resumedRun(
+  path: string,
+  { output, stages }: { readonly output?: string | undefined; readonly stages: readonly (string | undefined)[] },
+): Promise<string> {
   if (!existsSync(path)) {
     throw new LyceumError({
       code: "data.not-found",
@@ -18,17 +21,18 @@ export async function resumedRun(path: string, output: string | undefined): Prom
     });
   }
   const isCheckpoint = existsSync(join(path, manifestFile));
-  const folder = isCheckpoint ? dirname(dirname(resolve(path))) : path;
+  const inner = isCheckpoint ? dirname(dirname(resolve(path))) : path;
   if (!isCheckpoint && ["config.json", "adapter_config.json"].some((file) => existsSync(join(path, file)))) {
     throw invalid(`${path} is a model, not a checkpoint of a run.`, `Start a new run from it: --model_name ${path}.`);
   }
-  const newest = isCheckpoint ? await newestCheckpoint(join(folder, "checkpoints")) : undefined;
+  const newest = isCheckpoint ? await newestCheckpoint(join(inner, "checkpoints")) : undefined;
   if (newest !== undefined && resolve(newest.path) !== resolve(path)) {
     throw invalid(
       `${path} is not the newest checkpoint of its run: ${basename(newest.path)} is.`,
       "A run goes on from its newest checkpoint. To go on from an older one, move those after it out of the folder.",
     );
   }
+  const folder = stages.includes(basename(inner)) ? dirname(inner) : inner;
   if (output !== undefined && resolve(output) !== resolve(folder)) {
     throw invalid(
       `The run of ${path} is in ${folder}, not in ${output}.`,

@@ -44,7 +44,11 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
   const { set, epochs, notes } = translateOverrides(args.set, { keys: configKeys(rooms) });
   for (const note of notes) view.stream.write(`${visibleText(note)}\n`);
   const loaded = await loadStages({ path: args.config, overrides: set, rooms });
-  const resumed = typeof args.resume === "string" ? await resumedRun(args.resume, args.output) : args.output;
+  const stageNames = loaded.map(({ name }) => name);
+  const resumed =
+    typeof args.resume === "string"
+      ? await resumedRun(args.resume, { output: args.output, stages: stageNames })
+      : args.output;
   const resume = args.resume !== false;
   const output = resumed ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
   await using opener = createPolicyOpener({ rooms, device: loaded[0]!.config.model.device, signal });

@@ -37,7 +37,7 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
   for (const row of rows) {
     const path = spelled(row.old, config);
     const given = config.get(row.old);
-    if (row.partOf !== undefined) continue;
+    if (row.partOf !== undefined || isRest(row, rows, config)) continue;
     const there = config.has(row.old);
     const says = given ?? (there ? row.none : missingValue(row, config));
     if (says === undefined) {
@@ -75,9 +75,7 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
       value: leaf,
       reason: "no version of the program that is known here reads it",
     }));
-  // A row that stands for all that is left of a section is no key.
-  const keys = idle.filter((path) => !isJsonObject(config.get(path)));
-  return { set, origins, flags, lost, idle: [...new Set(keys)], unknown };
+  return { set, origins, flags, lost, idle: [...new Set(idle)], unknown };
 }
 
 /** What one row makes of a value. */
@@ -99,6 +97,11 @@ function spelled(old: string, { section }: OldConfig): string {
 function covers(row: OldKey, path: string, config: OldConfig): boolean {
   const old = spelled(row.old, config);
   return path === old || (row.old !== "*" && path.startsWith(`${old}.`));
+}
+
+/** Whether a row stands for what is left of a section, other keys of which have rows of their own: it is no key. */
+function isRest({ old }: OldKey, rows: readonly OldKey[], config: OldConfig): boolean {
+  return isJsonObject(config.get(old)) && old !== "*" && rows.some((other) => other.old.startsWith(`${old}.`));
 }
 
 function missingValue({ missing }: OldKey, config: OldConfig): Json | undefined {

@@ -29,6 +29,11 @@ export function turnsOf(config: OldConfig): number {
   return config.number("*.num_turns") ?? 1;
 }
 
+/** Whether nothing that concerns later turns means anything. */
+export function hasOneTurn(config: OldConfig): boolean {
+  return turnsOf(config) === 1 && !config.alone;
+}
+
 /** Critics instead of groups. */
 export function hasCritic(config: OldConfig): boolean {
   return ["iac", "maac", "ippo", "ac"].includes(algorithmName(config));

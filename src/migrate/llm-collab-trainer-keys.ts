@@ -6,6 +6,7 @@ import {
   groupSize,
   handsOn,
   hasCritic,
+  hasOneTurn,
   isPreference,
   processing,
   remembers,
@@ -115,7 +116,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     now: "algorithm.discount",
     note: "per turn",
     convert: (value, config) =>
-      isPreference(config) || turnsOf(config) === 1 ? {} : { set: { "algorithm.discount": value } },
+      isPreference(config) || hasOneTurn(config) ? {} : { set: { "algorithm.discount": value } },
     alone: true,
   },
   {
@@ -141,8 +142,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.turn_gradient_weights",
     now: "algorithm.turnWeights",
-    convert: (value, config) =>
-      turnsOf(config) === 1 && config.section !== "" ? {} : ofGroups("algorithm.turnWeights")(value, config),
+    convert: (value, config) => (hasOneTurn(config) ? {} : ofGroups("algorithm.turnWeights")(value, config)),
     alone: true,
   },
   ...["early_termination_threshold", "termination_threshold"].map(
@@ -156,7 +156,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.early_termination_weight",
     now: "algorithm.terminationWeight",
-    convert: (value, config) => (turnsOf(config) === 1 ? {} : ofGroups("algorithm.terminationWeight")(value, config)),
+    convert: (value, config) => (hasOneTurn(config) ? {} : ofGroups("algorithm.terminationWeight")(value, config)),
     alone: true,
   },
   {
@@ -251,7 +251,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     now: "evaluation.every",
     note: "batches of one task there, steps here",
     convert: (value, config) =>
-      config.section === ""
+      config.alone
         ? { set: { "evaluation.every": value } }
         : {
             set: {
@@ -303,7 +303,7 @@ function numberOfAgents(_: Json, config: OldConfig): Converted {
 }
 
 function numberOfTurns(turns: Json, config: OldConfig): Converted {
-  if (config.section === "") return { set: { "environment.maxTurns": turns } };
+  if (config.alone) return { set: { "environment.maxTurns": turns } };
   if (turns === 1 || datasetOf(config)?.environment.id === "writing") return {};
   // A conversation has the problem and the answers in it.
   const seen = remembers(config)
@@ -334,7 +334,7 @@ function epochs(value: Json, config: OldConfig): Converted {
 }
 
 function termination(value: Json, config: OldConfig): Converted {
-  if (turnsOf(config) === 1) return {};
+  if (hasOneTurn(config)) return {};
   const { scale, shift } = processing(config);
   const reached = handsOn(config) && !hasCritic(config);
   const raw = (Number(value) - shift) / scale - (reached ? 0.01 : 0);
@@ -350,5 +350,5 @@ function termination(value: Json, config: OldConfig): Converted {
 
 /** A default of the scripts for what no section of the model says either. */
 function absent(config: OldConfig, name: string, value: Json): Json | undefined {
-  return config.has(`model.${name}`) || config.has(`agent_model.${name}`) || config.section === "" ? undefined : value;
+  return config.has(`model.${name}`) || config.has(`agent_model.${name}`) || config.alone ? undefined : value;
 }

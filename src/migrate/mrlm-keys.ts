@@ -1,9 +1,12 @@
+import { unknownNameError } from "../errors/index.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
 import { algorithmOf, missing, online, under } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
+
+const algorithms = ["ppo", "grpo", "dpo", "sft"];
 
 /** A key of an algorithm's section that is a setting of the same algorithm. */
 function setting(old: string, now: string, value?: Json, keys: readonly string[] = [now]): OldKey {
@@ -30,7 +33,7 @@ export const mrlmKeys: readonly OldKey[] = [
     missing: "ppo",
     convert: (value) => {
       const id = String(value);
-      if (!["ppo", "grpo", "dpo", "sft"].includes(id)) return { lost: "MRLM has no such algorithm" };
+      if (!algorithms.includes(id)) throw unknownNameError({ kind: "algorithm of MRLM", name: id, known: algorithms });
       const dpo = { "algorithm.source": "demonstrations", "algorithm.groupSize": 2, "environment.id": "preferences" };
       const sft = { "environment.id": "conversations", "environment.path": "data/trajectories.jsonl" };
       return { set: { "algorithm.id": id, ...(id === "dpo" ? dpo : id === "sft" ? sft : {}) } };

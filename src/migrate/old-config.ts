@@ -14,6 +14,8 @@ export const systemNames: Readonly<Record<OldSystem, string>> = {
 export interface OldConfig {
   /** The section that its trainer reads, such as `magrpo`; empty where there is none. */
   readonly section: string;
+  /** One key that is given by itself, over a config that is converted already: nothing else of the old one is known. */
+  readonly alone: boolean;
   /** The plain value at a dotted path, `*` standing for the section; undefined where it is left out or says nothing. */
   get(path: string): Json | undefined;
   /** {@link get} where it is a number. */
@@ -25,7 +27,7 @@ export interface OldConfig {
 }
 
 /** Reads values of an old config. */
-export function oldConfig(value: JsonObject, section = ""): OldConfig {
+export function oldConfig(value: JsonObject, section = "", alone = false): OldConfig {
   const find = (path: string): Json | undefined => {
     let current: Json | undefined = value;
     for (const key of path.split(".")) {
@@ -41,6 +43,7 @@ export function oldConfig(value: JsonObject, section = ""): OldConfig {
   };
   return {
     section,
+    alone,
     get,
     has: (path) => find(path) !== undefined,
     number: (path) => {

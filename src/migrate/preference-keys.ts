@@ -13,7 +13,7 @@ const ownAnswersReason = "both answers of a preference are the policy's own";
 const ofPreferences =
   (convert: (value: Json) => Converted) =>
   (value: Json, config: OldConfig): Converted =>
-    isPreference(config) || config.section === "" ? convert(value) : { lost: rewardModelReason };
+    isPreference(config) || config.alone ? convert(value) : { lost: rewardModelReason };
 
 /** How MADPO and MARLHF draw and pair answers; there is no key for it. */
 const drawing = [

@@ -43,7 +43,7 @@ export function translateOverrides(
       set.push(text);
       continue;
     }
-    const value = plainValue(text.slice(equals + 1).trim());
+    const value = plainValue(unquoted(text.slice(equals + 1).trim()));
     if (row.old === "*.num_train_epochs" || row.old === "training.num_epochs") {
       epochs = passes(key, value);
       notes.push(`${key} is --num_epochs`);
@@ -89,10 +89,16 @@ function translated(key: string, row: OldKey, value: Json): Readonly<Record<stri
   if (meant === undefined) {
     throw refusal(key, value, `is ${row.now ?? "no key of Lyceum"}, and None is no value of it`, row.now);
   }
-  const { set, lost } = convertOne(row, meant, oldConfig({}));
+  const { set, lost } = convertOne(row, meant, oldConfig({}, key.split(".")[0], true));
   if (set !== undefined) return set;
-  const reason = typeof lost === "string" && lost !== "" ? lost : (row.note ?? "");
+  const without = row.now === undefined ? row.note : `${key.split(".")[0]} has no ${row.now.replace(/^\w+\./, "")}`;
+  const reason = typeof lost === "string" && lost !== "" ? lost : (without ?? "");
   throw refusal(key, value, `has no counterpart in Lyceum${reason === "" ? "" : `: ${reason}`}`, row.now);
+}
+
+/** A text in quotes, as Python writes it, without them. */
+function unquoted(text: string): string {
+  return /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
 }
 
 function passes(key: string, value: Json): number {

@@ -1,0 +1,115 @@
+import { llmCollabKeys } from "../src/migrate/llm-collab-keys.ts";
+import { mrlmEnvironmentKeys } from "../src/migrate/mrlm-environment-keys.ts";
+import { mrlmKeys } from "../src/migrate/mrlm-keys.ts";
+import { oldEnvironmentNames, oldFlags } from "../src/migrate/old-flags.ts";
+import type { OldKey } from "../src/migrate/old-key.ts";
+import { comlrlNames, mrlmNames, type PythonName } from "../src/migrate/python-names.ts";
+import { trainerSections } from "../src/migrate/trainer-sections.ts";
+
+/** The lines of docs/migrate.md, from the tables that `lyceum migrate` and the overrides go by. */
+export function migrationPage(): string[] {
+  return [
+    "MRLM, CoMLRL and LLM_Collab (LLM_Collaboration_with_MARL, LLM_Collab_Code_Generation, LLM_Collab_Code_Completion and",
+    "LLM_Collab_Writing) are Python programs for the same work. Their command lines run with `lyceum` in place of the",
+    "program, and their config files are converted once:",
+    "",
+    "```text",
+    "lyceum migrate configs/mt_magrpo_he_config.yaml --output mt-magrpo.yaml",
+    "lyceum train --config mt-magrpo.yaml --override magrpo.num_turns=2 external.mode=passed",
+    "```",
+    "",
+    "The new file says beside each key which old one it comes from, and in a comment above a key what differs. What has no",
+    "counterpart is printed and listed in the first comment, each key with the reason; a key that changed nothing there",
+    "is listed as without effect. The file loads as it is. Without `--output` it is printed. `--from mrlm` and",
+    "`--from llm-collab` say what a file is of where it does not show.",
+    "",
+    "Values are read as Python reads them: `None`, `True`, numbers in quotes, lists and tuples written as text; of a key",
+    "that is given twice, the last counts. What an old program takes by default is written out where Lyceum takes another",
+    "value. Passes over the data (`num_train_epochs`) become steps; where the number of tasks is not known before the data",
+    "is read, the command in the new file's comment has `--num_epochs`.",
+    "",
+    "## Commands",
+    "",
+    "| old | new |",
+    "|---|---|",
+    "| `mrlm train` | `lyceum train` |",
+    "| `python .../train_magrpo.py`, `train_grpo.py` and the other training scripts | `lyceum train` |",
+    "| `mrlm eval` | `lyceum eval` |",
+    "| `mrlm collect` | `lyceum collect` |",
+    "| `mrlm info` | `lyceum info` |",
+    "| `mrlm serve` | none: an environment runs in the process that trains or evaluates |",
+    "| `torchrun train.py` | none: training runs in one process on one device |",
+    "",
+    "## Flags",
+    "",
+    "| command | old | new | |",
+    "|---|---|---|---|",
+    ...oldFlags.map(({ command, flag, now, note = "" }) =>
+      row([command, code(flag), now === undefined ? "none" : code(now), note]),
+    ),
+    "",
+    `Environments keep their names, but for ${Object.entries(oldEnvironmentNames)
+      .map(([old, now]) => `\`${old}\`, which is \`${now}\``)
+      .join(", ")}.`,
+    "",
+    "## Keys of MRLM",
+    "",
+    "In a file, and after `--set` and `--override`. An override that means something together with other old keys alone is",
+    "an error that names the new key.",
+    "",
+    ...keyTable(mrlmKeys),
+    "",
+    "### An entry of `eval_envs`",
+    "",
+    ...keyTable(mrlmEnvironmentKeys),
+    "",
+    "## Keys of LLM_Collab, and fields of CoMLRL's config classes",
+    "",
+    "`*` is the section of the trainer; CoMLRL's config classes (`MAGRPOConfig` and the others) have the same fields.",
+    "",
+    "| section | algorithm | |",
+    "|---|---|---|",
+    ...trainerSections.map(({ name, algorithm, note = "" }) => row([code(name), code(String(algorithm.id)), note])),
+    "",
+    ...keyTable(llmCollabKeys.filter(({ old }) => old !== "*")),
+    "",
+    "## Classes and arguments of CoMLRL",
+    "",
+    ...nameTable(comlrlNames),
+    "",
+    "## Classes of MRLM",
+    "",
+    ...nameTable(mrlmNames),
+  ];
+}
+
+function keyTable(rows: readonly OldKey[]): string[] {
+  return [
+    "| old | new | |",
+    "|---|---|---|",
+    ...rows.map(({ old, now, note = "", noEffect }) =>
+      row([code(old), now === undefined ? (noEffect === true ? "no effect" : "none") : codes(now), note]),
+    ),
+  ];
+}
+
+function nameTable(rows: readonly PythonName[]): string[] {
+  return [
+    "| Python | Lyceum | |",
+    "|---|---|---|",
+    ...rows.map(({ name, now = "none", note = "" }) => row([code(name), now, note])),
+  ];
+}
+
+/** Several keys, each as code. */
+function codes(text: string): string {
+  return text.replaceAll(/[a-zA-Z]+(\.[a-zA-Z]+)+|^[a-z]+$|(?<=, or |^)environments?\b/g, (key) => `\`${key}\``);
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+}
