@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { manifestFile } from "../../trainers/checkpoint/checkpoint-manifest.ts";
 import { newestCheckpoint } from "../../trainers/checkpoint/find-checkpoints.ts";
 import { LyceumError } from "../errors/index.ts";
@@ -21,7 +21,7 @@ export async function resumedRun(
     });
   }
   const isCheckpoint = existsSync(join(path, manifestFile));
-  const inner = isCheckpoint ? dirname(dirname(resolve(path))) : path;
+  const inner = isCheckpoint ? runFolder(path) : path;
   if (!isCheckpoint && ["config.json", "adapter_config.json"].some((file) => existsSync(join(path, file)))) {
     throw invalid(`${path} is a model, not a checkpoint of a run.`, `Start a new run from it: --model_name ${path}.`);
   }
@@ -40,6 +40,12 @@ export async function resumedRun(
     );
   }
   return folder;
+}
+
+/** As the path is written, relative or not: a stage names the model before it by this folder. */
+function runFolder(checkpoint: string): string {
+  const folder = dirname(dirname(resolve(checkpoint)));
+  return isAbsolute(checkpoint) ? folder : relative(process.cwd(), folder) || ".";
 }
 
 function invalid(message: string, hint: string): LyceumError {

@@ -229,11 +229,16 @@ export const llmCollabKeys: readonly OldKey[] = [
     (old): OldKey => ({
       old,
       now: "environment.expert",
-      note: "the expert of the mode expert_edits",
+      note: "the expert of the mode expert_edits: claude-... is anthropic:claude-..., deepseek-... is deepseek:deepseek-...",
+      missing: (config) =>
+        old.startsWith("external") && modeName(config) === "expert_edits" && !config.has("*.expert_model")
+          ? "deepseek-coder"
+          : undefined,
       convert: (value, config) =>
-        modeName(config) === "expert_edits"
-          ? { lost: `set environment.expert to a server's address: http://HOST/v1#${String(value)}` }
+        modeName(config) === "expert_edits" || config.alone
+          ? onCode(config, { "environment.expert": expertName(String(value)) })
           : {},
+      alone: true,
     }),
   ),
   ...["external.external_prompt_passthrough", "*.external_prompt_passthrough"].map(
@@ -358,6 +363,13 @@ function mode(value: Json, config: OldConfig): Converted {
   ]).get(String(value));
   if (known !== undefined) return onCode(config, { "environment.mode": known });
   return { lost: `the modes are ${same.join(", ")}` };
+}
+
+/** A model as policies name it: by its provider, or by the address that the old program asks. */
+function expertName(name: string): string {
+  if (name.startsWith("claude")) return `anthropic:${name}`;
+  if (name.startsWith("deepseek")) return `deepseek:${name}`;
+  return name.startsWith("qwen") ? `https://dashscope-intl.aliyuncs.com/compatible-mode/v1#${name}` : name;
 }
 
 function processed(config: OldConfig, processor: Readonly<Record<string, Json>>): Converted {

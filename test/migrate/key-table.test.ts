@@ -38,7 +38,7 @@ describe.each(systems)("the table of %s", (system) => {
   it("names keys that a config of Lyceum has", () => {
     const known = new Set(configKeys(rooms).map(({ key }) => key.replace(/\[\].*|\.\*.*/, "")));
     const sections = ["environment", "environments", "rewards", "trackers", "agents.models"];
-    const pending = ["model.precision", "model.deviceIndex", "model.adapter.dropout"];
+    const pending = ["model.precision", "model.deviceIndex"];
     for (const { old, now } of [...tables[system], ...mrlmEnvironmentKeys]) {
       const names = (now ?? "").split(/[,;] /).map((name) => name.replace(/^or /, "").replace(/ (under|with) .*/, ""));
       for (const name of names.filter((text) => text !== "")) {

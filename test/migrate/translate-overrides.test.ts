@@ -28,6 +28,7 @@ describe("overrides with old keys", () => {
     ["external.sandbox_slice=None", 'environment.sandboxSlice="all"'],
     ["external.sandbox_slice=0", 'environment.sandboxSlice="all"'],
     ["magrpo.handoff=best", 'algorithm.handoff="best"'],
+    ["external.expert_model=claude-sonnet-4", 'environment.expert="anthropic:claude-sonnet-4"'],
     ["magrpo.discount=0.5", "algorithm.discount=0.5"],
     ["magrpo.early_termination_weight=2", "algorithm.terminationWeight=2"],
     ["maac.critic_type=q", 'algorithm.criticInput="q"'],
@@ -72,7 +73,7 @@ describe("overrides with old keys", () => {
 
   it("of every key in the tables are translated into keys there are, or refused with a reason", () => {
     const known = new Set(keys.map(({ key }) => key));
-    const pending = ["model.precision", "model.deviceIndex", "model.adapter.dropout"];
+    const pending = ["model.precision", "model.deviceIndex"];
     for (const [rows, samples] of [
       [mrlmKeys, mrlmSamples],
       [llmCollabKeys, llmCollabSamples],
