@@ -7,7 +7,7 @@ import { readGradients } from "../../trainers/backends/onnx/inspect.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { expectGradients, gradientTolerance } from "./compare.ts";
 import { forwardReference, gradientReference } from "./reference.ts";
-import { makeData, type PlainDatum, randomIds, toDatum, withOldLogprobs } from "./sequences.ts";
+import { makeData, type PlainDatum, randomIds, toDatum, withOldLogprobs, withSupports } from "./sequences.ts";
 
 const { checkpoints, quick } = inject("interop");
 const tiny = tinyCheckpoints(quick);
@@ -39,7 +39,10 @@ const cases = tiny.flatMap(({ name }) =>
 const ids = randomIds({ lengths: [2, 9, 33, 120], vocabularySize: tinyVocabularySize, seed: 8 });
 const plainData = [
   ...makeData({ sequences: ids, seed: 9 }),
-  ...makeData({ sequences: ids.slice(1, 3), seed: 10, temperature: 0.7 }),
+  ...withSupports(makeData({ sequences: ids.slice(1, 3), seed: 10, temperature: 0.7 }), {
+    vocabularySize: tinyVocabularySize,
+    seed: 11,
+  }),
 ];
 
 let data: Map<string, PlainDatum[]>;

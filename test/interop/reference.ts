@@ -50,10 +50,18 @@ export async function forwardReference(
   );
 }
 
+/** Dropout of an adapter by masks that are given. */
+export interface FixedDropout {
+  readonly rate: number;
+  /** By module and datum: for each token the inputs that are kept, 0 or 1. */
+  readonly masks: Readonly<Record<string, readonly (readonly number[])[][]>>;
+}
+
 /** Gradients of all parameters, or of the adapter's and a value head's, by PyTorch autograd; and each loss term's sum. */
 export async function gradientReference(
   jobs: readonly (ModelFolders & {
     readonly valueHead?: { readonly weight: readonly number[]; readonly bias: number };
+    readonly dropout?: FixedDropout;
     readonly data: readonly PlainDatum[];
     readonly terms: readonly LossTerm[];
   })[],
@@ -121,6 +129,8 @@ export interface AdapterToMake {
   readonly rank: number;
   readonly alpha: number;
   readonly targets: readonly string[];
+  /** 0 by default. */
+  readonly dropout?: number;
   readonly seed: number;
 }
 

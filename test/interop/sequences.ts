@@ -12,6 +12,8 @@ export interface PlainDatum {
   readonly returns?: number[];
   readonly oldValues?: number[];
   readonly temperature?: number;
+  /** The ids that each target was drawn from; null where any. */
+  readonly supports?: (number[] | null)[];
 }
 
 /** Sequences of random ids of these lengths. */
@@ -64,10 +66,24 @@ export function withReturns(data: readonly PlainDatum[], seed: number): PlainDat
   }));
 }
 
+/** The data with supports: a third of them every token, the others the target and up to nearly all of the others. */
+export function withSupports(
+  data: readonly PlainDatum[],
+  { vocabularySize, seed }: { readonly vocabularySize: number; readonly seed: number },
+): PlainDatum[] {
+  const random = createRandom(seed);
+  const ids = Array.from({ length: vocabularySize }, (_, id) => id);
+  const support = (target: number): number[] | null => {
+    const share = random.pick([null, 0, 0.01, 0.3, 0.95, null]);
+    return share === null ? null : ids.filter((id) => id === target || random.next() < share);
+  };
+  return data.map((datum) => ({ ...datum, supports: datum.targets.map(support) }));
+}
+
 /** The same datum as a backend takes it. */
 export function toDatum(plain: PlainDatum): Datum {
   const { tokens, targets, lossMask, advantages, temperature } = plain;
-  const { behaviourLogprobs, referenceLogprobs, returns, oldValues } = plain;
+  const { behaviourLogprobs, referenceLogprobs, returns, oldValues, supports } = plain;
   return {
     tokens: Int32Array.from(tokens),
     targets: Int32Array.from(targets),
@@ -77,6 +93,7 @@ export function toDatum(plain: PlainDatum): Datum {
     ...(referenceLogprobs === undefined ? {} : { referenceLogprobs: Float32Array.from(referenceLogprobs) }),
     ...(returns === undefined ? {} : { returns: Float32Array.from(returns) }),
     ...(oldValues === undefined ? {} : { oldValues: Float32Array.from(oldValues) }),
+    ...(supports === undefined ? {} : { supports }),
     ...(temperature === undefined ? {} : { temperature }),
   };
 }

@@ -1,7 +1,7 @@
 """The loss terms of trainers/backend/loss-term.ts, written again from their formulas for autograd.
 
 A datum is {"tokens", "targets", "lossMask", "advantages"?, "behaviourLogprobs"?, "referenceLogprobs"?, "returns"?,
-"oldValues"?, "temperature"?}, as in trainers/backend/datum.ts. Each term sums over the targets whose loss mask is not 0.
+"oldValues"?, "temperature"?, "supports"?}, as in trainers/backend/datum.ts. Each term sums over the targets whose loss mask is not 0.
 """
 
 import torch
@@ -9,7 +9,8 @@ from torch.nn.functional import log_softmax
 
 
 def token_scores(model: torch.nn.Module, datum: dict) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
-    """Log-probability of each target, entropy of its distribution, both at the datum's temperature, and the state's value.
+    """Log-probability of each target, entropy of its distribution, both at the datum's temperature and over the ids that
+    the target was drawn from, and the state's value.
 
     The value is that of `model.value_head`, where there is one, of the hidden state that the logits are made from.
     """
@@ -18,10 +19,14 @@ def token_scores(model: torch.nn.Module, datum: dict) -> tuple[torch.Tensor, tor
     torch.testing.assert_close(model.get_output_embeddings()(hidden), logits)
     head = getattr(model, "value_head", None)
     values = None if head is None else head(hidden)[:, 0]
-    distribution = log_softmax(logits / datum.get("temperature", 1), dim=-1)
-    targets = torch.tensor(datum["targets"])
-    logprobs = distribution.gather(1, targets[:, None])[:, 0]
-    return logprobs, -(distribution.exp() * distribution).sum(dim=-1), values
+    rows = logits / datum.get("temperature", 1)
+    logprobs, entropy = [], []
+    for row, target, support in zip(rows, datum["targets"], datum.get("supports", [None] * len(rows)), strict=True):
+        kept = list(range(len(row))) if support is None else support
+        distribution = log_softmax(row[kept], dim=-1)
+        logprobs.append(distribution[kept.index(target)])
+        entropy.append(-(distribution.exp() * distribution).sum())
+    return torch.stack(logprobs), torch.stack(entropy), values
 
 
 def term_sum(

@@ -1,6 +1,6 @@
 """Write LoRA adapters by peft, with both halves random and not zero.
 
-Request: {"adapters": [{"checkpoint", "folder", "rank", "alpha", "targets": [name], "seed"}]}.
+Request: {"adapters": [{"checkpoint", "folder", "rank", "alpha", "targets": [name], "dropout", "seed"}]}.
 Response: {folder: parameter count}.
 """
 
@@ -14,7 +14,11 @@ def make(request: dict) -> dict:
     counts = {}
     for wanted in request["adapters"]:
         config = LoraConfig(
-            r=wanted["rank"], lora_alpha=wanted["alpha"], target_modules=wanted["targets"], task_type="CAUSAL_LM"
+            r=wanted["rank"],
+            lora_alpha=wanted["alpha"],
+            lora_dropout=wanted.get("dropout", 0),
+            target_modules=wanted["targets"],
+            task_type="CAUSAL_LM",
         )
         model = get_peft_model(load_model(wanted["checkpoint"]), config)
         generator = torch.Generator().manual_seed(wanted["seed"])
