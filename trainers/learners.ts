@@ -3,8 +3,8 @@ import { unknownNameError } from "../src/errors/index.ts";
 import type { Model, ModelSpec, TrainingBackend } from "./backend/training-backend.ts";
 import { modelFolder } from "./checkpoint/checkpoint-manifest.ts";
 import { policySpec, referenceSpec } from "./config/model-config.ts";
-import type { TrainingConfig } from "./config/training-config.ts";
 import type { Credit } from "./credit/index.ts";
+import type { StartingModels } from "./team-models.ts";
 
 /** The weights that one agent, or several, play with and are trained in. */
 export interface Learner {
@@ -47,7 +47,7 @@ const sharedLearner = "policy";
  * there is not.
  */
 export function planLearners(
-  config: TrainingConfig,
+  config: StartingModels & { readonly seed: number },
   agents: readonly AgentId[],
   frozen: readonly AgentId[] = [],
 ): LearnerPlan[] {

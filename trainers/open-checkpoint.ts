@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import { z } from "zod";
+import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
 import type { Model, TrainingBackend } from "./backend/training-backend.ts";
 import { modelFolder, readManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "./config/model-config.ts";
+import { startingModels } from "./team-models.ts";
 
 /** A model of a checkpoint, and the agent that it plays; of a run with one set of weights, every agent. */
 export interface CheckpointModel {
@@ -43,13 +45,21 @@ export async function openCheckpoint(
   options: { readonly backend: TrainingBackend; readonly signal?: AbortSignal },
 ): Promise<CheckpointModel[]> {
   const { backend, signal } = options;
-  const { seed, model: shared, agents } = await readCheckpointConfig(folder);
+  const recorded = await readCheckpointConfig(folder);
+  const { seed } = recorded;
   const { models = { [modelFolder]: { valueHead: false } } } = await readManifest(folder);
   const policies = Object.entries(models).filter(([name]) => name.split("/")[0] === modelFolder);
+  const agentOf = (name: string): AgentId | undefined =>
+    name === modelFolder ? undefined : decodeURIComponent(name.slice(modelFolder.length + 1));
+  const names = policies.map(([name]) => agentOf(name) ?? "");
+  const { model: shared, agents } = await startingModels(
+    { model: recorded.model, agents: { weights: "separate", models: recorded.agents } },
+    { all: names, trained: names },
+  );
   const opened: CheckpointModel[] = [];
   for (const [learner, [name, { valueHead }]] of policies.entries()) {
-    const agent = name === modelFolder ? undefined : decodeURIComponent(name.slice(modelFolder.length + 1));
-    const config = (agent === undefined ? undefined : agents[agent]) ?? shared;
+    const agent = agentOf(name);
+    const config = (agent === undefined ? undefined : agents.models[agent]) ?? shared;
     const spec = { ...policySpec(config, { seed, learner }), ...(valueHead ? { valueHead } : {}) };
     const model = await backend.openModel(spec, signal === undefined ? {} : { signal });
     await model.load(join(folder, name));

@@ -33,6 +33,7 @@ import type { RewardProcessor } from "./rewards/reward-processor.ts";
 import { rewardProcessors } from "./rewards/reward-processor-config.ts";
 import { checkSupport } from "./support.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
+import { startingModels } from "./team-models.ts";
 
 /** What a training run is made of. */
 export interface TrainOptions {
@@ -140,8 +141,10 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     resources.defer(() => model.close());
     return model;
   };
+  const trained = agents.filter((agent) => !frozenNames.includes(agent));
+  const starting = await startingModels(config, { all: agents, trained });
   const learners = await openLearners({
-    plan: planLearners(config, agents, frozenNames),
+    plan: planLearners({ ...starting, seed: config.seed }, agents, frozenNames),
     credit: algorithm.credit,
     needsReference: needsReference(algorithm.loss) || algorithm.credit.needsReference === true,
     open,

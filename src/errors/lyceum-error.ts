@@ -25,6 +25,8 @@ export type ErrorCode =
   | "model.malformed"
   /** The model's architecture or an option of it is not one the engine builds. */
   | "model.unsupported"
+  /** An adapter was trained on another base model than the one that it is opened with. */
+  | "model.mismatch"
   /** The tokenizer has no chat template, or the template fails. */
   | "model.template"
   /** An environment broke its contract: it acted after the end, named an unknown agent, ... */

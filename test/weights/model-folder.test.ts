@@ -6,8 +6,9 @@ import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
 import { byteTokenizerFiles } from "../../src/tokens/byte-tokenizer.ts";
 import { loadRenderer } from "../../src/tokens/load-renderer.ts";
 import {
+  findModel,
+  type ModelFolderOptions,
   readTokenizerFiles,
-  resolveModelFolder,
   writeHuggingFaceFolder,
 } from "../../trainers/backends/onnx/model-folder.ts";
 import { openWeights } from "../../trainers/backends/onnx/weights/safetensors.ts";
@@ -30,6 +31,9 @@ async function filesOf(folder: string): Promise<Record<string, Uint8Array>> {
   );
 }
 
+const folderOf = async (model: string, options?: ModelFolderOptions): Promise<string> =>
+  (await findModel(model, options)).folder;
+
 describe("an exported folder", () => {
   it("holds config, weights and a tokenizer that can be loaded", async () => {
     await using parent = await temporaryFolder();
@@ -44,7 +48,7 @@ describe("an exported folder", () => {
       "tokenizer_config.json",
     ]);
     expect(JSON.parse(await readFile(path.join(folder, "config.json"), "utf8"))).toEqual(config);
-    expect(await resolveModelFolder(folder)).toBe(folder);
+    expect(await folderOf(folder)).toBe(folder);
     await using weights = await openWeights(folder);
     expect(await weights.read("b")).toEqual(Float32Array.of(1));
     const messages = [textMessage("user", "12+34=")];
@@ -96,7 +100,7 @@ describe("a local folder", () => {
     await writeModel(folder);
     await rm(path.join(folder, absent));
     const present = await readdir(folder);
-    await expect(resolveModelFolder(folder)).rejects.toMatchObject({
+    await expect(folderOf(folder)).rejects.toMatchObject({
       code: "model.missing",
       message: expect.stringContaining(present.toSorted().join(", ")),
       hint: expect.stringMatching(hint),
@@ -112,7 +116,7 @@ describe("a local folder", () => {
   ])("of another kind is told from a broken one by its %s", async (name, hint) => {
     await using folder = await temporaryFolder();
     await writeFile(path.join(folder.path, name), "");
-    await expect(resolveModelFolder(folder.path)).rejects.toMatchObject({
+    await expect(folderOf(folder.path)).rejects.toMatchObject({
       code: "model.missing",
       hint: expect.stringMatching(hint),
     });
@@ -120,7 +124,7 @@ describe("a local folder", () => {
 
   it("that is empty says so", async () => {
     await using folder = await temporaryFolder();
-    await expect(resolveModelFolder(folder.path)).rejects.toThrow(/It is empty/);
+    await expect(folderOf(folder.path)).rejects.toThrow(/It is empty/);
   });
 
   it("lacks a shard that its index names", async () => {
@@ -129,9 +133,9 @@ describe("a local folder", () => {
     await writeModel(folder);
     await rm(path.join(folder, "model.safetensors"));
     await writeSafetensors(path.join(folder, "model.safetensors"), tensors, { maximumShardBytes: 4 });
-    expect(await resolveModelFolder(folder)).toBe(folder);
+    expect(await folderOf(folder)).toBe(folder);
     await rm(path.join(folder, "model-00002-of-00002.safetensors"));
-    await expect(resolveModelFolder(folder)).rejects.toMatchObject({
+    await expect(folderOf(folder)).rejects.toMatchObject({
       code: "model.missing",
       data: { needed: ["model-00002-of-00002.safetensors"] },
     });
@@ -143,7 +147,7 @@ describe("a local folder", () => {
     await writeFile(file, "");
     const fetch = () => Promise.reject(new Error("the hub was asked"));
     for (const model of [`${folder.path}/absent`, "./absent/model", "../absent/model", file, "absent", ""]) {
-      await expect(resolveModelFolder(model, { fetch })).rejects.toMatchObject({
+      await expect(folderOf(model, { fetch })).rejects.toMatchObject({
         code: "model.missing",
         message: expect.not.stringContaining("the hub was asked"),
       });
@@ -165,13 +169,13 @@ describe("a hub model", () => {
       { type: "model", name: "owner/tiny", branches: { main: commit, v2: commit }, commits: { [commit]: files } },
     ]);
     const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
-    const folder = await resolveModelFolder("owner/tiny", { ...options, revision: "v2" });
+    const folder = await folderOf("owner/tiny", { ...options, revision: "v2" });
     expect(await filesOf(folder)).toEqual(await filesOf(source));
-    expect(await resolveModelFolder(folder)).toBe(folder);
+    expect(await folderOf(folder)).toBe(folder);
     await using weights = await openWeights(folder);
     expect(weights.names).toEqual(["a", "b"]);
     const requests = hub.requests.length;
-    expect(await resolveModelFolder("owner/tiny", { ...options, revision: commit })).toBe(folder);
+    expect(await folderOf("owner/tiny", { ...options, revision: commit })).toBe(folder);
     expect(hub.requests.length).toBe(requests);
   });
 
@@ -186,7 +190,7 @@ describe("a hub model", () => {
       },
     ]);
     const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
-    await expect(resolveModelFolder("owner/tiny", options)).rejects.toMatchObject({
+    await expect(folderOf("owner/tiny", options)).rejects.toMatchObject({
       code: "model.missing",
       message: expect.stringContaining("model.gguf"),
       hint: expect.stringContaining("GGUF"),
@@ -198,7 +202,7 @@ describe("a hub model", () => {
     await using scratch = await temporaryFolder();
     await using hub = await startFakeHub([]);
     const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
-    await expect(resolveModelFolder("owner/absent", options)).rejects.toMatchObject({
+    await expect(folderOf("owner/absent", options)).rejects.toMatchObject({
       code: "model.missing",
       message: expect.stringMatching(/no folder owner\/absent.*hub/),
     });
@@ -208,7 +212,7 @@ describe("a hub model", () => {
     await using scratch = await temporaryFolder();
     await using hub = await startFakeHub([]);
     const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache"), signal: AbortSignal.abort() };
-    const error: unknown = await resolveModelFolder("owner/absent", options).catch((thrown: unknown) => thrown);
+    const error: unknown = await folderOf("owner/absent", options).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect((error as { code?: unknown }).code).not.toBe("model.missing");
   });

@@ -32,16 +32,21 @@ export type ExportFormat = "huggingface" | "peft";
 
 /** Where a model's weights come from. */
 export type ModelSource =
-  /** A Hugging Face folder on this machine, or a hub id (`owner/name`). */
-  | { readonly type: "pretrained"; readonly path: string; readonly revision?: string }
+  /**
+   * A Hugging Face folder or a PEFT adapter folder on this machine, or the hub id (`owner/name`) of either. An adapter
+   * stands for the model that it adapts with the adapter on it; `base` names that model (a folder or hub id) in place
+   * of the one that the adapter's config names.
+   */
+  | { readonly type: "pretrained"; readonly path: string; readonly revision?: string; readonly base?: string }
   /** Random weights of a given shape. `config` has the keys of a Hugging Face `config.json`. */
   | { readonly type: "scratch"; readonly config: Readonly<Record<string, unknown>>; readonly seed: number };
 
 /** Low-rank adapters on the linear layers (Hu et al. 2021, https://arxiv.org/abs/2106.09685). */
 export interface LoraSpec {
-  readonly rank: number;
-  /** The update is scaled by alpha / rank. */
-  readonly alpha: number;
+  /** 16 by default. */
+  readonly rank?: number;
+  /** The update is scaled by alpha / rank. 32 by default. */
+  readonly alpha?: number;
   /** Layers by their names in the checkpoint; all seven when absent. */
   readonly targets?: readonly LoraTarget[];
   /**
@@ -58,10 +63,21 @@ export interface LoraSpec {
 /** The linear layers of a decoder block. */
 export type LoraTarget = "q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj";
 
-/** Which parameters a model trains. `frozen` trains none: a reference. */
+/**
+ * Which parameters a model trains. `frozen` trains none: a reference, or a partner. `full` trains every weight, after an
+ * adapter of the source is merged.
+ */
 export type TrainableSpec =
   | { readonly type: "full" }
-  | { readonly type: "lora"; readonly lora: LoraSpec }
+  | {
+      readonly type: "lora";
+      readonly lora: LoraSpec;
+      /**
+       * What becomes of an adapter of the source. `continue`, the default, trains it on: its rank, alpha and targets
+       * are its own, and others in `lora` are `config.invalid`. `merge` adds it to the base and trains a new one.
+       */
+      readonly start?: "continue" | "merge";
+    }
   | { readonly type: "frozen" };
 
 /** A model to open. Models of equal source share one copy of the frozen weights. */

@@ -10,6 +10,7 @@ export type Device = "auto" | "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
 export interface ModelConfig {
   readonly path?: string | undefined;
   readonly revision?: string | undefined;
+  readonly base?: string | undefined;
   readonly scratch?: ScratchModelConfig | undefined;
   readonly adapter: AdapterConfig;
   readonly device: Device;
@@ -41,10 +42,12 @@ export interface ScratchModelConfig {
 export interface ModelConfigInput {
   readonly path?: string;
   readonly revision?: string;
+  readonly base?: string;
   readonly scratch?: Partial<ScratchModelConfig>;
   readonly adapter?:
     | {
         readonly type: "lora";
+        readonly start?: "continue" | "merge";
         readonly rank?: number;
         readonly alpha?: number;
         readonly targets?: readonly LoraTarget[];
@@ -61,8 +64,10 @@ export interface ModelConfigInput {
 export type AdapterConfig =
   | {
       readonly type: "lora";
-      readonly rank: number;
-      readonly alpha: number;
+      readonly start?: "continue" | "merge" | undefined;
+      /** Absent: 16, or that of the adapter that is continued; and so alpha (32) and targets (all). */
+      readonly rank?: number | undefined;
+      readonly alpha?: number | undefined;
       readonly targets?: readonly LoraTarget[] | undefined;
       readonly dropout?: number | undefined;
     }
@@ -105,8 +110,18 @@ const loraTargets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_pr
 const adapterSchema = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("lora"),
-    rank: size().default(16).describe("Rank of each adapter."),
-    alpha: z.number().positive().default(32).describe("The update is scaled by alpha / rank."),
+    start: z
+      .enum(["continue", "merge"])
+      .optional()
+      .describe(
+        "If path is an adapter. continue: train it on, also when absent; merge: a new one on the merged model.",
+      ),
+    rank: size().optional().describe("Rank of each adapter. 16 when absent, or that of the adapter that is continued."),
+    alpha: z
+      .number()
+      .positive()
+      .optional()
+      .describe("The update is scaled by alpha / rank. 32 when absent, or that of the adapter that is continued."),
     targets: z.array(z.enum(loraTargets)).min(1).optional().describe("Layers that get one; all seven when absent."),
     dropout: z
       .number()
@@ -123,8 +138,17 @@ const adapterSchema = z.discriminatedUnion("type", [
 /** The `model` section. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z
   .strictObject({
-    path: z.string().min(1).optional().describe("A Hugging Face folder, or a hub id (owner/name)."),
+    path: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("A Hugging Face folder, a PEFT adapter, a hub id (owner/name), or the folder of a run or team."),
     revision: z.string().min(1).optional().describe("Branch, tag or commit of a hub id."),
+    base: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("If path is an adapter: the model that it adapts, instead of the one that the adapter names."),
     scratch: scratchSchema.optional().describe("A new model with random weights over bytes, instead of path."),
     adapter: adapterSchema
       .default({ type: "full" })
@@ -147,13 +171,16 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
     threads: size().optional().describe("CPU threads; one per core when absent."),
   })
   .check((context) => {
-    const { path, scratch, revision } = context.value;
+    const { path, scratch, revision, base } = context.value;
     if ((path === undefined) === (scratch === undefined)) {
       const message = "give either path (a model to load) or scratch (the shape of a new one)";
       context.issues.push({ code: "custom", message, input: context.value, path: [] });
     } else if (revision !== undefined && path === undefined) {
       const message = "a revision belongs to a hub id in path";
       context.issues.push({ code: "custom", message, input: revision, path: ["revision"] });
+    } else if (base !== undefined && path === undefined) {
+      const message = "a base belongs to an adapter in path";
+      context.issues.push({ code: "custom", message, input: base, path: ["base"] });
     }
   });
 
@@ -174,7 +201,7 @@ export function policySpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
   return { source: modelSource(config, seeds.seed), trainable: trainableSpec(config.adapter, adapterSeed(seeds)) };
 }
 
-/** The same model before any training, frozen: for LoRA, the base. */
+/** The same model before any training, frozen: the base, with the adapter that the training begins with if there is one. */
 export function referenceSpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
   return { source: modelSource(config, seeds.seed), trainable: { type: "frozen" } };
 }
@@ -183,8 +210,13 @@ function modelSource(config: ModelConfig, seed: number): ModelSource {
   if (config.scratch !== undefined) {
     return { type: "scratch", config: huggingFaceConfig(config.scratch), seed: deriveSeed(seed, "weights") };
   }
-  const { path = "", revision } = config;
-  return { type: "pretrained", path, ...(revision === undefined ? {} : { revision }) };
+  const { path = "", revision, base } = config;
+  return {
+    type: "pretrained",
+    path,
+    ...(revision === undefined ? {} : { revision }),
+    ...(base === undefined ? {} : { base }),
+  };
 }
 
 function adapterSeed({ seed, learner = 0, critic = false }: ModelSeeds): number {
@@ -194,9 +226,18 @@ function adapterSeed({ seed, learner = 0, critic = false }: ModelSeeds): number 
 
 function trainableSpec(adapter: AdapterConfig, seed: number): TrainableSpec {
   if (adapter.type === "full") return { type: "full" };
-  const { rank, alpha, targets, dropout } = adapter;
-  const options = { ...(targets === undefined ? {} : { targets }), ...(dropout === undefined ? {} : { dropout }) };
-  return { type: "lora", lora: { rank, alpha, seed, ...options } };
+  const { start, rank, alpha, targets, dropout } = adapter;
+  return {
+    type: "lora",
+    ...(start === undefined ? {} : { start }),
+    lora: {
+      seed,
+      ...(rank === undefined ? {} : { rank }),
+      ...(alpha === undefined ? {} : { alpha }),
+      ...(targets === undefined ? {} : { targets }),
+      ...(dropout === undefined ? {} : { dropout }),
+    },
+  };
 }
 
 /** The keys of a Hugging Face `config.json`. */

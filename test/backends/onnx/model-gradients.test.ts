@@ -37,7 +37,7 @@ const termLists: Record<string, readonly LossTerm[]> = {
 };
 const everything: readonly LossTerm[] = [...termLists["ppo, kl and entropy"]!, { type: "value", weight: 0.2 }];
 const tied = decoderConfigs["llama, tied, grouped queries"]!;
-const lora: LoraSpec = { rank: 3, alpha: 6 };
+const lora = { rank: 3, alpha: 6 };
 const lengths = [7, 3, 1, 9];
 
 /** The loss by its formulas in float64, from the model's log-probabilities, entropies and values. */
@@ -115,7 +115,7 @@ async function slopeAlong(options: {
 async function expectExactGradients(options: {
   readonly config: Readonly<Record<string, unknown>>;
   readonly terms: readonly LossTerm[];
-  readonly adapter?: LoraSpec;
+  readonly adapter?: LoraSpec & { readonly rank: number; readonly alpha: number };
   readonly logitsPerChunk?: number;
   readonly maxTokens?: number;
   /** Whether targets were drawn from some of the tokens only. */

@@ -35,7 +35,11 @@ export class ModelUnderTest implements AsyncDisposable {
   readonly #lossScale: LossScale | undefined;
 
   /** Products in float16 where there is a loss scale. */
-  constructor(source: Readonly<Record<string, unknown>>, lora?: LoraSpec, lossScale?: LossScale) {
+  constructor(
+    source: Readonly<Record<string, unknown>>,
+    lora?: LoraSpec & { readonly rank: number; readonly alpha: number },
+    lossScale?: LossScale,
+  ) {
     const config = readDecoderConfig(source);
     const head = valueHeadParameters(config);
     const whole = [...decoderParameters(config), ...(lora === undefined ? head : [])];

@@ -1,27 +1,13 @@
 import { LyceumError } from "../../../src/errors/index.ts";
-import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
-import { createByteTokenizer } from "../../../src/tokens/byte-tokenizer.ts";
-import { loadTokenizer } from "../../../src/tokens/huggingface-tokenizer.ts";
-import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
-import type { Renderer } from "../../../src/tokens/renderer.ts";
-import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
-import type {
-  Capabilities,
-  LossResult,
-  Model,
-  ModelSource,
-  ModelSpec,
-  TrainingBackend,
-} from "../../backend/training-backend.ts";
+import type { Capabilities, LossResult, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "./check-input.ts";
 import { checkSpec } from "./check-spec.ts";
 import { chooseDevice } from "./device.ts";
-import type { LocalSource } from "./engine/base-store.ts";
 import { EngineClient } from "./engine/engine-client.ts";
 import type { Device } from "./engine/session.ts";
 import type { Precision } from "./graph/graph.ts";
-import { resolveModelFolder } from "./model-folder.ts";
 import { OnnxModel } from "./onnx-model.ts";
+import { openSource } from "./open-source.ts";
 
 /** How the embedded engine runs. */
 export interface OnnxBackendOptions {
@@ -105,21 +91,6 @@ class OnnxBackend implements TrainingBackend {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
-}
-
-async function openSource(
-  source: ModelSource,
-  signal: AbortSignal | undefined,
-): Promise<{ source: LocalSource; tokenizer: Tokenizer; renderer: Renderer }> {
-  if (source.type === "scratch") {
-    return { source, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
-  }
-  const folder = await resolveModelFolder(source.path, {
-    ...(source.revision === undefined ? {} : { revision: source.revision }),
-    ...(signal === undefined ? {} : { signal }),
-  });
-  const tokenizer = await loadTokenizer(folder);
-  return { source: { type: "folder", folder }, tokenizer, renderer: await loadRenderer(folder, { tokenizer }) };
 }
 
 function vocabularyError(model: number, tokenizer: number): LyceumError {

@@ -15,7 +15,7 @@ export function checkSpec({ source, trainable, valueHead }: ModelSpec): void {
   if (trainable.type === "lora") checkLora(trainable.lora);
 }
 
-function checkLora({ rank, alpha, targets = loraTargets, dropout = 0, seed = 0 }: LoraSpec): void {
+function checkLora({ rank = 16, alpha = 32, targets = loraTargets, dropout = 0, seed = 0 }: LoraSpec): void {
   check("the rank of an adapter", rank, Number.isInteger(rank) && rank >= 1);
   check("alpha of an adapter", alpha, Number.isFinite(alpha) && alpha > 0);
   check("dropout of an adapter", dropout, dropout >= 0 && dropout < 1);

@@ -4,6 +4,7 @@ import { LyceumError } from "../../../src/errors/lyceum-error.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/hub/hub.ts";
 import type { Json } from "../../../src/json.ts";
 import { readModelText } from "../../../src/tokens/model-file.ts";
+import { adapterBaseFile } from "./weights/adapter-base-file.ts";
 import { writeNewFolder } from "./weights/new-folder.ts";
 import { weightFiles } from "./weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./weights/safetensors-writer.ts";
@@ -21,33 +22,47 @@ const tokenizerFileNames = [
 
 const weightsIndex = "model.safetensors.index.json";
 const singleWeights = "model.safetensors";
+const adapterFiles = ["adapter_config.json", "adapter_model.safetensors"] as const;
 
-/** How {@link resolveModelFolder} looks for a model on the hub. */
+/** How {@link findModel} looks for a model on the hub. */
 export interface ModelFolderOptions extends HubOptions {
   /** Branch, tag or commit of a hub model, `main` by default. */
   readonly revision?: string;
 }
 
+/** The files of a model on this machine. */
+export interface LocalModel {
+  /** A whole model: config.json, safetensors weights, tokenizer. Or a PEFT adapter, which needs a base. */
+  readonly kind: "model" | "adapter";
+  readonly folder: string;
+  /** Where it was downloaded from; `revision` is the commit. */
+  readonly hub?: { readonly id: string; readonly revision: string };
+}
+
 /**
- * The folder of a model with its config.json, safetensors weights and tokenizer: `model` itself where it is a folder,
- * else the hub model of that id (`owner/name`), downloaded into the shared cache unless it is there. Throws
- * `model.missing` that tells what is there and what is needed.
+ * The files of a model or of a PEFT adapter: `model` itself if it is a folder, else the hub model of that id
+ * (`owner/name`), downloaded into the shared cache unless it is there. Throws `model.missing`, which says what is there
+ * and what is needed.
  */
-export async function resolveModelFolder(model: string, options: ModelFolderOptions = {}): Promise<string> {
+export async function findModel(model: string, options: ModelFolderOptions = {}): Promise<LocalModel> {
   const isFolder = await stat(model).then(
     (found) => found.isDirectory(),
     () => undefined,
   );
   if (isFolder === true) {
     const present = await readdir(model);
+    if (isAdapter(present)) {
+      if (!present.includes(adapterFiles[1])) throw missing({ model, needed: [adapterFiles[1]], present });
+      return { kind: "adapter", folder: model };
+    }
     assertComplete(model, present);
     const absent = (await weightFiles(model))
       .map((file) => path.basename(file))
       .filter((name) => !present.includes(name));
     if (absent.length > 0) throw missing({ model, needed: absent, present });
-    return model;
+    return { kind: "model", folder: model };
   }
-  if (isFolder === false || !/^\w[\w.-]*\/[\w.-]+$/.test(model)) {
+  if (isFolder === false || !isHubId(model)) {
     throw new LyceumError({
       code: "model.missing",
       message: isFolder === false ? `${model} is a file, not a model folder.` : `There is no folder ${model}.`,
@@ -56,6 +71,11 @@ export async function resolveModelFolder(model: string, options: ModelFolderOpti
     });
   }
   return downloadModel(model, options);
+}
+
+/** True if the name has the form of a hub id, `owner/name`. */
+export function isHubId(name: string): boolean {
+  return /^\w[\w.-]*\/[\w.-]+$/.test(name);
 }
 
 /** The tokenizer files of a model folder, as they are, by name: what an export of the model takes along. */
@@ -93,13 +113,20 @@ export async function writeHuggingFaceFolder(options: {
   });
 }
 
-async function downloadModel(model: string, options: ModelFolderOptions): Promise<string> {
+async function downloadModel(model: string, options: ModelFolderOptions): Promise<LocalModel> {
   const { revision = "main", ...hub } = options;
   try {
     const named = { repository: model, type: "model", revision } as const;
     // All files of one commit, so that they lie in one folder and belong together.
     const repository = { ...named, revision: await resolveHubRevision(named, hub) };
+    const origin = { id: model, revision: repository.revision };
     const present = await listHubFiles(repository, hub);
+    if (isAdapter(present)) {
+      const wanted = [...adapterFiles, adapterBaseFile, ...tokenizerFileNames].filter((name) => present.includes(name));
+      for (const name of wanted) await downloadHubFile({ ...repository, path: name }, hub);
+      const folder = path.dirname(await downloadHubFile({ ...repository, path: adapterFiles[0] }, hub));
+      return { kind: "adapter", folder, hub: origin };
+    }
     assertComplete(model, present);
     const small = ["config.json", weightsIndex, ...tokenizerFileNames].filter((name) => present.includes(name));
     for (const name of small) await downloadHubFile({ ...repository, path: name }, hub);
@@ -107,7 +134,7 @@ async function downloadModel(model: string, options: ModelFolderOptions): Promis
     for (const file of await weightFiles(folder)) {
       await downloadHubFile({ ...repository, path: path.basename(file) }, hub);
     }
-    return folder;
+    return { kind: "model", folder, hub: origin };
   } catch (error) {
     if (!LyceumError.isInstance(error) || !error.code.startsWith("data.")) throw error;
     throw new LyceumError({
@@ -118,6 +145,11 @@ async function downloadModel(model: string, options: ModelFolderOptions): Promis
       cause: error,
     });
   }
+}
+
+/** True for a folder with a PEFT adapter and without weights of a whole model. */
+function isAdapter(present: readonly string[]): boolean {
+  return present.includes(adapterFiles[0]) && !present.includes(singleWeights) && !present.includes(weightsIndex);
 }
 
 /** Throws `model.missing` where config, tokenizer or weights are not among the files. */
@@ -147,7 +179,9 @@ function missing(options: {
 
 function hintFor(present: readonly string[]): string {
   const has = (pattern: RegExp): boolean => present.some((name) => pattern.test(name));
-  if (has(/^adapter_config\.json$/)) return "This is a PEFT adapter: name its base model as the model.";
+  if (has(/^adapter_config\.json$/)) {
+    return "This is a PEFT adapter without its weights: save it again by peft's save_pretrained, in safetensors.";
+  }
   if (has(/\.gguf$/)) return "GGUF files cannot be trained: use the model's release in safetensors.";
   if (has(/^pytorch_model.*\.bin$/) || has(/^tokenizer\.model$/)) {
     return "Load it in transformers and save it again with save_pretrained: that writes safetensors and tokenizer.json.";

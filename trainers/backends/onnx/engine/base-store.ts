@@ -7,10 +7,19 @@ import { initializeParameters, ParameterBlock } from "../models/parameter-block.
 import { decoderParameters, type ParameterSpec } from "../models/parameters.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { openWeights } from "../weights/safetensors.ts";
+import { mergedParameter } from "./merge-adapter.ts";
+import { readStoredAdapter, type StoredAdapter } from "./stored-adapter.ts";
 
 /** A source whose files are on this machine. */
 export type LocalSource =
-  | { readonly type: "folder"; readonly folder: string }
+  | {
+      readonly type: "folder";
+      readonly folder: string;
+      /** Where the folder was downloaded from; `revision` is the commit. */
+      readonly hub?: { readonly id: string; readonly revision: string };
+      /** The folder of a PEFT adapter on that model. */
+      readonly adapter?: string;
+    }
   | Extract<ModelSource, { readonly type: "scratch" }>;
 
 /** Base weights in memory, shared by every model of the same source that does not train them. */
@@ -48,7 +57,7 @@ export class BaseStore {
   }
 }
 
-/** Weights in memory of their own, with a value head where asked for. */
+/** Weights in memory of their own, an adapter of the source merged into them, with a value head if asked for. */
 export async function loadBase(
   source: LocalSource,
   { valueHead = false }: { readonly valueHead?: boolean } = {},
@@ -75,7 +84,18 @@ export async function loadBase(
     if (found.join() !== shape.join()) throw wrongShape({ folder: source.folder, name, found, wanted: shape });
     await reader.read(stored, block.view(name));
   }
-  return { key, config, block };
+  const base = { key, config, block };
+  if (source.adapter !== undefined) mergeInto(base, await readStoredAdapter(source.adapter, base));
+  return base;
+}
+
+/** Adds an adapter to the base weights themselves. */
+function mergeInto({ config, block: base }: BaseWeights, { block, config: { alpha, rank } }: StoredAdapter): void {
+  const weights = { config, base, adapter: { block, scale: alpha / rank } };
+  for (const { name } of base.specs) {
+    const merged = mergedParameter(weights, name);
+    if (merged !== base.view(name)) base.view(name).set(merged);
+  }
 }
 
 async function readConfigJson(folder: string): Promise<JsonObject> {

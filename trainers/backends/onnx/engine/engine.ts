@@ -3,14 +3,14 @@ import { createByteTokenizer } from "../../../../src/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../../src/tokens/huggingface-tokenizer.ts";
 import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
-import { loraParameters } from "../models/lora.ts";
+import { loraParameters, loraTargets } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { AdapterRooms } from "./adapter-room.ts";
 import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
-import { exportModel } from "./export-model.ts";
+import { type AdapterForm, exportModel } from "./export-model.ts";
 import { runLogits } from "./logits.ts";
 import { LossScale } from "./loss-scale.ts";
 import { loadTrainingState, saveTrainingState } from "./model-files.ts";
@@ -18,11 +18,15 @@ import { PositionTables } from "./position-tables.ts";
 import { BatchSampler } from "./sampler.ts";
 import { SequenceRunner } from "./sequence-runner.ts";
 import { SessionCache } from "./session-cache.ts";
+import { checkContinued, readStoredAdapter } from "./stored-adapter.ts";
+import type { ModelWeights } from "./weights.ts";
 
 /** What the engine keeps of an open model. */
 interface OpenModel {
+  /** What the base weights are. */
   readonly source: LocalSource;
-  readonly trainable: TrainableSpec;
+  /** The model's adapter; none in a full model. */
+  readonly lora: AdapterForm | undefined;
   /** The base weights, by the key that they are shared under. */
   readonly baseKey: string;
   /** Whether others may use the same base weights. */
@@ -56,19 +60,24 @@ export function createEngine(settings: EngineSettings): EngineCalls {
   };
 
   return {
-    open: async ({ source, trainable, valueHead = false }) => {
+    open: async ({ source: given, trainable, valueHead = false }) => {
+      const { source, adapter: stored } = baseOf(given, trainable);
       const shared = trainable.type !== "full";
       const base = shared ? await bases.share(source) : await loadBase(source, { valueHead });
       const { config } = base;
+      const opened = await openAdapter({ base, stored, trainable, valueHead }).catch((error: unknown) => {
+        if (shared) bases.release(base.key);
+        throw error;
+      });
       const tables = new PositionTables(config);
-      const weights = { config, base: base.block, ...openAdapter(base, trainable, valueHead) };
-      const trained = trainable.type === "full" ? base.block : weights.adapter?.block;
+      const weights = { config, base: base.block, ...opened?.weights };
+      const trained = { full: base.block, lora: opened?.weights.adapter.block, frozen: undefined }[trainable.type];
       const maxTokensPerMicroBatch = settings.maxTokensPerMicroBatch;
       const lossScale = settings.precision === "float16" ? new LossScale() : undefined;
       const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch, lossScale });
       lastId += 1;
       const model = new EngineModel({ weights, trained, runner, lossScale, dropout: dropoutOf(trainable) });
-      models.set(lastId, { source, trainable, baseKey: base.key, shared, model, tables });
+      models.set(lastId, { source, lora: opened?.form, baseKey: base.key, shared, model, tables });
       return {
         model: lastId,
         parameterCount: trained?.data.length ?? 0,
@@ -108,8 +117,8 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       return { version: model.version };
     },
     export: ({ model: id, folder, format }) => {
-      const { model, source, trainable } = modelOf(id);
-      return exportModel({ weights: model.weights, source, trainable, folder, format });
+      const { model, source, lora } = modelOf(id);
+      return exportModel({ weights: model.weights, source, lora, folder, format });
     },
     closeModel: async ({ model: id }) => {
       const open = models.get(id);
@@ -150,13 +159,37 @@ function closed(what: string): LyceumError {
   });
 }
 
-function openAdapter({ config }: BaseWeights, trainable: TrainableSpec, valueHead: boolean) {
-  if (trainable.type !== "lora") return {};
-  const { lora } = trainable;
-  const head = valueHead ? valueHeadParameters(config) : [];
-  const block = new ParameterBlock([...loraParameters(config, lora), ...head]);
-  initializeParameters(block, { seed: lora.seed ?? 0, deviation: "inputs" });
-  return { adapter: { block, scale: lora.alpha / lora.rank } };
+/** The base of a model, and the adapter that stays an adapter on it: any other is merged as the base is loaded. */
+function baseOf(source: LocalSource, trainable: TrainableSpec): { source: LocalSource; adapter?: string | undefined } {
+  const merges = trainable.type === "full" || (trainable.type === "lora" && trainable.start === "merge");
+  if (source.type === "scratch" || merges) return { source };
+  const { adapter, ...base } = source;
+  return { source: base, adapter };
+}
+
+/** The adapter of a model: a stored one, a new one, or none. */
+async function openAdapter(options: {
+  readonly base: BaseWeights;
+  readonly stored: string | undefined;
+  readonly trainable: TrainableSpec;
+  readonly valueHead: boolean;
+}): Promise<{ weights: Required<Pick<ModelWeights, "adapter">>; form: AdapterForm } | undefined> {
+  const { base, stored, trainable, valueHead } = options;
+  const head = valueHead ? valueHeadParameters(base.config) : [];
+  const dropout = trainable.type === "lora" ? trainable.lora.dropout : undefined;
+  const dropoutForm = dropout === undefined ? {} : { dropout };
+  if (stored !== undefined) {
+    const adapter = await readStoredAdapter(stored, base, trainable.type === "lora" ? head : []);
+    if (trainable.type === "lora") checkContinued(adapter, trainable.lora);
+    const { block, config } = adapter;
+    const { rank, alpha, targets } = config;
+    return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
+  }
+  if (trainable.type !== "lora") return undefined;
+  const { rank = 16, alpha = 32, targets = loraTargets, seed = 0 } = trainable.lora;
+  const block = new ParameterBlock([...loraParameters(base.config, { rank, targets }), ...head]);
+  initializeParameters(block, { seed, deviation: "inputs" });
+  return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
 }
 
 function dropoutOf(trainable: TrainableSpec): { readonly rate: number; readonly seed: number } | undefined {

@@ -1,22 +1,28 @@
+import { join, relative, resolve } from "node:path";
 import { LyceumError } from "../../../../src/errors/index.ts";
 import { byteTokenizerFiles } from "../../../../src/tokens/byte-tokenizer.ts";
-import type { ExportFormat, TrainableSpec } from "../../../backend/training-backend.ts";
+import type { ExportFormat } from "../../../backend/training-backend.ts";
 import { readTokenizerFiles, writeHuggingFaceFolder } from "../model-folder.ts";
-import { loraTargets } from "../models/lora.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { isValueHeadParameter } from "../models/value-head.ts";
-import { writePeftAdapter } from "../weights/peft-adapter.ts";
+import { writeAdapterBase } from "../weights/adapter-base-file.ts";
+import { type PeftAdapterConfig, writePeftAdapter } from "../weights/peft-adapter.ts";
 import type { TensorToWrite } from "../weights/safetensors-writer.ts";
 import { valueHeadFile } from "../weights/value-head-file.ts";
+import { baseHash } from "./base-hash.ts";
 import type { LocalSource } from "./base-store.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import type { ModelWeights } from "./weights.ts";
+
+/** What a PEFT config says of an adapter. */
+export type AdapterForm = Pick<PeftAdapterConfig, "rank" | "alpha" | "targets" | "dropout">;
 
 /** What is exported, and where to. */
 export interface ExportOptions {
   readonly weights: ModelWeights;
   readonly source: LocalSource;
-  readonly trainable: TrainableSpec;
+  /** The model's adapter; none in a full model. */
+  readonly lora: AdapterForm | undefined;
   readonly folder: string;
   readonly format: ExportFormat;
 }
@@ -41,28 +47,48 @@ async function exportFolder({ weights, source, folder }: ExportOptions): Promise
   });
 }
 
-async function exportAdapter({ weights, source, trainable, folder }: ExportOptions): Promise<void> {
-  if (trainable.type !== "lora" || weights.adapter === undefined) {
+async function exportAdapter({ weights, source, lora, folder }: ExportOptions): Promise<void> {
+  if (lora === undefined || weights.adapter === undefined) {
     throw new LyceumError({
       code: "backend.unsupported",
       message: "Only a model with an adapter can be exported as a PEFT adapter.",
       hint: 'Export this one in the format "huggingface".',
     });
   }
-  const { rank, alpha, targets, dropout } = trainable.lora;
   const { block } = weights.adapter;
+  const isFile = source.type === "folder" && source.adapter === undefined;
   await writePeftAdapter({
     folder,
-    config: {
-      rank,
-      alpha,
-      targets: targets ?? loraTargets,
-      ...(dropout === undefined ? {} : { dropout }),
-      ...(source.type === "folder" ? { baseModel: source.folder } : {}),
-    },
+    config: { ...lora, ...(isFile ? nameOfBase(source, folder) : { baseModel: baseFolder }) },
     tensors: tensorsOf(block).filter(({ name }) => !isValueHeadParameter(name)),
     valueHead: valueHeadTensors(block),
+    beside: async (partial) => {
+      const path = isFile && source.hub === undefined ? { path: resolve(source.folder) } : {};
+      await writeAdapterBase(partial, { ...path, hash: baseHash(weights.base) });
+      // A base that is in no file: random weights, or a model that an adapter was merged into.
+      if (isFile) return;
+      const { adapter: _, ...base } = weights;
+      await exportFolder({
+        weights: base,
+        source,
+        lora: undefined,
+        folder: join(partial, baseFolder),
+        format: "huggingface",
+      });
+    },
   });
+}
+
+/** The base of an adapter that has no file of its own, within the adapter's folder. */
+const baseFolder = "base";
+
+/** How an adapter's config names its base: by hub id and commit, else by the path from the adapter's folder. */
+function nameOfBase(
+  { hub, folder: base }: Extract<LocalSource, { readonly type: "folder" }>,
+  adapter: string,
+): Pick<PeftAdapterConfig, "baseModel" | "baseRevision"> {
+  if (hub !== undefined) return { baseModel: hub.id, baseRevision: hub.revision };
+  return { baseModel: relative(resolve(adapter), resolve(base)).replaceAll("\\", "/") };
 }
 
 function valueHeadTensors(block: ParameterBlock): TensorToWrite[] {

@@ -1,4 +1,4 @@
-import type { LoraSpec, LoraTarget } from "../../../backend/training-backend.ts";
+import type { LoraTarget } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
 import { attentionInputs, mlpInputs, moduleName, type ParameterSpec, projectionShape } from "./parameters.ts";
 
@@ -48,7 +48,10 @@ export function adapterInputs(specs: readonly ParameterSpec[]): { readonly name:
  * The parameters of an adapter, in storage order. B starts at zero, so that a new adapter changes nothing; A is
  * drawn with variance 1 / (3 inputs), the value that PEFT's default initialization has.
  */
-export function loraParameters(config: DecoderConfig, lora: LoraSpec): ParameterSpec[] {
+export function loraParameters(
+  config: DecoderConfig,
+  lora: { readonly rank: number; readonly targets?: readonly LoraTarget[] | undefined },
+): ParameterSpec[] {
   const targets = new Set<string>(lora.targets ?? loraTargets);
   const specs: ParameterSpec[] = [];
   for (let layer = 0; layer < config.layers; layer++) {

@@ -17,8 +17,10 @@ export interface PeftAdapterConfig {
   readonly targets: readonly string[];
   /** The share of each adapter's inputs that is dropped in training; none when absent. */
   readonly dropout?: number;
-  /** Hub id or path of the model that it adapts, where it says so. */
+  /** Hub id or path of the model that it adapts, if it says so. A path is relative to the adapter's folder. */
   readonly baseModel?: string;
+  /** The branch, tag or commit of a base on the hub. */
+  readonly baseRevision?: string;
 }
 
 /** A LoRA adapter read into memory. */
@@ -49,7 +51,7 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
       hint: "Name the folder of a PEFT adapter: adapter_config.json and adapter_model.safetensors.",
     });
   }
-  const { rank, alpha, baseModel } = parseConfig(path.join(folder, configFile), json);
+  const { rank, alpha, ...base } = parseConfig(path.join(folder, configFile), json);
   await using weights = await openWeights(path.join(folder, weightsFile));
   const modules = adaptedModules({ file: path.join(folder, weightsFile), weights, rank });
   const tensors = new Map<string, { shape: readonly number[]; data: Float32Array }>();
@@ -57,7 +59,7 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
     tensors.set(name.slice(prefix.length), { shape: weights.info(name).shape, data: await weights.read(name) });
   }
   const targets = [...new Set(modules.map((module) => module.slice(module.lastIndexOf(".") + 1)))].toSorted();
-  return { config: { rank, alpha, targets, ...(baseModel === undefined ? {} : { baseModel }) }, tensors };
+  return { config: { rank, alpha, targets, ...base }, tensors };
 }
 
 /**
@@ -70,9 +72,11 @@ export async function writePeftAdapter(options: {
   readonly tensors: Iterable<TensorToWrite>;
   /** Written beside; see `valueHeadFile`. */
   readonly valueHead?: readonly TensorToWrite[];
+  /** Writes further files into the folder, which has another name until it is whole. */
+  readonly beside?: (folder: string) => Promise<void>;
   readonly signal?: AbortSignal;
 }): Promise<void> {
-  const { folder, config, tensors, valueHead = [], signal } = options;
+  const { folder, config, tensors, valueHead = [], beside, signal } = options;
   const named = [...tensors].map((tensor) => ({ ...tensor, name: prefix + tensor.name }));
   await writeNewFolder(folder, async (partial) => {
     await writeSafetensors(path.join(partial, weightsFile), named, {
@@ -80,6 +84,7 @@ export async function writePeftAdapter(options: {
       ...(signal === undefined ? {} : { signal }),
     });
     await writeValueHead(partial, valueHead);
+    await beside?.(partial);
     await writeFile(path.join(partial, configFile), `${JSON.stringify(toJson(config), null, 2)}\n`);
   });
 }
@@ -89,6 +94,7 @@ function toJson(config: PeftAdapterConfig): JsonObject {
     peft_type: "LORA",
     task_type: "CAUSAL_LM",
     base_model_name_or_path: config.baseModel ?? null,
+    revision: config.baseRevision ?? null,
     r: config.rank,
     lora_alpha: config.alpha,
     lora_dropout: config.dropout ?? 0,
@@ -103,7 +109,7 @@ function toJson(config: PeftAdapterConfig): JsonObject {
   };
 }
 
-function parseConfig(file: string, json: JsonObject): { rank: number; alpha: number; baseModel: string | undefined } {
+function parseConfig(file: string, json: JsonObject): Omit<PeftAdapterConfig, "targets"> {
   const unsupported = unsupportedOption(json);
   if (unsupported !== undefined) {
     throw new LyceumError({
@@ -112,7 +118,7 @@ function parseConfig(file: string, json: JsonObject): { rank: number; alpha: num
       hint: "Use a plain LoRA adapter, or merge this one into its base model with peft's merge_and_unload.",
     });
   }
-  const { r: rank, lora_alpha: alpha, base_model_name_or_path: baseModel } = json;
+  const { r: rank, lora_alpha: alpha, base_model_name_or_path: baseModel, revision } = json;
   if (typeof rank !== "number" || !Number.isInteger(rank) || rank < 1)
     throw malformedFile({ file, reason: '"r" is no rank' });
   if (typeof alpha !== "number" || !Number.isFinite(alpha))
@@ -120,7 +126,8 @@ function parseConfig(file: string, json: JsonObject): { rank: number; alpha: num
   return {
     rank,
     alpha: json.use_rslora === true ? alpha * Math.sqrt(rank) : alpha,
-    baseModel: typeof baseModel === "string" && baseModel !== "" ? baseModel : undefined,
+    ...(typeof baseModel === "string" && baseModel !== "" ? { baseModel } : {}),
+    ...(typeof revision === "string" && revision !== "" ? { baseRevision: revision } : {}),
   };
 }
 

@@ -1,0 +1,88 @@
+import { LyceumError } from "../../../../src/errors/index.ts";
+import type { LoraSpec } from "../../../backend/training-backend.ts";
+import { loraParameters } from "../models/lora.ts";
+import { ParameterBlock } from "../models/parameter-block.ts";
+import type { ParameterSpec } from "../models/parameters.ts";
+import { readAdapterBase } from "../weights/adapter-base-file.ts";
+import { type PeftAdapterConfig, readPeftAdapter } from "../weights/peft-adapter.ts";
+import { baseHash } from "./base-hash.ts";
+import type { BaseWeights } from "./base-store.ts";
+
+/** An adapter from a PEFT folder, over a base that it fits. */
+export interface StoredAdapter {
+  readonly folder: string;
+  readonly config: PeftAdapterConfig;
+  /** The adapter of every layer, zero for those that the folder leaves out. */
+  readonly block: ParameterBlock;
+  /** False if the folder leaves out layers that its targets name. */
+  readonly complete: boolean;
+}
+
+/**
+ * Reads a PEFT adapter for a base. `more` are parameters to lay out behind it, which stay zero. Throws `model.mismatch`
+ * if the adapter was trained on other weights, or has other shapes, and as `readPeftAdapter` does.
+ */
+export async function readStoredAdapter(
+  folder: string,
+  base: Pick<BaseWeights, "key" | "config" | "block">,
+  more: readonly ParameterSpec[] = [],
+): Promise<StoredAdapter> {
+  const { config, tensors } = await readPeftAdapter(folder);
+  const { hash } = await readAdapterBase(folder);
+  if (hash !== undefined && hash !== baseHash(base.block)) {
+    throw mismatch({ folder, base, why: "it was trained on other weights" });
+  }
+  const specs = loraParameters(base.config, { rank: config.rank, targets: config.targets as LoraSpec["targets"] });
+  const block = new ParameterBlock([...specs, ...more]);
+  for (const [name, { shape, data }] of tensors) {
+    if (!block.has(name)) throw mismatch({ folder, base, why: `the model has no layer for its ${name}` });
+    const wanted = block.shape(name);
+    if (wanted.join() !== shape.join()) {
+      const why = `its ${name} is [${shape.join(", ")}], the model needs [${wanted.join(", ")}]`;
+      throw mismatch({ folder, base, why });
+    }
+    block.view(name).set(data);
+  }
+  return { folder, config, block, complete: specs.every(({ name }) => tensors.has(name)) };
+}
+
+/**
+ * Refuses to train an adapter on as something else than it is: `config.invalid` for another rank, alpha or other
+ * targets, and for an adapter of some layers only.
+ */
+export function checkContinued({ folder, config, complete }: StoredAdapter, lora: LoraSpec): void {
+  const { rank, alpha, targets } = config;
+  const own = { rank, alpha, targets: targets.join(", ") };
+  const asked = { rank: lora.rank, alpha: lora.alpha, targets: lora.targets?.toSorted().join(", ") };
+  for (const key of ["rank", "alpha", "targets"] as const) {
+    if (asked[key] === undefined || asked[key] === own[key]) continue;
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The adapter ${folder} has ${key} ${own[key]}, and ${asked[key]} was asked for.`,
+      hint: `Leave model.adapter.${key} out to train it on, or set model.adapter.start to merge: a new adapter then begins on the merged model.`,
+      data: { folder, key },
+    });
+  }
+  if (complete) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The adapter ${folder} adapts some layers only, so that it cannot be trained on.`,
+    hint: "Set model.adapter.start to merge: a new adapter then begins on the merged model.",
+    data: { folder },
+  });
+}
+
+function mismatch(options: {
+  readonly folder: string;
+  readonly base: Pick<BaseWeights, "key">;
+  readonly why: string;
+}): LyceumError {
+  const { folder, base, why } = options;
+  const { folder: name = "from scratch" } = JSON.parse(base.key) as { readonly folder?: string };
+  return new LyceumError({
+    code: "model.mismatch",
+    message: `The adapter ${folder} does not belong to the base model ${name}: ${why}.`,
+    hint: "Name the model that it was trained on: --base MODEL, model.base in a config, base in a policy file.",
+    data: { folder, base: name },
+  });
+}

@@ -1,0 +1,59 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { LyceumError } from "../../../src/errors/index.ts";
+import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
+import { createByteTokenizer } from "../../../src/tokens/byte-tokenizer.ts";
+import { loadTokenizer } from "../../../src/tokens/huggingface-tokenizer.ts";
+import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
+import type { Renderer } from "../../../src/tokens/renderer.ts";
+import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
+import type { ModelSource } from "../../backend/training-backend.ts";
+import type { LocalSource } from "./engine/base-store.ts";
+import { findBase } from "./find-base.ts";
+import { findModel } from "./model-folder.ts";
+
+/** A source with its files on this machine, and what turns text into its tokens. */
+export interface OpenedSource {
+  readonly source: LocalSource;
+  readonly tokenizer: Tokenizer;
+  readonly renderer: Renderer;
+}
+
+/**
+ * Finds the files of a source, of an adapter those of its base too, and loads the tokenizer: the adapter's own if its
+ * folder has one, as transformers does. Throws `model.missing` and `model.unsupported`, and `config.invalid` for a base
+ * of what is no adapter.
+ */
+export async function openSource(source: ModelSource, signal: AbortSignal | undefined): Promise<OpenedSource> {
+  if (source.type === "scratch") {
+    return { source, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
+  }
+  const { path: name, revision, base } = source;
+  const hub = signal === undefined ? {} : { signal };
+  const found = await findModel(name, { ...hub, ...(revision === undefined ? {} : { revision }) });
+  if (found.kind === "model" && base !== undefined) throw noAdapter(name, base);
+  const model = found.kind === "model" ? found : await findBase(found.folder, { ...hub, base });
+  const adapter = found.kind === "adapter" ? found.folder : undefined;
+  const ownTokenizer = adapter !== undefined && existsSync(path.join(adapter, "tokenizer.json"));
+  const tokenizerFolder = ownTokenizer ? adapter : model.folder;
+  const tokenizer = await loadTokenizer(tokenizerFolder);
+  return {
+    source: {
+      type: "folder",
+      folder: model.folder,
+      ...(model.hub === undefined ? {} : { hub: model.hub }),
+      ...(adapter === undefined ? {} : { adapter }),
+    },
+    tokenizer,
+    renderer: await loadRenderer(tokenizerFolder, { tokenizer }),
+  };
+}
+
+function noAdapter(name: string, base: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The base ${base} was given for ${name}, which is a whole model and no adapter.`,
+    hint: "Leave the base out, or name the folder of an adapter as the model.",
+    data: { model: name, base },
+  });
+}
