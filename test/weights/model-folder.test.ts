@@ -109,7 +109,7 @@ describe("a local folder", () => {
   });
 
   it.each([
-    ["adapter_config.json", /base model/],
+    ["adapter_config.json", /without its weights/],
     ["model-q4.gguf", /GGUF/],
     ["pytorch_model.bin", /save_pretrained/],
     ["tokenizer.model", /save_pretrained/],
