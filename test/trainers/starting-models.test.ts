@@ -1,0 +1,70 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import type { ModelConfig } from "../../trainers/config/model-config.ts";
+import { startingModels } from "../../trainers/team-models.ts";
+import { temporaryFolder } from "./run-training.ts";
+
+const adapter = { type: "lora" } as const;
+const both = { all: ["aux", "main"], trained: ["aux", "main"] };
+
+/** A folder with an adapter for each of these agents. */
+async function teamFolder(...agents: readonly string[]): Promise<string> {
+  const folder = await temporaryFolder();
+  for (const agent of agents) {
+    await mkdir(join(folder, agent));
+    await writeFile(join(folder, agent, "adapter_config.json"), "{}");
+  }
+  return folder;
+}
+
+function starting(
+  path: string,
+  agents: Parameters<typeof startingModels>[1],
+  more: { readonly weights?: "separate" | "shared"; readonly models?: Readonly<Record<string, ModelConfig>> } = {},
+) {
+  const { weights = "separate", models = {} } = more;
+  return startingModels({ model: { path, adapter, device: "cpu" }, agents: { weights, models } }, agents);
+}
+
+it("each agent begins with its own model of a team", async () => {
+  const team = await teamFolder("aux", "main");
+  const { agents } = await starting(team, both);
+  expect(agents.models).toEqual({
+    aux: { path: join(team, "aux"), adapter, device: "cpu" },
+    main: { path: join(team, "main"), adapter, device: "cpu" },
+  });
+});
+
+it("an agent with a model of its own keeps it, and a frozen one needs none", async () => {
+  const team = await teamFolder("main");
+  const own: ModelConfig = { path: "owner/name", adapter, device: "cpu" };
+  expect((await starting(team, both, { models: { aux: own } })).agents.models.aux).toEqual(own);
+  const { model, agents } = await starting(team, { all: both.all, trained: ["main"] });
+  expect(agents.models).toEqual({ main: { path: join(team, "main"), adapter, device: "cpu" } });
+  expect(model.path).toBe(join(team, "main"));
+});
+
+it("a run's folder stands for its model, for one agent too", async () => {
+  const run = await temporaryFolder();
+  await writeFile(join(run, "metrics.jsonl"), "");
+  await mkdir(join(run, "model"));
+  await writeFile(join(run, "model", "config.json"), "{}");
+  expect((await starting(run, { all: ["agent"], trained: ["agent"] })).model.path).toBe(join(run, "model"));
+});
+
+it.each([
+  ["lacks an agent", ["aux"], both, {}, "config.invalid", /no model for the agent "main"/],
+  ["has an agent too many", ["aux", "judge", "main"], both, {}, "config.unknown-name", /judge/],
+  ["meets shared weights", ["aux", "main"], both, { weights: "shared" }, "config.invalid", /one set of weights/],
+  ["meets a single agent", ["agent"], { all: ["agent"], trained: ["agent"] }, {}, "config.invalid", /one set/],
+] as const)("a team that %s is refused", async (_, agents, trained, more, code, message) => {
+  const team = await teamFolder(...agents);
+  await expect(starting(team, trained, more)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+});
+
+it("a checkpoint is refused with the command that exports it", async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, "manifest.json"), "{}");
+  await expect(starting(folder, both)).rejects.toMatchObject({ hint: expect.stringContaining("lyceum export") });
+});
