@@ -3,6 +3,7 @@ import { LyceumError, unknownNameError } from "../src/errors/index.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import type { PolicySpecification } from "../src/policy/policy-specification.ts";
 import type { SamplingSettings } from "../src/policy/sampler.ts";
+import { withSampling } from "../src/policy/with-sampling.ts";
 
 /** Who plays an environment's agents in a run. */
 interface AgentPolicies {
@@ -60,14 +61,13 @@ export function frozenPolicies(options: {
  * agents that learn.
  */
 function asPartner(policy: Policy, sampling: SamplingSettings): Policy {
-  const { flush } = policy;
+  // Which tokens a partner drew from is nothing to train on.
+  const asked = withSampling(policy, { ...sampling, supports: false });
   return {
-    specificationVersion: "v1",
-    name: policy.name,
-    accepts: policy.accepts,
+    ...asked,
     act: async (request) => {
       try {
-        return await policy.act({ ...request, sampling });
+        return await asked.act(request);
       } catch (error) {
         if (!LyceumError.isInstance(error) || error.code !== "policy.prompt-too-long") throw error;
         throw new LyceumError({
@@ -78,7 +78,6 @@ function asPartner(policy: Policy, sampling: SamplingSettings): Policy {
         });
       }
     },
-    ...(flush === undefined ? {} : { flush: () => flush.call(policy) }),
   };
 }
 

@@ -10,7 +10,7 @@ import { train } from "./train.ts";
 import type { TrainOptions } from "./training-run.ts";
 
 /** One part of a run of several, such as SFT before PPO: what {@link train} is given, but for what all parts share. */
-export interface Stage extends Pick<TrainOptions, "config" | "environment" | "environmentOptions"> {
+export interface Stage extends Pick<TrainOptions, "config" | "environment" | "environmentOptions" | "policies"> {
   /** The stage's folder within the run's. */
   readonly name: string;
 }
@@ -36,7 +36,7 @@ export interface PlannedStage extends Stage {
 /**
  * Trains in stages, each a run of its own in `output/<name>` that ends as {@link train} says. Every stage begins with
  * the weights that the one before left in `model/` (its last, or by its `export.from` its best), merged where they were an
- * adapter: the optimizer is new, and the reference of a KL term is the model as it was then. An abort ends the stage that runs; resumed, the run goes on in
+ * adapter (an agent that a stage freezes keeps those of the last that trained it): the optimizer is new, and the reference of a KL term is the model as it was then. An abort ends the stage that runs; resumed, the run goes on in
  * the middle of it, and ends with the same weights as one that was never stopped.
  */
 export async function* trainStages(
@@ -74,9 +74,7 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
       // The first has no stage before it to tell that the folder is the right one.
       resume: resume && (checkpoint !== undefined || place === 0),
       config: {
-        ...(place === 0
-          ? config
-          : continued(stages[place]!, { before: stages[place - 1]!, first: stages[0]!, output })),
+        ...(place === 0 ? config : continued(stages[place]!, { earlier: stages.slice(0, place), output })),
         ...(last ? {} : { export: { ...config.export, format: "huggingface" } }),
       },
     });
@@ -84,12 +82,16 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
   return planned;
 }
 
-/** A stage's config with the models that the stage before exported. */
+/**
+ * A stage's config with the models that stages before it exported: of each agent that it trains, those of the last stage
+ * that trained it. An agent that was frozen until now begins with its own model.
+ */
 function continued(
   stage: Stage,
-  { before, first, output }: { readonly before: Stage; readonly first: Stage; readonly output: string },
+  { earlier, output }: { readonly earlier: readonly Stage[]; readonly output: string },
 ): TrainingConfigInput {
   const { config, name } = stage;
+  const [first, before] = [earlier[0]!, earlier.at(-1)!];
   const source = ({ path, scratch, revision }: ModelConfigInput): string => JSON.stringify([path, scratch, revision]);
   if (source(config.model) !== source(first.config.model)) {
     throw invalid(
@@ -97,11 +99,13 @@ function continued(
       "Leave model.path, model.revision and model.scratch out of all stages but the first.",
     );
   }
-  const from = (learner: string, single: boolean, model: ModelConfigInput): ModelConfigInput => {
+  const from = (trained: Stage, agent: string, model: ModelConfigInput): ModelConfigInput => {
     const { scratch: _, revision: __, path: ___, ...rest } = model;
-    return { ...rest, path: join(output, before.name, learnerFolder("model", learner, single)) };
+    return { ...rest, path: join(output, trained.name, learnerFolder("model", agent, hasOneLearner(trained))) };
   };
-  if (hasOneLearner(before)) return { ...config, model: from("", true, config.model) };
+  if (hasOneLearner(before) && (hasOneLearner(stage) || frozenIn(before).length === 0)) {
+    return { ...config, model: from(before, "", config.model) };
+  }
   const { agents } = before.environment.spec;
   if (hasOneLearner(stage) || stage.environment.spec.agents.join("\n") !== agents.join("\n")) {
     throw invalid(
@@ -109,12 +113,23 @@ function continued(
       "Give both stages the same agents, or let the agents of the first share their weights: agents.weights: shared.",
     );
   }
-  const models = agents.map((agent) => [agent, from(agent, false, config.agents?.models?.[agent] ?? config.model)]);
+  const models = agents
+    .filter((agent) => !frozenIn(stage).includes(agent))
+    .map((agent) => {
+      const own = config.agents?.models?.[agent] ?? config.model;
+      const trained = earlier.findLast((one) => !frozenIn(one).includes(agent));
+      return [agent, trained === undefined ? own : from(trained, agent, own)] as const;
+    });
   return {
     ...config,
-    model: from(agents[0]!, false, config.model),
+    model: models[0]?.[1] ?? config.model,
     agents: { ...config.agents, models: Object.fromEntries(models) },
   };
+}
+
+/** The agents that a stage does not train. */
+function frozenIn({ config, policies = {} }: Stage): readonly string[] {
+  return [...Object.keys(policies), ...Object.keys(config.agents?.policies ?? {})];
 }
 
 function hasOneLearner({ environment, config }: Stage): boolean {

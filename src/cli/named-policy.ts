@@ -1,9 +1,13 @@
+import { existsSync } from "node:fs";
 import type { OpenPolicy } from "../../trainers/open-policy.ts";
 import type { EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import { demonstrationPolicy } from "../policy/demonstration-policy.ts";
+import { hostedModelError } from "../policy/hosted-model.ts";
 import type { Policy } from "../policy/policy.ts";
+import { checkProviderKey, requiredVariable } from "../policy/provider-key.ts";
 import { replayPolicy } from "../policy/replay-policy.ts";
+import { withSampling } from "../policy/with-sampling.ts";
 import { readTrace } from "../trace/read-trace.ts";
 import { openEnginePolicy } from "./engine-policy.ts";
 import { type PolicySettings, policyNameOf, readPolicySettings } from "./policy-settings.ts";
@@ -32,19 +36,33 @@ export async function openNamedPolicy(
   given: string | PolicySettings,
   options: NamedPolicyOptions,
 ): Promise<OpenPolicy> {
-  const settings = typeof given === "string" ? await readPolicySettings(given) : given;
+  const { sampling, ...settings } = typeof given === "string" ? await readPolicySettings(given) : given;
+  const opened = await openModel(settings, options);
+  if (sampling === undefined) return opened;
+  return { ...opened, policy: withSampling(opened.policy, sampling) };
+}
+
+/** The policy without sampling settings of its own. */
+async function openModel(settings: PolicySettings, options: NamedPolicyOptions): Promise<OpenPolicy> {
   const named = policyNameOf(settings);
   const { model, name = model, baseUrl: _, ...asked } = settings;
   const { rooms, device = "auto", completion = false, environment } = options;
   const signal = options.signal === undefined ? {} : { signal: options.signal };
   switch (named.kind) {
-    case "engine":
+    case "engine": {
+      const hosted = existsSync(named.path) ? undefined : hostedModelError(named.path);
+      if (hosted !== undefined) throw hosted;
       return openEnginePolicy({ path: named.path, device, rooms, completion, ...signal });
+    }
     case "server":
       return owned(await serverPolicy(named, { settings, completion, ...signal }));
     case "provider": {
       const { aiSdkPolicy, providerModel } = await import("../policy/ai-sdk/index.ts");
-      return owned(aiSdkPolicy(await providerModel(named.provider, named.model), { ...asked, name }));
+      const { apiKeyVariable, ...serving } = asked;
+      if (apiKeyVariable === undefined) checkProviderKey(named.provider, process.env);
+      const key = apiKeyVariable === undefined ? {} : { apiKey: requiredVariable(apiKeyVariable, process.env) };
+      const sdkModel = await providerModel(named.provider, named.model, key);
+      return owned(aiSdkPolicy(sdkModel, { ...serving, name }));
     }
     case "transformers-js": {
       const { transformersPolicy } = await import("../policy/transformers-js/index.ts");

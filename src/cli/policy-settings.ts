@@ -5,6 +5,7 @@ import type { Json } from "../json.ts";
 import type { PartType } from "../message/message.ts";
 import { type PolicyName, parsePolicyName } from "../policy/policy-name.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
+import type { SamplingSettings } from "../policy/sampler.ts";
 import type { ServingOptions } from "../policy/serving/serving-options.ts";
 
 /** A model, and how it is asked: what a policy file says, or a name with options on the command line. */
@@ -21,6 +22,8 @@ export interface PolicySettings extends ServingOptions {
   /** Variables that hold the values of further headers, by header. */
   readonly headerVariables?: Readonly<Record<string, string>>;
   readonly accepts?: readonly PartType[];
+  /** Its own settings, over those that it is asked with. */
+  readonly sampling?: Partial<SamplingSettings>;
   readonly logprobs?: boolean;
   readonly tokenIds?: boolean;
   readonly processedLogprobs?: boolean;
@@ -30,6 +33,26 @@ export interface PolicySettings extends ServingOptions {
 
 const text = z.string().min(1);
 const positive = z.number().positive();
+
+/** What any model has. */
+const sampled = {
+  sampling: z
+    .strictObject({
+      temperature: z.number().min(0).optional().describe("0 is greedy."),
+      maxTokens: z.int().positive().optional().describe("The most tokens of one answer."),
+      topK: z.int().positive().optional().describe("Keep the k likeliest tokens."),
+      topP: positive.max(1).optional().describe("Keep the likeliest tokens whose probability reaches p."),
+      minP: z
+        .number()
+        .min(0)
+        .max(1)
+        .optional()
+        .describe("Keep tokens at least this fraction as likely as the likeliest."),
+      stop: z.array(text).optional().describe("End an answer before one of these."),
+    })
+    .optional()
+    .describe("How it is sampled, over what it is asked with."),
+} as const;
 
 /** How any server is asked. */
 const serving = {
@@ -47,11 +70,17 @@ const serving = {
     .describe("What the model can read."),
 } as const;
 
+/** What a server or provider that asks for a key has. */
+const keyed = {
+  apiKeyVariable: text
+    .optional()
+    .describe("The environment's variable with the key; the provider's usual one, or LYCEUM_API_KEY, by default."),
+} as const;
+
 /** What only an OpenAI-compatible server has. */
 const server = {
   baseUrl: z.url().optional().describe("Where the API begins, such as http://127.0.0.1:8000/v1."),
   endpoint: z.enum(["chat", "completions"]).optional().describe("Where it is asked; by the format by default."),
-  apiKeyVariable: text.optional().describe("The environment's variable with the key; LYCEUM_API_KEY by default."),
   headers: z.record(text, z.string()).optional().describe("Further headers, by name."),
   headerVariables: z.record(text, text).optional().describe("Headers whose values the environment's variables hold."),
   logprobs: z.boolean().optional().describe("Ask for the log-probability of each token."),
@@ -68,7 +97,9 @@ const provider = {
 const schema = z.strictObject({
   model: text.describe("A name as --model takes it; with baseUrl the model's name on that server."),
   name: text.optional().describe("What logs call it; the model by default."),
+  ...sampled,
   ...serving,
+  ...keyed,
   ...server,
   ...provider,
 });
@@ -112,22 +143,23 @@ export function policyNameOf({ model, baseUrl }: PolicySettings): PolicyName {
 
 /** What else than its name decides what a policy answers, for the record. It holds no key. */
 export function answerSettings(settings: PolicySettings): Readonly<Record<string, Json>> | undefined {
-  const { model, name = model, endpoint, extraBody, providerOptions } = settings;
+  const { model, name = model, endpoint, extraBody, providerOptions, sampling } = settings;
   const told = {
     ...(name === model ? {} : { model }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(extraBody === undefined ? {} : { extraBody }),
     ...(providerOptions === undefined ? {} : { providerOptions }),
+    ...(sampling === undefined ? {} : { sampling: { ...sampling } as Json }),
   };
   return Object.keys(told).length === 0 ? undefined : told;
 }
 
 /** Which options each kind of model has, beside `model` and `name`. */
 const known: Readonly<Record<PolicyName["kind"], Readonly<Record<string, unknown>>>> = {
-  server: { ...serving, ...server },
-  provider: { ...serving, ...provider },
-  engine: {},
-  "transformers-js": {},
+  server: { ...sampled, ...serving, ...keyed, ...server },
+  provider: { ...sampled, ...serving, ...keyed, ...provider },
+  engine: { ...sampled },
+  "transformers-js": { ...sampled },
   scripted: {},
   replay: {},
   demonstration: {},
@@ -141,10 +173,12 @@ function checkKind(settings: PolicySettings): void {
   throw new LyceumError({
     code: "config.invalid",
     message: `"${foreign}" is no option of the model ${model}.`,
-    hint:
-      own.length === 0
-        ? "Models behind a server have options; name its address (http://HOST/v1#MODEL), or give its baseUrl."
-        : `It has: ${own.join(", ")}.`,
+    hint: [
+      ...(own.length === 0 ? [] : [`It has: ${own.join(", ")}.`]),
+      ...(own.includes("maxConcurrent")
+        ? []
+        : ["Models behind a server have options; name its address (http://HOST/v1#MODEL), or give its baseUrl."]),
+    ].join(" "),
     data: { model, option: foreign, known: own },
   });
 }

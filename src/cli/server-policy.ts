@@ -1,7 +1,7 @@
-import { LyceumError } from "../errors/index.ts";
 import { openAICompatiblePolicy } from "../policy/openai-compatible/openai-compatible-policy.ts";
 import { onlyModel, type ServedModel, servedModels } from "../policy/openai-compatible/served-models.ts";
 import type { Policy } from "../policy/policy.ts";
+import { requiredVariable, serverKey } from "../policy/provider-key.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 /** Servers that are known to give log-probabilities when they are asked, by how they call themselves. */
@@ -23,11 +23,12 @@ export async function serverPolicy(
 ): Promise<Policy> {
   const { settings, completion, signal } = options;
   const { model: _, baseUrl: __, apiKeyVariable, headers, headerVariables, ...asked } = settings;
-  const apiKey = apiKeyVariable === undefined ? process.env.LYCEUM_API_KEY || undefined : variable(apiKeyVariable);
+  const apiKey =
+    apiKeyVariable === undefined ? serverKey(baseUrl, process.env) : requiredVariable(apiKeyVariable, process.env);
   const told = {
     baseUrl,
     ...(apiKey === undefined ? {} : { apiKey }),
-    headers: { ...headers, ...mapValues(headerVariables ?? {}, variable) },
+    headers: { ...headers, ...mapValues(headerVariables ?? {}, (name) => requiredVariable(name, process.env)) },
   };
   const listed = servedModels({ ...told, ...(signal === undefined ? {} : { signal }) });
   let served: ServedModel | undefined;
@@ -47,15 +48,4 @@ export async function serverPolicy(
 
 function mapValues(record: Readonly<Record<string, string>>, map: (value: string) => string): Record<string, string> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
-}
-
-function variable(name: string): string {
-  const value = process.env[name];
-  if (value) return value;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `The environment's variable ${name} is not set.`,
-    hint: `Set it to the key: export ${name}=...`,
-    data: { variable: name },
-  });
 }

@@ -55,6 +55,8 @@ export interface ActTokens {
   readonly supports?: readonly TokenSupport[];
   /** The value of the state before each completion id, and of that after the last; from weights with a value head. */
   readonly values?: readonly number[];
+  /** The settings that it was sampled with, if these are not those of the request. */
+  readonly sampling?: SamplingSettings;
   /** Version of the weights that sampled. */
   readonly weightsVersion: number;
 }

@@ -153,7 +153,8 @@ export class AgentRecorder {
     this.#nodes[last] = { ...this.#nodes[last]!, tokens: { ids, mask: 0, startsSequence: !extendsPrevious } };
   }
 
-  #sampledTokens(tokens: ActTokens, sampling: SamplingSettings): NodeTokens {
+  #sampledTokens(tokens: ActTokens, asked: SamplingSettings): NodeTokens {
+    const { sampling = asked } = tokens;
     const { completionIds: ids, logprobs, supports, values, weightsVersion } = tokens;
     if (ids.length !== logprobs.length) {
       throw this.#unlikely(`${ids.length} sampled tokens and ${logprobs.length} log-probabilities`);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openNamedPolicy } from "../../src/cli/named-policy.ts";
 import { textMessage, textOf } from "../../src/message/message.ts";
 import type { ActRequest } from "../../src/policy/policy.ts";
@@ -170,11 +170,72 @@ describe("a server", () => {
 });
 
 test.each([
-  ["openai:gpt-5-mini", "config.invalid", /npm install @ai-sdk\/openai/],
+  ["my-own:model", "config.invalid", /npm install @ai-sdk\/my-own/],
   ["transformers:org/name", "config.invalid", /npm install @huggingface\/transformers/],
   ["demonstration", "policy.unsupported-input", /demonstrate/],
   ["replay:/nowhere.jsonl", "data.not-found", /./],
   ["transformers:org/name#q5", "config.unknown-name", /q4f16/],
 ])("%s cannot be opened here, and says why", async (name, code, hint) => {
   await expect(say(name)).rejects.toMatchObject({ code, hint: expect.stringMatching(hint) });
+});
+
+describe("a model of the AI SDK", () => {
+  const answer = {
+    content: [{ type: "text", text: "4" }],
+    finishReason: { unified: "stop", raw: "stop" },
+    usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } },
+    warnings: [],
+  };
+
+  test("is asked with the key of the variable that its settings name", async () => {
+    const asked: { readonly url: string; readonly headers: Headers }[] = [];
+    vi.stubGlobal("fetch", async (url: unknown, init: RequestInit) => {
+      asked.push({ url: String(url), headers: new Headers(init.headers) });
+      return new Response(JSON.stringify(answer), { headers: { "content-type": "application/json" } });
+    });
+    onTestFinished(() => void vi.unstubAllGlobals());
+    vi.stubEnv("TEAM_KEY", "k-of-the-team");
+    vi.stubEnv("AI_GATEWAY_API_KEY", "another");
+    const settings = { model: "gateway:openai/gpt-5-mini", apiKeyVariable: "TEAM_KEY" };
+    expect(await say(settings)).toBe("4");
+    expect(asked[0]!.headers.get("authorization")).toBe("Bearer k-of-the-team");
+    vi.stubEnv("TEAM_KEY", "");
+    await expect(say(settings)).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringContaining("TEAM_KEY is not set"),
+    });
+  });
+
+  test("without a key says which variable to set, before its package is asked for", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "");
+    await expect(say("openai:gpt-5-mini")).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringContaining("OPENAI_API_KEY"),
+    });
+    vi.stubEnv("OPENAI_API_KEY", "k");
+    const refused = await say("openai:gpt-5-mini").catch((error: unknown) => error);
+    expect(refused).toMatchObject({ hint: "Run npm install @ai-sdk/openai." });
+  });
+
+  test("of a provider without a package says at which address it is asked", async () => {
+    await expect(say("dashscope:qwen-max")).rejects.toMatchObject({
+      hint: expect.stringContaining("https://dashscope.aliyuncs.com/compatible-mode/v1#qwen-max"),
+    });
+  });
+});
+
+test("a bare name of a model that only a provider runs is told its full name", async () => {
+  await expect(say("deepseek-coder")).rejects.toMatchObject({
+    code: "config.invalid",
+    hint: expect.stringContaining("deepseek:deepseek-coder"),
+  });
+});
+
+test("settings of its own are what a model is sampled with", async () => {
+  await using server = await chatServer(({ messages }) =>
+    messages === undefined ? { body: { data: [] } } : completion("4"),
+  );
+  const own = { model: "m", baseUrl: server.baseUrl, sampling: { temperature: 0.2, maxTokens: 4096 } };
+  expect(await say(own)).toBe("4");
+  expect(server.requests.at(-1)!.body).toMatchObject({ temperature: 0.2, max_tokens: 4096 });
 });

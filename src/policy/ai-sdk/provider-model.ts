@@ -1,5 +1,6 @@
 import { LyceumError } from "../../errors/index.ts";
 import { nearestName } from "../../errors/unknown-name.ts";
+import { addressOf } from "../hosted-model.ts";
 import { importOptional } from "../optional-package.ts";
 import type { AiSdkModel } from "./language-model.ts";
 
@@ -33,15 +34,25 @@ interface Provider {
 
 /**
  * A model of a provider's package: `providerModel("openai", "gpt-5-mini")` is that of `@ai-sdk/openai`, which reads its
- * key from the environment. Throws `config.invalid`, with the package to install, where it is not there.
+ * key from the environment unless one is given. Throws `config.invalid`, with the package to install, where it is not
+ * there.
  */
-export async function providerModel(provider: string, modelId: string): Promise<AiSdkModel> {
+export async function providerModel(
+  provider: string,
+  modelId: string,
+  options: { readonly apiKey?: string } = {},
+): Promise<AiSdkModel> {
   const name = `@ai-sdk/${provider}`;
   const near = known.includes(provider) ? undefined : nearestName(provider, known);
+  const address = addressOf(provider, modelId);
   const module = await importOptional(name, {
     message: `Models of "${provider}" need the package ${name}, which is not installed.`,
-    ...(near === undefined ? {} : { hint: `Did you mean "${near}"? If not, run npm install ${name}.` }),
+    ...(address === undefined ? {} : { hint: `Such a model is asked at an address: ${address}.` }),
+    ...(near === undefined || address !== undefined
+      ? {}
+      : { hint: `Did you mean "${near}"? If not, run npm install ${name}.` }),
   });
+  if (options.apiKey !== undefined) return withKey(module, { name, apiKey: options.apiKey }).languageModel(modelId);
   const named = [provider, ...provider.split("-").toReversed()].map((part) => module[part]);
   const found = [...named, ...Object.values(module)].find(isProvider);
   if (found !== undefined) return found.languageModel(modelId);
@@ -49,6 +60,23 @@ export async function providerModel(provider: string, modelId: string): Promise<
     code: "config.invalid",
     message: `The package ${name} exports no provider that is ready to use.`,
     hint: "Create the model in a program, and give it to aiSdkPolicy.",
+  });
+}
+
+/** The provider that the package makes with this key, by its `create...` function. */
+function withKey(
+  module: Readonly<Record<string, unknown>>,
+  { name, apiKey }: { readonly name: string; readonly apiKey: string },
+): Provider {
+  for (const [exported, create] of Object.entries(module)) {
+    if (!/^create[A-Z]/.test(exported) || typeof create !== "function") continue;
+    const made: unknown = create({ apiKey });
+    if (isProvider(made)) return made;
+  }
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The package ${name} exports no function that makes a provider with a key.`,
+    hint: "Put the key into the variable that the package reads, and leave apiKeyVariable out.",
   });
 }
 
