@@ -1,0 +1,125 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { classCompletionEnvironment } from "../../../environments/class-completion/class-completion.ts";
+import { type Episode, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { pythonSandbox } from "../python-sandbox.ts";
+
+const row = {
+  task_id: "Own_1",
+  class_name: "Box",
+  skeleton: `class Box:
+    def __init__(self):
+        self.items = []
+
+    def put(self, item):
+        """
+        Puts an item in, and gives the count.
+        """
+
+    def total(self):
+        """
+        The sum of all items.
+        """
+`,
+  solution_code: `class Box:
+    def __init__(self):
+        self.items = []
+
+    def put(self, item):
+        self.items.append(item)
+        return len(self.items)
+
+    def total(self):
+        return sum(self.items)
+`,
+  import_statement: [],
+  test: `import unittest
+
+class TestPut(unittest.TestCase):
+    def test_put_0(self):
+        self.assertEqual(Box().put(3), 1)
+
+    def test_put_1(self):
+        box = Box(); box.put(1); self.assertEqual(box.put(8181), 2)
+
+class TestTotal(unittest.TestCase):
+    def test_total_0(self):
+        self.assertEqual(Box().total(), 0)
+
+    def test_total_1(self):
+        box = Box(); box.items = [1, 9191]; self.assertEqual(box.total(), 9192)
+`,
+};
+
+const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+const put = "def put(self, item):\n    self.items.append(item)\n    return len(self.items)\n";
+const wrongPut = "def put(self, item):\n    self.items.append(item)\n";
+const total = "def total(self):\n    return sum(self.items)\n";
+
+/** Two agents, the first wrong at first; in the second turn each hands in what the expert gave it, or its own again. */
+async function play(
+  expert: Policy,
+  first: Readonly<Record<string, string>>,
+): Promise<{ episode: Episode; heard: Record<string, string> }> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-class-expert-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "own.json"), JSON.stringify([row]));
+  const environment = classCompletionEnvironment(
+    { path: join(folder, "own.json"), sandbox: pythonSandbox, agents: 2, maxTurns: 2, mode: "expert_edits" },
+    { expert },
+  );
+  const heard: Record<string, string> = {};
+  const policies = scriptedPolicy(({ agent, messages, episode }) => {
+    if (episode!.turn === 0) return block(first[agent]!);
+    const text = textOf(messages.at(-1)!);
+    heard[agent] = text;
+    const edited = /An expert edited your code:\n\n```python\n([\s\S]*?)```/.exec(text)?.[1];
+    return block(edited ?? first[agent]!);
+  });
+  const task = await (await environment.tasks("test")).get(0);
+  return { episode: await rolloutEpisode({ environment, task, policies, seed: 1 }), heard };
+}
+
+it("an expert edits each agent's methods, and sees the others' code and no hidden test", async () => {
+  const asked: string[] = [];
+  const expert = scriptedPolicy(({ messages }) => {
+    const text = textOf(messages[0]!);
+    asked.push(text);
+    return block(text.includes("Put `put` right") ? put : total);
+  });
+  const { episode, heard } = await play(expert, { "agent-1": wrongPut, "agent-2": total });
+  expect(asked).toHaveLength(2);
+  for (const text of asked) {
+    expect(text).toContain("class Box:");
+    expect(text).toContain("self.assertEqual(Box().put(3), 1)");
+    expect(text).toContain(wrongPut.trim());
+    expect(text).toContain(total.trim());
+    expect(text).not.toMatch(/8181|919[12]/);
+  }
+  expect(heard["agent-1"]).not.toContain("def total");
+  expect(heard["agent-2"]).not.toContain("def put");
+  for (const { reward } of Object.values(episode.agents)) expect(reward).toMatchObject({ status: "scored", value: 1 });
+});
+
+it("an expert is asked about code that cannot be read, too", async () => {
+  const expert = scriptedPolicy(({ messages }) =>
+    block(textOf(messages[0]!).includes("Put `put` right") ? put : total),
+  );
+  const { episode } = await play(expert, { "agent-1": "def put(self, item:\n", "agent-2": total });
+  for (const { reward } of Object.values(episode.agents)) expect(reward).toMatchObject({ status: "scored", value: 1 });
+});
+
+it("an expert that fails is shown to have failed, and costs no reward", async () => {
+  const broken = scriptedPolicy(() => {
+    throw new Error("quota used up");
+  });
+  const alone = await play(scriptedPolicy(["   "]), { "agent-1": wrongPut, "agent-2": total });
+  const { episode, heard } = await play(broken, { "agent-1": wrongPut, "agent-2": total });
+  expect(heard["agent-1"]).toContain("The expert could not be asked: quota used up");
+  expect(episode.status).toBe("completed");
+  const rewards = Object.values(episode.agents).map(({ reward }) => reward);
+  expect(rewards).toMatchObject([{ status: "scored" }, { status: "scored" }]);
+  expect(rewards).toEqual(Object.values(alone.episode.agents).map(({ reward }) => reward));
+});
