@@ -101,7 +101,8 @@ async function playBatch(
     }
     return played;
   }
-  const ending = terminationThreshold === undefined ? {} : { terminationThreshold };
+  const partners = Object.keys(run.frozen);
+  const ending = terminationThreshold === undefined ? {} : { terminationThreshold, partners };
   const groups = await collectGroups(rollout({ ...common, ...ending, groupSize }));
   if (algorithm.credit.needsGreedy !== true) return groups.map((group) => ({ group }));
   const { trace: _, ...untraced } = common;

@@ -52,7 +52,7 @@ export class EpisodeRun<Task> {
   }
 
   async #play(): Promise<Outcome> {
-    const { limits, pool, slice, terminationThreshold = Infinity } = this.#settings;
+    const { limits, pool, slice, terminationThreshold = Infinity, partners = [] } = this.#settings;
     const instance = await EnvironmentInstance.acquire({ pool, limitMs: limits.environmentMs }, this.#run);
     this.#instance = instance;
     const { task } = this.#place.entry;
@@ -68,7 +68,7 @@ export class EpisodeRun<Task> {
       const result = await instance.step(this.#run, actions);
       this.#trajectory.step(result, acting);
       observations = result.observations;
-      const mean = meanReward(result);
+      const mean = meanReward(result, partners);
       if (mean !== undefined && mean > terminationThreshold && Object.keys(observations).length > 0) {
         return this.#trajectory.endEarly();
       }
@@ -127,8 +127,10 @@ export class EpisodeRun<Task> {
 }
 
 /** The mean over agents of what a step earned them; undefined if nobody earned anything or a reward is unknown. */
-function meanReward({ agents }: StepResult): number | undefined {
-  const rewards = Object.values(agents).flatMap(({ reward }) => reward ?? []);
+function meanReward({ agents }: StepResult, partners: readonly AgentId[]): number | undefined {
+  const rewards = Object.entries(agents).flatMap(([agent, { reward }]) =>
+    partners.includes(agent) ? [] : (reward ?? []),
+  );
   const values = rewards.flatMap((reward) => (reward.status === "scored" ? [reward.value] : []));
   if (values.length === 0 || values.length < rewards.length) return undefined;
   return values.reduce((sum, value) => sum + value, 0) / values.length;

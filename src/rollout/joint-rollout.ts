@@ -15,7 +15,8 @@ import { turnLimit } from "./trajectory.ts";
  * many tasks are played at once: as many as have room for the joint actions of a node each. `limits.episodeMs` is the
  * time of a whole tree. `members` of planned tasks are not heeded.
  */
-export interface JointRolloutOptions<Task> extends Omit<RolloutOptions<Task>, "groupSize"> {
+export interface JointRolloutOptions<Task>
+  extends Omit<RolloutOptions<Task>, "groupSize" | "terminationThreshold" | "partners"> {
   readonly shape: JointShape;
 }
 

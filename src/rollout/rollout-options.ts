@@ -47,6 +47,8 @@ export interface RolloutOptions<Task> extends PlayOptions<Task> {
    * they count as terminated. Absent, only the environment and the limits end episodes.
    */
   readonly terminationThreshold?: number;
+  /** Frozen agents, whose rewards do not count for that. None by default. */
+  readonly partners?: readonly AgentId[];
   /** The most episodes at once; 64 by default. A batching policy sees batches of up to this size. */
   readonly concurrency?: number;
 }

@@ -19,11 +19,11 @@ export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<Rol
   const { pool, owned } = poolOf(options.environment, {
     onCloseError: (error) => queue.push({ type: "warning", error }),
   });
-  const { terminationThreshold } = options;
+  const { terminationThreshold, partners = [] } = options;
   if (Number.isNaN(terminationThreshold)) throw noThreshold();
   const settings = {
     ...runSettings(options, pool),
-    ...(terminationThreshold === undefined ? {} : { terminationThreshold }),
+    ...(terminationThreshold === undefined ? {} : { terminationThreshold, partners }),
   };
   return events({ ...options, concurrency, groupSize, settings, queue, closePool: owned });
 }

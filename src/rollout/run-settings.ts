@@ -18,6 +18,8 @@ export interface RunSettings<Task> {
   readonly slice: TimeSlice;
   /** A turn whose mean reward exceeds it ends its episode. */
   readonly terminationThreshold?: number;
+  /** Agents whose rewards do not count for that. */
+  readonly partners?: readonly AgentId[];
   /** Present when a policy batches. Whoever plays an episode has entered it. */
   readonly barrier: FlushBarrier | undefined;
 }

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
 import type { StageEvent, StagesOptions } from "../../trainers/stages.ts";
-import { type Stage, trainStages } from "../../trainers/stages.ts";
+import { planStages, type Stage, trainStages } from "../../trainers/stages.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, letterConfig, temporaryFolder } from "./run-training.ts";
@@ -221,5 +222,63 @@ describe("trainStages", () => {
     const { error, events } = await run({ stages: stages(), output });
     expect(error).toMatchObject({ code: "checkpoint.unusable" });
     expect(events).toEqual([]);
+  });
+});
+
+describe("stages with frozen agents", () => {
+  const team = teamEnvironment({ turns: 1 }) as EnvironmentDefinition;
+  const partner = scriptedPolicy(() => "A", { name: "always A" });
+  const stage = (name: string, frozen: readonly string[]): Stage => ({
+    name,
+    environment: team,
+    policies: Object.fromEntries(frozen.map((agent) => [agent, partner])),
+    config: letterConfig({ algorithm: { id: "magrpo", groupSize: 4 }, training: { steps: 2, batchSize: 8 } }),
+  });
+
+  it("begin with the weights of the last stage that trained each agent", async () => {
+    const output = await temporaryFolder();
+    const all = [stage("both", []), stage("left", ["right"]), stage("right", ["left"]), stage("end", [])];
+    const { error } = await run({ stages: all, output });
+    expect(error).toBeUndefined();
+    const begins = Object.fromEntries(
+      (await planStages({ stages: all, output: `${output}-plan` })).map(({ name, config }) => [
+        name,
+        config.agents?.models,
+      ]),
+    );
+    const path = (name: string, agent: string): object => ({ path: join(`${output}-plan`, name, "model", agent) });
+    expect(begins).toEqual({
+      both: undefined,
+      left: { left: path("both", "left") },
+      right: { right: path("both", "right") },
+      end: { left: path("left", "left"), right: path("right", "right") },
+    });
+    for (const [name, agents] of [
+      ["left", ["left"]],
+      ["right", ["right"]],
+      ["end", ["left", "right"]],
+    ] as const) {
+      expect((await readdir(join(output, name, "model"))).toSorted()).toEqual(agents);
+    }
+  });
+
+  it("begin with an agent's own model if it was frozen until then", async () => {
+    const output = await temporaryFolder();
+    const [, second] = await planStages({ stages: [stage("left", ["right"]), stage("both", [])], output });
+    expect(second!.config.agents!.models).toEqual({
+      left: { path: join(output, "left", "model", "left") },
+      right: { scratch: {} },
+    });
+  });
+
+  it("hand on shared weights of those that train", async () => {
+    const output = await temporaryFolder();
+    const shared = (name: string, frozen: readonly string[]): Stage => {
+      const one = stage(name, frozen);
+      return { ...one, config: { ...one.config, agents: { weights: "shared" } } };
+    };
+    const { error } = await run({ stages: [shared("left", ["right"]), shared("both", [])], output });
+    expect(error).toBeUndefined();
+    expect(await readdir(join(output, "left", "model"))).toContain("bigram.json");
   });
 });

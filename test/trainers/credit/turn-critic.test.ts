@@ -44,7 +44,11 @@ function groupOf(agents: Readonly<Record<string, Play>>): Group {
 }
 
 /** The credit, and what the critic was given to read; it finds a state worth the sum of the ids up to it. */
-async function assigned(groups: readonly Group[], options: Partial<TurnCriticOptions>) {
+async function assigned(
+  groups: readonly Group[],
+  options: Partial<TurnCriticOptions>,
+  withPartners?: readonly Group[],
+) {
   const read: CriticInput[] = [];
   const context: CreditContext = {
     learnerOf: (agent) => agent,
@@ -64,7 +68,8 @@ async function assigned(groups: readonly Group[], options: Partial<TurnCriticOpt
     ...{ discount: 0.5, input: "v", critic: { type: "shared", scope: "learner" }, whiten: false },
     ...options,
   });
-  return { read, ...(await credit.assign({ groups }, context)) };
+  const experience = { groups, ...(withPartners === undefined ? {} : { withPartners }) };
+  return { read, ...(await credit.assign(experience, context)) };
 }
 
 describe("temporal differences of turns", () => {
@@ -121,6 +126,25 @@ describe("temporal differences of turns", () => {
     for (const { states } of samples) {
       expect(states!.map(({ targets }) => targets.map(({ value }) => value))).toEqual([[3], [5]]);
       expect(states!.map(({ ids, targets }) => targets[0]!.after - ids.length)).toEqual([-1, -1]);
+    }
+  });
+
+  it.each([
+    "v",
+    "q",
+  ] as const)("of a team with a frozen agent read it too (%s), and count what the others earned", async (input) => {
+    const all = groupOf({ a: { rewards: [2, 10] }, b: { rewards: [400, 900] } });
+    const [episode] = all.episodes as [Group["episodes"][number]];
+    const trained: Group = { ...all, episodes: [{ ...episode, agents: { a: episode.agents.a! } }] };
+    const options = { input, critic: { type: "separate", scope: "team" }, discount: 0 } as const;
+    const { read, samples, critics } = await assigned([trained], options, [all]);
+    expect(samples.map(({ agent }) => agent)).toEqual(["a"]);
+    expect(critics!.map(({ targets }) => targets.map(({ value }) => value))).toEqual([[2], [10]]);
+    const texts = read.map(({ ids }) => createByteRenderer().parse({ ids: [...ids], finish: "stop" }).message);
+    for (const message of texts) {
+      const text = JSON.stringify(message);
+      expect(text).toContain("[b]");
+      expect(text.includes("[b answers]")).toBe(input === "q");
     }
   });
 });
