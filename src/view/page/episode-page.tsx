@@ -179,6 +179,14 @@ function statusText({ status, limit }: Episode): string {
   return limit === "shape" ? `${status}: the joint shape did not go on with it` : `${status} by the limit of ${limit}`;
 }
 
+/** Who played: each agent with its policy; of one agent, the policy alone. Empty for traces that do not say. */
+function policyText({ agents }: Episode): string {
+  const named = Object.entries(agents).flatMap(([agent, { policy }]) =>
+    policy === undefined ? [] : [{ agent, policy }],
+  );
+  return named.map(({ agent, policy }) => (named.length === 1 ? policy : `${agent}: ${policy}`)).join(", ");
+}
+
 function EpisodeFacts({ view: { row, episode, task } }: { readonly view: EpisodeView }): JSX.Element {
   const turns = Object.values(episode.agents).flatMap((agent) => agent.turns);
   const read = turns.reduce((sum, { usage }) => sum + (usage?.promptTokens ?? 0), 0);
@@ -199,6 +207,7 @@ function EpisodeFacts({ view: { row, episode, task } }: { readonly view: Episode
         ["time", formatDuration(row.durationMs)],
         ["seed", String(task?.seed ?? episode.seed)],
         ["environment", episode.environment],
+        ["policy", policyText(episode)],
         ["id", episode.id],
       ]}
     />
