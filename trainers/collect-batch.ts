@@ -11,6 +11,7 @@ import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
 import type { Experience, PlayedGroup } from "./credit/index.ts";
 import { ofTrainedAgents } from "./credit/trained-agents.ts";
 import { hasSignal } from "./credit/trajectory.ts";
+import { fitEpisodes } from "./data/fit-episodes.ts";
 import { refuseFailure } from "./refuse-failure.ts";
 import { processRewards } from "./rewards/process-rewards.ts";
 import type { TrainingRun } from "./training-run.ts";
@@ -19,6 +20,13 @@ import type { TrainingRun } from "./training-run.ts";
 export interface Batch {
   readonly played: readonly PlayedGroup[];
   readonly kept: Experience;
+  /** Of the demonstrated episodes that are too long for a model: how many were shortened, and how many left out. */
+  readonly overlong: OverlongCounts;
+}
+
+interface OverlongCounts {
+  truncated: number;
+  dropped: number;
 }
 
 /**
@@ -37,19 +45,37 @@ export async function collectBatch(
   const frozen = new Set(Object.keys(run.frozen));
   const played: PlayedGroup[] = [];
   const kept: KeptGroup[] = [];
+  const overlong: OverlongCounts = { truncated: 0, dropped: 0 };
   for (let round = 0; round <= resampleRounds && kept.length < batchSize; round++) {
     const tasks = await run.tasks.take(batchSize - kept.length, run.signal === undefined ? {} : { signal: run.signal });
     refuseHeldOut(run, tasks);
     const batch = await playBatch(run, { ...options, tasks, round });
     refuseFailure(batch.map(({ group }) => group));
     played.push(...batch);
-    const processed = batch.map((whole) => ({
+    const processed = fitted(run, { batch, overlong }).map((whole) => ({
       whole,
       trained: processRewards(ofTrainedAgents(whole, frozen), run.rewardProcessors),
     }));
     kept.push(...(dropGroupsWithoutSignal ? processed.filter(({ trained }) => signal(trained)) : processed));
   }
-  return { played, kept: experienceOf(kept, frozen.size > 0) };
+  return { played, kept: experienceOf(kept, frozen.size > 0), overlong };
+}
+
+/** The groups with what their models can read, counted. What a policy sampled always fits; a demonstration may not. */
+function fitted(
+  { algorithm, config, learners }: TrainingRun,
+  { batch, overlong }: { readonly batch: readonly PlayedGroup[]; readonly overlong: OverlongCounts },
+): readonly PlayedGroup[] {
+  if (algorithm.rollout.actor !== "demonstration") return batch;
+  const maxLength = (agent: AgentId): number | undefined =>
+    learners.policies.find(({ agents }) => agents.includes(agent))?.model.maxLength;
+  return batch.flatMap(({ group, ...task }) => {
+    const options = { overlong: config.data.overlong, maxLength, split: config.tasks.split };
+    const { episodes, truncated, dropped } = fitEpisodes(group.episodes, options);
+    overlong.truncated += truncated;
+    overlong.dropped += dropped;
+    return episodes.length === 0 ? [] : [{ ...task, group: { ...group, episodes } }];
+  });
 }
 
 /** A task's episodes as they were played, and as the agents that are trained learn from them. */

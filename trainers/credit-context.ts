@@ -56,6 +56,7 @@ function criticOf(name: string, model: Model, bounds: Bounds): Critic {
   return {
     name,
     renderer: model.renderer,
+    maxLength: model.maxLength,
     values: (sequences) =>
       forwardAll(
         sequences.map(({ ids }) => valueDatum({ ids, targets: ids.map((_, after) => ({ after, value: 0, old: 0 })) })),

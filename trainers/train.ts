@@ -13,6 +13,7 @@ import { isBetter, writeBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { configHash } from "./checkpoint/run-identity.ts";
 import { writeCheckpoint } from "./checkpoint/write-checkpoint.ts";
+import type { Batch } from "./collect-batch.ts";
 import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
 import { trainedGroup } from "./credit/trained-agents.ts";
 import { evaluatePolicy } from "./evaluate-policy.ts";
@@ -96,6 +97,7 @@ async function* trainStep(
     ...rollouts,
     ...updated,
     "groups/trained": kept.groups.length,
+    ...overlongMetrics(run, batch),
     ...(pool === undefined ? {} : { "curriculum/tasks": pool }),
     "optimizer/learning-rate": optimizer.learningRate,
     ...(batch.staleness === 0 ? {} : { "rollout/staleness": batch.staleness }),
@@ -113,6 +115,11 @@ async function* trainStep(
   const etaMs = clock.timer.stepEnded({ left: steps - step });
   const traced = batch.traceLength === undefined ? {} : { traceLength: batch.traceLength };
   yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, ...traced };
+  const overlong = overlongWarning(metrics);
+  if (overlong !== undefined && !progress.toldOverlong) {
+    progress.toldOverlong = true;
+    yield { type: "warning", step, message: overlong };
+  }
   const unscored = unscoredWarning(groups);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
@@ -125,6 +132,29 @@ async function* trainStep(
   if (sample === undefined) return;
   yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
 }
+
+/** How many demonstrated episodes were too long for a model. */
+function overlongMetrics(
+  { algorithm }: Pick<TrainingRun, "algorithm">,
+  { overlong }: Pick<Batch, "overlong">,
+): Record<string, number> {
+  if (algorithm.rollout.actor !== "demonstration") return {};
+  return { "data/truncated": overlong.truncated, "data/dropped": overlong.dropped };
+}
+
+/** What a person is told the first time that something is too long for a model, and the run goes on. */
+function overlongWarning(metrics: Readonly<Record<string, number>>): string | undefined {
+  const told = overlongTexts.flatMap(([name, what]) => ((metrics[name] ?? 0) > 0 ? [`${metrics[name]} ${what}`] : []));
+  if (told.length === 0) return undefined;
+  const names = overlongTexts.map(([name]) => name).join(", ");
+  return `In this step ${told.join("; ")}. This is said once; the metrics ${names} count each step's.`;
+}
+
+const overlongTexts = [
+  ["data/truncated", "episodes were too long for the model and lost their beginning (data.overlong: truncate)"],
+  ["data/dropped", "episodes were too long for the model and were left out (data.overlong: drop)"],
+  ["critic/truncated", "texts of the team's critic were too long for it and lost the oldest part of each agent"],
+] as const;
 
 async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {
   const { config, environment, pool, progress, heldOut, signal } = run;

@@ -93,6 +93,8 @@ export interface Progress {
   evaluated: number | undefined;
   /** The metric of the best checkpoint. */
   best: number | undefined;
+  /** Whether it was said that something was too long for a model. */
+  toldOverlong: boolean;
   /** The length of the trace after this step, in bytes. */
   traceLength: number | undefined;
 }
@@ -183,6 +185,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
       evaluated: evaluated ? manifest.step : undefined,
       best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
+      toldOverlong: false,
       traceLength,
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -16,14 +16,18 @@ export async function updateLearners(
   options: { readonly experience: Experience; readonly step: number; readonly optimizer: AdamParams },
 ): Promise<Record<string, number>> {
   const { algorithm, learners } = run;
-  const { samples, critics = [] } = await algorithm.credit.assign(options.experience, creditContext(run));
+  const {
+    samples,
+    critics = [],
+    metrics: counts,
+  } = await algorithm.credit.assign(options.experience, creditContext(run));
   const perLearner = new Map<string, Record<string, number>>();
   for (const [index, learner] of learners.policies.entries()) {
     const own = samples.filter(({ agent }) => learner.agents.includes(agent));
     const metrics = await updatePolicy({ ...updateOptions(run, { ...options, learner, index }), samples: own });
     perLearner.set(learner.name, metrics);
   }
-  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics })) };
+  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics })), ...counts };
 }
 
 /** The cap of importance weights where batches are played ahead, as truncated importance sampling usually has it. */

@@ -17,6 +17,8 @@ export type ErrorCode =
   | "data.malformed"
   /** A split, slice or index does not exist in the taskset. */
   | "data.out-of-range"
+  /** A row that is to be learned has more tokens than the model reads. */
+  | "data.too-long"
   /** A download failed, or the network is closed. */
   | "data.unavailable"
   /** A model folder lacks a file, or a file lacks a tensor or a key. */

@@ -5,6 +5,7 @@ import type { SamplingSettings } from "../../src/policy/sampler.ts";
 import type { RolloutLimits } from "../../src/rollout/rollout-limits.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
 import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";
+import type { Overlong } from "../data/fit-episodes.ts";
 import { type RewardProcessorConfig, rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
 import { type CurriculumConfig, type CurriculumConfigInput, curriculumSchema } from "./curriculum-config.ts";
 import { type ModelConfig, type ModelConfigInput, modelConfigSchema } from "./model-config.ts";
@@ -18,6 +19,7 @@ export interface TrainingConfig {
   readonly agents: AgentsConfig;
   readonly rewards: readonly RewardProcessorConfig[];
   readonly tasks: TasksConfig;
+  readonly data: DataConfig;
   readonly sampling: SamplingConfig;
   readonly rollout: RolloutConfig;
   readonly training: OptimizationConfig;
@@ -30,6 +32,11 @@ export interface TrainingConfig {
 export interface TasksConfig {
   readonly split: string;
   readonly curriculum?: CurriculumConfig | undefined;
+}
+
+/** How rows of demonstrations and preferences become training data. */
+export interface DataConfig {
+  readonly overlong: Overlong;
 }
 
 /** The algorithm's id, and its own settings beside it. */
@@ -124,6 +131,7 @@ export interface TrainingConfigInput {
   };
   readonly rewards?: readonly RewardProcessorConfig[];
   readonly tasks?: { readonly split?: string; readonly curriculum?: CurriculumConfigInput };
+  readonly data?: Partial<DataConfig>;
   readonly sampling?: Partial<SamplingConfig>;
   readonly rollout?: {
     readonly concurrency?: number;
@@ -254,6 +262,16 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
       .strictObject({
         split: z.string().min(1).default("train").describe("Tasks to train on, such as train[:1000]."),
         curriculum: curriculumSchema.optional().describe("Easy tasks first; all in shuffled passes when absent."),
+      })
+      .prefault({}),
+    data: z
+      .strictObject({
+        overlong: z
+          .enum(["error", "truncate", "drop"])
+          .default("error")
+          .describe(
+            "Rows of SFT and DPO with more tokens than the model reads: end the run, keep the end of the row, or leave it out.",
+          ),
       })
       .prefault({}),
     sampling: sampling.prefault({}),

@@ -41,6 +41,8 @@ export interface Critic {
   /** Critics of one name are one model. */
   readonly name: string;
   readonly renderer: Renderer;
+  /** The most tokens that it reads. */
+  readonly maxLength: number;
   /**
    * For each sequence, the value of the state after each id; of one that has `values`, at least where the policy acted
    * or ended a turn: these a critic on the policy has told while the policy sampled, and it is asked again only once its
@@ -59,6 +61,8 @@ export interface Credited {
   readonly samples: readonly TrainingSample[];
   /** Only where critics are models of their own. */
   readonly critics?: readonly CriticSample[];
+  /** Further metrics by name, such as `critic/truncated`. */
+  readonly metrics?: Readonly<Record<string, number>>;
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { Episode } from "../../src/rollout/episode.ts";
-import type { Renderer } from "../../src/tokens/renderer.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../statistics.ts";
-import type { Credit, CriticInput, CriticSample, CriticShape } from "./credit.ts";
+import type { Credit, Critic, CriticInput, CriticSample, CriticShape } from "./credit.ts";
 import { teamState } from "./team-state.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 import { whitened } from "./whitened.ts";
@@ -21,6 +20,8 @@ export interface TurnCriticOptions {
 /** What a critic reads of a trajectory at once, and the turns that it judges there. */
 interface Reading extends CriticInput {
   readonly steps: readonly Step[];
+  /** It lost the beginnings of its parts, to fit. */
+  readonly truncated?: boolean;
 }
 
 /** A turn, what was earned by it, and after which id of what is read the state stands that is judged. */
@@ -37,7 +38,7 @@ interface Step {
  *
  * A critic that reads the agent's own conversation judges states in which the policy sampled (`v`) or that ended a turn
  * (`q`): where it is a head on the policy, the sampler has told their values. What a team's critic reads is a text of
- * its own, which no policy has read before.
+ * its own, which no policy has read before; one that is too long for it is cut, and counted as `critic/truncated`.
  */
 export function turnCritic({ discount, input, critic, whiten }: TurnCriticOptions): Credit {
   return {
@@ -46,16 +47,18 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
       const whole = new Map(withPartners.flatMap(({ episodes }) => episodes.map((episode) => [episode.id, episode])));
       const samples: TrainingSample[] = [];
       const critics: CriticSample[] = [];
+      let truncated = 0;
       for (const agent of new Set(groups.flatMap(agentsOf))) {
         const judge = context.critic(agent);
         const read = (trajectory: Trajectory): Reading[] =>
           critic.scope === "team"
-            ? teamReadings(trajectory, { whole, input, renderer: judge.renderer })
+            ? teamReadings(trajectory, { whole, input, critic: judge })
             : ownReadings(trajectory, input);
         const trajectories = groups
           .flatMap((group) => trajectoriesOf(group, agent))
           .map((trajectory) => ({ trajectory, readings: read(trajectory) }))
           .filter(({ readings }) => readings.length > 0);
+        for (const { readings } of trajectories) truncated += readings.filter((reading) => reading.truncated).length;
         const values = await judge.values(trajectories.flatMap(({ readings }) => readings));
         let taken = 0;
         for (const { trajectory, readings } of trajectories) {
@@ -83,7 +86,11 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
           if (critic.type === "separate") critics.push(...states.map((state) => ({ critic: judge.name, ...state })));
         }
       }
-      return { samples: whiten ? whitened(samples, context.learnerOf) : samples, critics };
+      return {
+        samples: whiten ? whitened(samples, context.learnerOf) : samples,
+        critics,
+        ...(critic.scope === "team" ? { metrics: { "critic/truncated": truncated } } : {}),
+      };
     },
   };
 }
@@ -107,13 +114,15 @@ function teamReadings(
   options: {
     readonly whole: ReadonlyMap<string, Episode>;
     readonly input: "v" | "q";
-    readonly renderer: Renderer;
+    readonly critic: Pick<Critic, "renderer" | "maxLength">;
   },
 ): Reading[] {
-  const { whole, input, renderer } = options;
+  const { whole, input, critic } = options;
+  const { renderer, maxLength } = critic;
   return trajectory.turns.map(({ turn }) => {
-    const ids = renderer.start({ messages: [teamState(whole.get(trajectory.episode.id)!, { turn, input })] });
-    return { ids, steps: [{ turn, reward: teamReward(trajectory, turn), after: ids.length - 1 }] };
+    const episode = whole.get(trajectory.episode.id)!;
+    const { ids, truncated } = teamState(episode, { turn, input, renderer, maxLength });
+    return { ids, truncated, steps: [{ turn, reward: teamReward(trajectory, turn), after: ids.length - 1 }] };
   });
 }
 

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { configReference, loadConfig } from "../../../src/config/index.ts";
+import { defineEnvironment } from "../../../src/environment/define-environment.ts";
 import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
 import type { Json } from "../../../src/json.ts";
 import type { Sampler } from "../../../src/policy/sampler.ts";
@@ -96,6 +97,19 @@ const team = (changes: Changes): Promise<unknown> =>
 
 const dialogue = (changes: Changes): Promise<unknown> =>
   traces([["sampling.maxTokens", 1], ["training.steps", 2], ...changes], teamEnvironment({ context: "append" }));
+
+/** A run over rows, one of which is longer than the model reads. */
+const overlongRows = (changes: Changes): Promise<unknown> =>
+  traces(
+    changes,
+    defineEnvironment<string>({
+      id: "rows",
+      tasks: (split) => (split === "test" ? ["T"] : ["A", "x".repeat(600)]),
+      reset: ({ task }) => task,
+      step: () => ({ reward: 1 }),
+      demonstrate: () => "1",
+    }) as EnvironmentDefinition,
+  );
 
 /** The settings of another algorithm than the base's. */
 const using = (id: string, settings: { readonly [key: string]: Json } = {}): Changes => [
@@ -216,6 +230,7 @@ const proofs: Readonly<
   "model.adapter.dropout": [0.5, specOf, lora],
   "model.device": ["cpu"],
   "tasks.split": ["train[:9]"],
+  "data.overlong": ["drop", overlongRows, using("sft")],
   "tasks.curriculum.by": ["prompt.length", traces, easyFirst],
   "tasks.curriculum.order": [prompts.toReversed(), traces, easyFirst],
   "tasks.curriculum.start": [1, traces, easyFirst],

@@ -55,6 +55,7 @@ async function assigned(
     critic: (agent) => ({
       name: `critic of ${agent}`,
       renderer: createByteRenderer(),
+      maxLength: 512,
       values: async (sequences) => {
         read.push(...sequences);
         return sequences.map(({ ids }) =>

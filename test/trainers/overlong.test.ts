@@ -1,0 +1,197 @@
+import { describe, expect, it } from "vitest";
+import { defineEnvironment } from "../../src/environment/define-environment.ts";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { textMessage } from "../../src/message/message.ts";
+import type { MessageNode } from "../../src/rollout/episode.ts";
+import { tokenSequences } from "../../src/rollout/token-sequences.ts";
+import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
+import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { teamState } from "../../trainers/credit/team-state.ts";
+import { fitEpisodes } from "../../trainers/data/fit-episodes.ts";
+import { playedEpisode } from "./played-episode.ts";
+import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+
+/** The bigram backend reads 512 bytes. The third of four rows has more. */
+const rows = ["A", "B", `start ${"x".repeat(600)} end`, "D"];
+
+/** Rows whose answers are "1" and "2", of which the first is the better. */
+const environment = (lines: readonly string[] = rows): EnvironmentDefinition =>
+  defineEnvironment<string>({
+    id: "rows",
+    tasks: [...lines],
+    reset: ({ task }) => task,
+    step: ({ text }) => ({ reward: text === "1" ? 1 : 0 }),
+    demonstrate: () => "1",
+  }) as EnvironmentDefinition;
+
+/** The same with a worse answer from the odd members of a group. */
+function preferences(): EnvironmentDefinition {
+  return {
+    ...environment(),
+    demonstrate: (_, { member = 0 } = { seed: 0 }) => [{ agent: member % 2 === 0 ? "1" : "2" }],
+  };
+}
+
+const sft = { algorithm: { id: "sft" }, training: { steps: 2, batchSize: 4 } };
+const dpo = { algorithm: { id: "dpo", source: "demonstrations", groupSize: 2 }, training: { steps: 2, batchSize: 4 } };
+
+async function run(config: Partial<TrainingConfigInput>, world: EnvironmentDefinition) {
+  const record = await runTraining({
+    output: await temporaryFolder(),
+    environment: world,
+    config: letterConfig(config),
+  });
+  const steps = eventsOf(record, "step").map(({ metrics }) => metrics);
+  const warnings = eventsOf(record, "warning").map(({ message }) => message);
+  return { error: record.error, steps, warnings };
+}
+
+describe.each([
+  ["SFT", sft, environment, 1],
+  ["DPO", dpo, preferences, 2],
+] as const)("an overlong row of %s", (_, config, world, episodes) => {
+  it("ends the run by default, with an error that names the row, its length, the limit and the key", async () => {
+    const { error } = await run(config, world());
+    expect(error).toMatchObject({
+      code: "data.too-long",
+      message: expect.stringMatching(/number 3 of the split train\).* would read 6\d\d tokens, and takes 512/),
+      hint: expect.stringContaining("data.overlong"),
+    });
+  });
+
+  it.each([
+    ["truncate", "data/truncated", "data/dropped"],
+    ["drop", "data/dropped", "data/truncated"],
+  ] as const)("is counted with %s, told of once, and the rest is learned", async (overlong, counted, other) => {
+    const { error, steps, warnings } = await run({ ...config, data: { overlong } }, world());
+    expect(error).toBeUndefined();
+    expect(steps).toHaveLength(2);
+    for (const metrics of steps) {
+      expect(metrics).toMatchObject({ [counted]: episodes, [other]: 0 });
+      expect(metrics["tokens/trained"]).toBeGreaterThan(0);
+    }
+    const told = warnings.filter((message) => message.includes("too long"));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(`data.overlong: ${overlong}`);
+  });
+
+  it("learns less with drop than with truncate", async () => {
+    const trained = async (overlong: "truncate" | "drop") =>
+      (await run({ ...config, data: { overlong } }, world())).steps[0]!["tokens/trained"]!;
+    expect(await trained("drop")).toBeLessThan(await trained("truncate"));
+  });
+});
+
+it("nothing is counted or told of rows that fit", async () => {
+  const { error, steps, warnings } = await run(sft, environment(["A", "B"]));
+  expect(error).toBeUndefined();
+  expect(steps[0]).toMatchObject({ "data/truncated": 0, "data/dropped": 0 });
+  expect(warnings.filter((message) => message.includes("too long"))).toEqual([]);
+});
+
+describe("truncation of an episode", () => {
+  /** Two sequences: a prompt of four tokens and an answer of three; a prompt of two and an answer of one. */
+  const node = (id: number, ids: readonly number[], sampled: boolean, startsSequence: boolean): MessageNode => ({
+    ...{ id, parent: id === 0 || startsSequence ? null : id - 1, turn: id < 2 ? 0 : 1 },
+    message: textMessage(sampled ? "assistant" : "user", "x"),
+    tokens: sampled
+      ? { ids, mask: 1, logprobs: ids.map((one) => -one), values: [...ids, 0], weightsVersion: 0, startsSequence }
+      : { ids, mask: 0, startsSequence },
+  });
+  const episode = playedEpisode({
+    agent: {
+      nodes: [
+        node(0, [1, 2, 3, 4], false, true),
+        node(1, [5, 6, 7], true, false),
+        node(2, [8, 9], false, true),
+        node(3, [10], true, false),
+      ],
+      turns: [
+        { turn: 0, node: 1, finish: "stop" },
+        { turn: 1, node: 3, finish: "stop" },
+      ],
+      reward: { status: "scored", value: 1, components: {} },
+      terminated: true,
+      truncated: false,
+    },
+  });
+  const fitted = (maxLength: number | undefined, overlong: "truncate" | "drop" = "truncate") =>
+    fitEpisodes([episode], { overlong, maxLength: () => maxLength, split: "train" });
+  const sequences = (maxLength: number) => tokenSequences(fitted(maxLength).episodes[0]!, "agent");
+
+  it("keeps the end of each sequence that is too long, and what belongs to its tokens", () => {
+    const [long, short] = sequences(4);
+    expect(long).toMatchObject({ ids: [3, 4, 5, 6, 7], mask: [0, 0, 1, 1, 1], logprobs: [0, 0, -5, -6, -7] });
+    expect(short).toMatchObject({ ids: [8, 9, 10], mask: [0, 0, 1] });
+    expect(sequences(1)[0]).toMatchObject({ ids: [6, 7], mask: [1, 1], logprobs: [-6, -7] });
+  });
+
+  it("leaves what fits as it is: one token more than the model reads", () => {
+    expect(fitted(6)).toEqual({ episodes: [episode], truncated: 0, dropped: 0 });
+    expect(fitted(undefined)).toEqual({ episodes: [episode], truncated: 0, dropped: 0 });
+    expect(fitted(5)).toMatchObject({ truncated: 1 });
+    expect(fitted(5, "drop")).toEqual({ episodes: [], truncated: 0, dropped: 1 });
+  });
+});
+
+describe("the text of a team's critic", () => {
+  const team = (length: number): EnvironmentDefinition =>
+    defineParallelEnvironment<"left" | "right", string>({
+      id: "long-team",
+      agents: ["left", "right"],
+      tasks: ["A", "B"],
+      reset: ({ task }) => ({
+        left: `${"l".repeat(length)} newest of left ${task}`,
+        right: `${"r".repeat(length)} newest of right ${task}`,
+      }),
+      step: ({ texts }) => ({ reward: texts.left === texts.right ? 1 : 0 }),
+    }) as EnvironmentDefinition;
+
+  it.each(["separate", "shared"])("is cut if it is too long, counted, and ends no run (%s critic)", async (critic) => {
+    const config = {
+      algorithm: { id: "maac", groupSize: 2, critic },
+      training: { steps: 2, batchSize: 2 },
+    };
+    const { error, steps, warnings } = await run(config, team(400));
+    expect(error).toBeUndefined();
+    // Two tasks, two episodes each, and two agents that compare with the critic.
+    for (const metrics of steps) expect(metrics["critic/truncated"]).toBe(8);
+    expect(warnings.filter((message) => message.includes("team's critic"))).toHaveLength(1);
+    const short = await run(config, team(100));
+    for (const metrics of short.steps) expect(metrics["critic/truncated"]).toBe(0);
+    expect(short.warnings.filter((message) => message.includes("too long"))).toEqual([]);
+  });
+
+  it("keeps the newest of every agent, and as much as fits", () => {
+    const renderer = createByteRenderer();
+    const agent = (name: string, text: string) => ({
+      nodes: [
+        { id: 0, parent: null, turn: 0, message: textMessage("user", text) },
+        { id: 1, parent: 0, turn: 0, message: textMessage("assistant", `answer of ${name}`) },
+      ],
+      turns: [{ turn: 0, node: 1, finish: "stop" as const }],
+      reward: { status: "scored" as const, value: 1, components: {} },
+      terminated: true,
+      truncated: false,
+    });
+    const episode = playedEpisode({
+      left: agent("left", `${"l".repeat(500)} newest of left`),
+      right: agent("right", `${"r".repeat(90)} newest of right`),
+    });
+    const read = (maxLength: number) => teamState(episode, { turn: 0, input: "v", renderer, maxLength });
+    const whole = read(10_000);
+    expect(whole.truncated).toBe(false);
+    for (const maxLength of [whole.ids.length - 1, 300, 100]) {
+      const { ids, truncated } = read(maxLength);
+      expect(truncated).toBe(true);
+      expect(ids.length).toBeLessThanOrEqual(maxLength);
+      expect(ids.length).toBeGreaterThan(maxLength - 3);
+      const text = String.fromCharCode(...ids.filter((id) => id < 256));
+      expect(text).toContain("newest of left");
+      expect(text).toContain("newest of right");
+    }
+    expect(read(5).ids).toHaveLength(5);
+    expect(read(whole.ids.length).truncated).toBe(false);
+  });
+});
