@@ -1,6 +1,6 @@
 import { replayPolicy } from "../policy/replay-policy.ts";
 import type { EnvironmentPool } from "../rollout/environment-pool.ts";
-import type { Episode } from "../rollout/episode.ts";
+import type { AgentEpisode, Episode } from "../rollout/episode.ts";
 import { rolloutGroup } from "../rollout/rollout-group.ts";
 import type { Grader } from "./rescore.ts";
 
@@ -24,11 +24,18 @@ export function environmentGrader(pool: EnvironmentPool): Grader {
       seed: task.seed,
       ...(signal === undefined ? {} : { signal }),
     });
-    const durations = new Map(played.map((episode) => [episode.member, episode.durationMs]));
-    // How long it took is said of the model, not of grading.
-    const graded = group.episodes.map((episode) => ({ ...episode, durationMs: durations.get(episode.member)! }));
-    return [...graded, ...kept];
+    const recorded = new Map(played.map((episode) => [episode.member, episode]));
+    return [...group.episodes.map((episode) => asPlayed(episode, recorded.get(episode.member)!)), ...kept];
   };
+}
+
+/** The graded episode, with the policies and the duration of the recorded one: they describe the model, not the grading. */
+function asPlayed(graded: Episode, recorded: Episode): Episode {
+  const agents = Object.entries(graded.agents).map(([agent, { policy: _, ...rest }]): [string, AgentEpisode] => {
+    const policy = recorded.agents[agent]?.policy;
+    return [agent, policy === undefined ? rest : { policy, ...rest }];
+  });
+  return { ...graded, agents: Object.fromEntries(agents), durationMs: recorded.durationMs };
 }
 
 function canBePlayed({ status, error, limit }: Episode): boolean {

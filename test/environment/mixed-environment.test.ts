@@ -128,6 +128,13 @@ describe("mixedEnvironment", () => {
     expect(mixture.spec).toMatchObject({ id: "math+number-guessing", agents: ["agent"] });
   });
 
+  it("is at fault if one of its environments does not state what its spec promises", async () => {
+    const silent = { ...words(), spec: { ...words().spec, statesCorrect: true } };
+    const mixture = mixedEnvironment([{ environment: letters() }, { environment: silent }]);
+    const { problems } = await checkEnvironment(mixture, { tasks: 4, episodes: 4 });
+    expect(problems.map(({ law }) => law)).toContain("states-whether-correct");
+  });
+
   it("plays and demonstrates each task in the environment it is of, with that one's tools", async () => {
     const mixture = mixedEnvironment([{ environment: words() }, { environment: letters(), weight: 2, name: "abc" }]);
     expect(mixture.spec).toMatchObject({ id: "words+letters", rewardRange: [0, 3] });

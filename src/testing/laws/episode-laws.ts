@@ -59,9 +59,11 @@ export const episodeLaws: readonly Law<PlayedCase>[] = [
   {
     name: "states-whether-correct",
     hint: "With statesCorrect in the spec, say correct: true or false in the step that ends an episode; else in none.",
-    check: ({ environment, episode }) => {
+    check: ({ environment, task, episode }) => {
       const stated = episode.steps.flatMap(({ result }) => result.correct ?? []);
-      if (environment.spec.statesCorrect !== true) {
+      // In a mixture, each environment says it of its own tasks.
+      const { spec } = environment.partOf?.(task.id) ?? environment;
+      if (spec.statesCorrect !== true) {
         return stated.length === 0 ? undefined : "said whether it is correct, and its spec does not have statesCorrect";
       }
       const isKnown = rewards(episode).every(({ reward }) => isReward(reward) && reward.status === "scored");
