@@ -4,8 +4,9 @@ import type { Json } from "../json.ts";
 import { defaultSampling } from "../policy/sampler.ts";
 import { canonicalJson } from "../taskset/canonical-json.ts";
 import { contentHash } from "../taskset/content-hash.ts";
+import { defaultRule } from "./correctness.ts";
 import type { EvaluateOptions } from "./evaluate-options.ts";
-import type { CorrectRule, EvaluationIdentity, EvaluationManifest, ManifestSpec } from "./log/manifest.ts";
+import type { EvaluationIdentity, EvaluationManifest, ManifestSpec } from "./log/manifest.ts";
 import type { TaskPlan } from "./task-plan.ts";
 
 /** What the log says of a run, but for its tasks. */
@@ -15,7 +16,7 @@ export type ManifestDraft = Omit<EvaluationManifest, "tasks" | "tasksHash" | "st
 export function draftManifest<Task>(options: EvaluateOptions<Task>, split: string): ManifestDraft {
   const { environment, samples = 1, price, software = {} } = options;
   const spec = manifestSpec(environment);
-  const correct = options.correct === undefined ? defaultRule(environment) : options.correct;
+  const correct = options.correct === undefined ? defaultRule(environment.spec) : options.correct;
   return {
     format: "lyceum-evaluation",
     version: 1,
@@ -93,13 +94,6 @@ function policyNames(
 export function manifestSpec({ spec }: Pick<EnvironmentDefinition, "spec">): ManifestSpec {
   const { agents, maxTurns, deterministic, rewardRange } = spec;
   return { agents, maxTurns, deterministic, rewardRange: [finite(rewardRange[0]), finite(rewardRange[1])] };
-}
-
-/** What counts as correct where nothing says what does: what the environment states, else the top of its rewards. */
-export function defaultRule({ spec }: Pick<EnvironmentDefinition, "spec">): CorrectRule | null {
-  if (spec.statesCorrect === true) return { stated: true };
-  const maximum = finite(spec.rewardRange[1]);
-  return maximum === null ? null : { atLeast: maximum };
 }
 
 function finite(value: number): number | null {

@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { mixedEnvironment } from "../../src/environment/mixed-environment.ts";
 import { defineEnvironment, memoryTaskset, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
 import { evaluatePolicy } from "../../trainers/evaluate-policy.ts";
 
@@ -32,6 +34,37 @@ it("counts what failed as not correct, and says what share of the scored was", a
     scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "no" : "yes")),
   );
   expect(metrics).toMatchObject({ accuracy: 0.5, "accuracy/scored": 2 / 3 });
+});
+
+it("counts what the environment states as correct, not what earns the most", async () => {
+  const stating = (worth: number) =>
+    defineEnvironment({
+      id: "stating",
+      tasks: ["a", "b", "c", "d"],
+      statesCorrect: true,
+      rewardRange: [-1, 1],
+      reset: ({ task }) => task,
+      step: ({ text }) => ({ reward: text === "yes" ? worth : -worth, correct: text === "yes" }),
+    });
+  for (const worth of [1, 0.5, 0, -1]) {
+    const environments = [stating(worth), mixedEnvironment([{ environment: stating(worth) as EnvironmentDefinition }])];
+    for (const definition of environments as EnvironmentDefinition[]) {
+      const tasks = await definition.tasks("train");
+      const metrics = await evaluatePolicy({
+        environment: definition,
+        spec: definition.spec,
+        tasks: await Promise.all([0, 1, 2, 3].map((index) => tasks.get(index))),
+        policies: scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "yes" : "no")),
+        seed: 1,
+        ...(definition.partOf === undefined ? {} : { partOf: definition.partOf }),
+      });
+      expect(metrics).toMatchObject({
+        accuracy: 0.25,
+        "accuracy/scored": 0.25,
+        ...(definition.partOf === undefined ? {} : { "accuracy/stating": 0.25 }),
+      });
+    }
+  }
 });
 
 it("ends with the first episode's error where every episode failed", async () => {

@@ -1,6 +1,7 @@
 import type { Episode } from "../../rollout/episode.ts";
 import { type TraceEntry, traceEntry } from "../../trace/trace-entry.ts";
 import type { TracePlace } from "../../trace/trace-writer.ts";
+import { isCorrect } from "../correctness.ts";
 import type { CorrectRule } from "./manifest.ts";
 
 /**
@@ -23,29 +24,5 @@ export function episodeEntry(
   },
 ): EpisodeEntry {
   const { file, place, correct } = options;
-  return { file, ...traceEntry(episode, place), correct: isCorrect(episode, correct) };
-}
-
-/** True where nobody can tell how well an episode went: it failed, or a reward of it is unscored. */
-export function isUnscored({ status, agents }: Pick<Episode, "status" | "agents">): boolean {
-  return status === "failed" || Object.values(agents).some(({ reward }) => reward.status === "unscored");
-}
-
-/** Parts of a reward, such as thirds, need not add up to the last bit. */
-const rounding = 1e-9;
-
-function isCorrect(episode: Episode, rule: CorrectRule | undefined): boolean | null {
-  if (rule === undefined || isUnscored(episode)) return null;
-  if ("stated" in rule) return episode.correct === true;
-  const { component, atLeast } = rule;
-  // An agent that never acted, as in a problem without a part for it, is not asked.
-  const acted = Object.values(episode.agents).filter(({ turns }) => turns.length > 0);
-  return (
-    acted.length > 0 &&
-    acted.every(({ reward }) => {
-      if (reward.status === "unscored") return false;
-      const value = component === undefined ? reward.value : reward.components[component];
-      return value !== undefined && value >= atLeast - rounding;
-    })
-  );
+  return { file, ...traceEntry(episode, place), correct: isCorrect(episode, correct ?? null) };
 }

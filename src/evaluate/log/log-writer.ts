@@ -4,7 +4,8 @@ import { openIndexFile } from "../../trace/index-file.ts";
 import { repairIndex } from "../../trace/repair-index.ts";
 import type { TraceEntry } from "../../trace/trace-entry.ts";
 import { createTraceWriter, type TracePlace, type TraceWriter } from "../../trace/trace-writer.ts";
-import { type EpisodeEntry, episodeEntry, isUnscored } from "./episode-entry.ts";
+import { isUnscored } from "../correctness.ts";
+import { type EpisodeEntry, episodeEntry } from "./episode-entry.ts";
 import type { CorrectRule } from "./manifest.ts";
 import { runFolder } from "./run-folder.ts";
 

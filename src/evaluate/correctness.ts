@@ -1,0 +1,38 @@
+import type { EnvironmentSpec } from "../environment/environment.ts";
+import type { Episode } from "../rollout/episode.ts";
+import type { CorrectRule } from "./log/manifest.ts";
+
+/** Parts of a reward, such as thirds, need not add up to the last bit. */
+const rounding = 1e-9;
+
+/**
+ * The rule of correctness of an environment: what it states, else the top of its rewards. Returns null if it states
+ * nothing and its rewards have no top.
+ */
+export function defaultRule(spec: Pick<EnvironmentSpec, "statesCorrect" | "rewardRange">): CorrectRule | null {
+  if (spec.statesCorrect === true) return { stated: true };
+  const [, top] = spec.rewardRange;
+  return Number.isFinite(top) ? { atLeast: top } : null;
+}
+
+/** Whether an episode counts as correct; null if it is unscored or there is no rule. */
+export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean | null {
+  if (rule === null || isUnscored(episode)) return null;
+  if ("stated" in rule) return episode.correct === true;
+  const { component, atLeast } = rule;
+  // An agent that never acted, as in a problem without a part for it, is not asked.
+  const acted = Object.values(episode.agents).filter(({ turns }) => turns.length > 0);
+  return (
+    acted.length > 0 &&
+    acted.every(({ reward }) => {
+      if (reward.status === "unscored") return false;
+      const value = component === undefined ? reward.value : reward.components[component];
+      return value !== undefined && value >= atLeast - rounding;
+    })
+  );
+}
+
+/** True where nobody can tell how well an episode went: it failed, or a reward of it is unscored. */
+export function isUnscored({ status, agents }: Pick<Episode, "status" | "agents">): boolean {
+  return status === "failed" || Object.values(agents).some(({ reward }) => reward.status === "unscored");
+}
