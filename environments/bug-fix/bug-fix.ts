@@ -8,12 +8,12 @@ import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../code-turns/code-feedback.ts";
 import type { CodeResources } from "../code-turns/code-resources.ts";
-import { expertEdits, namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
+import { expertEdits, expertMetrics, namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
-import { turnInfo } from "../code-turns/turn-info.ts";
+import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
@@ -117,11 +117,11 @@ export function bugFixEnvironment(
       if (!grade.passed && !isLast && expert !== undefined) {
         const { problem } = task;
         const tests = visibleTests(bug.suite).map(({ text }) => text);
-        const edits = await expertEdits(expert, {
+        const edit = await expertEdits(expert, {
           ...{ language: "python", problem: problem.prompt, tests, code, names: [problem.entryPoint], seed },
           ...(signal === undefined ? {} : { signal }),
         });
-        return { ...revision(edits), info };
+        return { ...revision(edit.text), correct: false, info: withMetrics(info, expertMetrics([edit])) };
       }
       if (!grade.passed && !isLast) {
         const visible = await visibleVerdicts({ ...run, grade });

@@ -8,13 +8,19 @@ import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import type { CodeResources } from "../code-turns/code-resources.ts";
-import { expertEdits, namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
+import {
+  type ExpertEdit,
+  expertEdits,
+  expertMetrics,
+  namedExpert,
+  requiredExpert,
+} from "../code-turns/expert-edits.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";
 import { episodeRange } from "../code-turns/pay-every-turn.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
-import { turnInfo } from "../code-turns/turn-info.ts";
+import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
 import { showAll } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import {
@@ -106,7 +112,7 @@ export function classCompletionEnvironment(
       if (parsed.mode === "plain" && !isLast && !payEveryTurn) return revisions(() => "");
       const { problem, skeleton } = task;
       const seed = random.integer(0, 2 ** 31);
-      const edits = async (): Promise<readonly string[]> =>
+      const edits = async (): Promise<readonly ExpertEdit[]> =>
         Promise.all(
           acting.map(({ own }, place) =>
             expertEdits(expert!, {
@@ -134,7 +140,8 @@ export function classCompletionEnvironment(
         const told = payEveryTurn ? earned : { correct: false };
         if (expert !== undefined) {
           const edited = await edits();
-          return { ...revisions((place) => edited[place]!), ...told };
+          const info = { turn, metrics: expertMetrics(edited) };
+          return { ...revisions((place) => edited[place]!.text), ...told, info };
         }
         const feedback = parsed.mode === "plain" ? replies.map(() => "") : await unreadableFeedback(parts);
         return { ...revisions((place) => feedback[place]!), ...told };
@@ -157,7 +164,8 @@ export function classCompletionEnvironment(
       if (parsed.mode === "plain") return { ...revisions(() => ""), ...told };
       if (expert !== undefined) {
         const edited = await edits();
-        return { ...revisions((place) => edited[place]!), ...told };
+        const revised = revisions((place) => edited[place]!.text);
+        return { ...revised, ...told, info: withMetrics(info, expertMetrics(edited)) };
       }
       const visible = await visibleVerdicts({ ...grading, grade });
       const loads = await loadEachAgent({ ...parts, grade, limits, seed: grading.seed });

@@ -24,11 +24,19 @@ export interface EditRequest {
   readonly signal?: AbortSignal;
 }
 
+/** What came of asking an expert. */
+export interface ExpertEdit {
+  /** What the agent reads: its code as the expert edited it, or that the expert failed. */
+  readonly text: string;
+  /** True if the expert could not be asked or answered without code. */
+  readonly failed: boolean;
+}
+
 /**
- * What an agent reads in the mode `expert_edits`: its code as the expert edited it, or that the expert failed, which is
- * nobody's fault and costs no reward. Rejects with the signal's reason alone.
+ * Asks an expert to edit the code of one agent, in the mode `expert_edits`. An expert that fails costs no reward. Rejects
+ * with the signal's reason alone.
  */
-export async function expertEdits(expert: Policy, request: EditRequest): Promise<string> {
+export async function expertEdits(expert: Policy, request: EditRequest): Promise<ExpertEdit> {
   const { language, seed, signal } = request;
   try {
     const { action } = await expert.act({
@@ -39,11 +47,11 @@ export async function expertEdits(expert: Policy, request: EditRequest): Promise
       ...(signal === undefined ? {} : { signal }),
     });
     const code = replyCode(textOf(action.message), language);
-    if (code.trim() === "") return "The expert gave no edit.";
-    return `An expert edited your code:\n\n${fenced(language, code)}`;
+    if (code.trim() === "") return { text: "The expert gave no edit.", failed: true };
+    return { text: `An expert edited your code:\n\n${fenced(language, code)}`, failed: false };
   } catch (error) {
     signal?.throwIfAborted();
-    return `The expert could not be asked: ${toErrorData(error).message}`;
+    return { text: `The expert could not be asked: ${toErrorData(error).message}`, failed: true };
   }
 }
 
@@ -60,6 +68,11 @@ function editPrompt({ language, problem, tests, code, names, others = [] }: Edit
 
 function quoted(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
+}
+
+/** What the info of a turn says of its edits, for the metrics of a training run: the share that the expert failed to give. */
+export function expertMetrics(edits: readonly ExpertEdit[]): { readonly expertFailed: number } {
+  return { expertFailed: edits.filter(({ failed }) => failed).length / edits.length };
 }
 
 /** The policy that code options name, for the entry of an environment: the expert, if the mode asks for one. */

@@ -22,6 +22,14 @@ export type TurnInfo = {
   };
 };
 
+/** An info with further metrics. */
+export function withMetrics<Info extends { readonly metrics: object }, Metrics extends object>(
+  info: Info,
+  metrics: Metrics,
+): Info & { readonly metrics: Metrics } {
+  return { ...info, metrics: { ...info.metrics, ...metrics } };
+}
+
 /** The info of a step. `components` are those of the reward that its code is worth. */
 export function turnInfo(options: {
   readonly turn: number;

@@ -7,11 +7,11 @@ import { LyceumError } from "../../src/errors/index.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { codeFeedback } from "../code-turns/code-feedback.ts";
 import { codeLevels } from "../code-turns/code-levels.ts";
-import { expertEdits } from "../code-turns/expert-edits.ts";
+import { expertEdits, expertMetrics } from "../code-turns/expert-edits.ts";
 import { joinSource } from "../code-turns/join-source.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
-import { turnInfo } from "../code-turns/turn-info.ts";
+import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
@@ -85,11 +85,13 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         const request = { language, problem: task.prompt, tests, seed, ...waiting };
         const aux = { code: code.aux, names: [auxName] };
         const main = { code: code.main, names: [entryPoint] };
-        const [auxEdits, mainEdits] = await Promise.all([
+        const edits = await Promise.all([
           expertEdits(expert!, { ...request, ...aux, others: [main] }),
           expertEdits(expert!, { ...request, ...main, others: [aux] }),
         ]);
-        return { ...revision({ aux: auxEdits, main: mainEdits }), ...told };
+        const [auxEdit, mainEdit] = edits;
+        const revised = revision({ aux: auxEdit.text, main: mainEdit.text });
+        return { ...revised, ...told, info: withMetrics(info, expertMetrics(edits)) };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
       const { aux, main } = await pairDefinitions({

@@ -7,11 +7,11 @@ import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../code-turns/code-feedback.ts";
 import { codeLevels } from "../code-turns/code-levels.ts";
-import { expertEdits } from "../code-turns/expert-edits.ts";
+import { expertEdits, expertMetrics } from "../code-turns/expert-edits.ts";
 import { joinSource } from "../code-turns/join-source.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
-import { turnInfo } from "../code-turns/turn-info.ts";
+import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
@@ -56,7 +56,8 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
         const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, ...waiting };
-        return { ...revision(await expertEdits(expert!, request)), ...told };
+        const edit = await expertEdits(expert!, request);
+        return { ...revision(edit.text), ...told, info: withMetrics(info, expertMetrics([edit])) };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
       const own = singleReport(grade, { name: entryPoint, linesBefore: linesBefore[1]! });

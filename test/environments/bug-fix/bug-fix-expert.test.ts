@@ -6,6 +6,7 @@ import { bugFixEnvironment } from "../../../environments/bug-fix/bug-fix.ts";
 import type { BugFixOptions } from "../../../environments/bug-fix/bug-fix-options.ts";
 import { environments } from "../../../environments/index.ts";
 import { type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { turnMetrics } from "../../../trainers/turn-metrics.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const header = 'import math\n\n\ndef half_up(x: float) -> int:\n    """Round half up."""\n';
@@ -60,6 +61,7 @@ it.each([
   });
   const { episode } = await play(expert, { finder });
   expect(asked).toHaveLength(1);
+  expect(turnMetrics([episode])[`rollout/turn-${finder ? 2 : 1}/expertFailed`]).toBe(0);
   expect(asked[0]).toContain("half_up(0.5) == 1");
   expect(asked[0]).toContain("doubled = 2 * x - 1");
   expect(asked[0]).not.toMatch(/712|2\.4/);
@@ -75,6 +77,7 @@ it("an expert that fails is shown to have failed, and costs no reward", async ()
   const { episode, heard } = await play(broken);
   expect(heard).toContain("The expert could not be asked: quota used up");
   expect(episode).toMatchObject({ status: "completed", agents: { agent: { reward: { status: "scored" } } } });
+  expect(turnMetrics([episode])["rollout/turn-1/expertFailed"]).toBe(1);
   const silent = await play(scriptedPolicy([" "]));
   expect(episode.agents.agent!.reward).toEqual(silent.episode.agents.agent!.reward);
 });

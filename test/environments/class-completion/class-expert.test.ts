@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { classCompletionEnvironment } from "../../../environments/class-completion/class-completion.ts";
 import { type Episode, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { turnMetrics } from "../../../trainers/turn-metrics.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const row = {
@@ -91,6 +92,7 @@ it("an expert edits each agent's methods, and sees the others' code and no hidde
   });
   const { episode, heard } = await play(expert, { "agent-1": wrongPut, "agent-2": total });
   expect(asked).toHaveLength(2);
+  expect(turnMetrics([episode])["rollout/turn-1/expertFailed"]).toBe(0);
   for (const text of asked) {
     expect(text).toContain("class Box:");
     expect(text).toContain("self.assertEqual(Box().put(3), 1)");
@@ -119,6 +121,7 @@ it("an expert that fails is shown to have failed, and costs no reward", async ()
   const { episode, heard } = await play(broken, { "agent-1": wrongPut, "agent-2": total });
   expect(heard["agent-1"]).toContain("The expert could not be asked: quota used up");
   expect(episode.status).toBe("completed");
+  expect(turnMetrics([episode])["rollout/turn-1/expertFailed"]).toBe(1);
   const rewards = Object.values(episode.agents).map(({ reward }) => reward);
   expect(rewards).toMatchObject([{ status: "scored" }, { status: "scored" }]);
   expect(rewards).toEqual(Object.values(alone.episode.agents).map(({ reward }) => reward));

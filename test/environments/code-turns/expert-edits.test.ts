@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expertEdits, requiredExpert } from "../../../environments/code-turns/expert-edits.ts";
+import { expertEdits, expertMetrics, requiredExpert } from "../../../environments/code-turns/expert-edits.ts";
 import { type ActRequest, type Policy, scriptedPolicy, textOf } from "../../../src/index.ts";
 
 const request = {
@@ -19,9 +19,8 @@ describe("an expert's edits", () => {
       return "Here:\n```python\ndef f(x): return x + 1\n```\nGood luck.";
     });
     const others = [{ names: ["aux"], code: "def aux(): pass" }];
-    expect(await expertEdits(expert, { ...request, others })).toBe(
-      "An expert edited your code:\n\n```python\ndef f(x): return x + 1\n```",
-    );
+    const text = "An expert edited your code:\n\n```python\ndef f(x): return x + 1\n```";
+    expect(await expertEdits(expert, { ...request, others })).toEqual({ text, failed: false });
     expect(asked).toMatchObject([{ agent: "expert", seed: 7, sampling: { temperature: 0.3, maxTokens: 2048 } }]);
     const prompt = textOf(asked[0]!.messages[0]!);
     for (const text of [request.problem, "f(1) == 2", request.code, "`aux`", others[0]!.code])
@@ -29,11 +28,15 @@ describe("an expert's edits", () => {
   });
 
   it("that are none, or that fail, are said to be so", async () => {
-    expect(await expertEdits(scriptedPolicy(["  "]), request)).toBe("The expert gave no edit.");
+    const none = await expertEdits(scriptedPolicy(["  "]), request);
+    expect(none).toEqual({ text: "The expert gave no edit.", failed: true });
     const broken = scriptedPolicy(() => {
       throw new Error("quota used up");
     });
-    expect(await expertEdits(broken, request)).toBe("The expert could not be asked: quota used up");
+    const failed = await expertEdits(broken, request);
+    expect(failed).toEqual({ text: "The expert could not be asked: quota used up", failed: true });
+    expect(expertMetrics([none, failed])).toEqual({ expertFailed: 1 });
+    expect(expertMetrics([failed, { text: "", failed: false }])).toEqual({ expertFailed: 0.5 });
   });
 
   it("end with the episode", async () => {
