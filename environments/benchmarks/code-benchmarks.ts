@@ -1,6 +1,5 @@
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { openEnvironment } from "../../src/environment/registry.ts";
-import { LyceumError } from "../../src/errors/index.ts";
 import { classCompletionEntry } from "../class-completion/class-completion.ts";
 import { codeEntry } from "../code/code.ts";
 import type { CodeOptions } from "../code/code-options.ts";
@@ -39,7 +38,6 @@ function functionBenchmark(definition: {
       const fixed = { ...options, dataset, agents: 1 } as const;
       const environment = await openCode(withFixedOptions(name, { set: { ...defaults, ...set }, fixed }), openPolicy);
       if (format === "chat") return environment;
-      if (environment.spec.maxTurns > 1) throw severalTurns(name, environment.spec.maxTurns);
       if (shots === 0) return withPromptFormat(environment, completion);
       const examples = await environment.tasks("prompt", signal === undefined ? {} : { signal });
       // The paper's: problems 2, 3 and 4.
@@ -56,14 +54,6 @@ function openCode(
   open: BenchmarkOptions["openPolicy"],
 ): Promise<EnvironmentDefinition<CodeProblem>> {
   return openEnvironment(codeEntry, { options, open }) as Promise<EnvironmentDefinition<CodeProblem>>;
-}
-
-function severalTurns(benchmark: string, maxTurns: number): LyceumError {
-  return new LyceumError({
-    code: "config.invalid",
-    message: `The benchmark "${benchmark}" has one turn in the format completion, and maxTurns is ${maxTurns}.`,
-    hint: "Take --format chat for several turns: there, an answer that fails gets feedback.",
-  });
 }
 
 function workedText(task: CodeProblem, { prompt, demonstrate }: PromptFormat<CodeProblem>): string {

@@ -1,5 +1,6 @@
 import type { Action, EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { type Prompt, promptMessages } from "../../src/environment/prompt.ts";
+import { LyceumError } from "../../src/errors/index.ts";
 import { textMessage, textOf } from "../../src/message/message.ts";
 import { type WrappedEpisode, wrapEnvironment } from "../../src/wrappers/wrap-environment.ts";
 
@@ -14,12 +15,17 @@ export interface PromptFormat<Task> {
   readonly stop?: readonly string[];
 }
 
-/** The environment with its tasks in another format. The trace has what the model saw and wrote. */
+/**
+ * The environment with its tasks in another format. The trace has what the model saw and wrote. Throws `config.invalid`
+ * for an environment of several turns.
+ */
 export function withPromptFormat<Task>(
   environment: EnvironmentDefinition<Task>,
   format: PromptFormat<Task>,
 ): EnvironmentDefinition<Task> {
   const { prompt, demonstrate, stop = [] } = format;
+  const { id, maxTurns } = environment.spec;
+  if (maxTurns > 1) throw severalTurns(id, maxTurns);
   const [agent] = environment.spec.agents as readonly [string];
   const episode = (task: Task): WrappedEpisode => ({
     begin: (observations) => ({ [agent]: { ...observations[agent]!, messages: promptMessages(prompt(task)) } }),
@@ -37,6 +43,14 @@ export function withPromptFormat<Task>(
             return text === undefined ? undefined : [{ [agent]: text }];
           },
         }),
+  });
+}
+
+function severalTurns(environment: string, maxTurns: number): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `In the format completion a task has one turn, and maxTurns of "${environment}" is ${maxTurns}.`,
+    hint: "Take --format chat for several turns: there, an answer that fails gets feedback.",
   });
 }
 

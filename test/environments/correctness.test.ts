@@ -1,0 +1,194 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { environments } from "../../environments/index.ts";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import { type Episode, rolloutEpisode, scriptedPolicy } from "../../src/index.ts";
+import { pythonSandbox } from "./python-sandbox.ts";
+
+const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+const problem = {
+  task_id: "Own/0",
+  prompt: 'def twice(x):\n    """Twice x."""\n',
+  entry_point: "twice",
+  test: "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(0) == 0\n    assert candidate(-3) == -6\n",
+  canonical_solution: "    return 2 * x\n",
+};
+const twice = {
+  right: block("def twice(x):\n    return 2 * x"),
+  "right with aux": block("def twice(x):\n    return aux(x) + x"),
+  "right, a wrapper": block("def twice(x):\n    return aux(x) * 2 if False else aux(2 * x)"),
+  half: block("def twice(x):\n    return 4"),
+  raising: block("def twice(x):\n    raise ValueError(x)"),
+  "not Python": block("def twice(x:\n    return 2 * x"),
+  empty: "",
+};
+const aux = { same: block("def aux(x):\n    return x"), "not Python": block("def aux(x:"), empty: "" };
+const box = {
+  task_id: "Own_1",
+  class_name: "Box",
+  skeleton: `class Box:
+    def __init__(self):
+        self.items = []
+
+    def put(self, item):
+        """
+        Puts an item in, and gives the count.
+        """
+
+    def total(self):
+        """
+        The sum of all items.
+        """
+`,
+  solution_code: `class Box:
+    def __init__(self):
+        self.items = []
+
+    def put(self, item):
+        self.items.append(item)
+        return len(self.items)
+
+    def total(self):
+        return sum(self.items)
+`,
+  import_statement: [],
+  test: `import unittest
+
+class TestPut(unittest.TestCase):
+    def test_put_0(self):
+        self.assertEqual(Box().put(3), 1)
+
+class TestTotal(unittest.TestCase):
+    def test_total_0(self):
+        box = Box(); box.items = [1, 2]; self.assertEqual(box.total(), 3)
+`,
+};
+const methods = {
+  right: "def put(self, item):\n    self.items.append(item)\n    return len(self.items)\n",
+  wrong: "def put(self, item):\n    return 0\n",
+};
+const total = "def total(self):\n    return sum(self.items)\n";
+
+/** An environment with what may be answered in it; whether the answers of one turn are right follows from `isRight`. */
+interface Case {
+  readonly id: string;
+  readonly row?: object;
+  readonly options: object;
+  /** Options that change rewards alone. */
+  readonly rewards: readonly object[];
+  /** By agent, the answers that it may give, by name. */
+  readonly answers: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly isRight: (names: Readonly<Record<string, string>>) => boolean;
+  /** Right answers; what they earn depends on the options. */
+  readonly right: Readonly<Record<string, string>>;
+  readonly runs: number;
+}
+
+const presets = ["correctness", "comlrl", "mrlm"].map((reward) => ({ reward }));
+const math = {
+  row: { question: "What is 2 + 2?", answer: "2 + 2 = 4\n#### 4" },
+  options: { maxTurns: 2 },
+  rewards: [{ formatReward: 0 }, { formatReward: 0.3 }, { formatReward: 1 }],
+  answers: { agent: { marked: "2 + 2 = 4\n#### 4", plain: "The answer is 4", wrong: "#### 5", empty: "" } },
+  isRight: ({ agent }: Readonly<Record<string, string>>) => agent === "marked" || agent === "plain",
+  right: { agent: "marked" },
+  runs: 30,
+};
+const cases: readonly Case[] = [
+  {
+    id: "code",
+    row: problem,
+    options: { dataset: "humaneval", maxTurns: 2, sandbox: pythonSandbox },
+    rewards: presets,
+    answers: { agent: twice },
+    isRight: ({ agent }) => agent === "right",
+    right: { agent: "right" },
+    runs: 4,
+  },
+  {
+    id: "code",
+    row: problem,
+    options: { dataset: "coop-humaneval", agents: 2, maxTurns: 2, sandbox: pythonSandbox },
+    rewards: presets,
+    answers: { aux, main: twice },
+    isRight: ({ aux, main }) =>
+      aux !== "not Python" && (main === "right" || (main!.startsWith("right") && aux === "same")),
+    right: { aux: "same", main: "right with aux" },
+    runs: 4,
+  },
+  {
+    id: "class-completion",
+    row: box,
+    options: { maxTurns: 2, sandbox: pythonSandbox },
+    rewards: [{ reward: "correctness" }, { reward: "comlrl" }],
+    answers: {
+      agent: {
+        right: block(methods.right + total),
+        wrong: block(methods.wrong + total),
+        half: block(methods.right),
+        empty: "",
+      },
+    },
+    isRight: ({ agent }) => agent === "right",
+    right: { agent: "right" },
+    runs: 3,
+  },
+  { id: "gsm8k", ...math },
+];
+
+async function open({ id, row, options }: Case, rewards: object): Promise<EnvironmentDefinition> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-correctness-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, "own.jsonl");
+  await writeFile(path, JSON.stringify(row));
+  return environments.create(id, { path, ...options, ...rewards });
+}
+
+async function play(
+  environment: EnvironmentDefinition,
+  turns: readonly Readonly<Record<string, string>>[],
+): Promise<Episode> {
+  const task = await (await environment.tasks(environment.splits[0]!)).get(0);
+  const policies = scriptedPolicy(({ agent, episode }) => turns[episode!.turn]![agent]!);
+  return rolloutEpisode({ environment, task, policies, seed: 1 });
+}
+
+describe.each(cases)("whether an answer is right in $id $options", (given) => {
+  const { rewards, answers, isRight, right, runs } = given;
+  const turn = fc.record(
+    Object.fromEntries(Object.entries(answers).map(([agent, own]) => [agent, fc.constantFrom(...Object.keys(own))])),
+  );
+
+  it("depends on the answers and not on rewards", async () => {
+    const opened = await Promise.all(rewards.map((reward) => open(given, reward)));
+    const values = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(turn, turn, async (...names) => {
+        const texts = names.map((one) =>
+          Object.fromEntries(Object.entries(one).map(([agent, name]) => [agent, answers[agent]![name]!])),
+        );
+        for (const environment of opened) {
+          expect(environment.spec.statesCorrect).toBe(true);
+          const episode = await play(environment, texts);
+          expect(episode.status).toBe("completed");
+          expect(episode.correct).toBe(isRight(names[episode.turns - 1]!));
+          values.add(JSON.stringify(Object.values(episode.agents)[0]!.reward));
+        }
+      }),
+      { numRuns: runs, examples: [[right, right]] },
+    );
+    expect(values.size).toBeGreaterThan(1);
+  });
+});
+
+it("is stated by the environments that have right answers, and by no others", () => {
+  const states = ({ id, options }: (typeof environments.entries)[number]): boolean => {
+    const parsed = options.safeParse({});
+    return parsed.success && environments.create(id).spec.statesCorrect === true;
+  };
+  const stating = environments.entries.filter(states).map(({ id }) => id);
+  expect(stating).toEqual(["math", "gsm8k", "math-problems", "code", "bug-fix", "class-completion", "tools"]);
+});
