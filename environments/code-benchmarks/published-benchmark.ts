@@ -6,10 +6,16 @@ import { memoryTaskset } from "../../src/taskset/memory-taskset.ts";
 import type { Taskset } from "../../src/taskset/taskset.ts";
 import { readBenchmarkRows } from "./benchmark-row.ts";
 
+/** A data set of the hub. */
+interface HubSource {
+  readonly source: string;
+  readonly config?: string;
+}
+
 /** Where a benchmark is published. */
 interface PublishedBenchmark {
-  readonly hub: { readonly source: string; readonly config?: string };
-  readonly splits: readonly string[];
+  /** Its splits, the usual one first, with the data set that each is in. */
+  readonly splits: Readonly<Record<string, HubSource>>;
   /** The split that a row of its file belongs to; without it, the file is one split, `test`. */
   readonly splitOf?: (row: unknown) => string;
 }
@@ -24,18 +30,27 @@ type BenchmarkName =
   | "humaneval-ts"
   | "class-eval";
 
+const mbpp = (config: string): HubSource => ({ source: "google-research-datasets/mbpp", config });
 const publishedBenchmarks: Readonly<Record<BenchmarkName, PublishedBenchmark>> = {
-  humaneval: { hub: { source: "openai/openai_humaneval", config: "openai_humaneval" }, splits: ["test"] },
-  "coop-humaneval": { hub: { source: "CoMLRL/CoopHumanEval" }, splits: ["test"] },
+  humaneval: { splits: { test: { source: "openai/openai_humaneval", config: "openai_humaneval" } } },
+  "coop-humaneval": { splits: { test: { source: "CoMLRL/CoopHumanEval" } } },
   mbpp: {
-    hub: { source: "google-research-datasets/mbpp", config: "full" },
-    splits: ["train", "test", "validation", "prompt"],
+    splits: { train: mbpp("full"), test: mbpp("full"), validation: mbpp("full"), prompt: mbpp("full") },
     splitOf: mbppSplit,
   },
-  "mbpp-coop": { hub: { source: "OpenMLRL/MBPP" }, splits: ["test"] },
-  "humaneval-js": { hub: { source: "nuprl/MultiPL-E", config: "humaneval-js" }, splits: ["test"] },
-  "humaneval-ts": { hub: { source: "nuprl/MultiPL-E", config: "humaneval-ts" }, splits: ["test"] },
-  "class-eval": { hub: { source: "FudanSELab/ClassEval" }, splits: ["test"] },
+  // CoMLRL published the test split of sanitized MBPP in a form of its own.
+  "mbpp-coop": {
+    splits: {
+      test: { source: "OpenMLRL/MBPP" },
+      train: mbpp("sanitized"),
+      validation: mbpp("sanitized"),
+      prompt: mbpp("sanitized"),
+    },
+    splitOf: (row) => (isNumbered(row) ? mbppSplit(row) : "test"),
+  },
+  "humaneval-js": { splits: { test: { source: "nuprl/MultiPL-E", config: "humaneval-js" } } },
+  "humaneval-ts": { splits: { test: { source: "nuprl/MultiPL-E", config: "humaneval-ts" } } },
+  "class-eval": { splits: { test: { source: "FudanSELab/ClassEval" } } },
 };
 
 /**
@@ -52,13 +67,14 @@ export function benchmarkTasks<Task>(options: {
   readonly tasks: (split: string, loading: { readonly signal?: AbortSignal }) => Promise<Taskset<Task>>;
 } {
   const { name, path, hub, read } = options;
-  const { hub: published, splits, splitOf } = publishedBenchmarks[name];
+  const { splits, splitOf } = publishedBenchmarks[name];
   return {
-    splits: path === undefined || splitOf !== undefined ? splits : ["test"],
+    splits: Object.keys(splits),
     tasks: async (split, { signal }) => {
       if (path === undefined) {
         const waiting = signal === undefined ? {} : { signal };
-        return mapTaskset(await loadTaskset({ ...published, split }, { ...hub, ...waiting }), read, `${name}/${split}`);
+        const published = { ...splits[split]!, split };
+        return mapTaskset(await loadTaskset(published, { ...hub, ...waiting }), read, `${name}/${split}`);
       }
       const rows = await readBenchmarkRows(resolve(path));
       const wanted = splitOf === undefined ? rows : rows.filter((row) => splitOf(row) === split);
@@ -67,10 +83,15 @@ export function benchmarkTasks<Task>(options: {
   };
 }
 
+/** True for a row of MBPP itself, whose id is a number; rows that CoMLRL made have a text. */
+function isNumbered(row: unknown): row is { readonly task_id: number } {
+  return typeof (row as { readonly task_id?: unknown } | null)?.task_id === "number";
+}
+
 /** The split that MBPP's paper gives a row by its number. */
 function mbppSplit(row: unknown): string {
-  const number = (row as { readonly task_id?: unknown } | null)?.task_id;
-  if (typeof number !== "number") return "train";
+  if (!isNumbered(row)) return "train";
+  const { task_id: number } = row;
   if (number <= 10) return "prompt";
   return number <= 510 ? "test" : number <= 600 ? "validation" : "train";
 }

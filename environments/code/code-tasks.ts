@@ -8,7 +8,7 @@ import type { Taskset } from "../../src/taskset/taskset.ts";
 import { readBenchmarkRows } from "../code-benchmarks/benchmark-row.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../code-benchmarks/human-eval.ts";
-import { comlrlMbppProblem, mbppProblem } from "../code-benchmarks/mbpp.ts";
+import { mbppProblem, sanitizedMbppProblem } from "../code-benchmarks/mbpp.ts";
 import { multiplEProblem } from "../code-benchmarks/multipl-e.ts";
 import { ownProblem } from "../code-benchmarks/own-problem.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
@@ -25,7 +25,7 @@ const readers: Readonly<
   humaneval: { language: "python", read: humanEvalProblem },
   "coop-humaneval": { language: "python", read: humanEvalProblem },
   mbpp: { language: "python", read: mbppProblem },
-  "mbpp-coop": { language: "python", read: comlrlMbppProblem },
+  "mbpp-coop": { language: "python", read: sanitizedMbppProblem },
   "humaneval-js": { language: "javascript", read: multiplEProblem },
   "humaneval-ts": { language: "typescript", read: multiplEProblem },
 };

@@ -7,7 +7,7 @@ import { readBenchmarkRows } from "../../../environments/code-benchmarks/benchma
 import { classEvalProblem } from "../../../environments/code-benchmarks/class-eval.ts";
 import type { CodeProblem } from "../../../environments/code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../../../environments/code-benchmarks/human-eval.ts";
-import { comlrlMbppProblem, mbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
+import { mbppProblem, sanitizedMbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
 import { multiplEProblem } from "../../../environments/code-benchmarks/multipl-e.ts";
 import { deduplicated } from "../../../sandbox/grading/deduplicated.ts";
 import { gradeCode } from "../../../sandbox/grading/grade-code.ts";
@@ -24,7 +24,7 @@ describe.skipIf(noBenchmarkData)("every published problem is read", () => {
     ["HumanEval.jsonl.gz", humanEvalProblem, { calls: 155, judge: 9, tests: 1_133 }],
     ["coop-humaneval.json", humanEvalProblem, { calls: 82, judge: 0, tests: 419 }],
     ["mbpp.jsonl", mbppProblem, { calls: 968, judge: 6, tests: 2_922 }],
-    ["mbpp-sanitized-openmlrl.json", comlrlMbppProblem, { calls: 254, judge: 3, tests: 776 }],
+    ["mbpp-sanitized-openmlrl.json", sanitizedMbppProblem, { calls: 254, judge: 3, tests: 776 }],
     ["humaneval-js.jsonl", multiplEProblem, { calls: 161, judge: 0, tests: 1_130 }],
     ["humaneval-ts.jsonl", multiplEProblem, { calls: 159, judge: 0, tests: 1_115 }],
     ["ClassEval_data.json", classEvalProblem, { calls: 0, judge: 100, tests: 2_196 }],
@@ -101,7 +101,7 @@ describe("rows", () => {
     const wrong: [string, (row: unknown) => CodeProblem, unknown][] = [
       ["entry_point", humanEvalProblem, { ...row, entry_point: undefined }],
       ["test_list", mbppProblem, { task_id: 1, text: "", code: "", test_setup_code: "", test_list: [] }],
-      ["prompt", comlrlMbppProblem, { task_id: "", test: "", entry_point: "" }],
+      ["prompt", sanitizedMbppProblem, { task_id: "", test: "", entry_point: "" }],
       ["language", multiplEProblem, { name: "HumanEval_1_f", language: "rs", prompt: "", tests: "" }],
       ["class_name", classEvalProblem, {}],
     ];
@@ -128,7 +128,7 @@ describe("rows", () => {
 
   it("of CoMLRL's MBPP are put right where the candidate's name was written over another", () => {
     const problem = (test: string): CodeProblem =>
-      comlrlMbppProblem({ task_id: "MBPP/0", prompt: "def f(x):\n  '''x'''\n", entry_point: "f", test });
+      sanitizedMbppProblem({ task_id: "MBPP/0", prompt: "def f(x):\n  '''x'''\n", entry_point: "f", test });
     expect(
       problem("def check(candidate):\n  assert math.candidate(candidate(1), 2.5, rel_tol=0.001)").suite,
     ).toMatchObject({

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readBenchmarkRows } from "../../../environments/code-benchmarks/benchmark-row.ts";
 import type { CodeProblem } from "../../../environments/code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../../../environments/code-benchmarks/human-eval.ts";
-import { comlrlMbppProblem, mbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
+import { mbppProblem, sanitizedMbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
 import { multiplEProblem } from "../../../environments/code-benchmarks/multipl-e.ts";
 import { codeFeedback, singleReport } from "../../../environments/code-turns/code-feedback.ts";
 import type { CodeTurnOptions } from "../../../environments/code-turns/turn-options.ts";
@@ -61,7 +61,7 @@ describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, wha
     ["HumanEval.jsonl.gz", humanEvalProblem],
     ["coop-humaneval.json", humanEvalProblem],
     ["mbpp.jsonl", mbppProblem],
-    ["mbpp-sanitized-openmlrl.json", comlrlMbppProblem],
+    ["mbpp-sanitized-openmlrl.json", sanitizedMbppProblem],
     ["humaneval-js.jsonl", multiplEProblem],
     ["humaneval-ts.jsonl", multiplEProblem],
   ])("%s", async (name, read) => {
