@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { LyceumError } from "../../src/errors/index.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
 import { loadTaskset } from "../../src/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/taskset/map-taskset.ts";
@@ -55,7 +56,7 @@ const publishedBenchmarks: Readonly<Record<BenchmarkName, PublishedBenchmark>> =
 
 /**
  * The splits of a benchmark and its tasks: rows of a file at `path`, else of the hub, read by `read`. Loading throws
- * what reading a file or the hub throws, and what `read` throws.
+ * what reading a file or the hub throws, what `read` throws, and `data.out-of-range` for a split that a file lacks.
  */
 export function benchmarkTasks<Task>(options: {
   readonly name: BenchmarkName;
@@ -78,9 +79,26 @@ export function benchmarkTasks<Task>(options: {
       }
       const rows = await readBenchmarkRows(resolve(path));
       const wanted = splitOf === undefined ? rows : rows.filter((row) => splitOf(row) === split);
+      if (splitOf !== undefined && wanted.length === 0) {
+        throw noSuchRows({ path, split, present: [...new Set(rows.map(splitOf))] });
+      }
       return memoryTaskset(`${name}/${split}`, wanted.map(read));
     },
   };
+}
+
+function noSuchRows(options: {
+  readonly path: string;
+  readonly split: string;
+  readonly present: readonly string[];
+}): LyceumError {
+  const { path, split, present } = options;
+  return new LyceumError({
+    code: "data.out-of-range",
+    message: `The file ${path} has no rows of the split "${split}".`,
+    hint: `It has ${present.length === 0 ? "no rows" : `the splits ${present.join(", ")}`}. Leave path out to take the hub's data.`,
+    data: { path, split, present: [...present] },
+  });
 }
 
 /** True for a row of MBPP itself, whose id is a number; rows that CoMLRL made have a text. */

@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import { readBenchmarkRows } from "../../../environments/code-benchmarks/benchmark-row.ts";
 import { mbppProblem, sanitizedMbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
-import { startFakeHub } from "../../hub/fake-hub.ts";
 import type { HubOptions } from "../../../src/hub/hub.ts";
+import { startFakeHub } from "../../hub/fake-hub.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
 
 const sanitized = (task_id: number, code = "def twice(x, by=(1, 2)) -> int:\n    return 2 * x\n") => ({
@@ -30,7 +30,10 @@ async function folder(): Promise<string> {
   return path;
 }
 
-async function idsOf(options: Parameters<typeof codeEnvironment>[0], hub?: HubOptions): Promise<Record<string, string[]>> {
+async function idsOf(
+  options: Parameters<typeof codeEnvironment>[0],
+  hub?: HubOptions,
+): Promise<Record<string, string[]>> {
   const environment = codeEnvironment({ dataset: "mbpp-coop", ...options }, hub === undefined ? {} : { hub });
   const ids: Record<string, string[]> = {};
   for (const split of environment.splits) {
@@ -90,7 +93,12 @@ describe("the data set mbpp-coop", () => {
       validation: ["MBPP-sanitized/511", "MBPP-sanitized/600"],
       prompt: ["MBPP-sanitized/2"],
     });
-    expect(await idsOf({ path: test })).toEqual({ test: ["MBPP/0"], train: [], validation: [], prompt: [] });
+    const published = codeEnvironment({ dataset: "mbpp-coop", path: test });
+    expect((await (await published.tasks("test")).get(0)).task.id).toBe("MBPP/0");
+    await expect(published.tasks("train")).rejects.toMatchObject({
+      code: "data.out-of-range",
+      hint: expect.stringContaining("the splits test"),
+    });
   });
 
   it("has the test split of one hub data set, and the others of the one that it was made of", async () => {

@@ -16,7 +16,7 @@ import { pythonSandbox } from "../python-sandbox.ts";
 
 async function sample(options: Partial<CodeOptions>, every: number) {
   const environment = codeEnvironment({ sandbox: pythonSandbox, cpuSeconds: 20, ...options });
-  const taskset = await environment.tasks(environment.splits.includes("train") ? "train" : "test");
+  const taskset = await environment.tasks(options.dataset === "mbpp" ? "train" : "test");
   const tasks: TaskEntry<CodeProblem>[] = [];
   for (let i = 0; i < (taskset.length as number); i += every) tasks.push(await taskset.get(i));
   return { environment, tasks };
