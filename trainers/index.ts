@@ -53,7 +53,6 @@ export type {
   ForwardOutput,
   ForwardResult,
   LoraSpec,
-  LoraTarget,
   LossResult,
   Model,
   ModelSource,

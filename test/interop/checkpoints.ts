@@ -38,7 +38,37 @@ const llama3Rope = {
   original_max_position_embeddings: 64,
 };
 
+/** For families whose defaults lie beyond a tiny vocabulary. */
+const specialIds = { bos_token_id: 1, eos_token_id: 2, pad_token_id: null };
+
+const gpt2Shape = {
+  model_type: "gpt2",
+  vocab_size: tinyVocabularySize,
+  n_embd: 64,
+  n_layer: 3,
+  n_head: 4,
+  n_positions: 512,
+};
+
 const plainRope = (theta: number): Json => ({ rope_type: "default", rope_theta: theta });
+
+/** Two sets of layers for adapters on a checkpoint: every linear layer, and some of them. */
+export function adapterTargets({ config }: Pick<TinyCheckpoint, "config">): {
+  readonly all: readonly string[];
+  readonly some: readonly string[];
+} {
+  switch (config.model_type) {
+    case "gpt2":
+      return { all: ["c_attn", "c_proj", "c_fc"], some: ["c_attn", "mlp.c_proj"] };
+    case "starcoder2":
+      return { all: ["q_proj", "k_proj", "v_proj", "o_proj", "c_fc", "c_proj"], some: ["q_proj", "v_proj", "c_proj"] };
+    default:
+      return {
+        all: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+        some: ["q_proj", "v_proj"],
+      };
+  }
+}
 
 /** One checkpoint of each family: between them every storage type, tied and not, sharded and not. */
 const quickNames = [
@@ -47,6 +77,8 @@ const quickNames = [
   "qwen2-tied-f16",
   "qwen2-padded-sharded",
   "qwen3-narrow-heads-sharded-f16",
+  "gpt2",
+  "starcoder2-window",
 ];
 
 /** The checkpoints of the whole suite, or of its quick part. */
@@ -186,6 +218,71 @@ const allCheckpoints: readonly TinyCheckpoint[] = [
       pad_token_id: null,
     },
     dtype: "bfloat16",
+    configForm: "current",
+  },
+  {
+    name: "gpt2",
+    tokenizer: "smollm",
+    config: { ...gpt2Shape, ...specialIds },
+    dtype: "float32",
+    configForm: "current",
+  },
+  {
+    name: "gpt2-untied-exact-gelu-sharded-f16",
+    tokenizer: "smollm",
+    config: {
+      ...gpt2Shape,
+      ...specialIds,
+      // Odd heads, which no rotary family can have.
+      n_embd: 60,
+      n_inner: 100,
+      activation_function: "gelu",
+      tie_word_embeddings: false,
+    },
+    dtype: "float16",
+    maxShardSize: "100KB",
+    configForm: "current",
+  },
+  {
+    name: "starcoder2-window",
+    tokenizer: "smollm",
+    config: {
+      ...shape,
+      ...specialIds,
+      model_type: "starcoder2",
+      sliding_window: 24,
+      rope_parameters: plainRope(100_000),
+    },
+    dtype: "float32",
+    configForm: "current",
+  },
+  {
+    name: "starcoder2-untied-no-bias-legacy-bf16",
+    tokenizer: "smollm",
+    config: {
+      ...shape,
+      ...specialIds,
+      model_type: "starcoder2",
+      use_bias: false,
+      rope_parameters: plainRope(999_999),
+      tie_word_embeddings: false,
+    },
+    dtype: "bfloat16",
+    configForm: "legacy",
+  },
+  {
+    name: "qwen2-window-in-late-layers",
+    tokenizer: "qwen",
+    config: {
+      ...shape,
+      model_type: "qwen2",
+      use_sliding_window: true,
+      sliding_window: 16,
+      max_window_layers: 1,
+      rope_parameters: plainRope(1_000_000),
+      tie_word_embeddings: true,
+    },
+    dtype: "float32",
     configForm: "current",
   },
 ];

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import type { LoraTarget, Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { dropoutFeeds, dropoutSeeds } from "../../trainers/backends/onnx/engine/dropout-masks.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { readGradients, readLogits, setParameters } from "../../trainers/backends/onnx/inspect.ts";
 import { ParameterBlock } from "../../trainers/backends/onnx/models/parameter-block.ts";
 import { readPeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
-import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
+import { adapterTargets, tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { expectGradients, largestDifference, logitTolerance } from "./compare.ts";
 import {
   type FixedDropout,
@@ -22,15 +22,15 @@ import { makeData, randomIds, toDatum } from "./sequences.ts";
 const { checkpoints, quick } = inject("interop");
 const tiny = tinyCheckpoints(quick);
 
-const everyLayer = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
-const shapes: readonly { readonly rank: number; readonly alpha: number; readonly targets: readonly LoraTarget[] }[] = [
-  { rank: 4, alpha: 10, targets: everyLayer },
-  { rank: 6, alpha: 3, targets: ["q_proj", "v_proj"] },
-];
+const shapes = [
+  { rank: 4, alpha: 10, layers: "all" },
+  { rank: 6, alpha: 3, layers: "some" },
+] as const;
 /** Two adapters over every checkpoint. */
 const cases = tiny.flatMap((checkpoint) =>
-  shapes.map((shape) => ({
+  shapes.map(({ layers, ...shape }) => ({
     ...shape,
+    targets: adapterTargets(checkpoint)[layers],
     name: `${checkpoint.name}-rank-${shape.rank}`,
     checkpoint: join(checkpoints, checkpoint.name),
   })),
@@ -101,10 +101,11 @@ describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name", ({ na
   /** The base with the adapter that peft wrote. */
   async function openAdapted(): Promise<Model> {
     const { config, tensors } = await readPeftAdapter(join(adapters.path, name));
-    const { rank, alpha, targets } = config;
+    const { rank, alpha } = config;
+    const { targets } = cases[index]!;
     const model = await backend.openModel({
       source: { type: "pretrained", path: checkpoint },
-      trainable: { type: "lora", lora: { rank, alpha, targets: targets as LoraTarget[], dropout, seed } },
+      trainable: { type: "lora", lora: { rank, alpha, targets, dropout, seed } },
     });
     await setParameters(model, tensors);
     return model;

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { createRandom } from "../../src/random/random.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
-import type { LoraTarget, Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { type InspectedArray, readGradients, setParameters } from "../../trainers/backends/onnx/inspect.ts";
 import { readPeftAdapter } from "../../trainers/backends/onnx/weights/peft-adapter.ts";
-import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
+import { adapterTargets, type TinyCheckpoint, tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { expectGradients, gradientTolerance } from "./compare.ts";
 import { gradientReference, makeAdapters, temporaryFolder } from "./reference.ts";
 import { makeData, randomIds, toDatum, withReturns } from "./sequences.ts";
@@ -20,7 +20,7 @@ const losses: readonly { readonly name: string; readonly terms: readonly LossTer
     terms: [{ type: "policyGradient" }, { type: "value", clip: 0.2, weight: 0.7 }, { type: "entropy", weight: 0.1 }],
   },
 ];
-const adapter = { rank: 4, alpha: 10, targets: ["q_proj", "v_proj", "down_proj"] as readonly LoraTarget[] };
+const adapter = { rank: 4, alpha: 10 };
 
 const cases = tinyCheckpoints(quick).flatMap(({ name }) =>
   (["full", "lora"] as const).flatMap((kind) => losses.map((loss) => ({ checkpoint: name, kind, ...loss }))),
@@ -39,10 +39,11 @@ beforeAll(async () => {
   adapters = await temporaryFolder();
   const tiny = tinyCheckpoints(quick);
   await makeAdapters(
-    tiny.map(({ name }, seed) => ({
+    tiny.map((checkpoint, seed) => ({
       ...adapter,
-      checkpoint: join(checkpoints, name),
-      folder: join(adapters.path, name),
+      targets: adapterTargets(checkpoint).some,
+      checkpoint: join(checkpoints, checkpoint.name),
+      folder: join(adapters.path, checkpoint.name),
       seed,
     })),
   );
@@ -79,11 +80,17 @@ describe.each(cases.map((entry, index) => ({ ...entry, index })))("$checkpoint, 
   });
 });
 
+function findCheckpoint(checkpoint: string): TinyCheckpoint {
+  return tinyCheckpoints(quick).find(({ name }) => name === checkpoint)!;
+}
+
 /** A value head that is not the zeros that it starts at. */
 function headOf(checkpoint: string): { readonly weight: readonly number[]; readonly bias: number } {
-  const { config } = tinyCheckpoints(quick).find(({ name }) => name === checkpoint)!;
+  const { config } = findCheckpoint(checkpoint);
   const random = createRandom(25);
-  const weight = Array.from({ length: config.hidden_size as number }, () => Math.fround(0.1 * random.normal()));
+  const weight = Array.from({ length: (config.hidden_size ?? config.n_embd) as number }, () =>
+    Math.fround(0.1 * random.normal()),
+  );
   return { weight, bias: 0.25 };
 }
 
@@ -98,7 +105,7 @@ async function openWithHead({ checkpoint, kind }: (typeof cases)[number]): Promi
   if (kind === "lora") {
     const { tensors } = await readPeftAdapter(join(adapters.path, checkpoint));
     for (const [name, tensor] of tensors) parameters.set(name, tensor);
-    trainable = { type: "lora", lora: adapter };
+    trainable = { type: "lora", lora: { ...adapter, targets: adapterTargets(findCheckpoint(checkpoint)).some } };
   }
   const source = { type: "pretrained", path: join(checkpoints, checkpoint) } as const;
   const model = await backend.openModel({ source, trainable, valueHead: true });

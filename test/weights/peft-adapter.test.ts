@@ -74,7 +74,6 @@ describe("a PEFT adapter", () => {
     { modules_to_save: ["lm_head"] },
     { rank_pattern: { q_proj: 4 } },
     { alpha_pattern: { q_proj: 4 } },
-    { fan_in_fan_out: true },
     { lora_bias: true },
     { init_lora_weights: "pissa" },
     { peft_type: "IA3" },

@@ -47,8 +47,11 @@ export interface LoraSpec {
   readonly rank?: number;
   /** The update is scaled by alpha / rank. 32 by default. */
   readonly alpha?: number;
-  /** Layers by their names in the checkpoint; all seven when absent. */
-  readonly targets?: readonly LoraTarget[];
+  /**
+   * Linear layers, as peft names them: the last part of a layer's name, such as `q_proj`, `c_attn` or `c_proj`, or more
+   * of it, such as `mlp.c_proj`. Every linear layer of the blocks when absent.
+   */
+  readonly targets?: readonly string[];
   /**
    * The share of each adapter's inputs that is dropped, the others scaled by 1 / (1 - dropout), in passes of
    * {@link Model.forwardBackward} whose terms are all `crossEntropy`; the log-probabilities that these give are those
@@ -59,9 +62,6 @@ export interface LoraSpec {
   /** Seeds the random half of each adapter, and its dropout. */
   readonly seed?: number;
 }
-
-/** The linear layers of a decoder block. */
-export type LoraTarget = "q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj";
 
 /**
  * Which parameters a model trains. `frozen` trains none: a reference, or a partner. `full` trains every weight, after an

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { deriveSeed } from "../../src/random/random.ts";
 import { createByteTokenizer } from "../../src/tokens/byte-tokenizer.ts";
-import type { LoraTarget, ModelSource, ModelSpec, TrainableSpec } from "../backend/training-backend.ts";
+import type { ModelSource, ModelSpec, TrainableSpec } from "../backend/training-backend.ts";
 
 /** Where the engine runs a model; `auto` takes the fastest that works. */
 export type Device = "auto" | "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
@@ -50,7 +50,7 @@ export interface ModelConfigInput {
         readonly start?: "continue" | "merge";
         readonly rank?: number;
         readonly alpha?: number;
-        readonly targets?: readonly LoraTarget[];
+        readonly targets?: readonly string[];
         readonly dropout?: number;
       }
     | { readonly type: "full" };
@@ -68,7 +68,7 @@ export type AdapterConfig =
       /** Absent: 16, or that of the adapter that is continued; and so alpha (32) and targets (all). */
       readonly rank?: number | undefined;
       readonly alpha?: number | undefined;
-      readonly targets?: readonly LoraTarget[] | undefined;
+      readonly targets?: readonly string[] | undefined;
       readonly dropout?: number | undefined;
     }
   | { readonly type: "full" };
@@ -105,8 +105,6 @@ const scratchSchema = z
     }
   });
 
-const loraTargets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
-
 const adapterSchema = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("lora"),
@@ -122,7 +120,13 @@ const adapterSchema = z.discriminatedUnion("type", [
       .positive()
       .optional()
       .describe("The update is scaled by alpha / rank. 32 when absent, or that of the adapter that is continued."),
-    targets: z.array(z.enum(loraTargets)).min(1).optional().describe("Layers that get one; all seven when absent."),
+    targets: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .describe(
+        "Linear layers that get one, such as q_proj, c_attn or mlp.c_proj. When absent, every one, or those of the adapter that is continued.",
+      ),
     dropout: z
       .number()
       .min(0)

@@ -30,7 +30,7 @@ async function run({ lengths, keyValueHeads, group }: Shape, rows: Rows, blocks:
     present: graph.input("present", "float32", ["batch", "length", 1]),
   };
   const mask = graph.input("mask", "float32", ["length", group, "length"]);
-  const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, mask, blocks });
+  const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, maskOf: () => mask, blocks });
   const input = (name: string, count: number) => graph.input(name, "float32", ["tokens", count * headSize]);
   const queries = input("queries", heads);
   graph.output(

@@ -20,14 +20,16 @@ def randomize(model: torch.nn.Module, seed: int) -> None:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             noise = torch.randn(parameter.shape, generator=generator)
-            if name.endswith("norm.weight"):
-                parameter.copy_(1 + 0.2 * noise)
-            elif name.endswith("bias"):
+            if name.endswith("bias"):
                 parameter.copy_(0.5 * noise)
-            elif "embed_tokens" in name:
+            elif parameter.dim() == 1:
+                parameter.copy_(1 + 0.2 * noise)
+            elif any(part in name for part in ["embed_tokens", "wte", "wpe"]):
                 parameter.copy_(0.5 * noise)
             else:
-                parameter.copy_(1.2 * noise / parameter.shape[1] ** 0.5)
+                # GPT-2 stores the matrices of linear layers as (inputs, outputs).
+                inputs = parameter.shape[0 if ".h." in name else 1]
+                parameter.copy_(1.2 * noise / inputs**0.5)
 
 
 def write_legacy_config(folder: Path) -> None:

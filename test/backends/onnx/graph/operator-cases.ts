@@ -15,9 +15,11 @@ import {
   subtract,
 } from "../../../../trainers/backends/onnx/graph/elementwise.ts";
 import { gatherRows } from "../../../../trainers/backends/onnx/graph/gather.ts";
+import { gelu } from "../../../../trainers/backends/onnx/graph/gelu.ts";
 import type { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
+import { layerNorm } from "../../../../trainers/backends/onnx/graph/layer-norm.ts";
 import { batchedProduct, matrixProduct, rowDot, sum } from "../../../../trainers/backends/onnx/graph/linear.ts";
-import { rmsNorm, rotate, softmax, swiglu } from "../../../../trainers/backends/onnx/graph/neural.ts";
+import { rmsNorm, rotate, silu, softmax, swiglu } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { total } from "../../../../trainers/backends/onnx/graph/pick.ts";
 import { reduceMean, reduceSum } from "../../../../trainers/backends/onnx/graph/reduction.ts";
 import {
@@ -333,7 +335,7 @@ const attentions = fc
       },
       apply: ([queries, keys, values], _, { tokenAt, placeOf, present, mask }) => {
         const layout = { tokenAt: tokenAt!, placeOf: placeOf!, present: present! };
-        const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, mask: mask!, blocks });
+        const attend = trainingAttention({ heads, keyValueHeads, headSize }, { layout, maskOf: () => mask!, blocks });
         return attend({ layer: 0, queries: queries!, keys: keys!, values: values! });
       },
     };
@@ -363,6 +365,21 @@ const rmsNorms = fc
       ],
       sizes,
       apply: ([x, weight]) => rmsNorm(x!, weight!, epsilon),
+    };
+  });
+
+const layerNorms = fc
+  .tuple(fc.integer({ min: 1, max: 2 }).chain(dimensions), fc.integer({ min: 2, max: 5 }), seed)
+  .map(([{ named, sizes }, width, seed]): OperatorCase => {
+    const random = createRandom(seed);
+    return {
+      operands: [
+        operand({ shape: [...named, width], sizes, random }),
+        operand({ shape: [width], sizes, random }),
+        operand({ shape: [width], sizes, random }),
+      ],
+      sizes,
+      apply: ([x, weight, bias]) => layerNorm(x!, { weight: weight!, bias: bias!, epsilon: 0.3 }),
     };
   });
 
@@ -414,9 +431,13 @@ export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
   "several products of one tensor": severalProducts,
   sum: ofOne((x) => sum([x, negate(x), multiply(x, x)])),
   gatherRows: gathers,
+  silu: ofOne(silu),
   swiglu: ofPair(swiglu),
+  gelu: ofOne((x) => gelu(x, { approximate: false })),
+  "gelu, approximate": ofOne((x) => gelu(x, { approximate: true })),
   softmax: maskedSoftmaxes,
   rmsNorm: rmsNorms,
+  layerNorm: layerNorms,
   rotate: rotations,
   trainingAttention: attentions,
 };

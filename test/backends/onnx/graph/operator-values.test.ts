@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { GraphSession } from "../../../../trainers/backends/onnx/engine/session.ts";
 import { clip, minimum } from "../../../../trainers/backends/onnx/graph/elementwise.ts";
+import { gelu } from "../../../../trainers/backends/onnx/graph/gelu.ts";
 import { Graph } from "../../../../trainers/backends/onnx/graph/graph.ts";
+import { layerNorm } from "../../../../trainers/backends/onnx/graph/layer-norm.ts";
 import { batchedProduct, matrixProduct } from "../../../../trainers/backends/onnx/graph/linear.ts";
 import { rmsNorm, rotate, silu, softmax } from "../../../../trainers/backends/onnx/graph/neural.ts";
 import { pickColumns } from "../../../../trainers/backends/onnx/graph/pick.ts";
@@ -15,6 +17,12 @@ const values = [-2, -0.5, 3, 1, 0.25, -1];
 /** Each function of the matrix, and what it gives, row by row, by a formula of its own. */
 const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, readonly number[]]> = {
   silu: [silu, values.map((x) => x / (1 + Math.exp(-x)))],
+  // Values of the standard normal distribution from tables.
+  gelu: [(x) => gelu(x, { approximate: false }), [-0.0455003, -0.1542688, 2.9959503, 0.8413447, 0.1496766, -0.1586553]],
+  "gelu, approximate": [
+    (x) => gelu(x, { approximate: true }),
+    values.map((x) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))),
+  ],
   softmax: [softmax, [values.slice(0, 3), values.slice(3)].flatMap(normalised)],
   "softmax of a masked logit": [
     (x, graph) => softmax(minimum(x, graph.constant(Float32Array.of(9, Number.NEGATIVE_INFINITY, 9), [3]))),
@@ -29,6 +37,19 @@ const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, reado
     [values.slice(0, 3), values.slice(3)].flatMap((row) => {
       const root = Math.sqrt(row.reduce((sum, x) => sum + x * x, 0) / 3 + 0.1);
       return row.map((x, i) => (x / root) * [1, 2, -3][i]!);
+    }),
+  ],
+  layerNorm: [
+    (x, graph) =>
+      layerNorm(x, {
+        weight: graph.constant(Float32Array.of(1, 2, -3), [3]),
+        bias: graph.constant(Float32Array.of(0, 10, 20), [3]),
+        epsilon: 0.1,
+      }),
+    [values.slice(0, 3), values.slice(3)].flatMap((row) => {
+      const mean = row.reduce((sum, x) => sum + x, 0) / 3;
+      const root = Math.sqrt(row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / 3 + 0.1);
+      return row.map((x, i) => ((x - mean) / root) * [1, 2, -3][i]! + 10 * i);
     }),
   ],
   rotate: [

@@ -7,8 +7,10 @@ import { initializeParameters, ParameterBlock } from "../models/parameter-block.
 import { decoderParameters, type ParameterSpec } from "../models/parameters.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import { openWeights } from "../weights/safetensors.ts";
+import { transposeMatrix } from "../weights/transpose.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import { readStoredAdapter, type StoredAdapter } from "./stored-adapter.ts";
+import { storedShape } from "./stored-form.ts";
 
 /** A source whose files are on this machine. */
 export type LocalSource =
@@ -77,12 +79,17 @@ export async function loadBase(
   const block = new ParameterBlock(parameters(config));
   await using reader = await openWeights(source.folder);
   const names = new Set(reader.names);
-  for (const { name, shape } of decoderParameters(config)) {
-    const stored = names.has(name) ? name : name.replace(/^model\./, "");
+  // A checkpoint of the body alone leaves the body's name out.
+  const body = `${config.architecture.body}.`;
+  for (const spec of decoderParameters(config)) {
+    const { name, transposed = false } = spec;
+    const stored = names.has(name) || !name.startsWith(body) ? name : name.slice(body.length);
     if (!names.has(stored)) throw missingTensor(source.folder, name);
     const found = reader.info(stored).shape;
-    if (found.join() !== shape.join()) throw wrongShape({ folder: source.folder, name, found, wanted: shape });
-    await reader.read(stored, block.view(name));
+    const wanted = storedShape(spec);
+    if (found.join() !== wanted.join()) throw wrongShape({ folder: source.folder, name, found, wanted });
+    if (transposed) block.view(name).set(transposeMatrix(await reader.read(stored), wanted));
+    else await reader.read(stored, block.view(name));
   }
   const base = { key, config, block };
   if (source.adapter !== undefined) mergeInto(base, await readStoredAdapter(source.adapter, base));

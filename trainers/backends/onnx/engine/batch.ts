@@ -38,11 +38,15 @@ export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch 
   return { tokens, length, sequences: sequences.length, ids, positions, tokenAt, placeOf, present };
 }
 
-/** (length, group, length): 0 where a query of a group may look, minus infinity after its place. */
-export function causalMask(length: number, group: number): Float32Array {
+/**
+ * (length, group, length): 0 where a query of a group may look, minus infinity after its place and before its window,
+ * which ends at its place.
+ */
+export function causalMask(length: number, group: number, window: number = length): Float32Array {
   const mask = new Float32Array(length * group * length).fill(Number.NEGATIVE_INFINITY);
   for (let row = 0; row < length * group; row++) {
-    mask.fill(0, row * length, row * length + Math.floor(row / group) + 1);
+    const end = Math.floor(row / group) + 1;
+    mask.fill(0, row * length + Math.max(0, end - window), row * length + end);
   }
   return mask;
 }

@@ -104,8 +104,33 @@ export class DecodeBatch {
       inverseTemperature: { data: inverseTemperature, shape: [this.rows, 1] },
       spans: integers(this.#prefix.capacity, this.#tail.capacity, 1),
       ownSpans: integers(1, this.#tail.capacity, 1),
+      ...this.#windowFeeds(),
       ...(this.grouped ? this.#gridFeeds() : {}),
     };
+  }
+
+  /** What of the caches lies within the window of the next token of each row. Idle rows look at everything. */
+  #windowFeeds(): Record<string, Feed> {
+    const { window } = this.#config;
+    if (window === undefined) return {};
+    const groups = this.#groups.length;
+    const [prefix, tail] = [this.#prefix.capacity, this.#tail.capacity];
+    const masks = { prefix: new Float32Array(this.rows * prefix), tail: new Float32Array(this.rows * tail) };
+    for (const { group, lane } of this.#lanes()) {
+      const [read, generated] = [this.#prefix.length(group), this.#tail.length(lane)];
+      // The first place that is seen, counted from the beginning of the prompt.
+      const start = Math.max(0, read + generated - window.size + 1);
+      showOnly(masks.prefix.subarray(lane * prefix, (lane + 1) * prefix), { start, end: read });
+      showOnly(masks.tail.subarray(lane * tail, (lane + 1) * tail), {
+        start: Math.max(0, start - read),
+        end: generated,
+      });
+    }
+    const feed = (data: Float32Array, capacity: number): Feed => ({
+      data,
+      shape: [groups, 1, this.#width, 1, capacity],
+    });
+    return { prefixWindowMask: feed(masks.prefix, prefix), tailWindowMask: feed(masks.tail, tail) };
   }
 
   /** How grouped rows are cut. */
@@ -222,6 +247,12 @@ export class DecodeBatch {
     if (wanted === this.#tail.capacity || (wanted < this.#tail.capacity && wanted > this.#tail.capacity / 2)) return;
     this.#tail.layOut({ members: this.#width, capacity: wanted, from: Array.from({ length: this.rows }, (_, i) => i) });
   }
+}
+
+/** Masks what is not within [start, end). Finite, for it may be everything, and a softmax over -Infinity alone is NaN. */
+function showOnly(mask: Float32Array, { start, end }: { readonly start: number; readonly end: number }): void {
+  mask.fill(-1e30);
+  if (start < end) mask.fill(0, start, end);
 }
 
 /** Steps of 16 up to 128, then of an eighth, so that growing is rare and little is read in vain. */

@@ -1,11 +1,13 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError, unknownNameError } from "../../../../src/errors/index.ts";
 import { createByteTokenizer } from "../../../../src/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../../src/tokens/huggingface-tokenizer.ts";
 import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
-import { loraParameters, loraTargets } from "../models/lora.ts";
+import type { DecoderConfig } from "../models/decoder-config.ts";
+import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
+import { transposeMatrix } from "../weights/transpose.ts";
 import { AdapterRooms } from "./adapter-room.ts";
 import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
@@ -19,6 +21,7 @@ import { BatchSampler } from "./sampler.ts";
 import { SequenceRunner } from "./sequence-runner.ts";
 import { SessionCache } from "./session-cache.ts";
 import { checkContinued, readStoredAdapter } from "./stored-adapter.ts";
+import { storedForm } from "./stored-form.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** What the engine keeps of an open model. */
@@ -137,11 +140,14 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const { trained, gradient } = modelOf(id).model;
       if (trained === undefined || gradient === undefined) return [];
       const block = trained.over(gradient);
-      return block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name).slice() }));
+      return block.specs.map((spec) => storedForm(spec, block.view(spec.name).slice()));
     },
     setParameters: async ({ model: id, parameters }) => {
       const trained = modelOf(id).model.writable();
-      for (const { name, data } of parameters) trained.view(name).set(data);
+      const specs = new Map(trained.specs.map((spec) => [spec.name, spec]));
+      for (const { name, shape, data } of parameters) {
+        trained.view(name).set(specs.get(name)?.transposed === true ? transposeMatrix(data, shape) : data);
+      }
     },
     close: async () => {
       models.clear();
@@ -178,18 +184,27 @@ async function openAdapter(options: {
   const head = valueHead ? valueHeadParameters(base.config) : [];
   const dropout = trainable.type === "lora" ? trainable.lora.dropout : undefined;
   const dropoutForm = dropout === undefined ? {} : { dropout };
+  if (trainable.type === "lora") checkTargets(base.config, trainable.lora.targets);
   if (stored !== undefined) {
     const adapter = await readStoredAdapter(stored, base, trainable.type === "lora" ? head : []);
-    if (trainable.type === "lora") checkContinued(adapter, trainable.lora);
+    if (trainable.type === "lora") checkContinued(adapter, trainable.lora, base.config);
     const { block, config } = adapter;
     const { rank, alpha, targets } = config;
     return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
   }
   if (trainable.type !== "lora") return undefined;
-  const { rank = 16, alpha = 32, targets = loraTargets, seed = 0 } = trainable.lora;
+  const everyLayer = shortestTargets(base.config, adaptableLayers(base.config));
+  const { rank = 16, alpha = 32, targets = everyLayer, seed = 0 } = trainable.lora;
   const block = new ParameterBlock([...loraParameters(base.config, { rank, targets }), ...head]);
   initializeParameters(block, { seed, deviation: "inputs" });
   return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
+}
+
+/** Throws `config.unknown-name` for a target that is no linear layer of the model. */
+function checkTargets(config: DecoderConfig, targets: readonly string[] = []): void {
+  const known = targetNames(config);
+  const unknown = targets.find((target) => !known.includes(target));
+  if (unknown !== undefined) throw unknownNameError({ kind: "adapter target", name: unknown, known });
 }
 
 function dropoutOf(trainable: TrainableSpec): { readonly rate: number; readonly seed: number } | undefined {

@@ -12,6 +12,7 @@ import { valueHeadFile } from "../weights/value-head-file.ts";
 import { baseHash } from "./base-hash.ts";
 import type { LocalSource } from "./base-store.ts";
 import { mergedParameter } from "./merge-adapter.ts";
+import { storedForm, storedShape } from "./stored-form.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** What a PEFT config says of an adapter. */
@@ -40,8 +41,12 @@ async function exportFolder({ weights, source, folder }: ExportOptions): Promise
   const named = base.specs.filter(({ name }) => !isValueHeadParameter(name));
   await writeHuggingFaceFolder({
     folder,
-    config: { architectures: [architectures[config.family]], ...config.source, dtype: "float32" },
-    tensors: named.map(({ name, shape }) => ({ name, shape, data: () => mergedParameter(weights, name) })),
+    config: { architectures: [config.architecture.className], ...config.source, dtype: "float32" },
+    tensors: named.map((spec) => ({
+      name: spec.name,
+      shape: storedShape(spec),
+      data: () => storedForm(spec, mergedParameter(weights, spec.name)).data,
+    })),
     tokenizerFiles: source.type === "folder" ? await readTokenizerFiles(source.folder) : byteTokenizerFiles(),
     valueHead: valueHeadTensors(adapter?.block ?? base),
   });
@@ -59,7 +64,11 @@ async function exportAdapter({ weights, source, lora, folder }: ExportOptions): 
   const isFile = source.type === "folder" && source.adapter === undefined;
   await writePeftAdapter({
     folder,
-    config: { ...lora, ...(isFile ? nameOfBase(source, folder) : { baseModel: baseFolder }) },
+    config: {
+      ...lora,
+      transposedBase: weights.config.architecture.transposed,
+      ...(isFile ? nameOfBase(source, folder) : { baseModel: baseFolder }),
+    },
     tensors: tensorsOf(block).filter(({ name }) => !isValueHeadParameter(name)),
     valueHead: valueHeadTensors(block),
     beside: async (partial) => {
@@ -98,10 +107,3 @@ function valueHeadTensors(block: ParameterBlock): TensorToWrite[] {
 function tensorsOf(block: ParameterBlock): TensorToWrite[] {
   return block.specs.map(({ name, shape }) => ({ name, shape, data: block.view(name) }));
 }
-
-const architectures = {
-  llama: "LlamaForCausalLM",
-  qwen2: "Qwen2ForCausalLM",
-  qwen3: "Qwen3ForCausalLM",
-  smollm3: "SmolLM3ForCausalLM",
-} as const;

@@ -2,7 +2,7 @@ import { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";
 import { decoderBody } from "../models/decoder.ts";
 import { GraphParameters } from "../models/graph-parameters.ts";
-import { embeddingName, headName } from "../models/parameters.ts";
+import { headName } from "../models/parameters.ts";
 import { sequenceInputs } from "../models/sequence-inputs.ts";
 import { trainingAttention } from "../models/training-attention.ts";
 import { layOutSequences } from "./batch.ts";
@@ -31,20 +31,20 @@ export async function runLogits(options: {
             scale: weights.adapter.scale,
           };
     const parts = { config, parameters: base, ...(adapter === undefined ? {} : { adapter }) };
-    const { ids: input, rotary, layout, mask } = sequenceInputs(graph, config);
+    const { ids: input, positions, layout, maskOf } = sequenceInputs(graph, config);
     const hidden = decoderBody(parts, {
       ids: input,
-      rotary,
-      attention: trainingAttention(config, { layout, mask }),
+      positions,
+      attention: trainingAttention(config, { layout, maskOf }),
     });
-    const head = base.tensor(config.tiedEmbeddings ? embeddingName : headName);
+    const head = base.tensor(headName(config));
     graph.output("logits", matrixProduct(hidden, head, { transposeB: true }));
     return { graph, baseParameters: base.bound, adapterParameters: adapter?.parameters.bound ?? [] };
   });
   const batch = layOutSequences([ids]);
   const results = await compiled.session.run({
     ...parameterFeeds(compiled, weights),
-    ...sequenceFeeds(batch, config.heads / config.keyValueHeads),
+    ...sequenceFeeds(batch, config),
     ...tables.feeds(batch.tokens),
   });
   return results.logits!;

@@ -1,5 +1,4 @@
-import { loraA, loraB, loraTargets } from "../models/lora.ts";
-import { moduleName } from "../models/parameters.ts";
+import { loraA, loraB } from "../models/lora.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** One base parameter with its adapter added: W + scale B A, in memory of its own where there is an adapter. */
@@ -23,10 +22,7 @@ export function mergedParameter(weights: ModelWeights, name: string): Float32Arr
   return merged;
 }
 
-function adapterOf({ config, adapter }: ModelWeights, name: string): { a: string; b: string } | undefined {
-  const layer = Number(/^model\.layers\.(\d+)\./.exec(name)?.[1] ?? Number.NaN);
-  if (!(layer < config.layers)) return undefined;
-  const projection = loraTargets.find((target) => name === `${moduleName(layer, target)}.weight`);
-  if (projection === undefined || !adapter!.block.has(loraA(layer, projection))) return undefined;
-  return { a: loraA(layer, projection), b: loraB(layer, projection) };
+function adapterOf({ adapter }: ModelWeights, name: string): { a: string; b: string } | undefined {
+  const module = name.replace(/\.weight$/, "");
+  return adapter!.block.has(loraA(module)) ? { a: loraA(module), b: loraB(module) } : undefined;
 }

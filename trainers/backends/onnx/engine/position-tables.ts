@@ -2,7 +2,7 @@ import type { DecoderConfig } from "../models/decoder-config.ts";
 import { ropeTables } from "../models/rope-tables.ts";
 import type { Feed } from "./session.ts";
 
-/** Rotary tables of one model, made as long as they are needed. */
+/** Rotary tables of one model, made as long as they are needed; none if its positions are learned. */
 export class PositionTables {
   readonly #config: DecoderConfig;
   #rows = 0;
@@ -13,12 +13,14 @@ export class PositionTables {
   }
 
   /** `cos` and `sin` with at least `rows` rows: the operator wants as many as there are tokens in a run. */
-  feeds(rows: number): { readonly cos: Feed; readonly sin: Feed } {
+  feeds(rows: number): Readonly<Record<string, Feed>> {
+    const { rope, headSize } = this.#config;
+    if (rope === undefined) return {};
     if (this.#tables === undefined || rows > this.#rows) {
       this.#rows = Math.max(64, 2 ** Math.ceil(Math.log2(rows)));
-      this.#tables = ropeTables(this.#config, this.#rows);
+      this.#tables = ropeTables(rope, { headSize, positions: this.#rows });
     }
-    const shape = [this.#rows, this.#config.headSize / 2];
+    const shape = [this.#rows, headSize / 2];
     return { cos: { data: this.#tables.cos, shape }, sin: { data: this.#tables.sin, shape } };
   }
 }

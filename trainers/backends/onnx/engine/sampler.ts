@@ -141,7 +141,7 @@ export class BatchSampler {
     const { session, feeds } = await this.#planPrefill();
     return session.run({
       ...feeds,
-      ...sequenceFeeds(batch, config.heads / config.keyValueHeads),
+      ...sequenceFeeds(batch, config),
       ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
       rows: { data: rows, shape: [rows.length] },
       inverseTemperature: inverseTemperatures(completions),

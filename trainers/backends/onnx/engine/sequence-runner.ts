@@ -1,9 +1,10 @@
 import { supportWords } from "../../../../src/policy/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import type { ForwardOutput, ForwardResult, LoraTarget } from "../../../backend/training-backend.ts";
+import type { ForwardOutput, ForwardResult } from "../../../backend/training-backend.ts";
 import { microBatches } from "../../../data/micro-batches.ts";
 import { termCoefficients, termStructure } from "../losses/bound-term.ts";
+import type { DecoderConfig } from "../models/decoder-config.ts";
 import { layersWithFewWeights } from "../models/lora.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
 import { needsLogits } from "../models/training-heads.ts";
@@ -110,10 +111,9 @@ export class SequenceRunner {
       truncated: supports !== undefined,
       dropout: dropout?.rate,
     });
-    const group = config.heads / config.keyValueHeads;
     const { results, gradients, overflows } = await this.#runScaled(compiled, {
       ...parameterFeeds(compiled, weights),
-      ...sequenceFeeds(batch, group),
+      ...sequenceFeeds(batch, config),
       ...this.#tables.feeds(Math.max(batch.tokens, batch.length)),
       ...lossFeeds(loss, batch.tokens),
       ...(supports === undefined
@@ -138,7 +138,7 @@ export class SequenceRunner {
   }
 
   /** The layers whose adapters are added to their weights: where that takes less time and memory than adding outputs. */
-  #merged({ weights, trains, dropout }: Parameters<SequenceRunner["run"]>[0], tokens: number): LoraTarget[] {
+  #merged({ weights, trains, dropout }: Parameters<SequenceRunner["run"]>[0], tokens: number): string[] {
     // Weights and adapters read other inputs then.
     if (dropout !== undefined) return [];
     // In float16 the sums would lose what an adapter adds to far greater weights.
@@ -176,7 +176,7 @@ export class SequenceRunner {
     readonly weights: ModelWeights;
     readonly terms: readonly LossTerm[];
     readonly trains: "base" | "adapter" | "nothing";
-    readonly merged: readonly LoraTarget[];
+    readonly merged: readonly string[];
     readonly chunks: number;
     readonly blocks: number;
     readonly outputs: readonly ForwardOutput[];
@@ -234,15 +234,21 @@ function attentionBlocks(length: number): number {
 }
 
 /** Feeds of the sequence inputs that every graph over whole sequences declares. */
-export function sequenceFeeds(batch: Batch, group: number): Record<string, Feed> {
+export function sequenceFeeds(
+  batch: Batch,
+  { heads, keyValueHeads, window }: Pick<DecoderConfig, "heads" | "keyValueHeads" | "window">,
+): Record<string, Feed> {
   const { tokens, length, sequences } = batch;
+  const group = heads / keyValueHeads;
+  const mask = (size?: number): Feed => ({ data: causalMask(length, group, size), shape: [length, group, length] });
   return {
     ids: { data: batch.ids, shape: [tokens] },
     positions: { data: batch.positions, shape: [1, tokens] },
     tokenAt: { data: batch.tokenAt, shape: [sequences, length] },
     placeOf: { data: batch.placeOf, shape: [tokens] },
     present: { data: batch.present, shape: [sequences, length, 1] },
-    mask: { data: causalMask(length, group), shape: [length, group, length] },
+    mask: mask(),
+    ...(window === undefined ? {} : { windowMask: mask(window.size) }),
   };
 }
 

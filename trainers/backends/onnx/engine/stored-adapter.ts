@@ -1,8 +1,9 @@
 import { LyceumError } from "../../../../src/errors/index.ts";
 import type { LoraSpec } from "../../../backend/training-backend.ts";
-import { loraParameters } from "../models/lora.ts";
+import type { DecoderConfig } from "../models/decoder-config.ts";
+import { adaptableLayers, isTarget, loraA, loraParameters, shortestTargets } from "../models/lora.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
-import type { ParameterSpec } from "../models/parameters.ts";
+import { moduleName, type ParameterSpec } from "../models/parameters.ts";
 import { readAdapterBase } from "../weights/adapter-base-file.ts";
 import { type PeftAdapterConfig, readPeftAdapter } from "../weights/peft-adapter.ts";
 import { baseHash } from "./base-hash.ts";
@@ -27,12 +28,13 @@ export async function readStoredAdapter(
   base: Pick<BaseWeights, "key" | "config" | "block">,
   more: readonly ParameterSpec[] = [],
 ): Promise<StoredAdapter> {
-  const { config, tensors } = await readPeftAdapter(folder);
+  const { config: stored, tensors } = await readPeftAdapter(folder);
   const { hash } = await readAdapterBase(folder);
   if (hash !== undefined && hash !== baseHash(base.block)) {
     throw mismatch({ folder, base, why: "it was trained on other weights" });
   }
-  const specs = loraParameters(base.config, { rank: config.rank, targets: config.targets as LoraSpec["targets"] });
+  const config = { ...stored, targets: targetsOf(base.config, new Set(tensors.keys())) };
+  const specs = loraParameters(base.config, config);
   const block = new ParameterBlock([...specs, ...more]);
   for (const [name, { shape, data }] of tensors) {
     if (!block.has(name)) throw mismatch({ folder, base, why: `the model has no layer for its ${name}` });
@@ -46,14 +48,27 @@ export async function readStoredAdapter(
   return { folder, config, block, complete: specs.every(({ name }) => tensors.has(name)) };
 }
 
+/** The layers of a block that an adapter sits on in some block. */
+function targetsOf(config: DecoderConfig, tensors: ReadonlySet<string>): string[] {
+  const blocks = Array.from({ length: config.layers }, (_, layer) => layer);
+  const adapted = adaptableLayers(config).filter(({ name }) =>
+    blocks.some((layer) => tensors.has(loraA(moduleName(config, layer, name)))),
+  );
+  return shortestTargets(config, adapted).toSorted();
+}
+
 /**
  * Refuses to train an adapter on as something else than it is: `config.invalid` for another rank, alpha or other
  * targets, and for an adapter of some layers only.
  */
-export function checkContinued({ folder, config, complete }: StoredAdapter, lora: LoraSpec): void {
-  const { rank, alpha, targets } = config;
-  const own = { rank, alpha, targets: targets.join(", ") };
-  const asked = { rank: lora.rank, alpha: lora.alpha, targets: lora.targets?.toSorted().join(", ") };
+export function checkContinued({ folder, config, complete }: StoredAdapter, lora: LoraSpec, base: DecoderConfig): void {
+  const { rank, alpha } = config;
+  const named = (targets: readonly string[]): string => {
+    const layers = adaptableLayers(base).filter((layer) => isTarget(layer, targets));
+    return shortestTargets(base, layers).toSorted().join(", ");
+  };
+  const own = { rank, alpha, targets: named(config.targets) };
+  const asked = { rank: lora.rank, alpha: lora.alpha, targets: lora.targets && named(lora.targets) };
   for (const key of ["rank", "alpha", "targets"] as const) {
     if (asked[key] === undefined || asked[key] === own[key]) continue;
     throw new LyceumError({

@@ -5,15 +5,22 @@ import { reduceSum } from "./reduction.ts";
 import { expandDimension, squeeze } from "./shape.ts";
 import { knownDimension, type Tensor } from "./tensor.ts";
 
-/** x sigmoid(x) (Elfwing et al. 2017, https://arxiv.org/abs/1702.03118). No gradient: see {@link swiglu}. */
+/** x sigmoid(x) (Elfwing et al. 2017, https://arxiv.org/abs/1702.03118). */
 export function silu(x: Tensor): Tensor {
-  return x.graph.node({
+  const y: Tensor = x.graph.node({
     operator: "QuickGelu",
     domain: "com.microsoft",
     inputs: [x],
     outputs: [{ shape: x.shape }],
     attributes: { alpha: float(1) },
+    gradient: ([dy]) => [
+      () => {
+        const s = sigmoid(x);
+        return multiply(dy!, add(s, multiply(y, subtract(x.graph.scalar(1), s))));
+      },
+    ],
   })[0]!;
+  return y;
 }
 
 /**

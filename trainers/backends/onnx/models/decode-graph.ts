@@ -1,4 +1,3 @@
-import { gatherRows } from "../graph/gather.ts";
 import type { Graph } from "../graph/graph.ts";
 import { type RotaryTables, rmsNorm, rotateHeads } from "../graph/neural.ts";
 import { concatenate, reshape, split } from "../graph/shape.ts";
@@ -7,8 +6,10 @@ import { weightsOnTheLeft, weightsOnTheRight } from "./decode-layers.ts";
 import type { DecoderParts } from "./decoder.ts";
 import type { diagonalName } from "./diagonal-halves.ts";
 import { groupedAttention } from "./grouped-attention.ts";
+import { norm } from "./norm.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
-import { attentionInputs, embeddingName, finalNormName } from "./parameters.ts";
+import { finalNormName, moduleName } from "./parameters.ts";
+import { embedTokens, positionInputs } from "./positions.ts";
 import { separateAttention } from "./separate-attention.ts";
 import { outputStateValues } from "./value-head.ts";
 
@@ -27,71 +28,60 @@ export interface DecodeForm {
  * One token for each row of a batch, over a cache. With so few rows what counts is how often weights are read and how
  * many operators there are, so layers that read the same input are one product, and queries and keys turn together.
  *
- * Inputs beside those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), `positions` (rows, 1),
- * `cos`, `sin`, `inverseTemperature` (rows, 1), and an adapter's diagonal halves by {@link diagonalName}. Outputs:
+ * Inputs beside those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), those of
+ * {@link positionInputs} in the shape (rows, 1), `inverseTemperature` (rows, 1), and an adapter's diagonal halves by {@link diagonalName}. Outputs:
  * `probabilities` (rows, vocabulary), with a value head `stateValues` (rows), and `keys`, `values` (rows, layers x
  * keyValueHeads, 1, headSize): the new tokens only, because the runtime copies whatever is fetched.
  */
 export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: DecodeForm): void {
-  const { config, parameters } = parts;
+  const { config } = parts;
   const { heads, keyValueHeads, headSize, layers } = config;
-  const norm = (x: Tensor, name: string): Tensor => rmsNorm(x, parameters.tensor(name), config.normEpsilon);
+  const { attention, mlp } = config.architecture;
+  const { attentionInputs, attentionOutput } = config.linear;
   const { linear, feedForward, head } = form.weightsFirst ? weightsOnTheLeft(parts) : weightsOnTheRight(parts);
-  const half = headSize / 2;
-  const rotary: RotaryTables = {
-    positions: graph.input("positions", "int64", ["rows", 1]),
-    cos: graph.input("cos", "float32", ["table", half]),
-    sin: graph.input("sin", "float32", ["table", half]),
-  };
+  const positions = positionInputs(graph, config, ["rows", 1]);
   const attend = form.grouped
     ? groupedAttention(graph, config)
     : separateAttention(graph, config, { prefixApart: form.weightsFirst });
   const newKeys: Tensor[] = [];
   const newValues: Tensor[] = [];
-  let hidden = gatherRows(parameters.tensor(embeddingName), graph.input("ids", "int32", ["rows"]));
+  let hidden = embedTokens(parts, graph.input("ids", "int32", ["rows"]), positions);
   for (let layer = 0; layer < layers; layer++) {
-    const block = `model.layers.${layer}`;
-    const mixedInputs = linear(
-      { layer, projections: attentionInputs },
-      norm(hidden, `${block}.input_layernorm.weight`),
-    );
+    const attended = norm(parts, hidden, moduleName(config, layer, attention.norm));
+    const mixedInputs = linear({ layer, group: attentionInputs }, attended);
     const byHead = reshape(mixedInputs, ["rows", heads + 2 * keyValueHeads, 1, headSize]);
-    const [queries, keys, values] = turn(parts, layer, byHead, rotary);
+    const [queries, keys, values] = placeHeads(parts, layer, { byHead, rotary: positions.rotary });
     newKeys.push(keys);
     newValues.push(values);
     const mixed = reshape(attend(layer, { queries, keys, values }), ["rows", heads * headSize]);
-    hidden = linear({ layer, projections: ["o_proj"] }, mixed, hidden);
-    hidden = feedForward(layer, norm(hidden, `${block}.post_attention_layernorm.weight`), hidden);
+    hidden = linear({ layer, group: attentionOutput }, mixed, hidden);
+    hidden = feedForward(layer, norm(parts, hidden, moduleName(config, layer, mlp.norm)), hidden);
   }
-  const final = norm(hidden, finalNormName);
+  const final = norm(parts, hidden, finalNormName(config));
   outputProbabilities(graph, parts, { hidden: final, rows: "rows", product: head });
   outputStateValues(graph, parts, final);
   graph.output("keys", concatenate(newKeys, 1, layers * keyValueHeads));
   graph.output("values", concatenate(newValues, 1, layers * keyValueHeads));
 }
 
-/** Queries, keys and values of (rows, heads + 2 keyValueHeads, 1, headSize), with norms and turned. */
-function turn(
+/** Queries, keys and values of (rows, heads + 2 keyValueHeads, 1, headSize), with head norms and rotary positions. */
+function placeHeads(
   { config, parameters }: DecoderParts,
   layer: number,
-  byHead: Tensor,
-  rotary: RotaryTables,
+  { byHead, rotary }: { readonly byHead: Tensor; readonly rotary: RotaryTables | undefined },
 ): readonly [Tensor, Tensor, Tensor] {
   const { heads, keyValueHeads } = config;
-  const turned = config.ropeLayers[layer] === true;
-  if (!config.queryKeyNorm) {
+  const { headNorms } = config.architecture.attention;
+  const turn = (x: Tensor): Tensor => (config.rope?.layers[layer] === true ? rotateHeads(x, rotary!) : x);
+  if (headNorms === undefined) {
     const [both, values] = split(byHead, 1, [heads + keyValueHeads, keyValueHeads]) as [Tensor, Tensor];
-    const [queries, keys] = split(turned ? rotateHeads(both, rotary) : both, 1, [heads, keyValueHeads]) as [
-      Tensor,
-      Tensor,
-    ];
+    const [queries, keys] = split(turn(both), 1, [heads, keyValueHeads]) as [Tensor, Tensor];
     return [queries, keys, values];
   }
   const [queries, keys, values] = split(byHead, 1, [heads, keyValueHeads, keyValueHeads]) as [Tensor, Tensor, Tensor];
   const place = (x: Tensor, name: string): Tensor => {
-    const weight = parameters.tensor(`model.layers.${layer}.self_attn.${name}.weight`);
-    const normed = rmsNorm(x, weight, config.normEpsilon);
-    return turned ? rotateHeads(normed, rotary) : normed;
+    const weight = parameters.tensor(`${moduleName(config, layer, name)}.weight`);
+    return turn(rmsNorm(x, weight, config.normEpsilon));
   };
-  return [place(queries, "q_norm"), place(keys, "k_norm"), values];
+  return [place(queries, headNorms.queries), place(keys, headNorms.keys), values];
 }

@@ -1,14 +1,17 @@
 import { unpackBits } from "../graph/bits.ts";
 import { add, select } from "../graph/elementwise.ts";
-import { gatherRows } from "../graph/gather.ts";
-import { type RotaryTables, rmsNorm, rotate, swiglu } from "../graph/neural.ts";
-import { reshape } from "../graph/shape.ts";
+import { rmsNorm, rotate } from "../graph/neural.ts";
+import { reshape, split } from "../graph/shape.ts";
 import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
+import { feedForwardUnit } from "./activation.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
+import type { LinearGroup } from "./linear-groups.ts";
 import { adaptedLayers, type LinearLayer, maskedLayers, mergedLayers, plainLayers } from "./linear-layers.ts";
 import { loraA, loraB, loraDropout } from "./lora.ts";
-import { attentionInputs, embeddingName, finalNormName, mlpInputs, moduleName } from "./parameters.ts";
+import { norm } from "./norm.ts";
+import { finalNormName, moduleName } from "./parameters.ts";
+import { embedTokens, type TokenPositions } from "./positions.ts";
 
 /** What a decoder is built from. */
 export interface DecoderParts {
@@ -17,7 +20,7 @@ export interface DecoderParts {
   readonly adapter?: {
     readonly parameters: GraphParameters;
     readonly scale: number;
-    /** Layers whose adapters are added to their weights: see {@link mergedLayers}. None by default. */
+    /** Layers of a block whose adapters are added to their weights: see {@link mergedLayers}. None by default. */
     readonly merged?: ReadonlySet<string>;
     /** The share of each adapter's inputs that is dropped, by masks that are inputs of the graph. None by default. */
     readonly dropout?: number | undefined;
@@ -41,82 +44,80 @@ export type Attention = (inputs: AttentionInputs) => Tensor;
  */
 export function decoderBody(
   parts: DecoderParts,
-  inputs: { readonly ids: Tensor; readonly rotary: RotaryTables; readonly attention: Attention },
+  inputs: { readonly ids: Tensor; readonly positions: TokenPositions; readonly attention: Attention },
 ): Tensor {
-  const { config, parameters } = parts;
-  const norm = (x: Tensor, name: string): Tensor => rmsNorm(x, parameters.tensor(name), config.normEpsilon);
-  let hidden = gatherRows(parameters.tensor(embeddingName), inputs.ids);
+  const { config } = parts;
+  const { attention, mlp } = config.architecture;
+  const { attentionInputs, attentionOutput, mlpInputs, mlpOutput } = config.linear;
+  let hidden = embedTokens(parts, inputs.ids, inputs.positions);
   for (let layer = 0; layer < config.layers; layer++) {
-    const block = `model.layers.${layer}`;
-    const attended = norm(hidden, `${block}.input_layernorm.weight`);
+    const attended = norm(parts, hidden, moduleName(config, layer, attention.norm));
     let [queries, keys, values] = linear(parts, layer, attentionInputs, attended) as [Tensor, Tensor, Tensor];
-    if (config.queryKeyNorm) {
-      queries = headNorm(parts, queries, config.heads, `${block}.self_attn.q_norm.weight`);
-      keys = headNorm(parts, keys, config.keyValueHeads, `${block}.self_attn.k_norm.weight`);
+    const { headNorms } = attention;
+    if (headNorms !== undefined) {
+      queries = headNorm(parts, queries, config.heads, moduleName(config, layer, headNorms.queries));
+      keys = headNorm(parts, keys, config.keyValueHeads, moduleName(config, layer, headNorms.keys));
     }
-    if (config.ropeLayers[layer]) {
-      queries = rotate(queries, config.heads, inputs.rotary);
-      keys = rotate(keys, config.keyValueHeads, inputs.rotary);
+    if (config.rope?.layers[layer] === true) {
+      queries = rotate(queries, config.heads, inputs.positions.rotary!);
+      keys = rotate(keys, config.keyValueHeads, inputs.positions.rotary!);
     }
     const mixed = inputs.attention({ layer, queries, keys, values });
-    hidden = add(hidden, linear(parts, layer, ["o_proj"], mixed)[0]!);
-    const fed = norm(hidden, `${block}.post_attention_layernorm.weight`);
-    const [gate, up] = linear(parts, layer, mlpInputs, fed) as [Tensor, Tensor];
-    hidden = add(hidden, linear(parts, layer, ["down_proj"], swiglu(gate, up))[0]!);
+    hidden = add(hidden, linear(parts, layer, attentionOutput, mixed)[0]!);
+    const fed = norm(parts, hidden, moduleName(config, layer, mlp.norm));
+    const unit = feedForwardUnit(config.activation, linear(parts, layer, mlpInputs, fed));
+    hidden = add(hidden, linear(parts, layer, mlpOutput, unit)[0]!);
   }
-  return norm(hidden, finalNormName);
+  return norm(parts, hidden, finalNormName(config));
 }
 
 /** (tokens, inputs): 0 where an input of an adapter is dropped, else what keeps the mean (Srivastava et al. 2014). */
-function dropoutMask(options: {
-  readonly x: Tensor;
-  readonly layer: number;
-  readonly projection: string;
-  readonly rate: number;
-}): Tensor {
-  const { x, layer, projection, rate } = options;
+function dropoutMask(x: Tensor, { module, rate }: { readonly module: string; readonly rate: number }): Tensor {
   const { graph } = x;
   const inputs = knownDimension(x, 1);
-  const words = graph.input(loraDropout(layer, projection), "int32", ["tokens", Math.ceil(inputs / 32)]);
+  const words = graph.input(loraDropout(module), "int32", ["tokens", Math.ceil(inputs / 32)]);
   return select(unpackBits(words, inputs), graph.scalar(1 / (1 - rate)), graph.scalar(0));
 }
 
-/** Linear layers that read the same input, with their biases and adapters. */
-function linear(parts: DecoderParts, layer: number, projections: readonly string[], x: Tensor): readonly Tensor[] {
-  const { parameters, adapter } = parts;
-  const layers = projections.map((projection): LinearLayer => {
-    const [weight, bias] = [`${moduleName(layer, projection)}.weight`, `${moduleName(layer, projection)}.bias`];
+/** What a group of linear layers gives, with their biases and adapters, by the group's widths. */
+function linear(parts: DecoderParts, layer: number, group: LinearGroup, x: Tensor): readonly Tensor[] {
+  const outputs = linearOutputs(parts, layer, group, x);
+  return outputs.length === group.widths.length ? outputs : split(outputs[0]!, 1, group.widths);
+}
+
+function linearOutputs(parts: DecoderParts, layer: number, group: LinearGroup, x: Tensor): readonly Tensor[] {
+  const { config, parameters, adapter } = parts;
+  const modules = group.layers.map(({ name }) => moduleName(config, layer, name));
+  const layers = modules.map((module): LinearLayer => {
     return {
-      weight: parameters.tensor(weight),
-      bias: parameters.has(bias) ? parameters.tensor(bias) : undefined,
-      b: adapter?.parameters.has(loraB(layer, projection))
-        ? adapter.parameters.tensor(loraB(layer, projection))
-        : undefined,
+      weight: parameters.tensor(`${module}.weight`),
+      bias: group.bias ? parameters.tensor(`${module}.bias`) : undefined,
+      b: adapter?.parameters.has(loraB(module)) ? adapter.parameters.tensor(loraB(module)) : undefined,
     };
   });
-  const adapted = projections.filter((_, i) => layers[i]!.b !== undefined);
+  const adapted = modules.filter((_, i) => layers[i]!.b !== undefined);
   if (adapter === undefined || adapted.length === 0) return plainLayers(x, layers);
   if (adapter.dropout !== undefined) {
-    const inputs = projections.map((projection, i) =>
+    const inputs = modules.map((module, i) =>
       layers[i]!.b === undefined
         ? undefined
         : {
-            a: adapter.parameters.tensor(loraA(layer, projection)),
-            mask: dropoutMask({ x, layer, projection, rate: adapter.dropout! }),
+            a: adapter.parameters.tensor(loraA(module)),
+            mask: dropoutMask(x, { module, rate: adapter.dropout! }),
           },
     );
     return maskedLayers({ x, layers, scale: adapter.scale, inputs });
   }
   // The halves that read x are narrow: stacked, they make one product of a better shape.
-  const stacked = adapter.parameters.tensor(...adapted.map((projection) => loraA(layer, projection)));
-  const group = { x, layers, a: stacked, scale: adapter.scale };
-  return adapter.merged?.has(projections[0]!) ? mergedLayers(group) : adaptedLayers(group);
+  const stacked = adapter.parameters.tensor(...adapted.map(loraA));
+  const adaptedGroup = { x, layers, a: stacked, scale: adapter.scale };
+  return adapter.merged?.has(group.layers[0]!.name) ? mergedLayers(adaptedGroup) : adaptedLayers(adaptedGroup);
 }
 
 /** A norm over each head's part of (tokens, heads x headSize). */
-function headNorm({ config, parameters }: DecoderParts, x: Tensor, heads: number, name: string): Tensor {
+function headNorm({ config, parameters }: DecoderParts, x: Tensor, heads: number, module: string): Tensor {
   const tokens = dimension(x, 0);
-  const split = reshape(x, [tokens, heads, config.headSize]);
-  const normed = rmsNorm(split, parameters.tensor(name), config.normEpsilon);
+  const byHead = reshape(x, [tokens, heads, config.headSize]);
+  const normed = rmsNorm(byHead, parameters.tensor(`${module}.weight`), config.normEpsilon);
   return reshape(normed, [tokens, heads * config.headSize]);
 }

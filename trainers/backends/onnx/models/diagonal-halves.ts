@@ -1,11 +1,12 @@
 import type { DecoderConfig } from "./decoder-config.ts";
+import { type BlockLayer, groupsOf } from "./linear-groups.ts";
 import { loraA, loraB } from "./lora.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
-import { attentionInputs, mlpInputs, type ParameterSpec, projectionShape } from "./parameters.ts";
+import { moduleName, type ParameterSpec } from "./parameters.ts";
 
 /** The name of the diagonal half of an adapter on a group of layers. */
-export function diagonalName(layer: number, group: readonly string[]): string {
-  return `diagonal.${layer}.${group.join("+")}`;
+export function diagonalName(layer: number, group: readonly Pick<BlockLayer, "name">[]): string {
+  return `diagonal.${layer}.${group.map(({ name }) => name).join("+")}`;
 }
 
 /**
@@ -14,42 +15,49 @@ export function diagonalName(layer: number, group: readonly string[]): string {
  * the B halves of layers that stand alone are read as they are stored.
  */
 export function diagonalSpecs(config: DecoderConfig, adapter: ParameterBlock): ParameterSpec[] {
-  return adaptedGroups(config, adapter).map(({ layer, group, adapted, rank }) => {
-    const outputs = group.reduce((sum, projection) => sum + projectionShape(config, projection)[0], 0);
-    return { name: diagonalName(layer, group), shape: [outputs, rank * adapted.length], initial: "zeros" };
+  return adaptedGroups(config, adapter).map(({ layer, layers, adapted, rank }) => {
+    const outputs = layers.reduce((sum, each) => sum + each.outputs, 0);
+    return { name: diagonalName(layer, layers), shape: [outputs, rank * adapted.length], initial: "zeros" };
   });
 }
 
 /** Writes an adapter's B halves to a block of {@link diagonalSpecs}, over those of another adapter of the same layout. */
 export function fillDiagonals(config: DecoderConfig, adapter: ParameterBlock, block: ParameterBlock): void {
-  for (const { layer, group, adapted, rank } of adaptedGroups(config, adapter)) {
-    const target = block.view(diagonalName(layer, group));
+  for (const { layer, layers, adapted, rank } of adaptedGroups(config, adapter)) {
+    const target = block.view(diagonalName(layer, layers));
     const columns = rank * adapted.length;
     let row = 0;
-    for (const projection of group) {
-      const place = adapted.indexOf(projection);
-      const [outputs] = projectionShape(config, projection);
+    for (const each of layers) {
+      const place = adapted.indexOf(each);
       if (place !== -1) {
-        const source = adapter.view(loraB(layer, projection));
+        const source = adapter.view(loraB(moduleName(config, layer, each.name)));
         let from = 0;
-        for (let output = row; output < row + outputs; output++) {
+        for (let output = row; output < row + each.outputs; output++) {
           const to = output * columns + place * rank;
           for (let r = 0; r < rank; r++) target[to + r] = source[from++]!;
         }
       }
-      row += outputs;
+      row += each.outputs;
     }
   }
 }
 
-/** The groups of layers with one input of which an adapter sits on some. */
-function adaptedGroups(config: DecoderConfig, adapter: ParameterBlock) {
+/** The groups of several layers with one input of which an adapter sits on some. */
+function adaptedGroups(
+  config: DecoderConfig,
+  adapter: ParameterBlock,
+): {
+  readonly layer: number;
+  readonly layers: readonly BlockLayer[];
+  readonly adapted: readonly BlockLayer[];
+  readonly rank: number;
+}[] {
+  const groups = groupsOf(config.linear).filter(({ layers }) => layers.length > 1);
   return Array.from({ length: config.layers }, (_, layer) =>
-    [attentionInputs, mlpInputs].flatMap((group: readonly string[]) => {
-      const adapted = group.filter((projection) => adapter.has(loraA(layer, projection)));
-      return adapted.length === 0
-        ? []
-        : [{ layer, group, adapted, rank: adapter.shape(loraA(layer, adapted[0]!))[0]! }];
+    groups.flatMap(({ layers }) => {
+      const half = ({ name }: BlockLayer): string => loraA(moduleName(config, layer, name));
+      const adapted = layers.filter((each) => adapter.has(half(each)));
+      return adapted.length === 0 ? [] : [{ layer, layers, adapted, rank: adapter.shape(half(adapted[0]!))[0]! }];
     }),
   ).flat();
 }

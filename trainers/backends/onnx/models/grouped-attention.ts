@@ -17,19 +17,22 @@ import type { NewToken } from "./separate-attention.ts";
  * headSize) and `<cache>Keys.<n>`, shaped as the values, the prefix's with its last two axes swapped. Shapes to cut
  * rows by: `grid` [groups, members, keyValueHeads, -1, headSize]; `queryRows` [groups, keyValueHeads, members, queries,
  * -1]; `prefixRows` [groups, keyValueHeads, 1, a, b, -1] with a b = members x queries; `spans` [prefix capacity, tail
- * capacity, 1].
+ * capacity, 1]. Layers with a window read `<cache>WindowMask` (groups, 1, members, 1, capacity) of both instead.
  *
  * Keys are read fastest by all queries at once. Values are read fastest by single rows, in place, as long as there
  * are few: a products of b rows read the prefix's.
  */
 export function groupedAttention(
   graph: Graph,
-  { heads, keyValueHeads, headSize }: DecoderConfig,
+  { heads, keyValueHeads, headSize, window }: DecoderConfig,
 ): (layer: number, token: NewToken) => Tensor {
   const group = heads / keyValueHeads;
   const lead = ["groups", keyValueHeads] as const;
   const prefixMask = graph.input("prefixMask", "float32", ["groups", 1, 1, 1, "prefix"]);
   const tailMask = graph.input("tailMask", "float32", ["groups", 1, "members", 1, "tail"]);
+  const windowMask = (cache: string): Tensor | undefined =>
+    window && graph.input(`${cache}WindowMask`, "float32", ["groups", 1, "members", 1, cache]);
+  const [prefixWindow, tailWindow] = [windowMask("prefix"), windowMask("tail")];
   const grid = graph.input("grid", "int64", [5]);
   const queryRows = graph.input("queryRows", "int64", [5]);
   const prefixRows = graph.input("prefixRows", "int64", [6]);
@@ -45,9 +48,10 @@ export function groupedAttention(
     const together = reshape(queries, [...lead, 1, "rows", headSize]);
     const toPrefix = batchedProduct(together, cache("prefixKeys", 1, headSize, "prefix"), { scale });
     const toTail = batchedProduct(queries, cache("tailKeys", "members", "tail", headSize), { transposeB: true, scale });
+    const windowed = window?.layers[layer] === true;
     const scores = [
-      byQuery(add(toPrefix, prefixMask), "prefix"),
-      add(toTail, tailMask),
+      windowed ? add(byQuery(toPrefix, "prefix"), prefixWindow!) : byQuery(add(toPrefix, prefixMask), "prefix"),
+      add(toTail, windowed ? tailWindow! : tailMask),
       batchedProduct(queries, keys, { transposeB: true, scale }),
     ];
     const sizes = { sizes: spans, names: ["prefix", "tail", 1] };

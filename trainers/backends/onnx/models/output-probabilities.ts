@@ -4,7 +4,7 @@ import { softmax } from "../graph/neural.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { DecoderConfig } from "./decoder-config.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
-import { embeddingName, headName } from "./parameters.ts";
+import { headName } from "./parameters.ts";
 
 /** Outputs softmax(head(hidden) / temperature) as `probabilities`; reads `inverseTemperature` (rows, 1). */
 export function outputProbabilities(
@@ -17,7 +17,7 @@ export function outputProbabilities(
     readonly product: (x: Tensor, weight: Tensor) => Tensor;
   },
 ): void {
-  const weight = parts.parameters.tensor(parts.config.tiedEmbeddings ? embeddingName : headName);
+  const weight = parts.parameters.tensor(headName(parts.config));
   const scaled = multiply(inputs.hidden, graph.input("inverseTemperature", "float32", [inputs.rows, 1]));
   graph.output("probabilities", softmax(inputs.product(scaled, weight)));
 }

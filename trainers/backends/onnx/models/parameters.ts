@@ -1,4 +1,5 @@
 import type { DecoderConfig } from "./decoder-config.ts";
+import type { LinearGroup } from "./linear-groups.ts";
 
 /** A named array of weights, by its name in a Hugging Face checkpoint. */
 export interface ParameterSpec {
@@ -6,74 +7,72 @@ export interface ParameterSpec {
   readonly shape: readonly number[];
   /** How it is filled where a model is made from scratch. */
   readonly initial: "normal" | "ones" | "zeros";
+  /** Checkpoints store this matrix with its axes swapped. */
+  readonly transposed?: boolean;
 }
 
-/** The linear layers of a block, in the order that they are stored in: neighbours can be read as one matrix. */
-export const attentionInputs = ["q_proj", "k_proj", "v_proj"] as const;
-export const mlpInputs = ["gate_proj", "up_proj"] as const;
-
-/** The name of a linear layer's module within a checkpoint. */
-export function moduleName(layer: number, projection: string): string {
-  const room = projection === "q_proj" || projection === "k_proj" || projection === "v_proj" || projection === "o_proj";
-  return `model.layers.${layer}.${room ? "self_attn" : "mlp"}.${projection}`;
+/** The name of a module of one block within a checkpoint. */
+export function moduleName({ architecture }: DecoderConfig, layer: number, name: string): string {
+  return `${architecture.body}.${architecture.blocks}.${layer}.${name}`;
 }
 
-/** (outputs, inputs) of a linear layer. */
-export function projectionShape(config: DecoderConfig, projection: string): readonly [number, number] {
-  const { hiddenSize, heads, keyValueHeads, headSize, intermediateSize } = config;
-  switch (projection) {
-    case "q_proj":
-      return [heads * headSize, hiddenSize];
-    case "k_proj":
-    case "v_proj":
-      return [keyValueHeads * headSize, hiddenSize];
-    case "o_proj":
-      return [hiddenSize, heads * headSize];
-    case "gate_proj":
-    case "up_proj":
-      return [intermediateSize, hiddenSize];
-    case "down_proj":
-      return [hiddenSize, intermediateSize];
-    default:
-      throw new RangeError(`There is no linear layer "${projection}".`);
-  }
+export function embeddingName({ architecture }: DecoderConfig): string {
+  return `${architecture.body}.${architecture.embedding}.weight`;
 }
 
-export const embeddingName = "model.embed_tokens.weight";
-export const finalNormName = "model.norm.weight";
-export const headName = "lm_head.weight";
+/** Of the table of learned positions; undefined if positions are rotary. */
+export function positionEmbeddingName({ architecture }: DecoderConfig): string | undefined {
+  const { body, positionEmbedding } = architecture;
+  return positionEmbedding === undefined ? undefined : `${body}.${positionEmbedding}.weight`;
+}
+
+/** The module of the norm after the last block. */
+export function finalNormName({ architecture }: DecoderConfig): string {
+  return `${architecture.body}.${architecture.finalNorm}`;
+}
+
+/** The matrix that gives logits: the embedding if the two are tied. */
+export function headName(config: DecoderConfig): string {
+  return config.tiedEmbeddings ? embeddingName(config) : "lm_head.weight";
+}
 
 /** Every parameter of a decoder, in storage order. */
 export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
-  const { hiddenSize, vocabularySize, headSize } = config;
-  const specs: ParameterSpec[] = [{ name: embeddingName, shape: [vocabularySize, hiddenSize], initial: "normal" }];
-  const norm = (name: string, size: number): void => {
-    specs.push({ name, shape: [size], initial: "ones" });
-  };
-  const linear = (layer: number, projections: readonly string[], bias: boolean): void => {
-    for (const projection of projections) {
-      const shape = projectionShape(config, projection);
-      specs.push({ name: `${moduleName(layer, projection)}.weight`, shape, initial: "normal" });
-    }
-    if (!bias) return;
-    for (const projection of projections) {
-      const [outputs] = projectionShape(config, projection);
-      specs.push({ name: `${moduleName(layer, projection)}.bias`, shape: [outputs], initial: "zeros" });
-    }
+  const { architecture, hiddenSize, vocabularySize, headSize, maxPositions, linear } = config;
+  const { attention, mlp } = architecture;
+  const specs: ParameterSpec[] = [
+    { name: embeddingName(config), shape: [vocabularySize, hiddenSize], initial: "normal" },
+  ];
+  const positions = positionEmbeddingName(config);
+  if (positions !== undefined) specs.push({ name: positions, shape: [maxPositions, hiddenSize], initial: "normal" });
+  const norm = (module: string): void => {
+    specs.push({ name: `${module}.weight`, shape: [hiddenSize], initial: "ones" });
+    if (architecture.norm === "layer") specs.push({ name: `${module}.bias`, shape: [hiddenSize], initial: "zeros" });
   };
   for (let layer = 0; layer < config.layers; layer++) {
-    norm(`model.layers.${layer}.input_layernorm.weight`, hiddenSize);
-    linear(layer, attentionInputs, config.queryKeyValueBias);
-    if (config.queryKeyNorm) {
-      norm(`model.layers.${layer}.self_attn.q_norm.weight`, headSize);
-      norm(`model.layers.${layer}.self_attn.k_norm.weight`, headSize);
+    const module = (name: string): string => moduleName(config, layer, name);
+    const group = ({ layers, bias }: LinearGroup): void => {
+      for (const { name, inputs, outputs } of layers) {
+        const stored = architecture.transposed ? { transposed: true } : {};
+        specs.push({ name: `${module(name)}.weight`, shape: [outputs, inputs], initial: "normal", ...stored });
+      }
+      if (!bias) return;
+      for (const { name, outputs } of layers) {
+        specs.push({ name: `${module(name)}.bias`, shape: [outputs], initial: "zeros" });
+      }
+    };
+    norm(module(attention.norm));
+    group(linear.attentionInputs);
+    for (const name of Object.values(attention.headNorms ?? {})) {
+      specs.push({ name: `${module(name)}.weight`, shape: [headSize], initial: "ones" });
     }
-    linear(layer, ["o_proj"], config.outputBias);
-    norm(`model.layers.${layer}.post_attention_layernorm.weight`, hiddenSize);
-    linear(layer, mlpInputs, config.mlpBias);
-    linear(layer, ["down_proj"], config.mlpBias);
+    group(linear.attentionOutput);
+    norm(module(mlp.norm));
+    group(linear.mlpInputs);
+    group(linear.mlpOutput);
   }
-  norm(finalNormName, hiddenSize);
-  if (!config.tiedEmbeddings) specs.push({ name: headName, shape: [vocabularySize, hiddenSize], initial: "normal" });
+  norm(finalNormName(config));
+  if (!config.tiedEmbeddings)
+    specs.push({ name: headName(config), shape: [vocabularySize, hiddenSize], initial: "normal" });
   return specs;
 }

@@ -16,8 +16,8 @@ import { outputStateValues } from "./value-head.ts";
  * (sequences).
  */
 export function buildPrefillGraph(graph: Graph, parts: DecoderParts): void {
-  const { ids, rotary, layout, mask } = sequenceInputs(graph, parts.config);
-  const attend = trainingAttention(parts.config, { layout, mask });
+  const { ids, positions, layout, maskOf } = sequenceInputs(graph, parts.config);
+  const attend = trainingAttention(parts.config, { layout, maskOf });
   const keys: Tensor[] = [];
   const values: Tensor[] = [];
   const attention: Attention = (inputs) => {
@@ -25,7 +25,7 @@ export function buildPrefillGraph(graph: Graph, parts: DecoderParts): void {
     values.push(inputs.values);
     return attend(inputs);
   };
-  const hidden = decoderBody(parts, { ids, rotary, attention });
+  const hidden = decoderBody(parts, { ids, positions, attention });
   const last = gatherRows(hidden, graph.input("rows", "int32", ["sequences"]));
   outputProbabilities(graph, parts, { hidden: last, rows: "sequences", product: productWithWeights });
   outputStateValues(graph, parts, last);

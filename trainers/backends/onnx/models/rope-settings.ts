@@ -1,4 +1,5 @@
 import { LyceumError } from "../../../../src/errors/index.ts";
+import type { ConfigFields } from "./config-fields.ts";
 
 /** How rotary frequencies are stretched for contexts beyond the one a model was first trained on. */
 export type RopeScaling =
@@ -11,17 +12,37 @@ export type RopeScaling =
       readonly originalMaxPositions: number;
     };
 
-/** Reads `rope_theta` and `rope_scaling`, or the newer `rope_parameters` that holds both. */
-export function readRopeSettings(source: Readonly<Record<string, unknown>>): {
-  readonly ropeTheta: number;
-  readonly ropeScaling: RopeScaling | undefined;
-} {
+/** Rotary positions of a model. */
+export interface RopeSettings {
+  readonly theta: number;
+  readonly scaling: RopeScaling | undefined;
+  /** Per layer: whether positions are applied (SmolLM3 leaves some layers without). */
+  readonly layers: readonly boolean[];
+}
+
+/** Reads `rope_theta` and `rope_scaling`, or the newer `rope_parameters` with both, and `no_rope_layers`. */
+export function readRopeSettings(
+  source: Readonly<Record<string, unknown>>,
+  { fields, layers }: { readonly fields: ConfigFields; readonly layers: number },
+): RopeSettings {
   const settings = asRecord(source.rope_parameters) ?? asRecord(source.rope_scaling);
-  const theta = settings?.rope_theta ?? source.rope_theta ?? (source.model_type === "smollm3" ? 2_000_000 : 10_000);
+  const theta = settings?.rope_theta ?? fields.number("rope_theta");
   if (typeof theta !== "number" || !(theta > 0)) throw refuse("model.malformed", `rope_theta ${String(theta)}`);
   const rotated = settings?.partial_rotary_factor ?? source.partial_rotary_factor ?? 1;
   if (rotated !== 1) throw refuse("model.unsupported", `partial_rotary_factor ${String(rotated)}`);
-  return { ropeTheta: theta, ropeScaling: settings === undefined ? undefined : readScaling(settings) };
+  const scaling = settings === undefined ? undefined : readScaling(settings);
+  return { theta, scaling, layers: readRopeLayers(source, { fields, layers }) };
+}
+
+function readRopeLayers(
+  source: Readonly<Record<string, unknown>>,
+  { fields, layers }: { readonly fields: ConfigFields; readonly layers: number },
+): boolean[] {
+  const given = source.no_rope_layers;
+  // The key's name misleads: its entries are 1 where rotary positions are applied.
+  if (Array.isArray(given) && given.length === layers) return given.map((entry) => entry === 1 || entry === true);
+  const interval = fields.number("no_rope_layer_interval", Number.POSITIVE_INFINITY);
+  return Array.from({ length: layers }, (_, layer) => (layer + 1) % interval !== 0);
 }
 
 function readScaling(settings: Readonly<Record<string, unknown>>): RopeScaling | undefined {

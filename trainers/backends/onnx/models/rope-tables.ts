@@ -1,12 +1,11 @@
-import type { DecoderConfig } from "./decoder-config.ts";
-import type { RopeScaling } from "./rope-settings.ts";
+import type { RopeScaling, RopeSettings } from "./rope-settings.ts";
 
 /** Cosines and sines of every position below `positions`: (positions, headSize / 2) each, row by row. */
 export function ropeTables(
-  config: Pick<DecoderConfig, "headSize" | "ropeTheta" | "ropeScaling">,
-  positions: number,
+  rope: Pick<RopeSettings, "theta" | "scaling">,
+  { headSize, positions }: { readonly headSize: number; readonly positions: number },
 ): { readonly cos: Float32Array; readonly sin: Float32Array } {
-  const frequencies = ropeFrequencies(config);
+  const frequencies = ropeFrequencies(rope, headSize);
   const half = frequencies.length;
   const cos = new Float32Array(new SharedArrayBuffer(positions * half * 4));
   const sin = new Float32Array(new SharedArrayBuffer(positions * half * 4));
@@ -22,11 +21,10 @@ export function ropeTables(
 }
 
 /** The angle per position of each pair of dimensions, theta^(-2i / headSize), scaled as the config asks. */
-function ropeFrequencies(config: Pick<DecoderConfig, "headSize" | "ropeTheta" | "ropeScaling">): Float32Array {
-  const { headSize, ropeTheta, ropeScaling } = config;
+function ropeFrequencies({ theta, scaling }: Pick<RopeSettings, "theta" | "scaling">, headSize: number): Float32Array {
   return Float32Array.from({ length: headSize / 2 }, (_, i) => {
-    const frequency = Math.fround(1 / ropeTheta ** ((2 * i) / headSize));
-    return ropeScaling === undefined ? frequency : scaleFrequency(frequency, ropeScaling);
+    const frequency = Math.fround(1 / theta ** ((2 * i) / headSize));
+    return scaling === undefined ? frequency : scaleFrequency(frequency, scaling);
   });
 }
 

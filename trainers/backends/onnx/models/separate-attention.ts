@@ -26,20 +26,28 @@ export interface NewToken {
  * shaped as the values, the prefix's with its last two axes swapped; `spans` [prefix capacity, tail capacity, 1], or
  * `ownSpans` [1, tail capacity, 1] where the prefix is apart.
  *
+ * Layers with a window read `prefixWindowMask` and `tailWindowMask` instead: -1e30 in place of minus infinity, for of the
+ * prefix nothing may be left to look at.
+ *
  * All products are of single rows, without a scale: the runtime reads the matrices of those in place, and copies others.
  */
 export function separateAttention(
   graph: Graph,
-  { heads, keyValueHeads, headSize }: DecoderConfig,
+  { heads, keyValueHeads, headSize, window }: DecoderConfig,
   { prefixApart }: { readonly prefixApart: boolean },
 ): (layer: number, token: NewToken) => Tensor {
-  const weigh = (prefixApart ? weighApart : weighTogether)(graph);
+  const spans = graph.input(prefixApart ? "ownSpans" : "spans", "int64", [3]);
+  const weighBy = (mask: string): ((scores: Parts) => Weights) =>
+    (prefixApart ? weighApart : weighTogether)(spans, maskInputs(graph, mask));
+  const weighWhole = weighBy("Mask");
+  const weighWindow = window === undefined ? weighWhole : weighBy("WindowMask");
   const scale = graph.scalar(1 / Math.sqrt(headSize));
   const byHead = (x: Tensor, queries: number): Tensor => reshape(x, ["rows", keyValueHeads, queries, 1, headSize]);
   return (layer, token) => {
     const cache = (name: string, ...shape: readonly Dimension[]): Tensor =>
       graph.input(`${name}.${layer}`, "float32", ["rows", keyValueHeads, 1, ...shape]);
     const queries = byHead(multiply(token.queries, scale), heads / keyValueHeads);
+    const weigh = window?.layers[layer] === true ? weighWindow : weighWhole;
     const weights = weigh({
       prefix: batchedProduct(queries, cache("prefixKeys", headSize, "prefix")),
       tail: batchedProduct(queries, cache("tailKeys", "tail", headSize), { transposeB: true }),
@@ -67,11 +75,11 @@ interface Weights extends Parts {
 }
 
 /** One softmax over the scores of all parts. */
-function weighTogether(graph: Graph): (scores: Parts) => Weights {
-  const { prefix, tail } = maskInputs(graph);
-  // A prefix is never empty, so that its mask's greatest value is 0: the token itself is always seen.
-  const mask = concatenate([prefix, tail, reduceMax(prefix, [4], { keepAxes: true })], 4, "context");
-  const sizes = { sizes: graph.input("spans", "int64", [3]), names: ["prefix", "tail", 1] };
+function weighTogether(spans: Tensor, { prefix, tail }: Masks): (scores: Parts) => Weights {
+  // The greatest value of a mask is finite: a prefix is never empty, and a window's mask is finite everywhere.
+  const zero = multiply(reduceMax(prefix, [4], { keepAxes: true }), prefix.graph.scalar(0));
+  const mask = concatenate([prefix, tail, zero], 4, "context");
+  const sizes = { sizes: spans, names: ["prefix", "tail", 1] };
   return (scores) => {
     const all = concatenate([scores.prefix, scores.tail, scores.itself], 4, "context");
     const weights = splitBy(softmax(add(all, mask)), 4, sizes) as [Tensor, Tensor, Tensor];
@@ -80,9 +88,8 @@ function weighTogether(graph: Graph): (scores: Parts) => Weights {
 }
 
 /** A softmax over the prefix's scores, and one over the others' with the prefix as one of them. */
-function weighApart(graph: Graph): (scores: Parts) => Weights {
-  const mask = maskInputs(graph);
-  const sizes = { sizes: graph.input("ownSpans", "int64", [3]), names: [1, "tail", 1] };
+function weighApart(spans: Tensor, mask: Masks): (scores: Parts) => Weights {
+  const sizes = { sizes: spans, names: [1, "tail", 1] };
   const greatest = (x: Tensor): Tensor => reduceMax(x, [4], { keepAxes: true });
   return (scores) => {
     const masked = add(scores.prefix, mask.prefix);
@@ -95,7 +102,13 @@ function weighApart(graph: Graph): (scores: Parts) => Weights {
   };
 }
 
-function maskInputs(graph: Graph): { readonly prefix: Tensor; readonly tail: Tensor } {
-  const mask = (name: string): Tensor => graph.input(`${name}Mask`, "float32", ["rows", 1, 1, 1, name]);
+/** Which tokens of each cache a query may look at. */
+interface Masks {
+  readonly prefix: Tensor;
+  readonly tail: Tensor;
+}
+
+function maskInputs(graph: Graph, name: string): Masks {
+  const mask = (cache: string): Tensor => graph.input(`${cache}${name}`, "float32", ["rows", 1, 1, 1, cache]);
   return { prefix: mask("prefix"), tail: mask("tail") };
 }

@@ -17,8 +17,8 @@ export function trainingAttention(
   config: Pick<DecoderConfig, "heads" | "keyValueHeads" | "headSize">,
   inputs: {
     readonly layout: RaggedLayout;
-    /** (length, group, length): 0 where a query may look, minus infinity where it may not. */
-    readonly mask: Tensor;
+    /** Of a layer, (length, group, length): 0 where a query may look, minus infinity where it may not. */
+    readonly maskOf: (layer: number) => Tensor;
     /** No more than the length; 1 by default. */
     readonly blocks?: number;
   },
@@ -32,8 +32,15 @@ export function trainingAttention(
     present: cut(inputs.layout.present, 1, count),
     placeOf,
   };
-  const masks = maskBlocks(inputs.mask, count);
-  return ({ queries, keys, values }) => attend({ queries, keys, values, places, masks, headSize });
+  const blocksOf = new Map<Tensor, Tensor[]>();
+  const masksOf = (layer: number): Tensor[] => {
+    const mask = inputs.maskOf(layer);
+    const masks = blocksOf.get(mask) ?? maskBlocks(mask, count);
+    blocksOf.set(mask, masks);
+    return masks;
+  };
+  return ({ layer, queries, keys, values }) =>
+    attend({ queries, keys, values, places, masks: masksOf(layer), headSize });
 }
 
 /** Where the rows of each head stand, by blocks: see `HeadLayout`. */

@@ -1,5 +1,5 @@
 import type { LossTerm } from "../../../backend/loss-term.ts";
-import type { ForwardOutput, LoraTarget } from "../../../backend/training-backend.ts";
+import type { ForwardOutput } from "../../../backend/training-backend.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
@@ -20,7 +20,7 @@ export interface TrainingGraphOptions {
   readonly base: ParameterBlock;
   readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
   /** Layers whose adapters are added to their weights: see `mergedLayers`. */
-  readonly merged?: readonly LoraTarget[];
+  readonly merged?: readonly string[];
   /** The share of each adapter's inputs that is dropped, by the masks of `dropoutFeeds`. None by default. */
   readonly dropout?: number | undefined;
   /** Which block gets gradients; none gives a graph that only evaluates. */
@@ -74,11 +74,11 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
     parameters: base,
     ...(adapter === undefined ? {} : { adapter }),
   };
-  const { ids, rotary, layout, mask } = sequenceInputs(graph, config);
+  const { ids, positions, layout, maskOf } = sequenceInputs(graph, config);
   const hidden = decoderBody(parts, {
     ids,
-    rotary,
-    attention: trainingAttention(config, { layout, mask, blocks: options.blocks }),
+    positions,
+    attention: trainingAttention(config, { layout, maskOf, blocks: options.blocks }),
   });
   const heads = trainingHeads({ ...options, parts, hidden, wantWeightGradient: options.trains === "base" });
   const gradientNames =

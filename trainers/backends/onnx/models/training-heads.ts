@@ -10,7 +10,7 @@ import { lossHead } from "../losses/loss-head.ts";
 import type { TokenTerm } from "../losses/token-loss.ts";
 import { type ValueTerm, valueHead } from "../losses/value-head.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { embeddingName, headName } from "./parameters.ts";
+import { headName } from "./parameters.ts";
 import { valueBiasName, valueWeightName } from "./value-head.ts";
 
 /** How a step's loss depends on what its heads read. */
@@ -44,7 +44,7 @@ export function trainingHeads(options: {
   const terms = bindTerms(graph, options.terms);
   const tokenTerms = terms.filter(isTokenTerm);
   const valueTerms = terms.filter(isValueTerm);
-  const vocabularyWeight = parts.config.tiedEmbeddings ? embeddingName : headName;
+  const vocabularyWeight = headName(parts.config);
   const overVocabulary = needsLogits(options)
     ? lossHead({
         hidden,

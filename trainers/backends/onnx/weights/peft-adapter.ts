@@ -13,8 +13,10 @@ export interface PeftAdapterConfig {
   readonly rank: number;
   /** The update of a layer is scaled by alpha / rank. */
   readonly alpha: number;
-  /** The last parts of the names of the adapted layers, such as `q_proj`; sorted. */
+  /** Names that the names of the adapted layers end with, such as `q_proj` or `mlp.c_proj`. Those read are last parts, sorted. */
   readonly targets: readonly string[];
+  /** The base stores the matrices of its linear layers as (inputs, outputs): peft's `fan_in_fan_out`. False by default. */
+  readonly transposedBase?: boolean;
   /** The share of each adapter's inputs that is dropped in training; none when absent. */
   readonly dropout?: number;
   /** Hub id or path of the model that it adapts, if it says so. A path is relative to the adapter's folder. */
@@ -100,7 +102,7 @@ function toJson(config: PeftAdapterConfig): JsonObject {
     lora_dropout: config.dropout ?? 0,
     target_modules: config.targets,
     bias: "none",
-    fan_in_fan_out: false,
+    fan_in_fan_out: config.transposedBase ?? false,
     init_lora_weights: true,
     inference_mode: true,
     modules_to_save: null,
@@ -126,6 +128,7 @@ function parseConfig(file: string, json: JsonObject): Omit<PeftAdapterConfig, "t
   return {
     rank,
     alpha: json.use_rslora === true ? alpha * Math.sqrt(rank) : alpha,
+    ...(json.fan_in_fan_out === true ? { transposedBase: true } : {}),
     ...(typeof baseModel === "string" && baseModel !== "" ? { baseModel } : {}),
     ...(typeof revision === "string" && revision !== "" ? { baseRevision: revision } : {}),
   };
@@ -145,7 +148,7 @@ function unsupportedOption(json: JsonObject): string | undefined {
   const { init_lora_weights: initial } = json;
   if (isSet(initial) && initial !== true && initial !== "gaussian") return show("init_lora_weights");
   const refused = [
-    ...["use_dora", "modules_to_save", "rank_pattern", "alpha_pattern", "fan_in_fan_out", "lora_bias"],
+    ...["use_dora", "modules_to_save", "rank_pattern", "alpha_pattern", "lora_bias"],
     ...["layer_replication", "trainable_token_indices", "target_parameters", "megatron_config"],
   ];
   const found = refused.find((key) => isSet(json[key]));

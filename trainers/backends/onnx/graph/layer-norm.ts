@@ -1,0 +1,38 @@
+import { add, divide, multiply, subtract } from "./elementwise.ts";
+import { rowDot } from "./linear.ts";
+import { float } from "./onnx-model.ts";
+import { reduceMean, reduceSum } from "./reduction.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** (x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias over the last axis (Ba et al. 2016, https://arxiv.org/abs/1607.06450). */
+export function layerNorm(
+  x: Tensor,
+  { weight, bias, epsilon }: { readonly weight: Tensor; readonly bias: Tensor; readonly epsilon: number },
+): Tensor {
+  const width = x.shape.at(-1) as number;
+  return x.graph.node({
+    operator: "LayerNormalization",
+    inputs: [x, weight, bias],
+    outputs: [{ shape: x.shape }],
+    attributes: { axis: -1, epsilon: float(epsilon) },
+    gradient: ([dy]) => {
+      // The statistics are computed anew: kernels differ in what they give of them.
+      const centered = subtract(x, reduceMean(x, [-1], { keepAxes: true }));
+      const variance = divide(rowDot(centered, centered), x.graph.scalar(width));
+      const inverse = divide(x.graph.scalar(1), squareRoot(add(variance, x.graph.scalar(epsilon))));
+      const normed = multiply(centered, inverse);
+      // With g = dy weight: dx = (g - mean(g) - normed mean(g normed)) / sqrt(variance + epsilon).
+      const byX = (): Tensor => {
+        const g = multiply(dy!, weight);
+        const projected = multiply(normed, divide(rowDot(g, normed), x.graph.scalar(width)));
+        return multiply(subtract(subtract(g, reduceMean(g, [-1], { keepAxes: true })), projected), inverse);
+      };
+      const leading = x.shape.slice(0, -1).map((_, axis) => axis);
+      return [byX, () => reduceSum(multiply(dy!, normed), leading), () => reduceSum(dy!, leading)];
+    },
+  })[0]!;
+}
+
+function squareRoot(x: Tensor): Tensor {
+  return x.graph.node({ operator: "Sqrt", inputs: [x], outputs: [{ shape: x.shape }] })[0]!;
+}

@@ -1,0 +1,68 @@
+import { LyceumError } from "../../../../src/errors/index.ts";
+import type { Architecture, Bias } from "./architecture.ts";
+
+/** Reads values of a `config.json` by Llama's names for them, with errors that name the model's own key. */
+export class ConfigFields {
+  readonly #source: Readonly<Record<string, unknown>>;
+  readonly #architecture: Pick<Architecture, "keys" | "defaults">;
+
+  constructor(source: Readonly<Record<string, unknown>>, architecture: Pick<Architecture, "keys" | "defaults">) {
+    this.#source = source;
+    this.#architecture = architecture;
+  }
+
+  /** A whole number above 0. */
+  size(name: string, fallback?: number): number {
+    const value = this.number(name, fallback);
+    if (!Number.isInteger(value)) throw malformedConfig(`${this.#keyOf(name)} must be a whole number, it is ${value}`);
+    return value;
+  }
+
+  /** A number above 0. */
+  number(name: string, fallback?: number): number {
+    const value = this.#value(name) ?? fallback;
+    if (value === undefined) throw malformedConfig(`${this.#keyOf(name)} is missing`);
+    if (typeof value !== "number" || !(value > 0))
+      throw malformedConfig(`${this.#keyOf(name)} must be a positive number, it is ${String(value)}`);
+    return value;
+  }
+
+  text(name: string): string {
+    return String(this.#value(name));
+  }
+
+  /** True only for `true`. */
+  flag(name: string): boolean {
+    return this.#value(name) === true;
+  }
+
+  bias(bias: Bias): boolean {
+    return typeof bias === "boolean" ? bias : this.flag(bias);
+  }
+
+  #value(name: string): unknown {
+    return this.#source[this.#keyOf(name)] ?? this.#architecture.defaults[name];
+  }
+
+  #keyOf(name: string): string {
+    return this.#architecture.keys?.[name] ?? name;
+  }
+}
+
+/** A `config.json` whose values contradict themselves or each other. */
+export function malformedConfig(what: string): LyceumError {
+  return new LyceumError({
+    code: "model.malformed",
+    message: `The model's config.json cannot be used: ${what}.`,
+    hint: "Compare it with the config.json that the model was published with.",
+  });
+}
+
+/** A `config.json` that asks for what the engine does not compute. */
+export function unsupportedConfig(what: string, why: string): LyceumError {
+  return new LyceumError({
+    code: "model.unsupported",
+    message: `The model's config.json sets ${what}, which the embedded engine does not build: ${why}.`,
+    hint: "Choose another checkpoint, or train this one on a remote backend.",
+  });
+}
