@@ -14,15 +14,20 @@ import type { Tokenizer } from "./tokenizer.ts";
  */
 export async function loadRenderer(
   folder: string,
-  options: { readonly tokenizer?: Tokenizer; readonly variables?: Readonly<Record<string, unknown>> } = {},
+  options: {
+    readonly tokenizer?: Tokenizer;
+    readonly variables?: Readonly<Record<string, unknown>>;
+    /** The text of a template in place of the folder's own. */
+    readonly template?: string;
+  } = {},
 ): Promise<Renderer> {
   const tokenizer = options.tokenizer ?? (await loadTokenizer(folder));
-  const template = await readTemplate(folder);
+  const template = options.template ?? (await readTemplate(folder));
   if (template === undefined) {
     throw new LyceumError({
       code: "model.template",
       message: `The tokenizer in ${folder} has no chat template.`,
-      hint: "Use an instruction-tuned model, or put the template to train with into the folder as chat_template.jinja.",
+      hint: "Use an instruction-tuned model. Or set model.chatTemplate (in a policy file: chatTemplate) to a Jinja file, or to none: prompts are then the plain texts of the messages. lyceum eval has --format completion for that.",
       data: { folder },
     });
   }

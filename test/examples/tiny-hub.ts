@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
@@ -15,7 +15,7 @@ export interface TinyHub extends AsyncDisposable {
 
 /**
  * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-0.5B-Instruct`,
- * `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai/gsm8k`, `DigitalLearningGmbH/MATH-lighteval`, `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `OpenMLRL/MBPP`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval`, MultiPL-E's
+ * `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai-community/gpt2`, `openai/gsm8k`, `DigitalLearningGmbH/MATH-lighteval`, `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `OpenMLRL/MBPP`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval`, MultiPL-E's
  * JavaScript, `trl-lib/tldr` and `OpenMLRL/arXiv_abstract`.
  */
 export async function createTinyHub(): Promise<TinyHub> {
@@ -29,6 +29,7 @@ export async function createTinyHub(): Promise<TinyHub> {
   await exportTinyModel(model);
   await exportTinyModel(await repository("models--Qwen--Qwen2.5-Coder-0.5B-Instruct"));
   await exportTinyModel(await repository("models--Qwen--Qwen2.5-0.5B-Instruct"));
+  await exportTinyBaseModel(await repository("models--openai-community--gpt2"));
   const problems = await repository("datasets--DigitalLearningGmbH--MATH-lighteval");
   for (const split of ["train", "test"]) await write(join(problems, "default", `${split}.jsonl`), mathProblems(split));
   const data = await repository("datasets--openai--gsm8k");
@@ -55,21 +56,30 @@ export async function createTinyHub(): Promise<TinyHub> {
 }
 
 /** A random model over bytes that is just large enough to be run, as a Hugging Face folder. */
-async function exportTinyModel(folder: string): Promise<void> {
-  const config = {
-    model_type: "llama",
-    vocab_size: 263,
-    hidden_size: 16,
-    intermediate_size: 32,
-    num_hidden_layers: 1,
-    num_attention_heads: 2,
-    max_position_embeddings: 2048,
-    tie_word_embeddings: true,
-  };
+async function exportTinyModel(folder: string, config: Readonly<Record<string, unknown>> = tinyLlama): Promise<void> {
   await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
   const model = await backend.openModel({ source: { type: "scratch", config, seed: 1 }, trainable: { type: "full" } });
   await model.export(`${folder}.new`, "huggingface");
   await rename(`${folder}.new`, folder);
+}
+
+const tinyLlama = {
+  model_type: "llama",
+  vocab_size: 263,
+  hidden_size: 16,
+  intermediate_size: 32,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  max_position_embeddings: 2048,
+  tie_word_embeddings: true,
+};
+
+/** A GPT-2 that is as small, without a chat template. */
+async function exportTinyBaseModel(folder: string): Promise<void> {
+  await exportTinyModel(folder, { model_type: "gpt2", vocab_size: 263, n_embd: 16, n_layer: 1, n_head: 2 });
+  const file = join(folder, "tokenizer_config.json");
+  const { chat_template: _, ...rest } = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
+  await writeFile(file, JSON.stringify(rest));
 }
 
 /** Rows in the form of GSM8K. */

@@ -36,8 +36,17 @@ export type ModelSource =
    * A Hugging Face folder or a PEFT adapter folder on this machine, or the hub id (`owner/name`) of either. An adapter
    * stands for the model that it adapts with the adapter on it; `base` names that model (a folder or hub id) in place
    * of the one that the adapter's config names.
+   *
+   * `chatTemplate` takes the place of the model's own: a Jinja file, or `"none"` for a base model, whose prompts are the
+   * texts of the messages, one after another.
    */
-  | { readonly type: "pretrained"; readonly path: string; readonly revision?: string; readonly base?: string }
+  | {
+      readonly type: "pretrained";
+      readonly path: string;
+      readonly revision?: string;
+      readonly base?: string;
+      readonly chatTemplate?: string;
+    }
   /** Random weights of a given shape. `config` has the keys of a Hugging Face `config.json`. */
   | { readonly type: "scratch"; readonly config: Readonly<Record<string, unknown>>; readonly seed: number };
 

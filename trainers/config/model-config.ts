@@ -11,6 +11,7 @@ export interface ModelConfig {
   readonly path?: string | undefined;
   readonly revision?: string | undefined;
   readonly base?: string | undefined;
+  readonly chatTemplate?: string | undefined;
   readonly scratch?: ScratchModelConfig | undefined;
   readonly adapter: AdapterConfig;
   readonly device: Device;
@@ -43,6 +44,7 @@ export interface ModelConfigInput {
   readonly path?: string;
   readonly revision?: string;
   readonly base?: string;
+  readonly chatTemplate?: string;
   readonly scratch?: Partial<ScratchModelConfig>;
   readonly adapter?:
     | {
@@ -153,6 +155,13 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
       .min(1)
       .optional()
       .describe("If path is an adapter: the model that it adapts, instead of the one that the adapter names."),
+    chatTemplate: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "A Jinja file in place of the model's chat template. none: prompts are the plain texts of the messages, for base models.",
+      ),
     scratch: scratchSchema.optional().describe("A new model with random weights over bytes, instead of path."),
     adapter: adapterSchema
       .default({ type: "full" })
@@ -175,7 +184,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
     threads: size().optional().describe("CPU threads; one per core when absent."),
   })
   .check((context) => {
-    const { path, scratch, revision, base } = context.value;
+    const { path, scratch, revision, base, chatTemplate } = context.value;
     if ((path === undefined) === (scratch === undefined)) {
       const message = "give either path (a model to load) or scratch (the shape of a new one)";
       context.issues.push({ code: "custom", message, input: context.value, path: [] });
@@ -185,6 +194,9 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
     } else if (base !== undefined && path === undefined) {
       const message = "a base belongs to an adapter in path";
       context.issues.push({ code: "custom", message, input: base, path: ["base"] });
+    } else if (chatTemplate !== undefined && path === undefined) {
+      const message = "a chat template belongs to a model in path: models from scratch have one of their own";
+      context.issues.push({ code: "custom", message, input: chatTemplate, path: ["chatTemplate"] });
     }
   });
 
@@ -214,12 +226,13 @@ function modelSource(config: ModelConfig, seed: number): ModelSource {
   if (config.scratch !== undefined) {
     return { type: "scratch", config: huggingFaceConfig(config.scratch), seed: deriveSeed(seed, "weights") };
   }
-  const { path = "", revision, base } = config;
+  const { path = "", revision, base, chatTemplate } = config;
   return {
     type: "pretrained",
     path,
     ...(revision === undefined ? {} : { revision }),
     ...(base === undefined ? {} : { base }),
+    ...(chatTemplate === undefined ? {} : { chatTemplate }),
   };
 }
 

@@ -211,6 +211,7 @@ const proofs: Readonly<
   "model.path": ["other", specOf, pretrained],
   "model.revision": ["main", specOf, pretrained],
   "model.base": ["other", specOf, pretrained],
+  "model.chatTemplate": ["none", specOf, pretrained],
   "model.scratch.family": ["qwen3", specOf],
   "model.scratch.hiddenSize": [64, specOf],
   "model.scratch.layers": [2, specOf],

@@ -74,9 +74,13 @@ class OnnxBackend implements TrainingBackend {
 
   async openModel(spec: ModelSpec, options: { readonly signal?: AbortSignal } = {}): Promise<Model> {
     checkSpec(spec);
-    const { source, tokenizer, renderer } = await openSource(spec.source, options.signal);
+    const { source, tokenizerSource, tokenizer, renderer } = await openSource(spec.source, options.signal);
     const { trainable, valueHead = false } = spec;
-    const opened = await this.#client.call("open", { source, trainable, valueHead }, options);
+    const opened = await this.#client.call(
+      "open",
+      { source, tokenizer: tokenizerSource, trainable, valueHead },
+      options,
+    );
     if (opened.vocabularySize < tokenizer.vocabularySize) {
       await this.#client.call("closeModel", { model: opened.model });
       throw vocabularyError(opened.vocabularySize, tokenizer.vocabularySize);

@@ -102,15 +102,23 @@ export async function writeHuggingFaceFolder(options: {
   readonly signal?: AbortSignal;
 }): Promise<void> {
   const { folder, config, tensors, tokenizerFiles, valueHead = [], signal } = options;
-  const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
   await writeNewFolder(folder, async (partial) => {
     await writeSafetensors(path.join(partial, singleWeights), tensors, signal === undefined ? {} : { signal });
     await writeValueHead(partial, valueHead);
-    for (const [name, content] of Object.entries(tokenizerFiles)) {
-      await writeFile(path.join(partial, name), typeof content === "string" ? content : toText(content));
-    }
+    await writeTokenizerFiles(partial, tokenizerFiles);
     await writeFile(path.join(partial, "config.json"), toText(config));
   });
+}
+
+/** Writes a tokenizer's files into a folder: text as it is, anything else as JSON. */
+export async function writeTokenizerFiles(folder: string, files: Readonly<Record<string, Json>>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    await writeFile(path.join(folder, name), typeof content === "string" ? content : toText(content));
+  }
+}
+
+function toText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
 }
 
 async function downloadModel(model: string, options: ModelFolderOptions): Promise<LocalModel> {

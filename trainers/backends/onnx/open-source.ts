@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../src/errors/index.ts";
 import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
@@ -6,37 +7,42 @@ import { createByteTokenizer } from "../../../src/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../src/tokens/huggingface-tokenizer.ts";
 import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
 import type { Renderer } from "../../../src/tokens/renderer.ts";
+import { createTextRenderer } from "../../../src/tokens/text-renderer.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
 import type { ModelSource } from "../../backend/training-backend.ts";
 import type { LocalSource } from "./engine/base-store.ts";
+import type { TokenizerSource } from "./engine/tokenizer-source.ts";
 import { findBase } from "./find-base.ts";
 import { findModel } from "./model-folder.ts";
 
 /** A source with its files on this machine, and what turns text into its tokens. */
 export interface OpenedSource {
   readonly source: LocalSource;
+  readonly tokenizerSource: TokenizerSource;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
 }
 
 /**
  * Finds the files of a source, of an adapter those of its base too, and loads the tokenizer: the adapter's own if its
- * folder has one, as transformers does. Throws `model.missing` and `model.unsupported`, and `config.invalid` for a base
- * of what is no adapter.
+ * folder has one, as transformers does. Throws `model.missing`, `model.unsupported` and `model.template`, and
+ * `config.invalid` for a base of what is no adapter.
  */
 export async function openSource(source: ModelSource, signal: AbortSignal | undefined): Promise<OpenedSource> {
   if (source.type === "scratch") {
-    return { source, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
+    return { source, tokenizerSource: undefined, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
   }
-  const { path: name, revision, base } = source;
+  const { path: name, revision, base, chatTemplate } = source;
   const hub = signal === undefined ? {} : { signal };
   const found = await findModel(name, { ...hub, ...(revision === undefined ? {} : { revision }) });
   if (found.kind === "model" && base !== undefined) throw noAdapter(name, base);
   const model = found.kind === "model" ? found : await findBase(found.folder, { ...hub, base });
   const adapter = found.kind === "adapter" ? found.folder : undefined;
   const ownTokenizer = adapter !== undefined && existsSync(path.join(adapter, "tokenizer.json"));
-  const tokenizerFolder = ownTokenizer ? adapter : model.folder;
-  const tokenizer = await loadTokenizer(tokenizerFolder);
+  const folder = ownTokenizer ? adapter : model.folder;
+  const tokenizer = await loadTokenizer(folder);
+  const template =
+    chatTemplate === undefined || chatTemplate === noTemplate ? undefined : await readTemplateFile(chatTemplate);
   return {
     source: {
       type: "folder",
@@ -44,9 +50,30 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
       ...(model.hub === undefined ? {} : { hub: model.hub }),
       ...(adapter === undefined ? {} : { adapter }),
     },
+    tokenizerSource: { folder, ...(template === undefined ? {} : { chatTemplate: template }) },
     tokenizer,
-    renderer: await loadRenderer(tokenizerFolder, { tokenizer }),
+    renderer:
+      chatTemplate === noTemplate
+        ? createTextRenderer(tokenizer)
+        : await loadRenderer(folder, { tokenizer, ...(template === undefined ? {} : { template }) }),
   };
+}
+
+/** A {@link ModelSource}'s `chatTemplate` for prompts without one. */
+const noTemplate = "none";
+
+async function readTemplateFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new LyceumError({
+      code: "model.template",
+      message: `The chat template ${file} cannot be read: ${(cause as Error).message}.`,
+      hint: `Name a Jinja file as the chat template, or ${noTemplate} for prompts without one.`,
+      data: { file },
+      cause,
+    });
+  }
 }
 
 function noAdapter(name: string, base: string): LyceumError {

@@ -13,6 +13,7 @@ import type {
 import type { Precision } from "../graph/graph.ts";
 import type { LocalSource } from "./base-store.ts";
 import type { Device } from "./session.ts";
+import type { TokenizerSource } from "./tokenizer-source.ts";
 
 /** How an engine runs; fixed for its life. */
 export interface EngineSettings {
@@ -50,6 +51,7 @@ export interface NamedArray {
 export interface EngineCalls {
   open(argument: {
     readonly source: LocalSource;
+    readonly tokenizer?: TokenizerSource;
     readonly trainable: TrainableSpec;
     readonly valueHead?: boolean;
   }): Promise<OpenedModel>;

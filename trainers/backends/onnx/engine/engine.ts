@@ -1,7 +1,4 @@
 import { LyceumError, unknownNameError } from "../../../../src/errors/index.ts";
-import { createByteTokenizer } from "../../../../src/tokens/byte-tokenizer.ts";
-import { loadTokenizer } from "../../../../src/tokens/huggingface-tokenizer.ts";
-import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../models/decoder-config.ts";
 import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";
@@ -22,12 +19,14 @@ import { SequenceRunner } from "./sequence-runner.ts";
 import { SessionCache } from "./session-cache.ts";
 import { checkContinued, readStoredAdapter } from "./stored-adapter.ts";
 import { storedForm } from "./stored-form.ts";
+import { openTokenizer, type TokenizerSource } from "./tokenizer-source.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** What the engine keeps of an open model. */
 interface OpenModel {
   /** What the base weights are. */
   readonly source: LocalSource;
+  readonly tokenizer: TokenizerSource;
   /** The model's adapter; none in a full model. */
   readonly lora: AdapterForm | undefined;
   /** The base weights, by the key that they are shared under. */
@@ -63,7 +62,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
   };
 
   return {
-    open: async ({ source: given, trainable, valueHead = false }) => {
+    open: async ({ source: given, tokenizer, trainable, valueHead = false }) => {
       const { source, adapter: stored } = baseOf(given, trainable);
       const shared = trainable.type !== "full";
       const base = shared ? await bases.share(source) : await loadBase(source, { valueHead });
@@ -80,7 +79,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch, lossScale });
       lastId += 1;
       const model = new EngineModel({ weights, trained, runner, lossScale, dropout: dropoutOf(trainable) });
-      models.set(lastId, { source, lora: opened?.form, baseKey: base.key, shared, model, tables });
+      models.set(lastId, { source, tokenizer, lora: opened?.form, baseKey: base.key, shared, model, tables });
       return {
         model: lastId,
         parameterCount: trained?.data.length ?? 0,
@@ -92,7 +91,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     forwardBackward: ({ model, data, terms }, { signal }) => modelOf(model).model.forwardBackward(data, terms, signal),
     optimStep: async ({ model, params, stepId }) => modelOf(model).model.optimStep(params, stepId),
     snapshot: async ({ model: id }) => {
-      const { model, baseKey, shared, source, tables } = modelOf(id);
+      const { model, baseKey, shared, tokenizer, tables } = modelOf(id);
       const { weights, giveBack } = model.lend();
       const sampler = new BatchSampler({
         weights,
@@ -101,7 +100,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
         rooms,
         settings: { batchSize: settings.decodeBatchSize, maxTokensPerPrefill: settings.maxTokensPerMicroBatch },
         frozenBase: shared ? baseKey : undefined,
-        tokenizer: () => tokenizerOf(source),
+        tokenizer: () => openTokenizer(tokenizer),
       });
       lastId += 1;
       samplers.set(lastId, { sampler, giveBack });
@@ -120,8 +119,8 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       return { version: model.version };
     },
     export: ({ model: id, folder, format }) => {
-      const { model, source, lora } = modelOf(id);
-      return exportModel({ weights: model.weights, source, lora, folder, format });
+      const { model, source, tokenizer, lora } = modelOf(id);
+      return exportModel({ weights: model.weights, source, tokenizer, lora, folder, format });
     },
     closeModel: async ({ model: id }) => {
       const open = models.get(id);
@@ -211,9 +210,4 @@ function dropoutOf(trainable: TrainableSpec): { readonly rate: number; readonly 
   if (trainable.type !== "lora") return undefined;
   const { dropout = 0, seed = 0 } = trainable.lora;
   return dropout === 0 ? undefined : { rate: dropout, seed };
-}
-
-/** The tokenizer of a model, for stop strings. */
-function tokenizerOf(source: LocalSource): Promise<Tokenizer> {
-  return source.type === "scratch" ? Promise.resolve(createByteTokenizer()) : loadTokenizer(source.folder);
 }

@@ -1,8 +1,7 @@
 import { join, relative, resolve } from "node:path";
 import { LyceumError } from "../../../../src/errors/index.ts";
-import { byteTokenizerFiles } from "../../../../src/tokens/byte-tokenizer.ts";
 import type { ExportFormat } from "../../../backend/training-backend.ts";
-import { readTokenizerFiles, writeHuggingFaceFolder } from "../model-folder.ts";
+import { writeHuggingFaceFolder, writeTokenizerFiles } from "../model-folder.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { isValueHeadParameter } from "../models/value-head.ts";
 import { writeAdapterBase } from "../weights/adapter-base-file.ts";
@@ -13,6 +12,7 @@ import { baseHash } from "./base-hash.ts";
 import type { LocalSource } from "./base-store.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import { storedForm, storedShape } from "./stored-form.ts";
+import { type TokenizerSource, tokenizerFilesOf } from "./tokenizer-source.ts";
 import type { ModelWeights } from "./weights.ts";
 
 /** What a PEFT config says of an adapter. */
@@ -22,6 +22,7 @@ export type AdapterForm = Pick<PeftAdapterConfig, "rank" | "alpha" | "targets" |
 export interface ExportOptions {
   readonly weights: ModelWeights;
   readonly source: LocalSource;
+  readonly tokenizer: TokenizerSource;
   /** The model's adapter; none in a full model. */
   readonly lora: AdapterForm | undefined;
   readonly folder: string;
@@ -36,7 +37,7 @@ export async function exportModel(options: ExportOptions): Promise<void> {
   await (options.format === "peft" ? exportAdapter(options) : exportFolder(options));
 }
 
-async function exportFolder({ weights, source, folder }: ExportOptions): Promise<void> {
+async function exportFolder({ weights, tokenizer, folder }: Omit<ExportOptions, "source">): Promise<void> {
   const { config, base, adapter } = weights;
   const named = base.specs.filter(({ name }) => !isValueHeadParameter(name));
   await writeHuggingFaceFolder({
@@ -47,12 +48,12 @@ async function exportFolder({ weights, source, folder }: ExportOptions): Promise
       shape: storedShape(spec),
       data: () => storedForm(spec, mergedParameter(weights, spec.name)).data,
     })),
-    tokenizerFiles: source.type === "folder" ? await readTokenizerFiles(source.folder) : byteTokenizerFiles(),
+    tokenizerFiles: await tokenizerFilesOf(tokenizer),
     valueHead: valueHeadTensors(adapter?.block ?? base),
   });
 }
 
-async function exportAdapter({ weights, source, lora, folder }: ExportOptions): Promise<void> {
+async function exportAdapter({ weights, source, tokenizer, lora, folder }: ExportOptions): Promise<void> {
   if (lora === undefined || weights.adapter === undefined) {
     throw new LyceumError({
       code: "backend.unsupported",
@@ -74,12 +75,14 @@ async function exportAdapter({ weights, source, lora, folder }: ExportOptions): 
     beside: async (partial) => {
       const path = isFile && source.hub === undefined ? { path: resolve(source.folder) } : {};
       await writeAdapterBase(partial, { ...path, hash: baseHash(weights.base) });
+      // A template of the run's own belongs to the adapter: the base has another, or none.
+      if (tokenizer?.chatTemplate !== undefined) await writeTokenizerFiles(partial, await tokenizerFilesOf(tokenizer));
       // A base that is in no file: random weights, or a model that an adapter was merged into.
       if (isFile) return;
       const { adapter: _, ...base } = weights;
       await exportFolder({
         weights: base,
-        source,
+        tokenizer,
         lora: undefined,
         folder: join(partial, baseFolder),
         format: "huggingface",

@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { textMessage } from "../../../src/message/message.ts";
+import type { Model, ModelSource, TrainableSpec, TrainingBackend } from "../../../trainers/backend/training-backend.ts";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { tinyConfig } from "./tiny-config.ts";
+
+const template = "{% for message in messages %}<{{ message.role }}>{{ message.content }}{% endfor %}<assistant>";
+const conversation = { messages: [textMessage("system", "Add. "), textMessage("user", "1+1=")] };
+const lora: TrainableSpec = { type: "lora", lora: { rank: 1, alpha: 1 } };
+
+describe("a model folder without a chat template", () => {
+  let backend: TrainingBackend;
+  let folder: string;
+  let base: string;
+  let templateFile: string;
+
+  beforeAll(async () => {
+    backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+    folder = await mkdtemp(path.join(tmpdir(), "lyceum-template-"));
+    base = path.join(folder, "base");
+    const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
+    await (await backend.openModel({ source, trainable: { type: "full" } })).export(base, "huggingface");
+    const config = path.join(base, "tokenizer_config.json");
+    const { chat_template: own, ...rest } = JSON.parse(await readFile(config, "utf8")) as Record<string, unknown>;
+    expect(own).toBeTypeOf("string");
+    await writeFile(config, JSON.stringify(rest));
+    templateFile = path.join(folder, "plain.jinja");
+    await writeFile(templateFile, template);
+  });
+  afterAll(async () => {
+    await backend.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const open = (more: Partial<ModelSource>, trainable: TrainableSpec = { type: "frozen" }): Promise<Model> =>
+    backend.openModel({ source: { type: "pretrained", path: base, ...more } as ModelSource, trainable });
+  const promptOf = ({ renderer, tokenizer }: Model): string => tokenizer.decode(renderer.start(conversation));
+
+  it("is refused with all ways out", async () => {
+    await expect(open({})).rejects.toMatchObject({
+      code: "model.template",
+      hint: expect.stringMatching(/chatTemplate.*none.*--format completion/),
+    });
+  });
+
+  it("reads the plain texts of messages if the template is none", async () => {
+    expect(promptOf(await open({ chatTemplate: "none" }))).toBe("Add. 1+1=");
+  });
+
+  it("takes a template from a file, and exports it", async () => {
+    const model = await open({ chatTemplate: templateFile });
+    expect(promptOf(model)).toBe("<system>Add. <user>1+1=<assistant>");
+    const whole = path.join(folder, "whole");
+    await model.export(whole, "huggingface");
+    expect(await readFile(path.join(whole, "chat_template.jinja"), "utf8")).toBe(template);
+    expect(promptOf(await open({ path: whole }))).toBe("<system>Add. <user>1+1=<assistant>");
+    const adapter = path.join(folder, "adapter");
+    await (await open({ chatTemplate: templateFile }, lora)).export(adapter, "peft");
+    expect(promptOf(await open({ path: adapter }))).toBe("<system>Add. <user>1+1=<assistant>");
+    // An adapter of a model with a template of its own brings no tokenizer.
+    const plain = path.join(folder, "plain adapter");
+    await (await open({ path: whole }, lora)).export(plain, "peft");
+    expect(existsSync(path.join(plain, "tokenizer.json"))).toBe(false);
+  });
+
+  it("is refused with a template that is no file", async () => {
+    await expect(open({ chatTemplate: path.join(folder, "absent.jinja") })).rejects.toMatchObject({
+      code: "model.template",
+      message: expect.stringContaining("absent.jinja"),
+      hint: expect.stringContaining("none"),
+    });
+  });
+});
