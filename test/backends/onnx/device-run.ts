@@ -20,9 +20,24 @@ export interface TrainingRun {
   readonly sampledApart: number;
 }
 
-const kinds: Record<string, TrainableSpec> = {
-  full: { type: "full" },
-  lora: { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } },
+const lora: TrainableSpec = { type: "lora", lora: { rank: 4, alpha: 16, seed: 3 } };
+const gpt2 = {
+  model_type: "gpt2",
+  vocab_size: 263,
+  n_embd: 32,
+  n_layer: 2,
+  n_head: 4,
+  n_positions: 64,
+  initializer_range: 0.2,
+};
+const kinds: Record<string, { readonly config: object; readonly trainable: TrainableSpec }> = {
+  full: { config: tinyConfig, trainable: { type: "full" } },
+  lora: { config: tinyConfig, trainable: lora },
+  "gpt2, full": { config: gpt2, trainable: { type: "full" } },
+  "starcoder2, lora": {
+    config: { ...tinyConfig, model_type: "starcoder2", sliding_window: 5 },
+    trainable: lora,
+  },
 };
 
 /** A few steps of PPO with KL, entropy and values on sequences of unlike lengths, then sampling; for each kind of model. */
@@ -46,9 +61,9 @@ export async function trainOn(device: Device, precision?: Precision): Promise<Re
     ...(precision === undefined ? {} : { precision }),
   });
   const runs: Record<string, TrainingRun> = {};
-  for (const [kind, trainable] of Object.entries(kinds)) {
+  for (const [kind, { config, trainable }] of Object.entries(kinds)) {
     const model = await backend.openModel({
-      source: { type: "scratch", config: tinyConfig, seed: 1 },
+      source: { type: "scratch", config: { ...config }, seed: 1 },
       trainable,
       valueHead: true,
     });
