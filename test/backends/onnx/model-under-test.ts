@@ -3,15 +3,15 @@ import { createRandom } from "../../../src/random/random.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { ForwardOutput, LoraSpec } from "../../../trainers/backend/training-backend.ts";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
 import type { LossScale } from "../../../trainers/backends/onnx/engine/loss-scale.ts";
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
 import { SequenceRunner } from "../../../trainers/backends/onnx/engine/sequence-runner.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
 import type { ModelWeights } from "../../../trainers/backends/onnx/engine/weights.ts";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/models/decoder-config.ts";
 import { loraParameters } from "../../../trainers/backends/onnx/models/lora.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
-import { decoderParameters } from "../../../trainers/backends/onnx/models/parameters.ts";
 import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
 
 /** What a pass over data gave, put together from its micro-batches. */

@@ -3,15 +3,15 @@ import type { Sample, SampleRequest, SamplingSettings } from "../../../src/polic
 import { createRandom } from "../../../src/random/random.ts";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
+import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";
+import { decoderParameters } from "../../../trainers/backends/onnx/architecture/parameters.ts";
 import { AdapterRooms } from "../../../trainers/backends/onnx/engine/adapter-room.ts";
 import { createEngine } from "../../../trainers/backends/onnx/engine/engine.ts";
 import type { CallContext, EngineCalls } from "../../../trainers/backends/onnx/engine/engine-calls.ts";
 import { PositionTables } from "../../../trainers/backends/onnx/engine/position-tables.ts";
 import { BatchSampler } from "../../../trainers/backends/onnx/engine/sampler.ts";
 import { SessionCache } from "../../../trainers/backends/onnx/engine/session-cache.ts";
-import { readDecoderConfig } from "../../../trainers/backends/onnx/models/decoder-config.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
-import { decoderParameters } from "../../../trainers/backends/onnx/models/parameters.ts";
 import { decoderConfigs } from "./decoder-configs.ts";
 
 const maxLength = 200;

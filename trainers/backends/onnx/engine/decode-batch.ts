@@ -1,6 +1,6 @@
 import type { Completion } from "../../../../src/policy/completion.ts";
 import type { Sample } from "../../../../src/policy/sampler.ts";
-import type { DecoderConfig } from "../models/decoder-config.ts";
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { chooseWidth, rowCost } from "./decode-grid.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { Feed } from "./session.ts";

@@ -1,6 +1,6 @@
 import { LyceumError, unknownNameError } from "../../../../src/errors/index.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
-import type { DecoderConfig } from "../models/decoder-config.ts";
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { valueHeadParameters } from "../models/value-head.ts";

@@ -1,4 +1,4 @@
-import type { DecoderConfig } from "../models/decoder-config.ts";
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import type { Feed } from "./session.ts";
 
 /** How many tokens are written at a time, so that what is read and written of them stays near the processor. */

@@ -1,8 +1,8 @@
+import { headName } from "../architecture/parameters.ts";
 import { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";
 import { decoderBody } from "../models/decoder.ts";
 import { GraphParameters } from "../models/graph-parameters.ts";
-import { headName } from "../models/parameters.ts";
 import { sequenceInputs } from "../models/sequence-inputs.ts";
 import { trainingAttention } from "../models/training-attention.ts";
 import { layOutSequences } from "./batch.ts";

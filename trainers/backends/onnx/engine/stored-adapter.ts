@@ -1,9 +1,9 @@
 import { LyceumError } from "../../../../src/errors/index.ts";
 import type { LoraSpec } from "../../../backend/training-backend.ts";
-import type { DecoderConfig } from "../models/decoder-config.ts";
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
 import { adaptableLayers, isTarget, loraA, loraParameters, shortestTargets } from "../models/lora.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
-import { moduleName, type ParameterSpec } from "../models/parameters.ts";
 import { readAdapterBase } from "../weights/adapter-base-file.ts";
 import { type PeftAdapterConfig, readPeftAdapter } from "../weights/peft-adapter.ts";
 import { baseHash } from "./base-hash.ts";

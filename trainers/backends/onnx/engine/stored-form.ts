@@ -1,4 +1,4 @@
-import type { ParameterSpec } from "../models/parameters.ts";
+import type { ParameterSpec } from "../architecture/parameters.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
 
 /** The shape that checkpoints store a parameter in. */

@@ -1,3 +1,4 @@
+import { finalNormName, moduleName } from "../architecture/parameters.ts";
 import type { Graph } from "../graph/graph.ts";
 import { type RotaryTables, rmsNorm, rotateHeads } from "../graph/neural.ts";
 import { concatenate, reshape, split } from "../graph/shape.ts";
@@ -8,7 +9,6 @@ import type { diagonalName } from "./diagonal-halves.ts";
 import { groupedAttention } from "./grouped-attention.ts";
 import { norm } from "./norm.ts";
 import { outputProbabilities } from "./output-probabilities.ts";
-import { finalNormName, moduleName } from "./parameters.ts";
 import { embedTokens, positionInputs } from "./positions.ts";
 import { separateAttention } from "./separate-attention.ts";
 import { outputStateValues } from "./value-head.ts";

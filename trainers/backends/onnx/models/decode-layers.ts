@@ -1,14 +1,14 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { LinearGroup } from "../architecture/linear-groups.ts";
+import { moduleName } from "../architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { batchedProduct, matrixProduct } from "../graph/linear.ts";
 import { expandDimension, split, transpose } from "../graph/shape.ts";
 import { dimension, type Tensor } from "../graph/tensor.ts";
-import { feedForwardUnit } from "./activation.ts";
 import type { DecoderParts } from "./decoder.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import { diagonalName } from "./diagonal-halves.ts";
-import type { LinearGroup } from "./linear-groups.ts";
+import { feedForwardUnit } from "./feed-forward-unit.ts";
 import { loraA, loraB } from "./lora.ts";
-import { moduleName } from "./parameters.ts";
 
 /** A group of linear layers of a block: one product, with their biases and adapters. */
 interface BlockGroup {

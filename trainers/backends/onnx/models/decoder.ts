@@ -1,16 +1,16 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { LinearGroup } from "../architecture/linear-groups.ts";
+import { finalNormName, moduleName } from "../architecture/parameters.ts";
 import { unpackBits } from "../graph/bits.ts";
 import { add, select } from "../graph/elementwise.ts";
 import { rmsNorm, rotate } from "../graph/neural.ts";
 import { reshape, split } from "../graph/shape.ts";
 import { dimension, knownDimension, type Tensor } from "../graph/tensor.ts";
-import { feedForwardUnit } from "./activation.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
+import { feedForwardUnit } from "./feed-forward-unit.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
-import type { LinearGroup } from "./linear-groups.ts";
 import { adaptedLayers, type LinearLayer, maskedLayers, mergedLayers, plainLayers } from "./linear-layers.ts";
 import { loraA, loraB, loraDropout } from "./lora.ts";
 import { norm } from "./norm.ts";
-import { finalNormName, moduleName } from "./parameters.ts";
 import { embedTokens, type TokenPositions } from "./positions.ts";
 
 /** What a decoder is built from. */

@@ -1,8 +1,8 @@
-import type { DecoderConfig } from "./decoder-config.ts";
-import { type BlockLayer, groupsOf } from "./linear-groups.ts";
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import { type BlockLayer, groupsOf } from "../architecture/linear-groups.ts";
+import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
 import { loraA, loraB } from "./lora.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
-import { moduleName, type ParameterSpec } from "./parameters.ts";
 
 /** The name of the diagonal half of an adapter on a group of layers. */
 export function diagonalName(layer: number, group: readonly Pick<BlockLayer, "name">[]): string {

@@ -1,10 +1,10 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { add, multiply } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
 import { batchedProduct } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
 import { concatenate, expandDimension, reshape, reshapeBy, splitBy, transpose } from "../graph/shape.ts";
 import type { Dimension, Tensor } from "../graph/tensor.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import type { NewToken } from "./separate-attention.ts";
 
 /**

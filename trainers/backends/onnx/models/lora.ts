@@ -1,6 +1,6 @@
-import type { DecoderConfig } from "./decoder-config.ts";
-import { type BlockLayer, groupsOf } from "./linear-groups.ts";
-import { moduleName, type ParameterSpec } from "./parameters.ts";
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import { type BlockLayer, groupsOf } from "../architecture/linear-groups.ts";
+import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
 
 /** The linear layers of a block, which adapters can sit on. */
 export function adaptableLayers(config: DecoderConfig): readonly BlockLayer[] {

@@ -1,7 +1,7 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { layerNorm } from "../graph/layer-norm.ts";
 import { rmsNorm } from "../graph/neural.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
 
 /** The norm of a decoder over (..., hiddenSize), with the parameters of a module. */

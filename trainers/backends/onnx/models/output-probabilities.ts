@@ -1,10 +1,10 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import { headName } from "../architecture/parameters.ts";
 import { multiply } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
 import { softmax } from "../graph/neural.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
-import { headName } from "./parameters.ts";
 
 /** Outputs softmax(head(hidden) / temperature) as `probabilities`; reads `inverseTemperature` (rows, 1). */
 export function outputProbabilities(

@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../../src/errors/index.ts";
 import { createRandom, deriveSeed } from "../../../../src/random/random.ts";
-import type { ParameterSpec } from "./parameters.ts";
+import type { ParameterSpec } from "../architecture/parameters.ts";
 
 /** Where a parameter lies in a block. */
 interface Place {

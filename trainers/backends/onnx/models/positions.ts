@@ -1,12 +1,12 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import { embeddingName, positionEmbeddingName } from "../architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { RotaryTables } from "../graph/neural.ts";
 import { reshape } from "../graph/shape.ts";
 import { type Dimension, dimension, type Tensor } from "../graph/tensor.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
-import { embeddingName, positionEmbeddingName } from "./parameters.ts";
 
 /** Where the tokens of a graph stand in their sequences. */
 export interface TokenPositions {

@@ -1,4 +1,4 @@
-import type { RopeScaling, RopeSettings } from "./rope-settings.ts";
+import type { RopeScaling, RopeSettings } from "../architecture/rope-settings.ts";
 
 /** Cosines and sines of every position below `positions`: (positions, headSize / 2) each, row by row. */
 export function ropeTables(

@@ -1,3 +1,4 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { add, log, multiply, subtract } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
 import { batchedProduct } from "../graph/linear.ts";
@@ -5,7 +6,6 @@ import { softmax } from "../graph/neural.ts";
 import { reduceMax } from "../graph/reduction.ts";
 import { concatenate, reshape, splitBy } from "../graph/shape.ts";
 import type { Dimension, Tensor } from "../graph/tensor.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 
 /** One new token per row: queries (rows, heads, 1, headSize), keys and values (rows, keyValueHeads, 1, headSize). */
 export interface NewToken {

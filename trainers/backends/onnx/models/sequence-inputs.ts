@@ -1,7 +1,7 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { RaggedLayout } from "../graph/ragged.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import { positionInputs, type TokenPositions } from "./positions.ts";
 
 /** What a graph over whole sequences reads. */

@@ -1,3 +1,4 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { add, multiply, subtract } from "../graph/elementwise.ts";
 import { batchedProduct, sum } from "../graph/linear.ts";
 import { softmax } from "../graph/neural.ts";
@@ -6,7 +7,6 @@ import { reduceSum } from "../graph/reduction.ts";
 import { concatenate, flatten, reshape, splitEvenly } from "../graph/shape.ts";
 import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { Attention } from "./decoder.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 
 /**
  * Causal attention over whole sequences, computed on a padded batch. Queries of the heads that share keys stand side

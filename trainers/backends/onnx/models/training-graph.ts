@@ -1,5 +1,6 @@
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../../backend/training-backend.ts";
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { gradients } from "../graph/gradients.ts";
@@ -7,7 +8,6 @@ import { Graph, type Precision } from "../graph/graph.ts";
 import { concatenate } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type DecoderParts, decoderBody } from "./decoder.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import { type BoundParameter, GraphParameters } from "./graph-parameters.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 import { sequenceInputs } from "./sequence-inputs.ts";

@@ -1,6 +1,7 @@
 import { supportWords } from "../../../../src/policy/token-support.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../../backend/training-backend.ts";
+import { headName } from "../architecture/parameters.ts";
 import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { concatenate } from "../graph/shape.ts";
@@ -10,7 +11,6 @@ import { lossHead } from "../losses/loss-head.ts";
 import type { TokenTerm } from "../losses/token-loss.ts";
 import { type ValueTerm, valueHead } from "../losses/value-head.ts";
 import type { DecoderParts } from "./decoder.ts";
-import { headName } from "./parameters.ts";
 import { valueBiasName, valueWeightName } from "./value-head.ts";
 
 /** How a step's loss depends on what its heads read. */

@@ -1,11 +1,11 @@
+import type { DecoderConfig } from "../architecture/decoder-config.ts";
+import type { ParameterSpec } from "../architecture/parameters.ts";
 import type { Graph } from "../graph/graph.ts";
 import { matrixProduct } from "../graph/linear.ts";
 import { squeeze } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { DecoderParts } from "./decoder.ts";
-import type { DecoderConfig } from "./decoder-config.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
-import type { ParameterSpec } from "./parameters.ts";
 
 /** The value head's weights, (1, hiddenSize), and its bias, (1). */
 export const valueWeightName = "value_head.weight";

@@ -1,0 +1,13 @@
+import type { Activation } from "../architecture/activation.ts";
+import { multiply } from "../graph/elementwise.ts";
+import { gelu } from "../graph/gelu.ts";
+import { silu, swiglu } from "../graph/neural.ts";
+import type { Tensor } from "../graph/tensor.ts";
+
+/** The feed-forward unit of its inputs: activation(gate) up of two, activation(hidden) of one. */
+export function feedForwardUnit(activation: Activation, inputs: readonly Tensor[]): Tensor {
+  const [first, up] = inputs as [Tensor, Tensor?];
+  if (activation === "silu" && up !== undefined) return swiglu(first, up);
+  const activated = activation === "silu" ? silu(first) : gelu(first, { approximate: activation === "gelu-tanh" });
+  return up === undefined ? activated : multiply(activated, up);
+}
