@@ -1,17 +1,14 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
-import type { Model, TrainingBackend } from "./backend/training-backend.ts";
+import type { TrainingBackend } from "./backend/training-backend.ts";
 import { modelFolder, readManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "./config/model-config.ts";
+import type { AgentModel } from "./open-models.ts";
+import { checkTeam, type TeamAgents } from "./team-agents.ts";
 import { startingModels } from "./team-models.ts";
-
-/** A model of a checkpoint, and the agent that it plays; of a run with one set of weights, every agent. */
-export interface CheckpointModel {
-  readonly agent: string | undefined;
-  readonly model: Model;
-}
 
 /** Which model a run trained, as its checkpoints say. */
 export interface CheckpointConfig {
@@ -39,31 +36,62 @@ export async function readCheckpointConfig(folder: string): Promise<CheckpointCo
   });
 }
 
-/** Opens the policies of a checkpoint on a backend, which closes them; critics stay where they are. */
+/**
+ * Opens the policies of a checkpoint on a backend; critics stay where they are. `base` is the model that the run began
+ * with, if that is no longer where it was. With `agents`, the checkpoint's must fit them, and only those that are played
+ * are opened. Close the models after use.
+ */
 export async function openCheckpoint(
   folder: string,
-  options: { readonly backend: TrainingBackend; readonly signal?: AbortSignal },
-): Promise<CheckpointModel[]> {
-  const { backend, signal } = options;
+  options: {
+    readonly backend: TrainingBackend;
+    readonly base?: string | undefined;
+    readonly agents?: TeamAgents | undefined;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<AgentModel[]> {
+  const { backend, base, agents: team, signal } = options;
   const recorded = await readCheckpointConfig(folder);
   const { seed } = recorded;
   const { models = { [modelFolder]: { valueHead: false } } } = await readManifest(folder);
   const policies = Object.entries(models).filter(([name]) => name.split("/")[0] === modelFolder);
   const agentOf = (name: string): AgentId | undefined =>
     name === modelFolder ? undefined : decodeURIComponent(name.slice(modelFolder.length + 1));
-  const names = policies.map(([name]) => agentOf(name) ?? "");
+  const names = policies.flatMap(([name]) => agentOf(name) ?? []);
+  if (team !== undefined && names.length > 0) checkTeam({ team: folder, members: names, agents: team });
+  const onBase = (model: ModelConfig): ModelConfig => (base === undefined ? model : withBase(model, base));
   const { model: shared, agents } = await startingModels(
-    { model: recorded.model, agents: { weights: "separate", models: recorded.agents } },
-    { all: names, trained: names },
+    {
+      model: onBase(recorded.model),
+      agents: {
+        weights: "separate",
+        models: Object.fromEntries(Object.entries(recorded.agents).map(([name, model]) => [name, onBase(model)])),
+      },
+    },
+    { trained: names },
   );
-  const opened: CheckpointModel[] = [];
+  const opened: AgentModel[] = [];
   for (const [learner, [name, { valueHead }]] of policies.entries()) {
     const agent = agentOf(name);
+    if (agent !== undefined && team?.played.includes(agent) === false) continue;
     const config = (agent === undefined ? undefined : agents.models[agent]) ?? shared;
     const spec = { ...policySpec(config, { seed, learner }), ...(valueHead ? { valueHead } : {}) };
     const model = await backend.openModel(spec, signal === undefined ? {} : { signal });
-    await model.load(join(folder, name));
     opened.push({ agent, model });
+    await model.load(join(folder, name));
   }
   return opened;
+}
+
+/** A model with another base: under the adapter that it begins with, or in its own place. */
+function withBase(model: ModelConfig, base: string): ModelConfig {
+  if (model.path === undefined) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The base ${base} was given for a checkpoint of a model from scratch, which needs none.`,
+      hint: "Leave the base out.",
+    });
+  }
+  const isAdapter = existsSync(join(model.path, "adapter_config.json"));
+  return isAdapter ? { ...model, base } : { ...model, path: base };
 }

@@ -46,14 +46,17 @@ export async function openPlayers({
   return { policies, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** A policy of the model's weights as they are now, asked by its own renderer where no other is given. */
+/**
+ * A policy of the model's weights as they are now, asked by its own renderer if no other is given. Its name says the
+ * version of the weights if there is no other name.
+ */
 export async function openModelPolicy(
   model: Model,
-  options: { readonly renderer?: Renderer } = {},
+  options: { readonly renderer?: Renderer; readonly name?: string } = {},
 ): Promise<OpenPolicy> {
   const sampler = await model.snapshot();
   const policy = samplerPolicy({
-    name: `weights ${sampler.version}`,
+    name: options.name ?? `weights ${sampler.version}`,
     sampler: () => sampler,
     renderer: options.renderer ?? model.renderer,
     maxLength: model.maxLength,

@@ -3,6 +3,7 @@ import { LyceumError, unknownNameError } from "../src/errors/index.ts";
 import type { ModelConfig } from "./config/model-config.ts";
 import type { AgentsConfig } from "./config/training-config.ts";
 import { locateModel } from "./model-place.ts";
+import { oneModelError } from "./team-agents.ts";
 
 /** The part of a training config that says which model each agent begins with. */
 export interface StartingModels {
@@ -12,13 +13,13 @@ export interface StartingModels {
 
 /**
  * The models that the agents begin with: if `model.path` is a team's folder, each agent's own in it, and if it is a
- * run's folder, the model that the run exported. `agents` are those to train. Throws `config.unknown-name` for a team
- * with an agent that the environment does not have, and `config.invalid` for one that lacks an agent, for agents that
- * share weights, and for a checkpoint.
+ * run's folder, the model that the run exported. `agents` are all of the environment and those to train. Throws
+ * `config.unknown-name` for a team with an agent that is not among all, and `config.invalid` for one that lacks an agent
+ * to train, for agents that share weights, and for a checkpoint.
  */
 export async function startingModels(
   config: StartingModels,
-  agents: { readonly all: readonly AgentId[]; readonly trained: readonly AgentId[] },
+  agents: { readonly all?: readonly AgentId[]; readonly trained: readonly AgentId[] },
 ): Promise<StartingModels> {
   const own: Record<AgentId, ModelConfig> = {};
   for (const [agent, model] of Object.entries(config.agents.models)) own[agent] = await singleModel(model);
@@ -28,9 +29,9 @@ export async function startingModels(
   if (place?.type !== "team") return { model: await singleModel(config.model), agents: models };
   const { folder, agents: folders } = place;
   for (const name of Object.keys(folders)) {
-    if (!agents.all.includes(name)) throw unknownNameError({ kind: "agent", name, known: agents.all });
+    if (agents.all?.includes(name) === false) throw unknownNameError({ kind: "agent", name, known: agents.all });
   }
-  if (agents.all.length === 1 || config.agents.weights === "shared") {
+  if (agents.all?.length === 1 || config.agents.weights === "shared") {
     throw invalid(
       `${folder} has a model for each of ${Object.keys(folders).join(", ")}, and one set of weights is trained.`,
       `Name one of them, such as ${Object.values(folders)[0]}, or train them apart: agents.weights: separate.`,
@@ -52,12 +53,7 @@ async function singleModel(model: ModelConfig): Promise<ModelConfig> {
   if (model.path === undefined) return model;
   const place = await locateModel(model.path);
   if (place.type === "model") return { ...model, path: place.path };
-  if (place.type === "team") {
-    throw invalid(
-      `${place.folder} has a model for each of ${Object.keys(place.agents).join(", ")}, and one model is needed.`,
-      `Name one of them, such as ${Object.values(place.agents)[0]}.`,
-    );
-  }
+  if (place.type === "team") throw oneModelError(place.folder, place.agents);
   throw invalid(
     `${place.folder} is a checkpoint, and a training begins with a model.`,
     "Resume that run, or export its model first: lyceum export CHECKPOINT -o FOLDER.",

@@ -17,6 +17,7 @@ import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import type { Rooms } from "./rooms.ts";
+import { engineOn } from "./shared-engine.ts";
 
 /** Parts of a reward, such as thirds, need not add up to the last bit. */
 const rounding = 1e-9;
@@ -33,7 +34,7 @@ export async function collectCommand(
 ): Promise<void> {
   const { rooms, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
-  await using opener = createPolicyOpener({ rooms, device: args.device, signal });
+  await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
   const { open } = opener;
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments, open });
   const split = args.split ?? environment.splits[0] ?? "train";
@@ -41,14 +42,14 @@ export async function collectCommand(
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
   const count = taskCount(taskset, { split, limit, hint: "Say how much to collect, such as --episodes 1000." });
   refuseExisting(args);
-  await using collector = await openCollector(args, { environment, rooms, signal });
+  const policies = await openCollector(args, { environment, opener });
   await mkdir(dirname(args.output), { recursive: true });
   await using collection = await openCollection(args);
   const { counts, tasks: skip } = collection.progress;
 
   const events = rollout({
     environment,
-    policies: collector.policy,
+    policies,
     tasks: firstTasks(taskset, count, signal),
     skip,
     groupSize,

@@ -1,19 +1,15 @@
-import type { OpenPolicy } from "../../trainers/open-policy.ts";
 import type { EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
+import type { Policy } from "../policy/policy.ts";
 import type { CollectArguments } from "./create-program.ts";
-import { openNamedPolicy } from "./named-policy.ts";
-import type { Rooms } from "./rooms.ts";
+import { modelSettings } from "./model-arguments.ts";
+import type { PolicyOpener } from "./policy-opener.ts";
 
 /** Who plays: the environment's expert, or a model. Throws `config.invalid` for arguments that do not go together. */
 export async function openCollector(
-  { policy, model, device }: Pick<CollectArguments, "policy" | "model" | "device">,
-  options: {
-    readonly environment: EnvironmentDefinition;
-    readonly rooms: Pick<Rooms, "createBackend">;
-    readonly signal: AbortSignal;
-  },
-): Promise<OpenPolicy> {
+  { policy, model, base }: Pick<CollectArguments, "policy" | "model" | "base">,
+  { environment, opener }: { readonly environment: EnvironmentDefinition; readonly opener: PolicyOpener },
+): Promise<Policy> {
   if ((policy === "model") !== (model !== undefined)) {
     throw new LyceumError({
       code: "config.invalid",
@@ -21,5 +17,6 @@ export async function openCollector(
       hint: "Such as --policy model --model runs/train/model.",
     });
   }
-  return openNamedPolicy(model ?? "demonstration", { ...options, device });
+  const settings = model === undefined ? { model: "demonstration" } : await modelSettings({ model, base });
+  return opener.openSettings(settings, { environment });
 }

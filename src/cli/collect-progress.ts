@@ -124,9 +124,17 @@ function beginning(): CollectProgress {
 
 /** What decides which lines are written, and in which order. */
 function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
-  const { env, set, policy, model, split, group, minReward, temperature, maxTokens, seed } = args;
+  const { env, set, policy, model, base, split, group, minReward, temperature, maxTokens, seed } = args;
   return {
-    ...{ env, set: [...set], policy, model: model ?? null, split: split ?? null, group },
+    ...{
+      env,
+      set: [...set],
+      policy,
+      model: model === undefined ? null : [...model],
+      base: base ?? null,
+      split: split ?? null,
+      group,
+    },
     ...{ minReward: minReward ?? null, temperature, maxTokens, seed },
   };
 }

@@ -32,8 +32,14 @@ export interface PlayArguments {
   readonly environment: string;
   /** `option=value` of the environment, in order. */
   readonly set: readonly string[];
-  /** The person's seat; every seat when absent. */
+  /** Whom the person plays; every agent when absent, or none if there is a model. */
   readonly agent?: string;
+  /** Plays the other agents. See `ModelArguments`. */
+  readonly model?: readonly string[];
+  readonly base?: string;
+  readonly device: string;
+  readonly temperature: number;
+  readonly maxTokens: number;
   /** The environment's first split when absent. */
   readonly split?: string;
   /** The place of the task in its split, from 0. */
@@ -48,8 +54,9 @@ export interface CollectArguments {
   /** `option=value` of the environment, in order. */
   readonly set: readonly string[];
   readonly policy: "demonstration" | "model";
-  /** A Hugging Face folder, a hub id or a checkpoint. */
-  readonly model?: string;
+  /** See `ModelArguments`. */
+  readonly model?: readonly string[];
+  readonly base?: string;
   readonly device: string;
   /** The environment's first split when absent. */
   readonly split?: string;
@@ -65,6 +72,16 @@ export interface CollectArguments {
   readonly maxTokens: number;
   readonly concurrency: number;
   readonly seed: number;
+}
+
+/** The arguments of `lyceum export`. */
+export interface ExportArguments {
+  /** What is exported: a folder, a checkpoint, a run or a hub id. */
+  readonly model: string;
+  readonly output: string;
+  /** Adapters are merged into their base. */
+  readonly merged: boolean;
+  readonly base?: string;
 }
 
 /** What `lyceum info` was told. */
@@ -87,6 +104,7 @@ export interface Commands extends EvaluationCommands, ViewCommands, MigrateComma
   init(args: InitArguments): Promise<void>;
   play(args: PlayArguments): Promise<void>;
   collect(args: CollectArguments): Promise<void>;
+  export(args: ExportArguments): Promise<void>;
   info(args: InfoArguments): Promise<void>;
 }
 
@@ -124,10 +142,22 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   program
     .command("play")
-    .description("act in an environment yourself: one episode, its prompts, tools and rewards")
+    .description("act in an environment yourself, or watch a model: one episode, its prompts, tools and rewards")
     .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
-    .option("-a, --agent <name>", "take one seat and leave the others to the demonstration (default: every seat)")
+    .option(
+      "-a, --agent <name>",
+      "play this agent, and leave the others to the model or the demonstration (default: every agent, or none beside a model)",
+    )
+    .option(
+      "-m, --model <model>",
+      `plays the others: ${modelKinds}, or agent=MODEL for each agent (repeatable)`,
+      appendFirst,
+    )
+    .option("--base <model>", baseHelp)
+    .addOption(new Option("--device <device>", "what runs the model").choices(devices).default("auto"))
+    .option("--temperature <t>", "of the model; 0 is greedy", finite, 1)
+    .option("--max-tokens <n>", "the most tokens of one answer of the model", positive, 256)
     .option("--split <split>", "where the task is from, such as test (default: the first)")
     .option("-t, --task <n>", "which task of the split, from 0", wholeNumber, 0)
     .option("--seed <n>", "seeds everything random", wholeNumber, 0)
@@ -144,7 +174,8 @@ export function createProgram(commands: Commands, options: { readonly version: s
         "model",
       ]),
     )
-    .option("-m, --model <folder>", "plays: a folder, hub id, checkpoint, provider:model, server's URL or policy file")
+    .option("-m, --model <model>", `plays: ${modelKinds}, or agent=MODEL for each agent (repeatable)`, appendFirst)
+    .option("--base <model>", baseHelp)
     .addOption(new Option("--device <device>", "what runs the model").choices(devices).default("auto"))
     .option("--split <split>", "the tasks, such as train[:1000] (default: the first split)")
     .option("-n, --episodes <n>", "the most episodes, in whole groups (default: every task)", positive)
@@ -162,10 +193,28 @@ export function createProgram(commands: Commands, options: { readonly version: s
   addEnvironmentAlias(collect);
   addCollectAliases(collect, { positive, finite });
 
-  addEvaluationCommands(program, commands, { positive, wholeNumber, finite, append, devices });
+  addEvaluationCommands(program, commands, {
+    positive,
+    wholeNumber,
+    finite,
+    append,
+    appendFirst,
+    devices,
+    modelKinds,
+    baseHelp,
+  });
   addViewCommand(program, commands, { positive });
   addMigrateCommand(program, commands);
   addServeRefusal(program);
+
+  program
+    .command("export")
+    .description("write a model to a new folder that transformers or peft loads; of a team, a folder for each agent")
+    .argument("<model>", "a model's folder, an adapter, a team, a checkpoint, the folder of a run, or a hub id")
+    .requiredOption("-o, --output <folder>", "a new folder")
+    .option("--merged", "merge adapters into their base (default: an adapter stays an adapter)", false)
+    .option("--base <model>", baseHelp)
+    .action((model: string, args: Omit<ExportArguments, "model">) => commands.export({ model, ...args }));
 
   program
     .command("info")
@@ -190,6 +239,14 @@ function positive(value: string): number {
 function finite(value: string): number {
   if (value.trim() !== "" && Number.isFinite(Number(value))) return Number(value);
   throw new InvalidArgumentError("Expected a number.");
+}
+
+/** What `--model` takes. */
+const modelKinds = "a folder, hub id, run, checkpoint, provider:model, server's URL or policy file";
+const baseHelp = "under an adapter: this folder or hub id, instead of the model that the adapter names";
+
+function appendFirst(value: string, values: readonly string[] | undefined): string[] {
+  return [...(values ?? []), value];
 }
 
 function append(value: string, values: string[]): string[] {

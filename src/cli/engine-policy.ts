@@ -1,47 +1,45 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { manifestFile } from "../../trainers/checkpoint/checkpoint-manifest.ts";
-import { type ModelConfig, type ModelConfigInput, referenceSpec } from "../../trainers/config/model-config.ts";
-import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
-import { openCheckpoint, readCheckpointConfig } from "../../trainers/open-checkpoint.ts";
+import type { Model } from "../../trainers/backend/training-backend.ts";
+import { openModels } from "../../trainers/open-models.ts";
 import { type OpenPolicy, openModelPolicy } from "../../trainers/open-policy.ts";
+import { oneModelError, type TeamAgents } from "../../trainers/team-agents.ts";
 import type { Policy } from "../policy/policy.ts";
 import { teamPolicy } from "../policy/team-policy.ts";
 import { createTextRenderer } from "../tokens/text-renderer.ts";
-import type { Rooms } from "./rooms.ts";
+import type { SharedEngine } from "./shared-engine.ts";
 
 /**
- * A Hugging Face folder, a hub id, or a checkpoint folder of a run, on the embedded engine. A checkpoint of several
- * agents' weights plays each agent with its own.
+ * What `openModels` opens, on the embedded engine: of a team, and of a checkpoint of several agents' weights, each
+ * agent is played with its own. Throws `config.invalid` for one of these if it does not play for agents.
  */
 export async function openEnginePolicy(options: {
   readonly path: string;
-  readonly device: string;
-  readonly rooms: Pick<Rooms, "createBackend">;
+  /** What traces call it. */
+  readonly name: string;
+  readonly base?: string | undefined;
+  readonly engine: SharedEngine;
+  /** The agents that it plays; none for a policy that stands by itself, such as a judge. */
+  readonly agents?: TeamAgents | undefined;
   /** The model goes on with the text of its prompt: no chat template. */
   readonly completion?: boolean;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }): Promise<OpenPolicy> {
-  const { path, rooms, completion = false, signal } = options;
-  const device = options.device as NonNullable<ModelConfigInput["device"]>;
-  const isCheckpoint = existsSync(join(path, manifestFile));
-  const recorded: Partial<ModelConfig> = isCheckpoint ? (await readCheckpointConfig(path)).model : { path };
-  // It may have been trained on another machine, and is always sampled in float32.
-  const { precision: _, deviceIndex: __, ...kept } = recorded;
-  const model = { ...kept, device } as ModelConfigInput;
-  const parsed = parseTrainingConfig({ algorithm: { id: "sft" }, model });
-
+  const { path, name, base, engine, agents, completion = false, signal } = options;
   await using resources = new AsyncDisposableStack();
-  const backend = resources.use(await rooms.createBackend(parsed));
-  const aborting = signal === undefined ? {} : { signal };
-  const models = isCheckpoint
-    ? await openCheckpoint(path, { backend, ...aborting })
-    : [{ agent: undefined, model: await backend.openModel(referenceSpec(parsed.model, { seed: 0 }), aborting) }];
-  const policies: Record<string, Policy> = {};
-  for (const { agent = "", model } of models) {
+  const models = await openModels(path, { backend: await engine.backend(), base, agents, signal });
+  for (const { model } of models) resources.defer(() => model.close());
+  const open = async (model: Model, called: string): Promise<Policy> => {
     const renderer = completion ? { renderer: createTextRenderer(model.tokenizer) } : {};
-    policies[agent] = resources.use(await openModelPolicy(model, renderer)).policy;
+    return resources.use(await openModelPolicy(model, { ...renderer, name: called })).policy;
+  };
+  const policies: Record<string, Policy> = {};
+  let single: Policy | undefined;
+  for (const { agent, model } of models) {
+    if (agent === undefined) single = await open(model, name);
+    else policies[agent] = await open(model, `${name}/${agent}`);
+  }
+  if (single === undefined && agents === undefined) {
+    throw oneModelError(path, Object.fromEntries(Object.keys(policies).map((agent) => [agent, `${path}/${agent}`])));
   }
   const owned = resources.move();
-  return { policy: policies[""] ?? teamPolicy(policies), [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { policy: single ?? teamPolicy(policies), [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }

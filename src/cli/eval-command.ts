@@ -7,7 +7,7 @@ import { type Ratings, rateRuns } from "../evaluate/ratings/rate-runs.ts";
 import type { TerminalStream } from "../report/live-block.ts";
 import { replaceFile } from "../report/replace-file.ts";
 import { evalOutput } from "./eval-output.ts";
-import { openPlayers } from "./eval-players.ts";
+import { readPlayers } from "./eval-players.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import { type EvalTarget, evalTargets } from "./eval-target.ts";
 import { evalText } from "./eval-text.ts";
@@ -16,6 +16,7 @@ import { showEvaluation } from "./eval-view.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { ratingsText } from "./ratings-text.ts";
 import type { Rooms } from "./rooms.ts";
+import { engineOn } from "./shared-engine.ts";
 import { softwareVersions } from "./software-versions.ts";
 
 /**
@@ -31,8 +32,8 @@ export async function evalCommand(
   const thresholds = [...parseThresholds(args.min, "min"), ...parseThresholds(args.max, "max")];
   const kept = evalOutput(args);
   const targets = await evalTargets(args, rooms);
-  await using players = await openPlayers(args, { rooms, signal });
-  await using opener = createPolicyOpener({ rooms, device: args.device, signal });
+  await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
+  const players = await readPlayers(args, opener);
   const judge = await players.judge();
   const finished: FinishedRun[] = [];
   const printed: unknown[] = [];

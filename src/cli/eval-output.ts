@@ -28,7 +28,7 @@ export function evalOutput(
       hint: "Name the folder of the evaluation to go on with, which it printed at its end, such as --output runs/eval/math-model.",
     });
   }
-  const words = [...(env === undefined ? benchmarks : [env]), model].map((name) =>
+  const words = [...(env === undefined ? benchmarks : [env]), ...model].map((name) =>
     basename(name)
       .replaceAll(/[^\w.]+/g, "-")
       .replaceAll(/^[-.]+|[-.]+$/g, ""),

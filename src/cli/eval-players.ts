@@ -1,5 +1,4 @@
-import type { OpenPolicy } from "../../trainers/open-policy.ts";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
+import type { AgentId, EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
 import { rotateSeats } from "../evaluate/rotate-seats.ts";
@@ -7,9 +6,9 @@ import type { Policy } from "../policy/policy.ts";
 import { contentHash } from "../taskset/content-hash.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import type { EvalTarget } from "./eval-target.ts";
-import { openNamedPolicy } from "./named-policy.ts";
+import { modelSettings } from "./model-arguments.ts";
+import type { PolicyOpener } from "./policy-opener.ts";
 import { answerSettings, type PolicySettings, readPolicySettings } from "./policy-settings.ts";
-import type { Rooms } from "./rooms.ts";
 
 /** Who plays in one run. */
 export type Seating = Pick<EvaluateOptions, "policies" | "models" | "rotated" | "judge" | "modelOptions"> & {
@@ -17,69 +16,59 @@ export type Seating = Pick<EvaluateOptions, "policies" | "models" | "rotated" | 
   readonly folder?: string;
 };
 
-/** Who plays and judges; each model is opened once, whatever it is needed for. */
-export interface Players extends AsyncDisposable {
+/** Who plays and judges. */
+export interface Players {
   judge(): Promise<Policy | undefined>;
   /**
    * Who sits where in an environment: one run, or one for each pair of several opponents and the model. Throws
-   * `config.invalid` for an opponent where there is no seat for one.
+   * `config.invalid` for an opponent where there is no seat for one, and as `PolicyOpener.openSettings` does.
    */
   seatings(target: Pick<EvalTarget, "environment" | "fixedSeats">): Promise<readonly Seating[]>;
 }
 
-/** The players that a command line names. Throws as `readPolicySettings` does, and `config.invalid` for one name twice. */
-export async function openPlayers(
-  args: Pick<EvalArguments, "model" | "modelOption" | "opponent" | "judge" | "device" | "format">,
-  { rooms, signal }: { readonly rooms: Rooms; readonly signal: AbortSignal },
+/** The players that a command line names. Throws as `modelSettings` does, and `config.invalid` for one name twice. */
+export async function readPlayers(
+  args: Pick<EvalArguments, "model" | "modelOption" | "base" | "opponent" | "judge" | "format">,
+  opener: PolicyOpener,
 ): Promise<Players> {
-  const model = await readPolicySettings(args.model, args.modelOption);
+  const model = await modelSettings(args);
   const opponents = await Promise.all(args.opponent.map((opponent) => readPolicySettings(opponent)));
   const judge = args.judge === undefined ? undefined : await readPolicySettings(args.judge);
   const players = [model, ...opponents];
   if (opponents.length > 1) refuseTwice(players);
-  const resources = new AsyncDisposableStack();
-  const opened = new Map<string, Promise<OpenPolicy>>();
-  const { device } = args;
-  const open = async (settings: PolicySettings, completion: boolean): Promise<Policy> => {
-    const key = JSON.stringify([completion, settings]);
-    let policy = opened.get(key);
-    if (policy === undefined) {
-      policy = openNamedPolicy(settings, { rooms, device, completion, signal });
-      opened.set(key, policy);
-      resources.use(await policy);
-    }
-    return (await policy).policy;
-  };
-  const openPlayer = async (settings: PolicySettings, environment: EnvironmentDefinition): Promise<Policy> => {
-    // Demonstrations are one environment's.
-    if (settings.model === "demonstration") {
-      return (await openNamedPolicy(settings, { rooms, environment, signal })).policy;
-    }
-    return open(settings, args.format === "completion");
-  };
+  const completion = args.format === "completion";
   const seating = async (
     [first, second]: readonly [PolicySettings, PolicySettings],
     { environment, fixedSeats = false }: Pick<EvalTarget, "environment" | "fixedSeats">,
   ): Promise<Seating> => {
     const [one, other] = environment.spec.agents as readonly [string, string];
-    const seated = [await openPlayer(first, environment), await openPlayer(second, environment)] as const;
+    const [firstSeats, secondSeats] = fixedSeats
+      ? [[one], [other]]
+      : [
+          [one, other],
+          [one, other],
+        ];
+    const seated = [
+      await opener.openSettings(first, { environment, completion, played: firstSeats }),
+      await opener.openSettings(second, { environment, completion, played: secondSeats }),
+    ] as const;
     return {
-      models: { [one]: labelOf(first), [other]: labelOf(second) },
-      ...told([first, second], judge),
+      models: { [one]: modelOf(first, one), [other]: modelOf(second, other) },
+      ...recorded([first, second], judge),
       ...(fixedSeats
         ? { policies: { [one]: seated[0], [other]: seated[1] } }
         : { policies: rotateSeats([one, other], seated), rotated: true }),
     };
   };
   return {
-    judge: async () => (judge === undefined ? undefined : open(judge, false)),
+    judge: async () => (judge === undefined ? undefined : opener.openSettings(judge)),
     seatings: async (target) => {
       const { environment } = target;
       const { agents } = environment.spec;
       if (opponents.length === 0) {
-        const policies = await openPlayer(model, environment);
-        const models = Object.fromEntries(agents.map((agent) => [agent, labelOf(model)]));
-        return [{ policies, models, ...told([model], judge) }];
+        const policies = await opener.openSettings(model, { environment, completion });
+        const models = Object.fromEntries(agents.map((agent) => [agent, modelOf(model, agent)]));
+        return [{ policies, models, ...recorded([model], judge) }];
       }
       if (agents.length !== 2) throw noSeat(environment, opponents.map(labelOf));
       const seatings: Seating[] = [];
@@ -89,7 +78,6 @@ export async function openPlayers(
       }
       return seatings;
     },
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
@@ -97,15 +85,24 @@ function labelOf({ model, name = model }: PolicySettings): string {
   return name;
 }
 
+/** What the log calls the model that plays an agent: of a team without a name, the agent's own. */
+function modelOf(settings: PolicySettings, agent: AgentId): string {
+  const member = settings.name === undefined ? settings.agents?.[agent] : undefined;
+  return labelOf(member ?? settings);
+}
+
 /** What the log says of players and judge beside their names. */
-function told(
+function recorded(
   players: readonly PolicySettings[],
   judge: PolicySettings | undefined,
 ): Pick<Seating, "judge" | "modelOptions"> {
   const all = judge === undefined ? players : [...players, judge];
   const options = all.flatMap((settings) => {
-    const answering = answerSettings(settings);
-    return answering === undefined ? [] : [[labelOf(settings), answering] as const];
+    const named = Object.values(settings.agents ?? { "": settings });
+    return named.flatMap((single) => {
+      const answering = answerSettings(single);
+      return answering === undefined ? [] : [[labelOf(single), answering] as const];
+    });
   });
   return {
     ...(judge === undefined ? {} : { judge: labelOf(judge) }),

@@ -8,8 +8,9 @@ export interface EvalArguments {
   readonly env?: string;
   /** `option=value`, or `benchmark.option=value`, in order. */
   readonly set: readonly string[];
-  /** A name as `parsePolicyName` reads it, or a policy file. */
-  readonly model: string;
+  /** See `ModelArguments`. */
+  readonly model: readonly string[];
+  readonly base?: string;
   /** `option=value` of the model, in order. */
   readonly modelOption: readonly string[];
   /** Each plays against the model, and against each other. */
@@ -69,18 +70,21 @@ export interface EvaluationCommands {
   rescore(args: RescoreArguments): Promise<void>;
 }
 
-/** The readers of numbers that every command shares. */
-export interface NumberReaders {
+/** What the options of several commands share. */
+export interface SharedOptions {
   readonly positive: (value: string) => number;
   readonly wholeNumber: (value: string) => number;
   readonly finite: (value: string) => number;
   readonly append: (value: string, values: string[]) => string[];
+  readonly appendFirst: (value: string, values: readonly string[] | undefined) => string[];
+  readonly modelKinds: string;
+  readonly baseHelp: string;
   readonly devices: readonly string[];
 }
 
 /** Adds `eval`, `compare` and `rescore`. */
-export function addEvaluationCommands(program: Command, commands: EvaluationCommands, read: NumberReaders): void {
-  const { positive, wholeNumber, finite, append, devices } = read;
+export function addEvaluationCommands(program: Command, commands: EvaluationCommands, read: SharedOptions): void {
+  const { positive, wholeNumber, finite, append, appendFirst, devices, modelKinds, baseHelp } = read;
   const evaluation = program
     .command("eval")
     .description("measure a model on benchmarks, or in any environment; every episode is kept in a folder")
@@ -94,8 +98,10 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     )
     .requiredOption(
       "-m, --model <model>",
-      "a folder, hub id, checkpoint, provider:model, server's URL, policy file, or demonstration",
+      `${modelKinds}, or demonstration; agent=MODEL for each agent (repeatable)`,
+      appendFirst,
     )
+    .option("--base <model>", baseHelp)
     .option(
       "-M, --model-option <option=value>",
       "how the model is asked, such as maxRetries=2, baseUrl=http://... or extraBody.top_k=20; repeatable",

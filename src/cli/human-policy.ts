@@ -2,7 +2,7 @@ import type { Action } from "../environment/environment.ts";
 import { LyceumError, unknownNameError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../message/message.ts";
-import type { ActRequest, Policy } from "../policy/policy.ts";
+import type { ActRequest, ActResult, Policy } from "../policy/policy.ts";
 import type { TerminalInput } from "./terminal-input.ts";
 
 /** A person as a policy. */
@@ -12,8 +12,8 @@ export interface HumanPolicyOptions {
   readonly say: (text: string) => void;
   /** Called at the end of the input; the policy then rejects with `aborted`. */
   readonly onEnd: () => void;
-  /** What answers in the person's place, where it has an answer. */
-  readonly instead?: (request: ActRequest) => Message | undefined;
+  /** What answers in the person's place, if it has an answer. */
+  readonly instead?: (request: ActRequest) => ActResult | undefined | Promise<ActResult | undefined>;
 }
 
 /**
@@ -29,12 +29,12 @@ export function humanPolicy(options: HumanPolicyOptions): Policy {
     act: (request) => {
       const asked = turn.then(() => ask(request, options));
       turn = asked.catch(() => {});
-      return asked.then((action) => ({ action }));
+      return asked;
     },
   };
 }
 
-async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<Action> {
+async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<ActResult> {
   const { agent, messages, tools = [] } = request;
   const { input, say, onEnd } = options;
   const signal = request.signal ?? new AbortController().signal;
@@ -42,10 +42,10 @@ async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<Ac
   for (const message of messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1)) {
     say(`\n[${message.role} to ${agent}]\n${shown(message)}`);
   }
-  const instead = options.instead?.(request);
+  const instead = await options.instead?.(request);
   if (instead !== undefined) {
-    say(`\n[${agent} answers]\n${shown(instead)}`);
-    return { message: instead, finish: instead.toolCalls === undefined ? "stop" : "tool-calls" };
+    say(`\n[${agent} answers]\n${shown(instead.action.message)}`);
+    return instead;
   }
   if (tools.length > 0) {
     say(`\nTools, called by a line /call NAME {"key": "value"}:`);
@@ -59,7 +59,7 @@ async function ask(request: ActRequest, options: HumanPolicyOptions): Promise<Ac
       throw new LyceumError({ code: "aborted", message: "The input ended." });
     }
     try {
-      return actionOf(text, tools);
+      return { action: actionOf(text, tools) };
     } catch (error) {
       if (!LyceumError.isInstance(error)) throw error;
       say(`${error.message} ${error.hint ?? ""}\nOnce more:`);

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { OpenPolicy } from "../../trainers/open-policy.ts";
+import type { TeamAgents } from "../../trainers/team-agents.ts";
 import type { EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import { demonstrationPolicy } from "../policy/demonstration-policy.ts";
@@ -11,15 +12,16 @@ import { withSampling } from "../policy/with-sampling.ts";
 import { readTrace } from "../trace/read-trace.ts";
 import { openEnginePolicy } from "./engine-policy.ts";
 import { type PolicySettings, policyNameOf, readPolicySettings } from "./policy-settings.ts";
-import type { Rooms } from "./rooms.ts";
 import { scriptFile } from "./script-file.ts";
 import { serverPolicy } from "./server-policy.ts";
+import type { SharedEngine } from "./shared-engine.ts";
 
 /** What opening a policy by its name may need. */
 export interface NamedPolicyOptions {
-  readonly rooms: Pick<Rooms, "createBackend">;
-  /** What runs a model on the embedded engine; `"auto"` by default. */
-  readonly device?: string;
+  /** What runs a model of this machine. */
+  readonly engine: SharedEngine;
+  /** The agents that it plays, for models by agent; none for a policy that stands by itself, such as a judge. */
+  readonly agents?: TeamAgents;
   /** The model goes on with the text of its prompt, without a chat template; one of the AI SDK gets it as a message. */
   readonly completion?: boolean;
   /** Whose demonstrations `demonstration` stands for. */
@@ -28,9 +30,10 @@ export interface NamedPolicyOptions {
 }
 
 /**
- * The policy that a name or a policy file on the command line stands for; see `parsePolicyName` for the names. What only some policies
- * need (the engine, a provider's package) is loaded when such a name asks for it. Dispose of it after use. Throws
- * `config.invalid` for a name that cannot be, or whose package is not installed.
+ * The policy that a name or a policy file on the command line stands for; see `parsePolicyName` for the names. A policy
+ * file that names a model for each agent is opened by a `PolicyOpener`. What only some policies need (the engine, a
+ * provider's package) is loaded when such a name asks for it. Dispose of it after use. Throws `config.invalid` for a name
+ * that cannot be, or whose package is not installed.
  */
 export async function openNamedPolicy(
   given: string | PolicySettings,
@@ -45,14 +48,14 @@ export async function openNamedPolicy(
 /** The policy without sampling settings of its own. */
 async function openModel(settings: PolicySettings, options: NamedPolicyOptions): Promise<OpenPolicy> {
   const named = policyNameOf(settings);
-  const { model, name = model, baseUrl: _, ...asked } = settings;
-  const { rooms, device = "auto", completion = false, environment } = options;
+  const { model, name = model, baseUrl: _, base, agents: __, ...asked } = settings;
+  const { engine, agents, completion = false, environment } = options;
   const signal = options.signal === undefined ? {} : { signal: options.signal };
   switch (named.kind) {
     case "engine": {
       const hosted = existsSync(named.path) ? undefined : hostedModelError(named.path);
       if (hosted !== undefined) throw hosted;
-      return openEnginePolicy({ path: named.path, device, rooms, completion, ...signal });
+      return openEnginePolicy({ path: named.path, name, base, engine, agents, completion, ...signal });
     }
     case "server":
       return owned(await serverPolicy(named, { settings, completion, ...signal }));

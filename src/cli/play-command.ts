@@ -1,21 +1,25 @@
 import type { EnvironmentDefinition, EnvironmentFactory, StepResult } from "../environment/environment.ts";
 import { addRewards, type Reward } from "../environment/reward.ts";
-import { fromErrorData, unknownNameError } from "../errors/index.ts";
+import { fromErrorData, LyceumError, unknownNameError } from "../errors/index.ts";
 import { demonstratedMessage } from "../policy/demonstration-policy.ts";
+import type { ActResult, Policy } from "../policy/policy.ts";
 import { wrapText } from "../report/terminal-text.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { rolloutEpisode } from "../rollout/rollout-episode.ts";
 import type { PlayArguments } from "./create-program.ts";
 import { humanPolicy } from "./human-policy.ts";
+import { modelSettings } from "./model-arguments.ts";
 import { namedEnvironment } from "./named-environment.ts";
-import { createPolicyOpener } from "./policy-opener.ts";
+import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
 import type { Rooms } from "./rooms.ts";
+import { engineOn } from "./shared-engine.ts";
 import { readAnswers } from "./terminal-input.ts";
 
 /**
- * `lyceum play`: a person plays one episode, in one agent's seat or in all. Other seats are taken by the task's
- * demonstration as far as it goes, and by the person after that. The end of the input ends the episode; throws what
- * the signal was aborted with, and what the environment threw.
+ * `lyceum play`: a person plays one episode, as one agent or as all. The other agents are played by a model if one is
+ * named, which without `--agent` plays all; else by the task's demonstration as far as it goes, and by the person after
+ * that. The end of the input ends the episode; throws what the signal was aborted with, what opening a model throws, and
+ * what the environment threw.
  */
 export async function playCommand(
   args: PlayArguments,
@@ -29,7 +33,7 @@ export async function playCommand(
   const { rooms, output, signal } = options;
   const columns = output.isTTY === true ? (output.columns ?? 80) : Number.POSITIVE_INFINITY;
   const say = (text: string): void => void output.write(`${fitted(visibleText(text), columns)}\n`);
-  await using opener = createPolicyOpener({ rooms, signal });
+  await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
   const { environments } = rooms;
   const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
   const { agents, maxTurns, rewardRange } = environment.spec;
@@ -37,11 +41,14 @@ export async function playCommand(
   if (agent !== undefined && !agents.includes(agent)) {
     throw unknownNameError({ kind: "agent", name: agent, known: agents });
   }
+  const partner = await openPartner(args, { environment, opener });
   const split = args.split ?? environment.splits[0] ?? "train";
   const task = await (await environment.tasks(split, { signal })).get(args.task, { signal });
-  say(
-    'Type what an agent answers, on as many lines as it takes. A line with a single "." sends it; Ctrl-D ends the game.',
-  );
+  const watched = partner !== undefined && agent === undefined;
+  if (!watched)
+    say(
+      'Type what an agent answers, on as many lines as it takes. A line with a single "." sends it; Ctrl-D ends the game.',
+    );
   say(`${environment.spec.id}: task ${args.task} of ${split}, seed ${seed}`);
   say(`${maxTurns === 1 ? "one turn" : `at most ${maxTurns} turns`}, reward from ${rewardRange.join(" to ")}`);
 
@@ -51,15 +58,18 @@ export async function playCommand(
     input,
     say,
     onEnd: () => ended.abort(),
-    instead: ({ agent: seat, episode }) => {
-      if (agent === undefined || seat === agent || episode === undefined) return undefined;
-      const answer = environment.demonstrate?.(task.task, episode)?.[episode.turn]?.[seat];
-      return answer === undefined ? undefined : demonstratedMessage(answer);
+    instead: async (request) => {
+      const { agent: acting, episode } = request;
+      if (acting === agent) return undefined;
+      if (partner !== undefined) return partner.act(request);
+      if (agent === undefined || episode === undefined) return undefined;
+      const answer = environment.demonstrate?.(task.task, episode)?.[episode.turn]?.[acting];
+      return answer === undefined ? undefined : demonstrated(answer);
     },
   });
   const totals = new Map<string, Reward>();
   const episode = await rolloutEpisode({
-    environment: watched(environment, (result) => {
+    environment: withStepResults(environment, (result) => {
       for (const [name, { reward }] of Object.entries(result.agents)) {
         if (reward === undefined) continue;
         const before = totals.get(name);
@@ -70,6 +80,7 @@ export async function playCommand(
     task,
     policies: policy,
     seed,
+    sampling: { temperature: args.temperature, maxTokens: args.maxTokens },
     limits: { actMs: Number.POSITIVE_INFINITY },
     signal: AbortSignal.any([signal, ended.signal]),
   });
@@ -85,6 +96,26 @@ export async function playCommand(
   }
   signal.throwIfAborted();
   if (episode.status === "failed") throw fromErrorData(episode.error!);
+}
+
+/** The model that plays the agents that the person does not, if one is named. */
+async function openPartner(
+  { agent, model, base }: Pick<PlayArguments, "agent" | "model" | "base">,
+  { environment, opener }: { readonly environment: EnvironmentDefinition; readonly opener: PolicyOpener },
+): Promise<Policy | undefined> {
+  if (model === undefined) return undefined;
+  const played = environment.spec.agents.filter((name) => name !== agent);
+  if (played.length > 0) return opener.openSettings(await modelSettings({ model, base }), { environment, played });
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `No agent is left for the model: "${agent}" is the only one.`,
+    hint: "Leave --agent out to watch the model, or --model to play yourself.",
+  });
+}
+
+function demonstrated(answer: Parameters<typeof demonstratedMessage>[0]): ActResult {
+  const message = demonstratedMessage(answer);
+  return { action: { message, finish: message.toolCalls === undefined ? "stop" : "tool-calls" } };
 }
 
 /** A text whose lines fit into a terminal, broken between words. */
@@ -106,8 +137,8 @@ function rounded(value: number): number {
   return Number(value.toFixed(4));
 }
 
-/** The same environment, which tells of each step's result. */
-function watched(environment: EnvironmentDefinition, onStep: (result: StepResult) => void): EnvironmentFactory {
+/** The same environment, which reports each step's result. */
+function withStepResults(environment: EnvironmentDefinition, onStep: (result: StepResult) => void): EnvironmentFactory {
   return {
     ...environment,
     create: async () => {

@@ -1,54 +1,81 @@
 import type { OpenPolicy } from "../../trainers/open-policy.ts";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
+import { checkTeam, oneModelError } from "../../trainers/team-agents.ts";
+import type { AgentId } from "../environment/environment.ts";
 import type { OpenNamedPolicy } from "../environment/registry.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { PolicySpecification } from "../policy/policy-specification.ts";
+import { teamPolicy } from "../policy/team-policy.ts";
 import { canonicalJson } from "../taskset/canonical-json.ts";
-import { openNamedPolicy } from "./named-policy.ts";
-import { specifiedSettings } from "./policy-settings.ts";
+import { type NamedPolicyOptions, openNamedPolicy } from "./named-policy.ts";
+import { type PolicySettings, policyNameOf, specifiedSettings } from "./policy-settings.ts";
 import type { Rooms } from "./rooms.ts";
+import { createSharedEngine, type EngineConfig, engineOn, type SharedEngine } from "./shared-engine.ts";
 
-/** Opens the policies that configs name, each once whatever it is needed for, and closes them all in the end. */
+/** Opens the policies of a command, each once even if it is needed for several things, and closes them all in the end. */
 export interface PolicyOpener extends AsyncDisposable {
-  /** One that stands by itself, such as a judge. Rejects as `openNamedPolicy` does. */
+  /** What runs the embedded ones. */
+  readonly engine: SharedEngine;
+  /** Opens one that stands by itself, such as a judge. Rejects as `openNamedPolicy` does. */
   readonly open: OpenNamedPolicy;
-  /** One that plays an agent of this environment, whose expert `demonstration` then is. */
-  openPlayer(
-    specification: PolicySpecification,
-    options: { readonly what: string; readonly environment: EnvironmentDefinition },
+  /**
+   * Opens one that has been read. In an `environment` it plays the agents `played`, by default all; without one it stands
+   * by itself. Rejects as `openNamedPolicy` does, and as `checkTeam` does for a team that does not fit.
+   */
+  openSettings(
+    settings: PolicySettings,
+    options?: Omit<PlayingOptions, "agents"> & { readonly played?: readonly AgentId[] },
   ): Promise<Policy>;
 }
 
-/** A {@link PolicyOpener}. `device` is what runs models on the embedded engine. */
+type PlayingOptions = Pick<NamedPolicyOptions, "environment" | "agents" | "completion">;
+
+/** A {@link PolicyOpener}. `engine` says how the embedded engine runs: on the device `auto` by default. */
 export function createPolicyOpener(options: {
   readonly rooms: Pick<Rooms, "createBackend">;
-  readonly device?: string;
+  readonly engine?: EngineConfig;
   readonly signal: AbortSignal;
 }): PolicyOpener {
+  const { rooms, signal } = options;
   const resources = new AsyncDisposableStack();
+  const engine = resources.use(createSharedEngine({ rooms, config: options.engine ?? engineOn() }));
   const opened = new Map<string, Promise<OpenPolicy>>();
-  const open = async (
-    specification: PolicySpecification,
-    { what, environment }: { readonly what: string; readonly environment?: EnvironmentDefinition },
-  ): Promise<Policy> => {
-    const settings = await specifiedSettings(specification, what);
-    // Demonstrations are one environment's, and hold nothing open.
-    if (settings.model === "demonstration") {
-      return (await openNamedPolicy(settings, { ...options, ...(environment === undefined ? {} : { environment }) }))
-        .policy;
-    }
-    const key = canonicalJson(JSON.parse(JSON.stringify(settings)));
+  const openOnce = async (settings: PolicySettings, playing: PlayingOptions): Promise<Policy> => {
+    const open = (): Promise<OpenPolicy> => openNamedPolicy(settings, { ...playing, engine, signal });
+    // Demonstrations belong to one environment, and hold nothing open.
+    if (settings.model === "demonstration") return (await open()).policy;
+    // Only the embedded engine opens models by agent.
+    const agents = policyNameOf(settings).kind === "engine" ? playing.agents : undefined;
+    const key = canonicalJson(
+      JSON.parse(JSON.stringify({ settings, agents, completion: playing.completion ?? false })),
+    );
     let policy = opened.get(key);
     if (policy === undefined) {
-      policy = openNamedPolicy(settings, options);
+      policy = open();
       opened.set(key, policy);
       resources.use(await policy);
     }
     return (await policy).policy;
   };
+  const openSettings: PolicyOpener["openSettings"] = async (settings, { environment, played, ...more } = {}) => {
+    const all = environment?.spec.agents;
+    const agents = all === undefined ? undefined : { all, played: played ?? all };
+    const playing = { ...more, ...(environment === undefined ? {} : { environment }) };
+    const { agents: members, model: team } = settings;
+    if (members === undefined) return openOnce(settings, agents === undefined ? playing : { ...playing, agents });
+    if (agents === undefined)
+      throw oneModelError(
+        team,
+        Object.fromEntries(Object.entries(members).map(([agent, { model }]) => [agent, model])),
+      );
+    checkTeam({ team, members: Object.keys(members), agents });
+    const policies: Record<AgentId, Policy> = {};
+    for (const agent of agents.played)
+      policies[agent] = await openSettings(members[agent]!, { ...playing, played: [agent] });
+    return agents.played.length === 1 ? policies[agents.played[0]!]! : teamPolicy(policies);
+  };
   return {
-    open: (specification, what) => open(specification, { what }),
-    openPlayer: open,
+    engine,
+    open: async (specification, what) => openSettings(await specifiedSettings(specification, what)),
+    openSettings,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -18,7 +18,6 @@ import { benchmarkTarget, type EvalTarget, environmentTarget } from "./eval-targ
 import { evalText } from "./eval-text.ts";
 import { showEvaluation } from "./eval-view.ts";
 import { setOptions } from "./named-environment.ts";
-import { openNamedPolicy } from "./named-policy.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import type { Rooms } from "./rooms.ts";
 import { softwareVersions } from "./software-versions.ts";
@@ -36,9 +35,9 @@ export async function rescoreCommand(
     startedAt: new Date().toISOString(),
     rescoredFrom: args.folder,
   };
-  await using opened = args.judge === undefined ? undefined : await openNamedPolicy(args.judge, { rooms, signal });
   await using opener = createPolicyOpener({ rooms, signal });
-  const judge = { openPolicy: opener.open, ...(opened === undefined ? {} : { judge: opened.policy }) };
+  const judging = args.judge === undefined ? {} : { judge: await opener.open(args.judge, "--judge") };
+  const judge = { openPolicy: opener.open, ...judging };
   await using grading =
     args.rubric === undefined
       ? await gradingByEnvironment(before, args, { rooms, signal, ...judge })

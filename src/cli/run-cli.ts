@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import {
   type CollectArguments,
   createProgram,
+  type ExportArguments,
   type InfoArguments,
   type InitArguments,
   type PlayArguments,
@@ -23,7 +24,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
   const program = createProgram(
-    { train, report, init, play, collect, eval: evaluate, compare, rescore, view, migrate, info },
+    { train, report, init, play, collect, export: exportModels, eval: evaluate, compare, rescore, view, migrate, info },
     { version: packageVersion() },
   );
   try {
@@ -78,6 +79,13 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const { openRooms } = await import("./rooms.ts");
     const { collectCommand } = await import("./collect-command.ts");
     await collectCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+  }
+
+  async function exportModels(args: ExportArguments): Promise<void> {
+    using interruption = listenForInterrupt();
+    const { openRooms } = await import("./rooms.ts");
+    const { exportCommand } = await import("./export-command.ts");
+    await exportCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
   }
 
   async function evaluate(args: EvalArguments): Promise<void> {

@@ -51,7 +51,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
       : args.output;
   const resume = args.resume !== false;
   const output = resumed ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
-  await using opener = createPolicyOpener({ rooms, device: loaded[0]!.config.model.device, signal });
+  await using opener = createPolicyOpener({ rooms, engine: loaded[0]!.config, signal });
   const runs: (PreparedRun & { readonly name: string | undefined })[] = [];
   for (const { name, config: given, environments, algorithms } of loaded) {
     const opening = { registry: environments, open: opener.open };
@@ -109,7 +109,10 @@ async function runOne(
   const { rooms, view, signal, resumeCommand, runOutput } = options;
   const { config, environment, environmentOptions, algorithms, output, resume } = run;
   const { policies, training } = await openFrozen(run, options.opener);
-  await using backend = await rooms.createBackend(config);
+  // Frozen models of the same base share its weights with those that are trained.
+  const shared = await options.opener.engine.runningAs(config);
+  await using own = shared === undefined ? await rooms.createBackend(config) : undefined;
+  const backend = (shared ?? own)!;
   const events = train({
     config: training,
     ...{ environment, environmentOptions, policies, algorithms, backend, output, resume, signal },
@@ -154,8 +157,9 @@ async function openFrozen(
   const recorded: Record<AgentId, PolicySpecification> = {};
   for (const [agent, specification] of Object.entries(training.agents?.policies ?? {})) {
     const what = `agents.policies.${agent}`;
-    policies[agent] = await opener.openPlayer(specification, { what, environment });
-    recorded[agent] = recordedPolicy(await specifiedSettings(specification, what));
+    const settings = await specifiedSettings(specification, what);
+    policies[agent] = await opener.openSettings(settings, { environment, played: [agent] });
+    recorded[agent] = recordedPolicy(settings);
   }
   return { policies, training: { ...training, agents: { ...training.agents, policies: recorded } } };
 }

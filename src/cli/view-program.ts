@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { NumberReaders } from "./eval-program.ts";
+import type { SharedOptions } from "./eval-program.ts";
 
 /** What `lyceum view` was told. */
 export interface ViewArguments {
@@ -22,7 +22,7 @@ export interface ViewCommands {
 }
 
 /** Adds `view`. */
-export function addViewCommand(program: Command, commands: ViewCommands, read: Pick<NumberReaders, "positive">): void {
+export function addViewCommand(program: Command, commands: ViewCommands, read: Pick<SharedOptions, "positive">): void {
   program
     .command("view")
     .description("show evaluations, trainings and their transcripts on a local web page, also while they go on")

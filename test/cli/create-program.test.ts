@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   type CollectArguments,
   createProgram,
+  type ExportArguments,
   type InfoArguments,
   type InitArguments,
   type PlayArguments,
@@ -27,6 +28,7 @@ async function parse(...argv: string[]) {
     | { rescore: RescoreArguments }
     | { view: ViewArguments }
     | { migrate: MigrateArguments }
+    | { export: ExportArguments }
     | { info: InfoArguments }
   )[] = [];
   let output = "";
@@ -42,6 +44,7 @@ async function parse(...argv: string[]) {
       rescore: async (rescore) => void calls.push({ rescore }),
       view: async (view) => void calls.push({ view }),
       migrate: async (migrate) => void calls.push({ migrate }),
+      export: async (args) => void calls.push({ export: args }),
       info: async (info) => void calls.push({ info }),
     },
     { version: "1.2.3" },
@@ -104,11 +107,25 @@ describe("lyceum init", () => {
 
 describe("lyceum play", () => {
   it("takes an environment, and has a default for everything else", async () => {
-    const defaults = { environment: "math", set: [], task: 0, seed: 0 };
+    const defaults = { environment: "math", set: [], task: 0, seed: 0, device: "auto", temperature: 1, maxTokens: 256 };
     expect((await parse("play", "math")).calls).toEqual([{ play: defaults }]);
     const all = "play ./e.ts -s a=1 --set b=2 --agent pro --split test --task 7 --seed 3".split(" ");
     expect((await parse(...all)).calls).toEqual([
-      { play: { environment: "./e.ts", set: ["a=1", "b=2"], agent: "pro", split: "test", task: 7, seed: 3 } },
+      {
+        play: {
+          ...defaults,
+          environment: "./e.ts",
+          set: ["a=1", "b=2"],
+          agent: "pro",
+          split: "test",
+          task: 7,
+          seed: 3,
+        },
+      },
+    ]);
+    const watched = "play math -m a=runs/a --model b=runs/b --base base --device cpu".split(" ");
+    expect((await parse(...watched)).calls).toEqual([
+      { play: { ...defaults, model: ["a=runs/a", "b=runs/b"], base: "base", device: "cpu" } },
     ]);
   });
 });
@@ -132,7 +149,7 @@ describe("lyceum collect", () => {
       {
         collect: {
           policy: "model",
-          model: "folder",
+          model: ["folder"],
           split: "test",
           episodes: 8,
           group: 4,
@@ -140,6 +157,17 @@ describe("lyceum collect", () => {
           temperature: 0,
         },
       },
+    ]);
+  });
+});
+
+describe("lyceum export", () => {
+  it("takes a model and a folder", async () => {
+    expect((await parse("export", "runs/a", "-o", "out")).calls).toEqual([
+      { export: { model: "runs/a", output: "out", merged: false } },
+    ]);
+    expect((await parse("export", "runs/a", "--merged", "--base", "b", "-o", "out")).calls).toEqual([
+      { export: { model: "runs/a", output: "out", merged: true, base: "b" } },
     ]);
   });
 });

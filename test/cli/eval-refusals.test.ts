@@ -25,6 +25,7 @@ async function thrownBy(words: string): Promise<unknown> {
         collect: nothing,
         view: nothing,
         migrate: nothing,
+        export: nothing,
         info: nothing,
       },
       eval: (args) => evalCommand(args, options),

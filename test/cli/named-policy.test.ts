@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openNamedPolicy } from "../../src/cli/named-policy.ts";
+import { createSharedEngine, engineOn } from "../../src/cli/shared-engine.ts";
 import { textMessage, textOf } from "../../src/message/message.ts";
 import type { ActRequest } from "../../src/policy/policy.ts";
 import { defaultSampling } from "../../src/policy/sampler.ts";
@@ -16,15 +17,16 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => void vi.unstubAllEnvs());
 
-const rooms = {
-  createBackend: () => Promise.reject(new Error("No engine is needed here.")),
-};
+const engine = createSharedEngine({
+  rooms: { createBackend: () => Promise.reject(new Error("No engine is needed here.")) },
+  config: engineOn("cpu"),
+});
 
 async function say(
   name: Parameters<typeof openNamedPolicy>[0],
   options: Partial<Parameters<typeof openNamedPolicy>[1]> = {},
 ): Promise<string> {
-  await using opened = await openNamedPolicy(name, { rooms, ...options });
+  await using opened = await openNamedPolicy(name, { engine, ...options });
   const request: ActRequest = {
     agent: "agent",
     messages: [textMessage("user", "Twice 2?")],
@@ -122,7 +124,7 @@ describe("a server", () => {
         "extraBody: { chat_template_kwargs: { enable_thinking: false } }",
       ].join("\n"),
     );
-    await using opened = await openNamedPolicy(path, { rooms });
+    await using opened = await openNamedPolicy(path, { engine });
     expect(opened.policy.name).toBe("small");
     expect(await say(path)).toBe("4");
     for (const { headers } of server.requests) {

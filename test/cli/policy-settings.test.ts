@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { answerSettings, policyNameOf, readPolicySettings } from "../../src/cli/policy-settings.ts";
+import { modelSettings } from "../../src/cli/model-arguments.ts";
+import { answerSettings, policyNameOf, readPolicySettings, recordedPolicy } from "../../src/cli/policy-settings.ts";
 import { toErrorData } from "../../src/errors/index.ts";
 
 async function policyFile(text: string, name = "served.yaml"): Promise<string> {
@@ -51,7 +52,11 @@ test.each([
   ["model: http://h/v1#m", ["timeoutMs=soon"], /expected a number, got "soon"/, undefined],
   ["model: http://h/v1#m", ["endpoint=complete"], /endpoint: expected one of chat, completions/, undefined],
   ["model: http://h/v1#m", ["maxRetries"], /expected key=value/, /--model-option key=value/],
-  ["maxRetries: 2", [], /model is missing/, undefined],
+  ["maxRetries: 2", [], /give either model/, undefined],
+  ["model: a\nagents: { aux: b }", [], /give either model/, undefined],
+  ["agents: { aux: b }\nmaxRetries: 2", [], /"maxRetries" is no option of a model for each agent/, /keys of a policy/],
+  ["agents: { aux: openai:gpt-5-mini }\nbase: b", [], /"base" is no option of the model openai/, /has a base/],
+  ["agents: { aux: { model: a, baze: b } }", [], /served\.yaml, agents\.aux.*unknown key "baze"/, /"base"/],
   ["model: owner/name", ["maxRetries=2"], /"maxRetries" is no option of the model owner\/name/, /baseUrl/],
   ["model: openai:gpt-5-mini", ["extraBody.a=1"], /"extraBody" is no option of the model openai/, /providerOptions/],
   ["model: http://h/v1#m", ["providerOptions.a.b=1"], /"providerOptions" is no option/, /extraBody/],
@@ -63,6 +68,42 @@ test.each([
   expect(refused.code).toBe("config.invalid");
   expect(refused.message).toMatch(message);
   if (hint !== undefined) expect(refused.hint).toMatch(hint);
+});
+
+test("a team's settings are those of each agent's model", async () => {
+  const file = await policyFile(
+    "agents: { aux: a, main: { model: b, base: c, sampling: { topK: 3 } } }\nbase: d\nsampling: { temperature: 0, topK: 2 }",
+  );
+  const aux = { model: "a", base: "d", sampling: { temperature: 0, topK: 2 } };
+  const main = { model: "b", base: "c", sampling: { temperature: 0, topK: 3 } };
+  expect(await readPolicySettings(file)).toEqual({ model: "aux=a main=b", agents: { aux, main } });
+  expect(recordedPolicy(await readPolicySettings(file))).toEqual({ agents: { aux, main } });
+});
+
+test("--model names one model, or one for each agent", async () => {
+  expect(await modelSettings({ model: ["a"] })).toEqual({ model: "a" });
+  expect(await modelSettings({ model: ["a"], base: "b" })).toEqual({ model: "a", base: "b" });
+  const both = { aux: { model: "a", base: "c: d" }, main: { model: "http://h/v1?x=y#m" } };
+  const team = ["aux=a", "main=http://h/v1?x=y#m"];
+  expect(await modelSettings({ model: team, modelOption: ['agents.aux={"model":"a","base":"c: d"}'] })).toEqual({
+    model: "aux=a main=http://h/v1?x=y#m",
+    agents: both,
+  });
+  // An equals sign behind a colon or a slash is a part of the name.
+  expect(await modelSettings({ model: ["http://h/v1?x=y#m"] })).toEqual({ model: "http://h/v1?x=y#m" });
+  expect(await modelSettings({ model: ["./a=b"] })).toEqual({ model: "./a=b" });
+});
+
+test.each([
+  [["a", "b"], /--model a names no agent/],
+  [["aux=a", "b"], /--model b names no agent/],
+  [["aux=a", "aux=b"], /"aux" has two models/],
+])("--model %j is refused", async (model, message) => {
+  await expect(modelSettings({ model })).rejects.toMatchObject({
+    code: "config.invalid",
+    message: expect.stringMatching(message),
+    hint: expect.stringContaining("--model aux=MODEL"),
+  });
 });
 
 test("a file that is not there is told", async () => {

@@ -58,6 +58,7 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
     init: async () => {},
     play: async () => {},
     collect: async () => {},
+    export: async () => {},
     eval: async () => {},
     compare: async () => {},
     rescore: async () => {},

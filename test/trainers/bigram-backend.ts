@@ -72,6 +72,7 @@ interface Moments {
 }
 
 class BigramModel implements Model {
+  readonly isAdapter = false;
   readonly spec: ModelSpec;
   readonly tokenizer = createByteTokenizer();
   readonly renderer = createByteRenderer();

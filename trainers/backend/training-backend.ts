@@ -162,6 +162,8 @@ export interface Model {
   readonly spec: ModelSpec;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
+  /** True for an adapter on a base, also a frozen one: `peft` exports it as it is, `huggingface` merged into its base. */
+  readonly isAdapter: boolean;
   /** The number of trainable values. */
   readonly parameterCount: number;
   /** Grows by one with each optimizer step. */

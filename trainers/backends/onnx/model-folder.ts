@@ -194,5 +194,8 @@ function hintFor(present: readonly string[]): string {
   if (has(/^pytorch_model.*\.bin$/) || has(/^tokenizer\.model$/)) {
     return "Load it in transformers and save it again with save_pretrained: that writes safetensors and tokenizer.json.";
   }
+  if (!has(/\.json$/) && !has(/\.safetensors$/)) {
+    return "Name the folder of a model, an adapter, a team, a checkpoint or a run.";
+  }
   return "Download the model again with all its files, or export it again.";
 }

@@ -27,6 +27,7 @@ export class OnnxModel implements Model {
   readonly spec: ModelSpec;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
+  readonly isAdapter: boolean;
   readonly parameterCount: number;
   readonly maxLength: number;
   /** The engine this model lives in and its number there: for {@link readLogits} and its kin. */
@@ -49,6 +50,7 @@ export class OnnxModel implements Model {
     this.tokenizer = options.tokenizer;
     this.renderer = options.renderer;
     this.id = opened.model;
+    this.isAdapter = opened.isAdapter;
     this.parameterCount = opened.parameterCount;
     this.maxLength = opened.maxLength;
     this.#vocabularySize = opened.vocabularySize;

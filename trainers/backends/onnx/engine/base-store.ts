@@ -8,6 +8,7 @@ import { initializeParameters, ParameterBlock } from "../models/parameter-block.
 import { valueHeadParameters } from "../models/value-head.ts";
 import { openWeights } from "../weights/safetensors.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
+import { baseHash } from "./base-hash.ts";
 import { mergedParameter } from "./merge-adapter.ts";
 import { readStoredAdapter, type StoredAdapter } from "./stored-adapter.ts";
 import { storedShape } from "./stored-form.ts";
@@ -31,21 +32,39 @@ export interface BaseWeights {
   readonly block: ParameterBlock;
 }
 
-/** Loads base weights, each source once while something uses it. */
-export class BaseStore {
-  readonly #shared = new Map<string, { readonly base: BaseWeights; users: number }>();
+interface SharedBase {
+  readonly base: BaseWeights;
+  /** The keys of the sources that it was loaded from. */
+  readonly sources: Set<string>;
+  users: number;
+}
 
-  /** Weights that nobody changes. Give them back with {@link release}. */
+/** Loads base weights, each once while something uses it. */
+export class BaseStore {
+  readonly #shared = new Map<string, SharedBase>();
+
+  /**
+   * Weights that nobody changes. Sources with the same weights, such as the bases beside the adapters of a team, share
+   * them too. Give them back with {@link release}.
+   */
   async share(source: LocalSource): Promise<BaseWeights> {
     const key = JSON.stringify(source);
-    const known = this.#shared.get(key);
-    if (known !== undefined) {
-      known.users += 1;
-      return known.base;
+    let known = this.#of(key);
+    if (known === undefined) {
+      const base = await loadBase(source);
+      known = [...this.#shared.values()].find((shared) => sameWeights(shared.base, base));
+      if (known === undefined) {
+        known = { base, sources: new Set(), users: 0 };
+        this.#shared.set(key, known);
+      }
+      known.sources.add(key);
     }
-    const base = await loadBase(source);
-    this.#shared.set(key, { base, users: 1 });
-    return base;
+    known.users += 1;
+    return known.base;
+  }
+
+  #of(key: string): SharedBase | undefined {
+    return [...this.#shared.values()].find(({ sources }) => sources.has(key));
   }
 
   /** One user fewer; true when that was the last one. */
@@ -57,6 +76,13 @@ export class BaseStore {
     this.#shared.delete(key);
     return true;
   }
+}
+
+function sameWeights(a: BaseWeights, b: BaseWeights): boolean {
+  if (JSON.stringify([a.config, a.block.specs]) !== JSON.stringify([b.config, b.block.specs])) return false;
+  const bytes = ({ block: { data } }: BaseWeights): Buffer =>
+    Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  return baseHash(a.block) === baseHash(b.block) && bytes(a).equals(bytes(b));
 }
 
 /** Weights in memory of their own, an adapter of the source merged into them, with a value head if asked for. */

@@ -32,6 +32,7 @@ export interface EngineSettings {
 /** What {@link EngineCalls.open} tells of a model. */
 export interface OpenedModel {
   readonly model: number;
+  readonly isAdapter: boolean;
   readonly parameterCount: number;
   readonly maxLength: number;
   readonly vocabularySize: number;

@@ -82,6 +82,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       models.set(lastId, { source, tokenizer, lora: opened?.form, baseKey: base.key, shared, model, tables });
       return {
         model: lastId,
+        isAdapter: opened !== undefined,
         parameterCount: trained?.data.length ?? 0,
         maxLength: config.maxPositions,
         vocabularySize: config.vocabularySize,

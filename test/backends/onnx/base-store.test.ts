@@ -1,0 +1,45 @@
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { BaseStore } from "../../../trainers/backends/onnx/engine/base-store.ts";
+import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
+import { tinyConfig } from "./tiny-config.ts";
+
+let folder: string;
+const copies = ["a", "b"].map((name) => () => ({ type: "folder", folder: path.join(folder, name) }) as const);
+
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), "lyceum-bases-"));
+  await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  const source = { type: "scratch", config: tinyConfig, seed: 1 } as const;
+  const model = await backend.openModel({ source, trainable: { type: "full" } });
+  await model.export(path.join(folder, "a"), "huggingface");
+  await cp(path.join(folder, "a"), path.join(folder, "b"), { recursive: true });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it("has equal weights in memory once, also from several folders, until the last user gives them back", async () => {
+  const store = new BaseStore();
+  const [a, b] = copies as [() => Parameters<BaseStore["share"]>[0], () => Parameters<BaseStore["share"]>[0]];
+  const first = await store.share(a());
+  expect(await store.share(a())).toBe(first);
+  expect(await store.share(b())).toBe(first);
+  expect([store.release(first.key), store.release(first.key)]).toEqual([false, false]);
+  expect(await store.share(b())).toBe(first);
+  expect([store.release(first.key), store.release(first.key)]).toEqual([false, true]);
+  expect(await store.share(b())).not.toBe(first);
+});
+
+it("keeps weights apart that differ in one value that the hash does not see", async () => {
+  const other = path.join(folder, "c");
+  await cp(path.join(folder, "a"), other, { recursive: true });
+  const file = path.join(other, "model.safetensors");
+  const bytes = await readFile(file);
+  // The second value of the last tensor, of two bytes or four: only every 997th is in the hash.
+  bytes[bytes.length - 6]! ^= 1;
+  await writeFile(file, bytes);
+  const store = new BaseStore();
+  const first = await store.share({ type: "folder", folder: path.join(folder, "a") });
+  expect(await store.share({ type: "folder", folder: other })).not.toBe(first);
+});

@@ -1,0 +1,43 @@
+import type { AgentId } from "../src/environment/environment.ts";
+import type { Model, TrainingBackend } from "./backend/training-backend.ts";
+import { referenceSpec } from "./config/model-config.ts";
+import { locateModel } from "./model-place.ts";
+import { openCheckpoint } from "./open-checkpoint.ts";
+import { checkTeam, type TeamAgents } from "./team-agents.ts";
+
+/** A model, and the agent that it plays: every agent if `agent` is undefined. */
+export interface AgentModel {
+  readonly agent: AgentId | undefined;
+  readonly model: Model;
+}
+
+/**
+ * Opens what a path or name of a model stands for, frozen: a Hugging Face folder, a PEFT adapter, a hub id, a team's
+ * folder, a checkpoint or the folder of a run. `base` is the model under adapters, instead of the one that they name.
+ * With `agents`, a team must fit them, and only the models of those that are played are opened. Throws as `checkTeam`,
+ * `openCheckpoint` and the backend do. Close the models after use.
+ */
+export async function openModels(
+  path: string,
+  options: {
+    readonly backend: TrainingBackend;
+    readonly base?: string | undefined;
+    readonly agents?: TeamAgents | undefined;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<AgentModel[]> {
+  const { backend, base, agents, signal } = options;
+  const place = await locateModel(path);
+  if (place.type === "checkpoint") return openCheckpoint(place.folder, options);
+  const open = (folder: string): Promise<Model> => {
+    const config = { path: folder, base, adapter: { type: "full" }, device: "auto" } as const;
+    return backend.openModel(referenceSpec(config, { seed: 0 }), signal === undefined ? {} : { signal });
+  };
+  if (place.type === "model") return [{ agent: undefined, model: await open(place.path) }];
+  if (agents !== undefined) checkTeam({ team: place.folder, members: Object.keys(place.agents), agents });
+  const opened: AgentModel[] = [];
+  for (const [agent, folder] of Object.entries(place.agents)) {
+    if (agents === undefined || agents.played.includes(agent)) opened.push({ agent, model: await open(folder) });
+  }
+  return opened;
+}
