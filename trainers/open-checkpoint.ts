@@ -11,7 +11,7 @@ import { checkTeam, type TeamAgents } from "./team-agents.ts";
 import { startingModels } from "./team-models.ts";
 
 /** Which model a run trained, as its checkpoints say. */
-export interface CheckpointConfig {
+interface CheckpointConfig {
   readonly seed: number;
   readonly model: ModelConfig;
   readonly agents: Readonly<Record<string, ModelConfig>>;
@@ -24,7 +24,7 @@ const recordedSchema = z.object({
 });
 
 /** What a checkpoint says of its models. Throws `checkpoint.unusable` where that is not whole. */
-export async function readCheckpointConfig(folder: string): Promise<CheckpointConfig> {
+async function readCheckpointConfig(folder: string): Promise<CheckpointConfig> {
   const { config } = await readManifest(folder);
   const parsed = recordedSchema.safeParse(config);
   if (parsed.success) return { ...parsed.data, agents: parsed.data.agents.models };

@@ -1,8 +1,8 @@
 import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { lyceum } from "./run-lyceum.ts";
 import { runInProcess } from "./run-in-process.ts";
+import { lyceum } from "./run-lyceum.ts";
 import { trainedWorld } from "./trained-world.ts";
 
 let folder: string;

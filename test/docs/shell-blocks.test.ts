@@ -3,11 +3,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Commands, createProgram, type TrainArguments } from "../../src/cli/create-program.ts";
+import { spelledOut } from "../../src/cli/load-run-config.ts";
 import { openRooms } from "../../src/cli/rooms.ts";
 import { runConfigSchema } from "../../src/cli/run-config.ts";
 import { loadConfig } from "../../src/config/index.ts";
 import { repository, runProgram } from "../examples/run-program.ts";
-import { blocksOf, type CodeBlock, codeBlocks } from "./code-blocks.ts";
+import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
+import { shellCommands } from "./shell-commands.ts";
 
 const manifest = JSON.parse(await readFile(join(repository, "package.json"), "utf8")) as {
   readonly name: string;
@@ -15,13 +17,7 @@ const manifest = JSON.parse(await readFile(join(repository, "package.json"), "ut
   readonly scripts: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
 };
-const blocks = await blocksOf("sh");
-const commands = blocks.flatMap((block) =>
-  block.code
-    .trim()
-    .split(/\n| && /)
-    .map((text) => ({ block, text })),
-);
+const commands = await shellCommands();
 
 describe("the commands of the documents", () => {
   it("are there", () => {
@@ -29,23 +25,15 @@ describe("the commands of the documents", () => {
   });
 
   it.each(
-    commands.map(({ block, text }) => [`${block.document}:${block.line}`, text, block] as const),
-  )("%s: %s", async (_, text, block) => {
-    const words = wordsOf(text);
-    const program = programOf(words);
-    if (program !== undefined) await checkLyceum(program, block);
+    commands.map((command) => [`${command.place}: ${command.text}`, command] as const),
+  )("%s", async (_, command) => {
+    const { words, lyceum, block } = command;
+    if (lyceum !== undefined) await checkLyceum(lyceum, block);
     else if (words[0] === "docker") checkImage(words);
+    else if (words[0] === "cd") expect(block.code).toContain(`lyceum init ${words[1]}`);
     else checkNpm(words);
   });
 });
-
-/** The arguments of `lyceum`, however it is started; undefined for another program. */
-function programOf(words: readonly string[]): readonly string[] | undefined {
-  if (words[0] === "lyceum") return words.slice(1);
-  if (words[0] === "npx" && words[1] === "lyceum") return words.slice(2);
-  if (words.slice(0, 4).join(" ") === "npm run lyceum --") return words.slice(4);
-  return undefined;
-}
 
 async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<void> {
   let trained: TrainArguments | undefined;
@@ -79,13 +67,18 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
   expect(stdout).toContain(manifest.version);
 }
 
-/** A config is a file of the repository, or a block of the same document. */
+/** A config is a file of the repository, a block of the same document, or what `lyceum init` writes there. */
 async function checkConfig({ config, set }: TrainArguments, block: CodeBlock): Promise<void> {
   const { environments, algorithms } = await openRooms();
   const schema = runConfigSchema({ environments: environments.entries, algorithms });
-  const inDocument = (await codeBlocks(block.document)).find(({ file }) => file === config);
-  const source = inDocument === undefined ? { path: join(repository, config) } : { text: inDocument.code };
-  await expect(loadConfig({ ...source, schema, overrides: set })).resolves.toBeDefined();
+  const blocks = await codeBlocks(block.document);
+  const inDocument = blocks.find(({ file }) => file === config);
+  const inPackage = config === "train.yaml" && blocks.some(({ code }) => code.includes("lyceum init"));
+  const template = await readFile(join(repository, "src/cli/template/train.yaml.template"), "utf8");
+  // The environment of a new package is a file that is not here.
+  const text = inPackage ? template.replace("./environment.ts", "math") : inDocument?.code;
+  const source = text === undefined ? { path: join(repository, config) } : { text };
+  await expect(loadConfig({ ...source, schema, overrides: set, spellOut: spelledOut })).resolves.toBeDefined();
 }
 
 /** What would change the machine or take long is not run; it must name scripts and packages that exist. */
@@ -102,11 +95,7 @@ function checkNpm(words: readonly string[]): void {
   if (command === "run") expect(Object.keys(manifest.scripts)).toContain(target);
   else if (command === "test") expect(manifest.scripts.test).toBeDefined();
   else if (command === "rebuild") expect(Object.keys(manifest.dependencies)).toContain(target);
-  else if (command === "install") expect(target).toMatch(new RegExp(`${manifest.name}-${manifest.version}\\.tgz$`));
-  else expect(["ci", "pack"]).toContain(command);
-}
-
-/** The words of a line without expansions, quotes taken off. */
-function wordsOf(text: string): string[] {
-  return [...text.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+  else if (command === "install" && target !== "")
+    expect(target).toMatch(new RegExp(`${manifest.name}-${manifest.version}\\.tgz$`));
+  else expect(["ci", "install", "pack"]).toContain(command);
 }

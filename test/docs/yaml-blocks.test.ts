@@ -8,6 +8,8 @@ import { readPolicySettings } from "../../src/cli/policy-settings.ts";
 import { openRooms } from "../../src/cli/rooms.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
+import { policySpec } from "../../trainers/config/model-config.ts";
+import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
 import { chatServer, completion } from "../policy/chat-server.ts";
@@ -16,16 +18,25 @@ import { blocksOf } from "./code-blocks.ts";
 const blocks = await blocksOf("yaml");
 let hub: TinyHub;
 let backend: TrainingBackend;
+/** What the documents call runs/grpo/model. */
+let adapter: string;
 
 type Keys = Readonly<Record<string, unknown>>;
 
 beforeAll(async () => {
   hub = await createTinyHub();
   backend = await createOnnxBackend({ device: "cpu", threads: 1 });
+  adapter = await mkdtemp(join(tmpdir(), "lyceum-adapter-"));
+  const { model } = parseTrainingConfig({
+    algorithm: { id: "sft" },
+    model: { scratch: {}, adapter: { type: "lora" } },
+  });
+  await (await backend.openModel(policySpec(model, { seed: 0 }))).export(adapter, "peft");
 });
 afterAll(async () => {
   await backend[Symbol.asyncDispose]();
   await hub[Symbol.asyncDispose]();
+  await rm(adapter, { recursive: true });
 });
 
 /** What a part of a config is completed by. */
@@ -40,11 +51,12 @@ const verdict = JSON.stringify({
   speakers: [1, 2].map((speaker) => ({ speaker, evidence: 5, reasoning: 5, consistency: 5, answering: 5 })),
 });
 
-/** The config with a server that is there in the place of providers and addresses that are not. */
+/** The config with a server and an adapter that are there in the place of those that are not. */
 function served(config: object, baseUrl: string): object {
   const text = JSON.stringify(config)
     .replaceAll(/"(?:openai|anthropic):([^"]+)"/g, `"${baseUrl}#$1"`)
-    .replaceAll("http://127.0.0.1:8000/v1", baseUrl);
+    .replaceAll("http://127.0.0.1:8000/v1", baseUrl)
+    .replaceAll("runs/grpo/model", adapter);
   return JSON.parse(text) as object;
 }
 
@@ -56,15 +68,20 @@ describe("the configs of the documents", () => {
   });
 
   const all = blocks.map((block) => [`${block.document}:${block.line}`, parse(block.code) as Keys] as const);
-  // A config's model is a mapping, a policy file's a name.
-  const named = all.filter(([, block]) => typeof block.model !== "string");
+  // A config's model is a mapping, a policy file's a name; a config's agents are no agents' names.
+  const isPolicyFile = ({ model, agents }: Keys): boolean =>
+    typeof model === "string" ||
+    (agents !== undefined && !/^(policies|weights|models)$/.test(Object.keys(agents!)[0]!));
+  const named = all.filter(([, block]) => !isPolicyFile(block));
 
-  it.each(all.filter(([, block]) => typeof block.model === "string"))("%s is a policy file", async (_, block) => {
+  it.each(all.filter(([, block]) => isPolicyFile(block)))("%s is a policy file", async (_, block) => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-policy-"));
     try {
       const path = join(folder, "served.yaml");
       await writeFile(path, JSON.stringify(block));
-      expect(await readPolicySettings(path)).toEqual(block);
+      const settings = await readPolicySettings(path);
+      if (block.agents === undefined) expect(settings).toEqual(block);
+      else expect(Object.keys(settings.agents!)).toEqual(Object.keys(block.agents as object));
     } finally {
       await rm(folder, { recursive: true });
     }
