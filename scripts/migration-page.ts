@@ -23,10 +23,14 @@ export function migrationPage(): string[] {
     "is listed as without effect. The file loads as it is. Without `--output` it is printed. `--from mrlm` and",
     "`--from llm-collab` say what a file is of where it does not show.",
     "",
-    "Values are read as Python reads them: `None`, `True`, numbers in quotes, lists and tuples written as text; of a key",
-    "that is given twice, the last counts. What an old program takes by default is written out where Lyceum takes another",
-    "value. Passes over the data (`num_train_epochs`) become steps; where the number of tasks is not known before the data",
-    "is read, the command in the new file's comment has `--num_epochs`.",
+    "Values are read as Python reads them: `None`, `True`, `yes`, numbers in quotes, lists and tuples written as text,",
+    "`<<: *name`; of a key that is given twice, the last counts. A default of the old scripts that is not Lyceum's is in the",
+    "new file too, with the comment `the default of ...`. Two are not: Lyceum clips gradients at `training.clipNorm` (1 by",
+    "default), which MAGRPO and its variants do not; newer versions of CoMLRL decay weights by 0.01, which is PyTorch's",
+    "default, and here is `training.weightDecay`.",
+    "",
+    "Passes over the data (`num_train_epochs`) become steps. If the number of tasks is only known once the data is read,",
+    "the command in the new file's comment has `--num_epochs`.",
     "",
     "## Commands",
     "",
@@ -51,6 +55,21 @@ export function migrationPage(): string[] {
     `Environments keep their names, but for ${Object.entries(oldEnvironmentNames)
       .map(([old, now]) => `\`${old}\`, which is \`${now}\``)
       .join(", ")}.`,
+    "",
+    "## Models and policies",
+    "",
+    "| old | new |",
+    "|---|---|",
+    "| a folder or hub id in the format of `transformers` | the same path or id, in `model.path` and `--model` |",
+    "| an adapter that peft wrote | its folder: the base model is the one that it names, or `base` ([Checkpoints](checkpoints.md)) |",
+    "| `agent_0`, `agent_1` of `save_model` | `model.path` for the first and `agents.models.main.path` for the other |",
+    "| `agents: [one, other]` | `model.path`, and `agents.models` for the others |",
+    "| `gpt2`, `distilgpt2` | `openai-community/gpt2`, `distilbert/distilgpt2`: hub ids have an owner |",
+    "| `external.expert_model: claude-...`, `deepseek-...`, `qwen...` | `environment.expert: anthropic:claude-...`, `deepseek:...`, an address ([Policies](policies.md)) |",
+    "| `LLMEnvironment(mode=CLIENT)`, the other side of a debate | `agents.policies`, a judge or an opponent: `openai:gpt-5-mini`, a folder, a script ([Policies](policies.md)) |",
+    "| `use_lora`, `lora` | `model.adapter: { type: lora, rank, alpha, targets, dropout }`; each agent has an adapter of its own |",
+    "| `lora_dropout` | `model.adapter.dropout`: it drops inputs in `sft`, and never where log-probabilities make ratios |",
+    "| `top_p`, `top_k` | `sampling.topP`, `sampling.topK`: training learns from the distribution that was sampled |",
     "",
     "## Keys of MRLM",
     "",
@@ -103,7 +122,7 @@ function nameTable(rows: readonly PythonName[]): string[] {
 
 /** Several keys, each as code. */
 function codes(text: string): string {
-  return text.replaceAll(/[a-zA-Z]+(\.[a-zA-Z]+)+|^[a-z]+$|(?<=, or |^)environments?\b/g, (key) => `\`${key}\``);
+  return text.replaceAll(/[a-zA-Z]+(\.[a-zA-Z0-9]+)+|^[a-z]+$|(?<=, or |^)environments?\b/g, (key) => `\`${key}\``);
 }
 
 function code(text: string): string {

@@ -1,9 +1,10 @@
-import { parse } from "yaml";
 import { LyceumError } from "../errors/index.ts";
-import { isJsonObject, type Json } from "../json.ts";
-import { configText } from "../migrate/config-text.ts";
+import { isJsonObject } from "../json.ts";
+import { configText, lostLines } from "../migrate/config-text.ts";
 import { type ConvertedConfig, convertConfig } from "../migrate/convert-config.ts";
 import type { OldSystem } from "../migrate/old-config.ts";
+import type { LostKey } from "../migrate/old-key.ts";
+import { parseOldYaml } from "../migrate/parse-old-yaml.ts";
 import { loadRunConfig } from "./load-run-config.ts";
 import type { Rooms } from "./rooms.ts";
 import { configKeys } from "./run-config.ts";
@@ -37,35 +38,25 @@ export async function migrateConfig(options: {
       return { converted, yaml };
     } catch (error) {
       const next = withoutInvalid(converted, error);
-      if (next === undefined) throw incomplete(name, error);
+      if (next === undefined) throw incomplete(name, { error, lost: converted.lost });
       converted = next;
     }
   }
 }
 
-/** What is missing in the new config is missing in the old one. */
-function incomplete(name: string, error: unknown): unknown {
+/** What is missing in the new config is missing in the old one, or is there with a value that is none. */
+function incomplete(
+  name: string,
+  { error, lost }: { readonly error: unknown; readonly lost: readonly LostKey[] },
+): unknown {
   if (!LyceumError.isInstance(error) || error.code !== "config.invalid") return error;
+  const missing = error.message.replaceAll(/^.*?: (the config: )?/g, "");
   return new LyceumError({
     code: "config.invalid",
-    message: `${name} says too little to be converted: ${error.message.replaceAll(/^.*?: (the config: )?/g, "")}.`,
+    message: [`${name} says too little to be converted: ${missing}.`, ...lostLines(lost)].join("\n"),
     hint: "Add the model, the data set or the environment to the old config, under the names that docs/migrate.md has.",
     cause: error,
   });
-}
-
-/** As Python reads it: of a key that is given twice, the last counts. */
-function parseOldYaml(text: string, name: string): Json {
-  try {
-    return (parse(text, { uniqueKeys: false, logLevel: "error" }) ?? {}) as Json;
-  } catch (error) {
-    throw new LyceumError({
-      code: "config.invalid",
-      message: `${name} is no YAML: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`,
-      hint: "Give the config file itself. The lines above a copied file may have to go.",
-      cause: error,
-    });
-  }
 }
 
 /** The config without the values that the error is about; undefined where it is about something else. */

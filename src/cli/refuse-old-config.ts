@@ -1,12 +1,12 @@
-import { parse } from "yaml";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { detectSystem } from "../migrate/detect-system.ts";
 import { systemNames } from "../migrate/old-config.ts";
+import { parseOldYaml } from "../migrate/parse-old-yaml.ts";
 
 /** Throws `config.invalid` for the text of a config of MRLM or LLM_Collab, with the command that converts it. */
 export function refuseOldConfig(text: string, path: string): void {
-  const system = detectSystem(readLeniently(text));
+  const system = detectSystem(readLeniently(text, path));
   if (system === undefined) return;
   const to = `${path.replace(/\.ya?ml$/, "")}-lyceum.yaml`;
   throw new LyceumError({
@@ -17,10 +17,10 @@ export function refuseOldConfig(text: string, path: string): void {
   });
 }
 
-/** Old files may give a key twice; what is no YAML is another's error. */
-function readLeniently(text: string): Json | undefined {
+/** What is no YAML is another's error. */
+function readLeniently(text: string, path: string): Json | undefined {
   try {
-    return parse(text, { uniqueKeys: false, logLevel: "error" }) as Json;
+    return parseOldYaml(text, path);
   } catch {
     return undefined;
   }

@@ -61,8 +61,16 @@ export function lostLines(lost: readonly LostKey[]): string[] {
 }
 
 function keyText({ key, value }: LostKey): string {
-  const text = JSON.stringify(value);
-  return `${key}${text.length > 40 ? "" : `: ${text}`}`;
+  const text = typeof value === "number" ? String(value) : JSON.stringify(value);
+  return visibleKey(`${key}${text.length > 40 ? "" : `: ${text}`}`);
+}
+
+/** Without characters that a terminal acts on. */
+function visibleKey(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}]/gu,
+    (character) => `\\u${character.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+  );
 }
 
 function pairAt(document: Document, path: readonly string[]): Pair | undefined {

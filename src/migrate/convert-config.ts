@@ -2,11 +2,11 @@ import type { ConfigKey } from "../config/index.ts";
 import { LyceumError } from "../errors/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { type ConvertedKeys, convertKeys } from "./convert-keys.ts";
-import { detectSystem, trainerSectionOf } from "./detect-system.ts";
+import { detectSystem, lyceumSections, trainerSectionOf } from "./detect-system.ts";
 import { llmCollabKeys } from "./llm-collab-keys.ts";
 import { mrlmKeys } from "./mrlm-keys.ts";
 import { type OldSystem, oldConfig, systemNames } from "./old-config.ts";
-import type { LostKey } from "./old-key.ts";
+import type { LostKey, OldKey } from "./old-key.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
 /** A config of an old system as one of Lyceum, and what it could not keep. */
@@ -41,7 +41,8 @@ export function convertConfig(
     })
     // What only the old program's default would set is not missed.
     .filter(({ key }) => !key.startsWith("the default"));
-  return { system, ...converted, set: kept, lost: [...lost, ...missing, ...unknown] };
+  const elsewhere = unknown.map((lostKey) => ({ ...lostKey, reason: reasonElsewhere(lostKey, { system, section }) }));
+  return { system, ...converted, set: kept, lost: [...lost, ...missing, ...elsewhere] };
 }
 
 /** The values as one nested config. */
@@ -72,16 +73,38 @@ function pattern(known: string): RegExp {
   return new RegExp(`^${parts.join("\\.")}$`);
 }
 
+/** Why a key that is not the system's own is lost: another system has it, or another trainer. */
+function reasonElsewhere(
+  { key, reason }: LostKey,
+  { system, section }: { readonly system: OldSystem; readonly section: string },
+): string {
+  const [first = "", ...rest] = key.split(".");
+  const isSection = trainerSections.some(({ name }) => name === first) && rest.length > 0;
+  if (system === "llm-collab" && isSection && first !== section)
+    return `of another trainer: the file is converted as one of ${section}`;
+  const starred = isSection ? ["*", ...rest].join(".") : key;
+  const [rows, other]: [readonly OldKey[], OldSystem] =
+    system === "mrlm" ? [llmCollabKeys, "llm-collab"] : [mrlmKeys, "mrlm"];
+  return rows.some(({ old }) => old === starred)
+    ? `a key of ${systemNames[other]}: --from ${other} converts the file as one of that`
+    : reason;
+}
+
 function unknownConfig(name: string, value: Json): LyceumError {
-  const evaluates = isJsonObject(value) && ["evaluation", "eval", "metrics"].some((key) => Object.hasOwn(value, key));
-  return new LyceumError({
-    code: "config.invalid",
-    message: evaluates
-      ? `${name} trains nothing: it has no section of a trainer.`
-      : `${name} is no training config of ${Object.values(systemNames).join(" or ")}.`,
-    hint: evaluates
-      ? "Evaluate with lyceum eval: the environment, the model and the number of tasks are its options (docs/evaluate.md)."
-      : `A config of MRLM has training.algorithm; one of LLM_Collab a dataset and one of these trainers: ${trainerSections.map((section) => section.name).join(", ")}. --from says which it is.`,
-    data: { name },
-  });
+  const has = (...keys: readonly string[]): boolean =>
+    isJsonObject(value) && keys.some((key) => Object.hasOwn(value, key));
+  const [message, hint] = has(...lyceumSections)
+    ? [`${name} is a config of Lyceum already.`, `Train with it: lyceum train --config ${name}`]
+    : has("evaluation", "eval", "metrics")
+      ? [
+          `${name} trains nothing: it has no section of a trainer.`,
+          "Evaluate with lyceum eval: the environment, the model and the number of tasks are its options (docs/evaluate.md).",
+        ]
+      : [
+          value === null
+            ? `${name} is empty.`
+            : `${name} is no training config of ${Object.values(systemNames).join(" or ")}.`,
+          `A config of MRLM has training.algorithm; one of LLM_Collab a dataset and one of these trainers: ${trainerSections.map((section) => section.name).join(", ")}. --from says which it is.`,
+        ];
+  return new LyceumError({ code: "config.invalid", message, hint, data: { name } });
 }

@@ -32,28 +32,33 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
   const set = new Map<string, Json>();
   const origins = new Map<string, KeyOrigin>();
   const flags: string[] = [];
+  const flagged: string[] = [];
   const lost: LostKey[] = [];
   const idle: string[] = [];
+  const rowOf = rowFinder(rows, config);
+  const all = leaves(value).map((leaf) => ({ ...leaf, row: rowOf(leaf.path) }));
   for (const row of rows) {
     const path = spelled(row.old, config);
     const given = config.get(row.old);
-    if (row.partOf !== undefined || isRest(row, rows, config)) continue;
+    if (row.partOf !== undefined) continue;
+    if (isRest(row, rows, config)) {
+      const rest = all.filter((leaf) => leaf.row === row && leaf.value !== null);
+      if (row.noEffect === true) idle.push(...rest.map((leaf) => leaf.path));
+      else lost.push(...rest.map((leaf) => ({ key: leaf.path, value: leaf.value, reason: row.note ?? "" })));
+      continue;
+    }
     const there = config.has(row.old);
     const says = given ?? (there ? row.none : missingValue(row, config));
-    if (says === undefined) {
-      if (there) idle.push(path);
-      continue;
-    }
-    if (there && (row.noEffect === true || row.idle?.some((word) => isDeepStrictEqual(word, says)))) {
-      idle.push(path);
-      continue;
-    }
+    if (says === undefined) continue;
+    if (there && (row.noEffect === true || row.idle?.some((word) => isDeepStrictEqual(word, says)))) continue;
     const { set: changes = {}, lost: reason, flag, note } = convertOne(row, says, config);
     const keys = Object.keys(changes);
     if (flag !== undefined) flags.push(flag);
+    if (flag !== undefined) flagged.push(path);
     if (there && reason !== undefined) {
       lost.push(...(typeof reason === "string" ? [{ key: path, value: says, reason }] : reason));
-    } else if (there && keys.length === 0 && flag === undefined) idle.push(path);
+    }
+    const parts = rows.filter((other) => other.partOf === row.old && config.has(other.old));
     for (const [place, key] of keys.entries()) {
       const [before, change] = [set.get(key), changes[key]!];
       set.set(
@@ -61,21 +66,53 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
         Array.isArray(before) && Array.isArray(change) && lists.includes(key) ? union(before, change) : change,
       );
       const { from = [], notes = [] } = there ? (origins.get(key) ?? {}) : {};
-      const origin = there ? path : `the default of ${path}`;
+      const origin = [
+        ...(there ? [path] : parts.length === 0 ? [`the default of ${path}`] : []),
+        ...parts.map((part) => spelled(part.old, config)),
+      ];
       origins.set(key, {
-        from: [...from.filter((other) => !other.startsWith("the default")), origin],
+        from: [...from.filter((other) => !other.startsWith("the default") && !origin.includes(other)), ...origin],
         notes: note === undefined || place > 0 || notes.includes(note) ? notes : [...notes, note],
       });
     }
   }
-  const unknown = leaves(value)
-    .filter(({ path, value: leaf }) => leaf !== null && !rows.some((row) => covers(row, path, config)))
+  const unknown = all
+    .filter(({ row, value: leaf }) => row === undefined && leaf !== null)
     .map(({ path, value: leaf }) => ({
       key: path,
       value: leaf,
       reason: "no version of the program that is known here reads it",
     }));
+  const kept = [...origins.values()].flatMap(({ from }) => from);
+  const isNamed = nameFinder([...kept, ...flagged, ...[...lost, ...unknown].map(({ key }) => key), ...idle]);
+  for (const { path, row } of all) {
+    if (isNamed(path)) continue;
+    idle.push(row === undefined || isRest(row, rows, config) ? path : spelled(row.old, config));
+  }
   return { set, origins, flags, lost, idle: [...new Set(idle)], unknown };
+}
+
+/** Finds whether names say something of a key: of itself, of a section that it is in, or of an item of its list. */
+function nameFinder(names: readonly string[]): (path: string) => boolean {
+  const known = new Set(names.flatMap((name) => [name, name.replace(/\[.*/, "")]));
+  return (path) => sections(path).some((section) => known.has(section));
+}
+
+/** Finds the row that a key belongs to: its own, or that of the innermost section it is in. */
+function rowFinder(rows: readonly OldKey[], config: OldConfig): (path: string) => OldKey | undefined {
+  const byKey = new Map(rows.map((row) => [spelled(row.old, config), row]));
+  return (path) => {
+    const own = byKey.get(path);
+    if (own !== undefined) return own;
+    const section = sections(path).find((key) => byKey.has(key) && byKey.get(key)!.old !== "*");
+    return section === undefined ? undefined : byKey.get(section);
+  };
+}
+
+/** `a.b.c`, `a.b` and `a` of `a.b.c`. */
+function sections(path: string): string[] {
+  const parts = path.split(".");
+  return parts.map((_, place) => parts.slice(0, parts.length - place).join("."));
 }
 
 /** What one row makes of a value. */
@@ -92,11 +129,6 @@ const lists = ["rewards", "trackers"];
 
 function spelled(old: string, { section }: OldConfig): string {
   return old.replace(/^\*/, section);
-}
-
-function covers(row: OldKey, path: string, config: OldConfig): boolean {
-  const old = spelled(row.old, config);
-  return path === old || (row.old !== "*" && path.startsWith(`${old}.`));
 }
 
 /** Whether a row stands for what is left of a section, other keys of which have rows of their own: it is no key. */

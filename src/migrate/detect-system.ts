@@ -2,14 +2,16 @@ import { isJsonObject, type Json } from "../json.ts";
 import type { OldSystem } from "./old-config.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
+/** Keys at the root of a config by which it is one of Lyceum. */
+export const lyceumSections: readonly string[] = ["algorithm", "environment", "environments", "stages"];
+
 /**
  * The system that a config is written for; undefined for one of Lyceum and for what is none of them. A config of
  * LLM_Collab has the section of a trainer, one of MRLM names its algorithm under `training`.
  */
 export function detectSystem(config: Json | undefined): OldSystem | undefined {
   if (!isJsonObject(config)) return undefined;
-  if (["algorithm", "environment", "environments", "stages"].some((key) => Object.hasOwn(config, key)))
-    return undefined;
+  if (lyceumSections.some((key) => Object.hasOwn(config, key))) return undefined;
   const has = (section: string, ...keys: readonly string[]): boolean => {
     const part = config[section];
     return isJsonObject(part) && keys.some((key) => Object.hasOwn(part, key));

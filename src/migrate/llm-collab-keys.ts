@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../json.ts";
 import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
-import { agentNames, remembers, turnsOf } from "./llm-collab-run.ts";
+import { agentNames, processesRewards, remembers, turnsOf } from "./llm-collab-run.ts";
 import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
@@ -361,7 +361,12 @@ function mode(value: Json, config: OldConfig): Converted {
     ["personal_feedback", "level_feedback"],
     ["plain_simple", "plain"],
   ]).get(String(value));
-  if (known !== undefined) return onCode(config, { "environment.mode": known });
+  if (known !== undefined) {
+    const changed = onCode(config, { "environment.mode": known });
+    return known === "level_feedback" && known !== value
+      ? { ...changed, note: "of visible tests, where theirs names hidden ones that fail" }
+      : changed;
+  }
   return { lost: `the modes are ${same.join(", ")}` };
 }
 
@@ -373,5 +378,5 @@ function expertName(name: string): string {
 }
 
 function processed(config: OldConfig, processor: Readonly<Record<string, Json>>): Converted {
-  return config.get("reward_processor.enabled") === true ? { set: { rewards: [processor] } } : {};
+  return processesRewards(config) ? { set: { rewards: [processor] } } : {};
 }

@@ -49,10 +49,26 @@ export function algorithmName(config: OldConfig): string {
   return config.section.startsWith("marlhf") ? (config.text("*.rl_algorithm") ?? "magrpo") : config.section;
 }
 
-/** Whether one joint action is handed on after each turn, as before trees. */
+/** Keys of the versions that hand one joint action on after each turn. */
+const handoffKeys = ["*.handoff", "*.turn_gradient_weights", "*.early_termination_weight"];
+
+/** Keys of the versions after them, in which every joint action branches. */
+const treeKeys = ["*.discount", "*.joint_mode", "*.termination_threshold", "*.rollout_buffer_size", "*.eval_interval"];
+
+/** Whether one joint action is handed on after each turn, as before trees. The section `trainer` is younger than those. */
 export function handsOn(config: OldConfig): boolean {
-  const one = ["*.handoff", "*.turn_gradient_weights", "*.early_termination_weight"].some((path) => config.has(path));
-  return one || !["*.discount", "*.joint_mode", "*.termination_threshold"].some((path) => config.has(path));
+  if (handoffKeys.some((path) => config.has(path))) return true;
+  return config.section !== "trainer" && !treeKeys.some((path) => config.has(path));
+}
+
+/** Whether answers are compared within a group: neither a critic nor preferences. */
+export function hasGroups(config: OldConfig): boolean {
+  return !hasCritic(config) && !isPreference(config);
+}
+
+/** Whether one joint action of a group is handed on from turn to turn. */
+export function handsOnGroups(config: OldConfig): boolean {
+  return turnsOf(config) > 1 && handsOn(config) && hasGroups(config);
 }
 
 /** Answers of one agent to one prompt. */
@@ -60,9 +76,14 @@ export function groupSize(config: OldConfig): number {
   return config.number("*.num_generations") ?? (hasCritic(config) ? 1 : 4);
 }
 
+/** Answers of one agent that an update waits for. */
+export function bufferSize(config: OldConfig): number {
+  return config.number("*.rollout_buffer_size") ?? (hasCritic(config) ? 8 : 1);
+}
+
 /** Tasks of one step: a buffer of answers there, of which a tree of turns has several. */
 export function tasksPerStep(config: OldConfig): number {
-  const buffer = config.number("*.rollout_buffer_size") ?? 1;
+  const buffer = bufferSize(config);
   if (hasCritic(config)) return Math.max(1, buffer);
   const turns = turnsOf(config);
   const joint = config.text("*.joint_mode")?.startsWith("cross") === true ? agentNames(config).length : 1;
@@ -72,9 +93,14 @@ export function tasksPerStep(config: OldConfig): number {
   return Math.max(1, Math.round(buffer / nodes));
 }
 
+/** Whether `reward_processor` counts: where it does not say, as the later scripts have it. */
+export function processesRewards(config: OldConfig): boolean {
+  return config.get("reward_processor.enabled") !== false;
+}
+
 /** What a reward of the environment is once `rewards` have changed it: `scale * reward + shift`. */
 export function processing(config: OldConfig): { readonly scale: number; readonly shift: number } {
-  const enabled = config.get("reward_processor.enabled") === true;
+  const enabled = processesRewards(config);
   return {
     scale: enabled ? (config.number("reward_processor.scale_factor") ?? 1) : 1,
     shift: (enabled ? (config.number("reward_processor.shift") ?? 0) : 0) + (config.number("*.reward_shift") ?? 0),

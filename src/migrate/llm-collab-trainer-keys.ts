@@ -3,9 +3,12 @@ import { datasetOf, splitOf, splitSize } from "./llm-collab-dataset.ts";
 import {
   agentNames,
   algorithmName,
+  bufferSize,
   groupSize,
   handsOn,
+  handsOnGroups,
   hasCritic,
+  hasGroups,
   hasOneTurn,
   isPreference,
   processing,
@@ -22,7 +25,7 @@ import { trainerSections } from "./trainer-sections.ts";
 const ofGroups =
   (key: string) =>
   (value: Json, config: OldConfig): Converted =>
-    hasCritic(config) || isPreference(config) ? {} : { set: { [key]: value } };
+    hasGroups(config) ? { set: { [key]: value } } : {};
 
 const ofCritics =
   (key: string) =>
@@ -76,7 +79,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     old: "*.rollout_buffer_size",
     now: "training.batchSize",
     note: "answers of one agent there, tasks here: divided by the nodes of a tree of turns",
-    missing: 1,
+    missing: bufferSize,
     convert: (_, config) => ({ set: { "training.batchSize": tasksPerStep(config) } }),
   },
   ...["train_batch_size", "mini_batch_size"].map(
@@ -85,7 +88,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
       now: "algorithm.minibatches",
       note: "the buffer divided by it",
       convert: (value, config) => {
-        const parts = Math.ceil((config.number("*.rollout_buffer_size") ?? 1) / Number(value));
+        const parts = Math.ceil(bufferSize(config) / Number(value));
         return parts > 1 && parts <= tasksPerStep(config) ? { set: { "algorithm.minibatches": parts } } : {};
       },
     }),
@@ -115,6 +118,8 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     old: "*.discount",
     now: "algorithm.discount",
     note: "per turn",
+    missing: (config) =>
+      turnsOf(config) > 1 && hasGroups(config) && !handsOn(config) && agentNames(config).length === 1 ? 0.9 : undefined,
     convert: (value, config) =>
       isPreference(config) || hasOneTurn(config) ? {} : { set: { "algorithm.discount": value } },
     alone: true,
@@ -135,8 +140,13 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     old: "*.handoff",
     now: "algorithm.handoff",
     note: "random hands on a pair that was played together; theirs is randomIndependent",
-    missing: (config) => (turnsOf(config) > 1 && handsOn(config) && !hasCritic(config) ? "random" : undefined),
-    convert: ofGroups("algorithm.handoff"),
+    missing: (config) => (handsOnGroups(config) ? "random" : undefined),
+    convert: (value, config) => {
+      const changed = ofGroups("algorithm.handoff")(value, config);
+      return value === "random"
+        ? { ...changed, note: "of the pairs that were played; theirs is randomIndependent" }
+        : changed;
+    },
     alone: true,
   },
   {
@@ -150,12 +160,14 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
       old: `*.${name}`,
       now: "algorithm.terminationThreshold",
       note: "of the environment's reward, before rewards change it; exceeded, if theirs is reached 0.01 less",
+      ...(name === "early_termination_threshold" ? { missing: mostReward } : {}),
       convert: termination,
     }),
   ),
   {
     old: "*.early_termination_weight",
     now: "algorithm.terminationWeight",
+    missing: (config) => (handsOnGroups(config) ? 2 : undefined),
     convert: (value, config) => (hasOneTurn(config) ? {} : ofGroups("algorithm.terminationWeight")(value, config)),
     alone: true,
   },
@@ -226,7 +238,13 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     convert: (value, config) =>
       config.get("*.use_separate_critic") === false ? ofCritics("algorithm.valueWeight")(value, config) : {},
   },
-  { old: "*.value_clip_range", now: "algorithm.valueClip", convert: ofCritics("algorithm.valueClip"), alone: true },
+  {
+    old: "*.value_clip_range",
+    now: "algorithm.valueClip",
+    missing: (config) => (["iac", "ippo", "ac"].includes(config.section) ? 0.2 : undefined),
+    convert: ofCritics("algorithm.valueClip"),
+    alone: true,
+  },
   {
     old: "*.entropy_coef",
     now: "algorithm.entropyWeight",
@@ -250,6 +268,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     old: "*.eval_interval",
     now: "evaluation.every",
     note: "batches of one task there, steps here",
+    missing: (config) => (hasGroups(config) && evaluates(config) ? 4 : undefined),
     convert: (value, config) =>
       config.alone
         ? { set: { "evaluation.every": value } }
@@ -260,20 +279,23 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
           },
     alone: true,
   },
-  { old: "*.eval_num_samples", now: "evaluation.limit", idle: [0], alone: true },
+  {
+    old: "*.eval_num_samples",
+    now: "evaluation.limit",
+    idle: [0],
+    missing: (config) => (hasGroups(config) && evaluates(config) ? 4 : undefined),
+    alone: true,
+  },
   { old: "*.eval_batch_size", noEffect: true, note: "rollout.concurrency says how many are played at once" },
   { old: "*.output_dir", now: "output", alone: true },
   { old: "*.parallel_training", idle: ["none", "auto"], note: "training runs in one process on one device" },
-  {
-    old: "*.agent_devices",
-    idle: ["cuda:0", ["cuda:0"], "auto"],
-    note: "training runs in one process on one device: model.device",
-  },
-  {
-    old: "*.critic_devices",
-    idle: ["cuda:0", ["cuda:0"], "auto"],
-    note: "training runs in one process on one device: model.device",
-  },
+  ...["agent", "critic", "reference"].map(
+    (name): OldKey => ({
+      old: `*.${name}_devices`,
+      idle: ["cuda:0", ["cuda:0"], "cpu", "auto"],
+      note: "training runs in one process on one device: model.device",
+    }),
+  ),
   { old: "*.dataloader_drop_last", noEffect: true },
   { old: "*.dataloader_num_workers", noEffect: true },
 ];
@@ -282,8 +304,7 @@ function algorithm(_: Json, config: OldConfig): Converted {
   const section = trainerSections.find(({ name }) => name === algorithmName(config)) ?? trainerSections[0]!;
   const set: Record<string, Json> = {};
   for (const [key, value] of Object.entries(section.algorithm)) set[`algorithm.${key}`] = value;
-  const group = !hasCritic(config) && !isPreference(config);
-  if (group && turnsOf(config) > 1) {
+  if (hasGroups(config) && turnsOf(config) > 1) {
     set["algorithm.turnStructure"] = handsOn(config) ? "handoff" : "tree";
     // Only the reward of its own turn counts.
     if (handsOn(config)) set["algorithm.discount"] = 0;
@@ -337,6 +358,7 @@ function termination(value: Json, config: OldConfig): Converted {
   if (hasOneTurn(config)) return {};
   const { scale, shift } = processing(config);
   const reached = handsOn(config) && !hasCritic(config);
+  if (scale === 0) return { lost: "every reward is 0 times what it was" };
   const raw = (Number(value) - shift) / scale - (reached ? 0.01 : 0);
   const threshold = Number(raw.toPrecision(10));
   if (isPreference(config)) return {};
@@ -346,6 +368,17 @@ function termination(value: Json, config: OldConfig): Converted {
       ? {}
       : { note: reached ? "to be exceeded, where theirs is reached" : "before rewards change it" }),
   };
+}
+
+/** The most reward there is, at which the versions that hand on end an episode. */
+function mostReward(config: OldConfig): Json | undefined {
+  if (!handsOnGroups(config) || config.has("*.termination_threshold")) return undefined;
+  return datasetOf(config)?.environment.id === "code" ? (agentNames(config).length === 1 ? 2.1 : 4) : undefined;
+}
+
+/** Whether a config has tasks to evaluate on. */
+function evaluates(config: OldConfig): boolean {
+  return ["dataset.eval_split", "dataset.eval_size", "data.split_ratio"].some((path) => config.has(path));
 }
 
 /** A default of the scripts for what no section of the model says either. */

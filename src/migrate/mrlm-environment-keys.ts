@@ -32,7 +32,7 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
     old: "max_attempts",
     now: "environment.maxTurns",
     note: "rounds in debate",
-    missing: (config) => (config.has("max_turns") ? undefined : { code: 3, math: 2 }[config.text("env_type") ?? ""]),
+    missing: (config) => (config.has("max_turns") ? undefined : defaultTurns[config.text("env_type") ?? ""]),
     convert: turns,
   },
   { old: "max_turns", now: "environment.maxTurns", note: "rounds in debate", convert: turns },
@@ -76,6 +76,9 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
     note: "options of a Python class; an environment of Lyceum declares its own",
   },
 ];
+
+/** How often MRLM's environments answer where an entry does not say. */
+const defaultTurns: Readonly<Record<string, number>> = { code: 3, math: 2, debate: 6, tool: 5 };
 
 /** The environment that an entry stands for; undefined where none does. */
 function environmentId(config: OldConfig): string | undefined {

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isDeepStrictEqual } from "node:util";
+import { isJsonObject, type Json } from "../json.ts";
 import { convertKeys } from "./convert-keys.ts";
 import { mrlmEnvironmentKeys } from "./mrlm-environment-keys.ts";
 import { algorithmOf, modelPath } from "./mrlm-run.ts";
@@ -8,18 +9,26 @@ import type { Converted, LostKey } from "./old-key.ts";
 /** `eval_envs` of MRLM: the environments that are trained in, each once. */
 export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
   const algorithm = algorithmOf(config);
-  const entries = (Array.isArray(value) ? value : []).filter(isJsonObject) as JsonObject[];
+  if (!Array.isArray(value)) return { lost: "it has to be a list of environments" };
   const lost: LostKey[] = [];
   const made: { options: Record<string, Json>; rewards: readonly Json[] }[] = [];
-  for (const [place, entry] of entries.entries()) {
+  for (const [place, entry] of value.entries()) {
+    if (!isJsonObject(entry)) {
+      lost.push({ key: `eval_envs[${place}]`, value: entry, reason: "an environment is a mapping" });
+      continue;
+    }
     const { set, lost: missed, unknown } = convertKeys(mrlmEnvironmentKeys, entry, oldConfig(entry));
     lost.push(...[...missed, ...unknown].map((key) => ({ ...key, key: `eval_envs[${place}].${key.key}` })));
     const options: Record<string, Json> = {};
     for (const [key, option] of set)
       if (key.startsWith("environment.")) options[key.slice("environment.".length)] = option;
     const rewards = (set.get("rewards") ?? []) as readonly Json[];
-    if (!made.some((other) => JSON.stringify(other.options) === JSON.stringify(options)))
-      made.push({ options, rewards });
+    const [first = rewards] = made.map((other) => other.rewards);
+    if (!isDeepStrictEqual(first, rewards)) {
+      const reason = "the rewards of all environments are changed in one way, here as the first entry says";
+      lost.push({ key: `eval_envs[${place}].reward_scale, reward_bias and reward_clip`, value: rewards, reason });
+    }
+    if (!made.some((other) => isDeepStrictEqual(other.options, options))) made.push({ options, rewards });
   }
   const losing = lost.length === 0 ? {} : { lost };
   const known = made.filter(({ options }) => options.id !== undefined);

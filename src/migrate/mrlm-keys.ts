@@ -8,6 +8,8 @@ import type { Converted, OldKey } from "./old-key.ts";
 
 const algorithms = ["ppo", "grpo", "dpo", "sft"];
 
+const collectedBefore = "SFT learns from a file: collect it before, with lyceum collect";
+
 /** A key of an algorithm's section that is a setting of the same algorithm. */
 function setting(old: string, now: string, value?: Json, keys: readonly string[] = [now]): OldKey {
   const algorithm = old.split(".")[0]!;
@@ -32,7 +34,7 @@ export const mrlmKeys: readonly OldKey[] = [
     now: "algorithm.id",
     missing: "ppo",
     convert: (value) => {
-      const id = String(value);
+      const id = String(value).toLowerCase();
       if (!algorithms.includes(id)) throw unknownNameError({ kind: "algorithm of MRLM", name: id, known: algorithms });
       const dpo = { "algorithm.source": "demonstrations", "algorithm.groupSize": 2, "environment.id": "preferences" };
       const sft = { "environment.id": "conversations", "environment.path": "data/trajectories.jsonl" };
@@ -71,15 +73,21 @@ export const mrlmKeys: readonly OldKey[] = [
   {
     old: "training.num_epochs",
     now: "training.steps",
-    note: "an epoch of PPO, GRPO and SFT there is a step here; DPO goes through its file: --num_epochs",
+    note: "an epoch of PPO and GRPO there is a step here; DPO and SFT go through a file: --num_epochs",
     missing: (config) => (config.has("training.num_iterations") ? undefined : 100),
     convert: (value, config) =>
-      algorithmOf(config) === "dpo" ? { flag: `--num_epochs ${String(value)}` } : { set: { "training.steps": value } },
+      online.includes(algorithmOf(config))
+        ? { set: { "training.steps": value } }
+        : { flag: `--num_epochs ${String(value)}` },
   },
   {
     old: "training.num_iterations",
     now: "training.steps",
-    convert: under([...online, "sft"], (value) => ({ set: { "training.steps": value } })),
+    note: "as num_epochs",
+    convert: (value, config) => {
+      if (online.includes(algorithmOf(config))) return { set: { "training.steps": value } };
+      return config.has("training.num_epochs") ? {} : { flag: `--num_epochs ${String(value)}` };
+    },
   },
   ...["num_rollouts_per_iteration", "episodes_per_iteration"].map(
     (name): OldKey => ({
@@ -89,21 +97,26 @@ export const mrlmKeys: readonly OldKey[] = [
       ...(name === "num_rollouts_per_iteration"
         ? {
             missing: (config: OldConfig) =>
-              config.has("training.episodes_per_iteration") || algorithmOf(config) === "dpo" ? undefined : 128,
+              config.has("training.episodes_per_iteration") || !online.includes(algorithmOf(config)) ? undefined : 128,
           }
         : {}),
-      convert: under([...online, "sft"], (value, config) => ({
-        set: { "training.batchSize": tasksPerStep(Number(value), config) },
-      })),
+      convert: (value, config) => {
+        if (algorithmOf(config) === "sft") return { lost: collectedBefore };
+        if (algorithmOf(config) === "dpo") return {};
+        return { set: { "training.batchSize": tasksPerStep(Number(value), config) } };
+      },
     }),
   ),
   {
     old: "training.batch_size",
-    now: "algorithm.minibatches; training.batchSize under DPO",
+    now: "algorithm.minibatches; training.batchSize under DPO and SFT",
     note: "an optimizer step there takes a part of an iteration's episodes, which is a minibatch here",
     missing: 32,
     convert: (value, config) => {
-      if (algorithmOf(config) === "dpo") return { set: { "training.batchSize": value } };
+      if (!online.includes(algorithmOf(config))) {
+        const set = { "training.batchSize": value };
+        return algorithmOf(config) === "sft" ? { set, note: "actions there, conversations here" } : { set };
+      }
       return config.number("training.mini_batch_size") === undefined ? minibatches(Number(value), config) : {};
     },
   },
@@ -267,7 +280,7 @@ export const mrlmKeys: readonly OldKey[] = [
       config.get("sft.filter_low_reward") === true ? { set: { "environment.minReward": value } } : {},
     ),
   },
-  { old: "sft.collect_every", note: "SFT learns from a file: collect it before, with lyceum collect" },
+  { old: "sft.collect_every", note: collectedBefore },
   { old: "sft.max_trajectories", note: "lyceum collect --episodes says how many are written" },
   { old: "distributed", note: "training runs in one process on one device", convert: distributed },
 ];

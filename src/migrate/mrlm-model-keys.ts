@@ -28,7 +28,13 @@ export const mrlmModelKeys: readonly OldKey[] = [
   },
   { old: "model.lora_r", now: "model.adapter.rank", missing: withLora(8), convert: lora("rank") },
   { old: "model.lora_alpha", now: "model.adapter.alpha", missing: withLora(16), convert: lora("alpha") },
-  { old: "model.lora_dropout", now: "model.adapter.dropout", missing: withLora(0.05), convert: lora("dropout") },
+  {
+    old: "model.lora_dropout",
+    now: "model.adapter.dropout",
+    note: "in effect under SFT",
+    missing: withLora(0.05),
+    convert: lora("dropout"),
+  },
   { old: "model.lora_target_modules", now: "model.adapter.targets", convert: lora("targets") },
   ...["model", "model.generation"].flatMap((section): OldKey[] => [
     {

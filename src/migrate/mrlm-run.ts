@@ -3,7 +3,7 @@ import type { OldConfig } from "./old-config.ts";
 import type { Converted } from "./old-key.ts";
 
 /** The algorithm of a config of MRLM. */
-export const algorithmOf = (config: OldConfig): string => config.text("training.algorithm") ?? "ppo";
+export const algorithmOf = (config: OldConfig): string => config.text("training.algorithm")?.toLowerCase() ?? "ppo";
 
 /** Takes effect under one of these algorithms alone. */
 export const under =

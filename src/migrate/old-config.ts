@@ -57,8 +57,14 @@ export function oldConfig(value: JsonObject, section = "", alone = false): OldCo
   };
 }
 
-/** Every value of an old config that is no mapping, by its dotted path; a list of mappings counts as one value. */
+/**
+ * Every value of an old config that is no mapping, by its dotted path; a list of mappings counts as one value. A key
+ * that has a dot itself stands in quotes.
+ */
 export function leaves(value: Json, path = ""): { readonly path: string; readonly value: Json }[] {
   if (!isJsonObject(value) || (Object.keys(value).length === 0 && path !== "")) return [{ path, value }];
-  return Object.entries(value).flatMap(([key, part]) => leaves(part, path === "" ? key : `${path}.${key}`));
+  return Object.entries(value).flatMap(([key, part]) => {
+    const name = key.includes(".") ? JSON.stringify(key) : key;
+    return leaves(part, path === "" ? name : `${path}.${name}`);
+  });
 }

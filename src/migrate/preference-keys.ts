@@ -23,12 +23,14 @@ const drawing = [
   "preference_replay_k",
   "preference_replay_lambda",
   "preference_replay_sample_size",
+  "preference_replay_dir",
 ];
 
 /** Another policy that answers are compared with. */
 const comparator = [
   ...["generation_mode", "centralized_agent_index", "model_name", "agents", "devices", "num_candidates", "history_k"],
-  ...["api_url", "api_format", "api_model", "api_max_n_per_request", "api_key_env"],
+  ...["api_url", "api_format", "api_model", "api_max_n_per_request", "api_timeout", "api_headers", "api_extra_body"],
+  ...["api_key", "api_key_env", "api_key_header", "api_key_prefix", "api_response_field"],
 ];
 
 const rewardModel = [

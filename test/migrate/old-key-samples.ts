@@ -291,11 +291,13 @@ export const llmCollabSamples: Readonly<Record<string, readonly Json[]>> = {
   "*.preference_replay_k": [null, 2],
   "*.preference_replay_lambda": [0.5],
   "*.preference_replay_sample_size": [264],
+  "*.preference_replay_dir": ["replay"],
   "*.comparator_policy": ["current", "api"],
   ...Object.fromEntries(
     [
       ...["generation_mode", "centralized_agent_index", "model_name", "agents", "devices", "num_candidates"],
-      ...["history_k", "api_url", "api_format", "api_model", "api_max_n_per_request", "api_key_env"],
+      ...["history_k", "api_url", "api_format", "api_model", "api_max_n_per_request", "api_key_env", "api_timeout"],
+      ...["api_headers", "api_extra_body", "api_key", "api_key_header", "api_key_prefix", "api_response_field"],
     ].map((name) => [`*.comparator_${name}`, ["x"]]),
   ),
   ...Object.fromEntries(
@@ -326,6 +328,7 @@ export const llmCollabSamples: Readonly<Record<string, readonly Json[]>> = {
   "*.parallel_training": ["none", "mp"],
   "*.agent_devices": [["cuda:0"], ["cuda:0", "cuda:1"]],
   "*.critic_devices": ["cuda:0"],
+  "*.reference_devices": ["cuda:0", ["cuda:1"]],
   "*.dataloader_drop_last": [true],
   "*.dataloader_num_workers": [2],
 };
