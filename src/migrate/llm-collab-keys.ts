@@ -331,7 +331,10 @@ function environment(value: Json, config: OldConfig): Converted {
 function datasetName(value: Json, config: OldConfig): Converted {
   const dataset = datasetOf(config);
   const name = String(value);
-  if (dataset === undefined || dataset.hub.some((hub) => hub.toLowerCase() === name.toLowerCase())) return {};
+  if (dataset === undefined) return {};
+  const { dataset: own } = dataset.environment;
+  if (dataset.hub.some((hub) => hub.toLowerCase() === name.toLowerCase()))
+    return own === undefined ? {} : { set: { "environment.dataset": own } };
   if (dataset.environment.id === "writing" && !/^[./]|\.\w+$/.test(name))
     return { set: { "environment.dataset": name } };
   return { set: { "environment.path": name } };

@@ -15,7 +15,7 @@ export function parseOldYaml(text: string, name: string): Json {
     merge: true,
     resolveKnownTags: false,
     prettyErrors: false,
-    logLevel: "silent",
+    logLevel: "error",
   });
   const [problem] = document.errors;
   if (problem?.code === "MULTIPLE_DOCS") {

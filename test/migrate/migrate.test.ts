@@ -78,7 +78,8 @@ describe("lyceum migrate", () => {
   });
 
   it.each([
-    ["{ algorithm: { id: sft } }", "is no training config"],
+    ["{ algorithm: { id: sft } }", "is a config of Lyceum already"],
+    ["", "is empty"],
     ["- 1", "is no training config"],
     ["evaluation: { temperature: 1 }\ndataset: { name: x }", "trains nothing"],
     ["a: [", "is no YAML"],
