@@ -68,7 +68,8 @@ function withoutInvalid(converted: ConvertedConfig, error: unknown): ConvertedCo
   for (const { path, message } of problems as readonly { readonly path: string; readonly message: string }[]) {
     const key = [...set.keys()].find((candidate) => path === candidate || path.startsWith(`${candidate}.`));
     if (key === undefined || key.endsWith(".id")) continue;
-    lost.push({ key: converted.origins.get(key)?.from.join(", ") ?? key, value: set.get(key)!, reason: message });
+    const origin = converted.origins.get(key);
+    lost.push({ key: origin?.from.join(", ") ?? key, value: origin?.value ?? set.get(key)!, reason: message });
     set.delete(key);
   }
   return set.size === converted.set.size ? undefined : { ...converted, set, lost };

@@ -34,10 +34,10 @@ export function convertConfig(
   const missing = [...set.keys()]
     .filter((key) => !kept.has(key))
     .map((key): LostKey => {
-      const from = converted.origins.get(key)?.from ?? [];
+      const { from = [], value: given = set.get(key)! } = converted.origins.get(key) ?? {};
       const id = set.get(`${key.split(".")[0]}.id`);
       const reason = id === undefined ? `there is no key ${key}` : `${String(id)} has no ${key.replace(/^\w+\./, "")}`;
-      return { key: from.join(", ") || key, value: old.get(from[0] ?? "") ?? set.get(key)!, reason };
+      return { key: from.join(", ") || key, value: given, reason };
     })
     // What only the old program's default would set is not missed.
     .filter(({ key }) => !key.startsWith("the default"));

@@ -25,6 +25,8 @@ export interface KeyOrigin {
   readonly from: readonly string[];
   /** What differs from what the old program did. */
   readonly notes: readonly string[];
+  /** The old value, or the old program's default. */
+  readonly value: Json;
 }
 
 /** Goes through the rows of a table in their order; each row reads its own key. */
@@ -73,6 +75,7 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
       origins.set(key, {
         from: [...from.filter((other) => !other.startsWith("the default") && !origin.includes(other)), ...origin],
         notes: note === undefined || place > 0 || notes.includes(note) ? notes : [...notes, note],
+        value: says,
       });
     }
   }
@@ -84,7 +87,8 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
       reason: "no version of the program that is known here reads it",
     }));
   const kept = [...origins.values()].flatMap(({ from }) => from);
-  const isNamed = nameFinder([...kept, ...flagged, ...[...lost, ...unknown].map(({ key }) => key), ...idle]);
+  const names = [...kept, ...flagged, ...[...lost, ...unknown].map(({ key }) => key), ...idle];
+  const isNamed = nameFinder(names, config.section);
   for (const { path, row } of all) {
     if (isNamed(path)) continue;
     idle.push(row === undefined || isRest(row, rows, config) ? path : spelled(row.old, config));
@@ -92,10 +96,13 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
   return { set, origins, flags, lost, idle: [...new Set(idle)], unknown };
 }
 
-/** Finds whether names say something of a key: of itself, of a section that it is in, or of an item of its list. */
-function nameFinder(names: readonly string[]): (path: string) => boolean {
+/**
+ * Finds whether names say something of a key: of itself, of a section that it is in, or of an item of its list. The
+ * trainer's section names the algorithm, and says nothing of its keys.
+ */
+function nameFinder(names: readonly string[], trainer: string): (path: string) => boolean {
   const known = new Set(names.flatMap((name) => [name, name.replace(/\[.*/, "")]));
-  return (path) => sections(path).some((section) => known.has(section));
+  return (path) => sections(path).some((section) => known.has(section) && (section !== trainer || path === trainer));
 }
 
 /** Finds the row that a key belongs to: its own, or that of the innermost section it is in. */

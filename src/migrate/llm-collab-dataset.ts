@@ -1,5 +1,5 @@
 import type { Json } from "../json.ts";
-import { parseSplit } from "../taskset/split.ts";
+import { parseSplit, type Split, type SplitBound } from "../taskset/split.ts";
 import type { OldConfig } from "./old-config.ts";
 
 /** A data set of LLM_Collab, as an environment. */
@@ -59,22 +59,32 @@ export function datasetOf(config: OldConfig): OldDataset | undefined {
   return datasets.find((dataset) => dataset.type === type);
 }
 
-/** A split as Lyceum writes it: `180:200`, of a file that has one split, is `test[180:200]`. */
-export function splitOf(text: string, dataset: OldDataset | undefined): string {
+/**
+ * A split as Lyceum writes it: `180:200`, of a file that has one split, is `test[180:200]`. Throws `config.invalid` for
+ * what is none.
+ */
+export function splitOf(value: Json, dataset: OldDataset | undefined): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  parseSplit(/^-?\d*:-?\d*$/.test(text) ? `test[${text}]` : text);
   const sliced = /^-?\d*:-?\d*$/.test(text) ? `${dataset?.split ?? "test"}[${text}]` : text;
   return dataset?.split === undefined ? sliced : sliced.replace(/^\w+/, dataset.split);
 }
 
-/** How many tasks a split has; undefined if its data set's size is not known and its slice does not say. */
-export function splitSize(split: string, sizes: OldDataset["sizes"]): number | undefined {
-  const { name, slice } = parseSplit(split);
-  const total = sizes[name];
-  const at = (bound: { value: number; unit: string } | undefined, open: number | undefined): number | undefined => {
+/** How many tasks a split has; undefined if its data set's size is not known and its slice does not say, or it is none. */
+export function splitSize(text: string, dataset: OldDataset | undefined): number | undefined {
+  let split: Split;
+  try {
+    split = parseSplit(splitOf(text, dataset));
+  } catch {
+    return undefined;
+  }
+  const total = dataset?.sizes[split.name];
+  const at = (bound: SplitBound | undefined, open: number | undefined): number | undefined => {
     if (bound === undefined) return open;
     if (bound.unit === "percent") return total === undefined ? undefined : Math.floor((total * bound.value) / 100);
     if (bound.value < 0) return total === undefined ? undefined : Math.max(0, total + bound.value);
     return total === undefined ? bound.value : Math.min(bound.value, total);
   };
-  const [from, to] = [at(slice?.from, 0), at(slice?.to, total)];
+  const [from, to] = [at(split.slice?.from, 0), at(split.slice?.to, total)];
   return from === undefined || to === undefined || to <= from ? undefined : to - from;
 }

@@ -1,7 +1,9 @@
+import { LyceumError } from "../errors/index.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
 import { agentNames, processesRewards, remembers, turnsOf } from "./llm-collab-run.ts";
 import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
+import { modelSettings } from "./model-settings.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
@@ -40,9 +42,7 @@ export const llmCollabKeys: readonly OldKey[] = [
       old: `dataset.${name}_split`,
       now: name === "train" ? "tasks.split" : "evaluation.split",
       note: "HumanEval, CoopHumanEval and ClassEval have the split test alone, whatever it is called there",
-      convert: (value, config) => ({
-        set: { [name === "train" ? "tasks.split" : "evaluation.split"]: splitOf(String(value), datasetOf(config)) },
-      }),
+      convert: (value, config) => split(name === "train" ? "tasks.split" : "evaluation.split", value, config),
       alone: true,
     }),
   ),
@@ -51,9 +51,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     now: "tasks.split",
     note: "where no split says it: train[:size]",
     convert: (value, config) =>
-      config.has("dataset.train_split")
-        ? {}
-        : { set: { "tasks.split": splitOf(`train[:${String(value)}]`, datasetOf(config)) } },
+      config.has("dataset.train_split") ? {} : split("tasks.split", `train[:${String(value)}]`, config),
   },
   {
     old: "dataset.eval_size",
@@ -68,10 +66,16 @@ export const llmCollabKeys: readonly OldKey[] = [
     note: "0.8: test[:80%] and test[80%:]",
     convert: (value) => {
       const percent = Math.round(Number(value) * 100);
+      if (!(percent > 0 && percent < 100)) return { lost: "a share is between 0 and 1" };
       return { set: { "tasks.split": `test[:${percent}%]`, "evaluation.split": `test[${percent}%:]` } };
     },
   },
-  { old: "data.train_split", now: "tasks.split", alone: true },
+  {
+    old: "data.train_split",
+    now: "tasks.split",
+    convert: (value, config) => split("tasks.split", value, config),
+    alone: true,
+  },
   {
     old: "collab.mode",
     now: "environment.split",
@@ -93,9 +97,9 @@ export const llmCollabKeys: readonly OldKey[] = [
   { old: "seed", now: "seed" },
   { old: "fixed_seed", noEffect: true, note: "everything random comes from seed" },
 
-  { old: "model_name", now: "model.path", note: "as --model_name sets it", alone: true },
+  { old: "model_name", now: "model.path", note: "as --model_name sets it", convert: modelSettings, alone: true },
   ...modelSections.flatMap((section): OldKey[] => [
-    { old: `${section}.name`, now: "model.path", alone: true },
+    { old: `${section}.name`, now: "model.path", convert: modelSettings, alone: true },
     { old: `${section}.type`, noEffect: true, note: "the family is in the model's config.json" },
     ...["temperature", "top_p", "top_k"].map(
       (name): OldKey => ({
@@ -154,7 +158,7 @@ export const llmCollabKeys: readonly OldKey[] = [
         now: "model.adapter.type",
         note: "true: lora",
         idle: [false],
-        convert: () => ({ set: { "model.adapter.type": "lora" } }),
+        convert: (value) => ({ set: { "model.adapter.type": value === true ? "lora" : value } }),
         alone: true,
       },
       setting("r", "rank"),
@@ -302,6 +306,16 @@ export const llmCollabKeys: readonly OldKey[] = [
   },
   { old: "patches", noEffect: true, note: "repairs of CoMLRL's trainer, which are not needed" },
 ];
+
+/** A split under a new key; what cannot be read as one is lost. */
+function split(key: string, value: Json, config: OldConfig): Converted {
+  try {
+    return { set: { [key]: splitOf(value, datasetOf(config)) } };
+  } catch (error) {
+    if (!LyceumError.isInstance(error)) throw error;
+    return { lost: error.message.replace(/\.$/, "") };
+  }
+}
 
 /** What the code environments have; writing has one turn. */
 function onCode(config: OldConfig, options: Readonly<Record<string, Json>>): Converted {

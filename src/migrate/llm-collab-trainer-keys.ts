@@ -1,5 +1,6 @@
 import type { Json } from "../json.ts";
-import { datasetOf, splitOf, splitSize } from "./llm-collab-dataset.ts";
+import { epochsFlag } from "./epochs-flag.ts";
+import { datasetOf, splitSize } from "./llm-collab-dataset.ts";
 import {
   agentNames,
   algorithmName,
@@ -80,7 +81,9 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     now: "training.batchSize",
     note: "answers of one agent there, tasks here: divided by the nodes of a tree of turns",
     missing: bufferSize,
-    convert: (_, config) => ({ set: { "training.batchSize": tasksPerStep(config) } }),
+    convert: (value, config) => ({
+      set: { "training.batchSize": typeof value === "number" ? tasksPerStep(config) : value },
+    }),
   },
   ...["train_batch_size", "mini_batch_size"].map(
     (name): OldKey => ({
@@ -130,9 +133,10 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     note: "aligned: align; cross sums the returns of a completion (crossReturn: sum)",
     convert: (value, config) => {
       if (hasCritic(config) || isPreference(config) || agentNames(config).length === 1) return {};
-      return String(value).startsWith("cross")
-        ? { set: { "algorithm.jointMode": "cross", "algorithm.crossReturn": "sum" } }
-        : { set: { "algorithm.jointMode": "align" } };
+      const mode = /^(align|cross)(ed)?$/.exec(String(value))?.[1];
+      return mode === "cross"
+        ? { set: { "algorithm.jointMode": mode, "algorithm.crossReturn": "sum" } }
+        : { set: { "algorithm.jointMode": mode ?? value } };
     },
     alone: true,
   },
@@ -222,7 +226,8 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     now: "algorithm.critic",
     note: "true: separate, false: shared",
     missing: (config) => (algorithmName(config) === "ippo" ? false : undefined),
-    convert: (value, config) => ofCritics("algorithm.critic")(value === true ? "separate" : "shared", config),
+    convert: (value, config) =>
+      ofCritics("algorithm.critic")(value === true ? "separate" : value === false ? "shared" : value, config),
     alone: true,
   },
   { old: "*.critic_type", now: "algorithm.criticInput", convert: ofCritics("algorithm.criticInput"), alone: true },
@@ -343,13 +348,10 @@ function epochs(value: Json, config: OldConfig): Converted {
   const named = config.text("dataset.train_split") ?? config.text("data.train_split");
   const sized = config.number("dataset.size");
   const whole = sized === undefined ? "train" : `train[:${sized}]`;
-  const split = splitOf(named ?? (ratio === undefined ? whole : `test[:${Math.round(ratio * 100)}%]`), dataset);
-  const tasks = splitSize(split, dataset?.sizes ?? {});
+  const given = named ?? (ratio === undefined ? whole : `test[:${Math.round(ratio * 100)}%]`);
+  const tasks = splitSize(given, dataset);
   const perStep = tasksPerStep(config);
-  if (tasks === undefined) {
-    // How many tasks that is can only be known where the data is read.
-    return { flag: `--num_epochs ${String(value)}` };
-  }
+  if (tasks === undefined) return epochsFlag(value);
   const steps = Math.ceil((Number(value) * tasks) / perStep);
   return { set: { "training.steps": steps }, note: `${String(value)} passes over ${tasks} tasks, ${perStep} a step` };
 }

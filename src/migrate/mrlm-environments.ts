@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type Json } from "../json.ts";
 import { convertKeys } from "./convert-keys.ts";
+import { modelPath } from "./model-settings.ts";
 import { mrlmEnvironmentKeys } from "./mrlm-environment-keys.ts";
-import { algorithmOf, modelPath } from "./mrlm-run.ts";
+import { algorithmOf } from "./mrlm-run.ts";
 import { type OldConfig, oldConfig } from "./old-config.ts";
 import type { Converted, LostKey } from "./old-key.ts";
 

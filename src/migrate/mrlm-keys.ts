@@ -1,5 +1,6 @@
 import { unknownNameError } from "../errors/index.ts";
 import { isJsonObject, type Json } from "../json.ts";
+import { epochsFlag } from "./epochs-flag.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
 import { algorithmOf, missing, online, under } from "./mrlm-run.ts";
@@ -76,9 +77,7 @@ export const mrlmKeys: readonly OldKey[] = [
     note: "an epoch of PPO and GRPO there is a step here; DPO and SFT go through a file: --num_epochs",
     missing: (config) => (config.has("training.num_iterations") ? undefined : 100),
     convert: (value, config) =>
-      online.includes(algorithmOf(config))
-        ? { set: { "training.steps": value } }
-        : { flag: `--num_epochs ${String(value)}` },
+      online.includes(algorithmOf(config)) ? { set: { "training.steps": value } } : epochsFlag(value),
   },
   {
     old: "training.num_iterations",
@@ -86,7 +85,7 @@ export const mrlmKeys: readonly OldKey[] = [
     note: "as num_epochs",
     convert: (value, config) => {
       if (online.includes(algorithmOf(config))) return { set: { "training.steps": value } };
-      return config.has("training.num_epochs") ? {} : { flag: `--num_epochs ${String(value)}` };
+      return config.has("training.num_epochs") ? {} : epochsFlag(value);
     },
   },
   ...["num_rollouts_per_iteration", "episodes_per_iteration"].map(
@@ -175,7 +174,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "training.use_tensorboard",
     now: "trackers",
     idle: [false],
-    convert: () => ({ set: { trackers: ["tensorboard"] } }),
+    convert: (value) => ({ set: { trackers: value === true ? ["tensorboard"] : value } }),
     alone: true,
   },
   { old: "training.wandb_project", now: "trackers", ...weightsAndBiases() },
@@ -191,7 +190,7 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "training.use_fp16",
     now: "model.precision",
     idle: [false],
-    convert: () => ({ set: { "model.precision": "float16" } }),
+    convert: (value) => ({ set: { "model.precision": value === true ? "float16" : value } }),
     alone: true,
   },
   {
@@ -223,7 +222,7 @@ export const mrlmKeys: readonly OldKey[] = [
     now: "algorithm.advantage",
     idle: [true],
     note: "false: group-mean, without the standard deviation",
-    convert: under(["grpo"], () => ({ set: { "algorithm.advantage": "group-mean" } })),
+    convert: under(["grpo"], (value) => ({ set: { "algorithm.advantage": value === false ? "group-mean" : value } })),
   },
   {
     old: "grpo.reward_normalization",
@@ -256,6 +255,8 @@ export const mrlmKeys: readonly OldKey[] = [
     now: "algorithm.actionWeight, algorithm.observationWeight",
     missing: missing(["sft"], "combined"),
     convert: under(["sft"], (value, config) => {
+      const modes = ["behavioral_cloning", "world_model", "combined"];
+      if (!modes.includes(String(value))) return { lost: `the modes are ${modes.join(", ")}` };
       const [actions, observations] =
         value === "behavioral_cloning"
           ? [1, 0]

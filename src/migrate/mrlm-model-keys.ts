@@ -1,5 +1,6 @@
 import type { Json } from "../json.ts";
-import { algorithmOf, modelPath, online, under } from "./mrlm-run.ts";
+import { modelSettings } from "./model-settings.ts";
+import { algorithmOf, online, under } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
@@ -9,7 +10,7 @@ export const mrlmModelKeys: readonly OldKey[] = [
     old: "model.model_name_or_path",
     now: "model.path",
     missing: "gpt2",
-    convert: (value) => ({ set: { "model.path": modelPath(value) } }),
+    convert: modelSettings,
     alone: true,
   },
   { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models alone" },

@@ -19,11 +19,3 @@ export const missing =
 
 /** The algorithms that learn from episodes of the model. */
 export const online: readonly string[] = ["ppo", "grpo"];
-
-/** Hub ids have an owner. */
-export function modelPath(value: Json): string {
-  const name = String(value);
-  return /^(distil)?gpt2(-medium|-large|-xl)?$/.test(name)
-    ? `${name.startsWith("distil") ? "distilbert" : "openai-community"}/${name}`
-    : name;
-}

@@ -67,7 +67,8 @@ export const preferenceKeys: readonly OldKey[] = [
     note: "reward_gap and comparator_reward: best-worst",
     convert: ofPreferences((value) => {
       if (value === "random") return { lost: "a preference is the best and the worst of a group, or every two of it" };
-      return { set: { "algorithm.pairs": value === "all" ? "all" : "best-worst" } };
+      const best = ["reward_gap", "comparator_reward"].includes(String(value));
+      return { set: { "algorithm.pairs": best ? "best-worst" : value } };
     }),
   },
   ...drawing.map(

@@ -14,7 +14,7 @@ const lostOf = (lost: readonly { readonly key: string; readonly reason: string }
   Object.fromEntries(lost.map(({ key, reason }) => [key, reason]));
 
 const team = `
-model: { name: a/model, temperature: 0.7, top_p: 0.9 }
+model: { name: a/model, temperature: 0.65, top_p: 0.85 }
 dataset: { name: openai/openai_humaneval, type: humaneval, train_split: "test[33:163]" }
 magrpo: { num_train_epochs: 8, learning_rate: 1e-5 }
 `;
@@ -28,14 +28,14 @@ describe("a file of an old system", () => {
     [
       "Python's words and numbers in quotes",
       team
-        .replaceAll("0.7", "'0.7'")
+        .replaceAll("0.65", "'0.65'")
         .replace("1e-5", '"1E-5"')
-        .replace("8", "'8'")
+        .replace("epochs: 8", "epochs: '8'")
         .replace("top_p:", "top_k: None, top_p:"),
     ],
     [
       "anchors, aliases and merges",
-      `shared: &shared { temperature: 0.7, top_p: 0.9 }\n${team.replace("temperature: 0.7, top_p: 0.9", "<<: *shared")}`,
+      `shared: &shared { temperature: 0.65, top_p: 0.85 }\n${team.replace("temperature: 0.65, top_p: 0.85", "<<: *shared")}`,
     ],
     ["tags of Python", team.replace("{ num_train", "!!python/dict { num_train")],
     ["a key given twice, of which the last counts", team.replace("{ num_train", "{ learning_rate: 3, num_train")],
@@ -73,13 +73,26 @@ constructor: 3
   });
 
   it("lists values of the wrong type, and keeps the rest", async () => {
-    const text = `${team.replace("1e-5", "fast, num_generations: 1.5, turn_gradient_weights: heavy, max_grad_norm: .inf, num_turns: 2, joint_mode: cross")}
+    const text = `${team
+      .replace(
+        "1e-5",
+        "fast, num_generations: 1.5, turn_gradient_weights: heavy, max_grad_norm: .inf, num_turns: 2, joint_mode: 3, rollout_buffer_size: lots, num_agents: 9",
+      )
+      .replace("33:163", "a:b")
+      .replace("epochs: 8", "epochs: many")}
 external: { sandbox_slice: half, mode: telepathy }
 `;
     const { config, lost } = await migrated(text);
-    expect(config).toMatchObject({ model: { path: "a/model" }, environment: { maxTurns: 2 }, sampling: { topP: 0.9 } });
-    const wrong = ["learning_rate", "num_generations", "turn_gradient_weights", "max_grad_norm"];
-    for (const key of wrong) expect(lost[`magrpo.${key}`]).toMatch(/expected/);
+    expect(config).toMatchObject({
+      model: { path: "a/model" },
+      environment: { maxTurns: 2 },
+      sampling: { topP: 0.85 },
+    });
+    const wrong = ["learning_rate", "num_generations", "turn_gradient_weights", "max_grad_norm", "joint_mode"];
+    for (const key of [...wrong, "rollout_buffer_size", "num_agents"])
+      expect(lost[`magrpo.${key}`]).toMatch(/expected/);
+    expect(lost["magrpo.num_train_epochs"]).toContain("a whole number above 0");
+    expect(lost["dataset.train_split"]).toContain("Cannot read the split");
     expect(lost["external.mode"]).toContain("the modes are");
   });
 

@@ -133,7 +133,7 @@ describe("public configs of MRLM", () => {
         distributed: { enabled: false },
       },
       {
-        model: { path: "openai-community/gpt2" },
+        model: { path: "openai-community/gpt2", chatTemplate: "none" },
         environment: { id: "code", maxTurns: 3, cpuSeconds: 3 },
         algorithm: { minibatches: 2, epochs: 4, valueWeight: 0.5, entropyWeight: 0.01, whiten: true },
         sampling: { maxTokens: 128, temperature: 0.8, topP: 0.9, topK: 50 },

@@ -12,8 +12,8 @@ const translate = (...overrides: string[]) => translateOverrides(overrides, { ke
 
 describe("overrides with old keys", () => {
   it.each([
-    ["model_name=bigcode/starcoder2-3b", 'model.path="bigcode/starcoder2-3b"'],
-    ["agent_model.name=bigcode/starcoder2-3b", 'model.path="bigcode/starcoder2-3b"'],
+    ["model_name=Qwen/Qwen2.5-Coder-7B", 'model.path="Qwen/Qwen2.5-Coder-7B"'],
+    ["agent_model.name=bigcode/starcoder2-15b-instruct", 'model.path="bigcode/starcoder2-15b-instruct"'],
     ["grpo.learning_rate=3e-5", "training.learningRate=0.00003"],
     ['grpo.learning_rate="3e-5"', "training.learningRate=0.00003"],
     ["dataset.train_split=test[16:]", 'tasks.split="test[16:]"'],
@@ -37,6 +37,15 @@ describe("overrides with old keys", () => {
     const { set, notes } = translate(given);
     expect(set).toEqual([expected]);
     expect(notes).toEqual([`${given.split("=")[0]} is ${expected.split("=")[0]}`]);
+  });
+
+  it.each([
+    ["model_name=bigcode/starcoder2-3b", "bigcode/starcoder2-3b"],
+    ["model.model_name_or_path=gpt2", "openai-community/gpt2"],
+  ])("%s is a base model, without a chat template", (given, path) => {
+    const { set, notes } = translate(given);
+    expect(set).toEqual([`model.path="${path}"`, 'model.chatTemplate="none"']);
+    expect(notes).toEqual([`${given.split("=")[0]} is model.path and model.chatTemplate`]);
   });
 
   it("keeps the order, and what is no old key as it is", () => {
