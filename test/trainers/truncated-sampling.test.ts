@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readTrace } from "../../src/trace/read-trace.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
@@ -66,6 +67,44 @@ describe("training on what top-k, top-p and min-p left", () => {
     expect(Math.abs(metrics!["ratio/max"]! - 1)).toBeLessThan(1e-4);
     expect(metrics!["kl/sampler"]).toBeLessThan(1e-8);
     expect(metrics!["tokens/trained"]).toBeGreaterThan(50);
+  });
+
+  it("has ratios of 1 at the first step for any settings, also if a single token is left", async () => {
+    await using backend = await createEngine();
+    const settings = fc.record(
+      {
+        temperature: fc.constantFrom(0.3, 0.7, 1, 1.8),
+        topK: fc.constantFrom(1, 2, 31, 32, 33, 260, 1000),
+        topP: fc.constantFrom(1e-6, 0.2, 0.9, 0.9999, 1),
+        minP: fc.constantFrom(0, 1e-6, 0.05, 0.9, 1),
+      },
+      { requiredKeys: ["temperature"] },
+    );
+    const updates: Readonly<Record<string, object>> = {
+      grpo: { dropGroupsWithoutSignal: false },
+      ppo: { epochs: 1, minibatches: 1 },
+      reinforce: {},
+    };
+    const trains = fc.constantFrom(...Object.keys(updates));
+    await fc.assert(
+      fc.asyncProperty(settings, trains, fc.nat(1000), async (sampling, id, seed) => {
+        const record = await run({
+          output: await temporaryFolder(),
+          backend,
+          config: config({
+            algorithm: { id, groupSize: 4, entropyWeight: 0.1, ...updates[id] },
+            sampling: { maxTokens: 4, ...sampling },
+            training: { batchSize: 4 },
+            seed,
+          }),
+        });
+        const [metrics] = stepMetrics(record);
+        expect(metrics!["tokens/trained"]).toBeGreaterThan(0);
+        expect(Math.abs(metrics!["ratio/max"]! - 1)).toBeLessThan(1e-5);
+        expect(metrics!["kl/sampler"]).toBeLessThan(1e-10);
+      }),
+      { numRuns: 15, examples: [[{ temperature: 1, topK: 1 }, "grpo", 1]] },
+    );
   });
 
   it.each(
