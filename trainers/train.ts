@@ -142,18 +142,18 @@ function overlongMetrics(
   return { "data/truncated": overlong.truncated, "data/dropped": overlong.dropped };
 }
 
-/** What a person is told the first time that something is too long for a model, and the run goes on. */
+/** The warning of the first step in which something is too long for a model and the run goes on. */
 function overlongWarning(metrics: Readonly<Record<string, number>>): string | undefined {
-  const told = overlongTexts.flatMap(([name, what]) => ((metrics[name] ?? 0) > 0 ? [`${metrics[name]} ${what}`] : []));
-  if (told.length === 0) return undefined;
-  const names = overlongTexts.map(([name]) => name).join(", ");
-  return `In this step ${told.join("; ")}. This is said once; the metrics ${names} count each step's.`;
+  const found = overlongTexts.filter(([name]) => (metrics[name] ?? 0) > 0);
+  if (found.length === 0) return undefined;
+  const counted = found.map(([name, what]) => `${what}: ${metrics[name]} in this step (${name}).`);
+  return [...counted, "This warning is shown once; the metric counts each step."].join(" ");
 }
 
 const overlongTexts = [
-  ["data/truncated", "episodes were too long for the model and lost their beginning (data.overlong: truncate)"],
-  ["data/dropped", "episodes were too long for the model and were left out (data.overlong: drop)"],
-  ["critic/truncated", "texts of the team's critic were too long for it and lost the oldest part of each agent"],
+  ["data/truncated", "Episodes too long for the model lost their beginning (data.overlong: truncate)"],
+  ["data/dropped", "Episodes too long for the model were left out (data.overlong: drop)"],
+  ["critic/truncated", "Texts too long for the team's critic lost the beginning of each agent's part"],
 ] as const;
 
 async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {
