@@ -26,7 +26,7 @@ export function checkFrozenAgents({ agents, frozen, models }: AgentPolicies): vo
   if (both !== undefined) {
     throw invalid(
       `The agent "${both}" has a model to train (agents.models) and a frozen policy (agents.policies).`,
-      "Leave it out of one of them: agents.policies if it is to be trained, agents.models if not.",
+      "Leave it out of one of them: out of agents.policies to train it, out of agents.models to freeze it.",
     );
   }
   if (agents.every((agent) => frozen.includes(agent))) {

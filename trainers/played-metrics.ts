@@ -6,8 +6,8 @@ import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /**
- * The metrics of what a run played in one step: of the agents that are trained, and, where others are frozen, each
- * agent's reward too.
+ * The metrics of what a run played in one step: those of the agents that are trained, and the reward of each agent if
+ * others are frozen.
  */
 export function playedMetrics(
   { algorithm, environment, frozen }: Pick<TrainingRun, "algorithm" | "environment" | "frozen">,

@@ -116,8 +116,8 @@ async function* trainStep(
   const traced = batch.traceLength === undefined ? {} : { traceLength: batch.traceLength };
   yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, ...traced };
   const overlong = overlongWarning(metrics);
-  if (overlong !== undefined && !progress.toldOverlong) {
-    progress.toldOverlong = true;
+  if (overlong !== undefined && !progress.warnedOverlong) {
+    progress.warnedOverlong = true;
     yield { type: "warning", step, message: overlong };
   }
   const unscored = unscoredWarning(groups);

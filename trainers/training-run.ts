@@ -93,8 +93,8 @@ export interface Progress {
   evaluated: number | undefined;
   /** The metric of the best checkpoint. */
   best: number | undefined;
-  /** Whether it was said that something was too long for a model. */
-  toldOverlong: boolean;
+  /** True once a warning said that something was too long for a model. */
+  warnedOverlong: boolean;
   /** The length of the trace after this step, in bytes. */
   traceLength: number | undefined;
 }
@@ -185,7 +185,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
       evaluated: evaluated ? manifest.step : undefined,
       best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
-      toldOverlong: false,
+      warnedOverlong: false,
       traceLength,
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -137,14 +137,14 @@ export function classCompletionEnvironment(
           correct: false,
         };
         if (isLast) return earned;
-        const told = payEveryTurn ? earned : { correct: false };
+        const graded = payEveryTurn ? earned : { correct: false };
         if (expert !== undefined) {
           const edited = await edits();
           const info = { turn, metrics: expertMetrics(edited) };
-          return { ...revisions((place) => edited[place]!.text), ...told, info };
+          return { ...revisions((place) => edited[place]!.text), ...graded, info };
         }
         const feedback = parsed.mode === "plain" ? replies.map(() => "") : await unreadableFeedback(parts);
-        return { ...revisions((place) => feedback[place]!), ...told };
+        return { ...revisions((place) => feedback[place]!), ...graded };
       }
       const grading = {
         sandbox,
@@ -160,18 +160,18 @@ export function classCompletionEnvironment(
       const earned = joint(total(components));
       const correct = grade.passed;
       if (isLast || (correct && !payEveryTurn)) return { ...earned, correct, info };
-      const told = { correct, info, ...(payEveryTurn ? earned : {}) };
-      if (parsed.mode === "plain") return { ...revisions(() => ""), ...told };
+      const graded = { correct, info, ...(payEveryTurn ? earned : {}) };
+      if (parsed.mode === "plain") return { ...revisions(() => ""), ...graded };
       if (expert !== undefined) {
         const edited = await edits();
         const revised = revisions((place) => edited[place]!.text);
-        return { ...revised, ...told, info: withMetrics(info, expertMetrics(edited)) };
+        return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edited)) };
       }
       const visible = await visibleVerdicts({ ...grading, grade });
       const loads = await loadEachAgent({ ...parts, grade, limits, seed: grading.seed });
       const feedback = (place: number): string =>
         classFeedback(parsed, { task, place, own: acting[place]!.own, merged, grade, visible, loads });
-      return { ...revisions(feedback), ...told };
+      return { ...revisions(feedback), ...graded };
     },
     demonstrate: (task) => {
       const { acting, owners } = sharesOf(task);

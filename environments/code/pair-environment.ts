@@ -78,8 +78,8 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       const isTop = grade.passed && used && !wrapper;
       const correct = grade.passed;
       if (isLast || (isTop && !payEveryTurn)) return { components, correct, info };
-      const told = { correct, info, ...(payEveryTurn ? { components } : {}) };
-      if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...told };
+      const graded = { correct, info, ...(payEveryTurn ? { components } : {}) };
+      if (mode === "plain") return { ...revision({ aux: "", main: "" }), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
         const request = { language, problem: task.prompt, tests, seed, ...waiting };
@@ -91,7 +91,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         ]);
         const [auxEdit, mainEdit] = edits;
         const revised = revision({ aux: auxEdit.text, main: mainEdit.text });
-        return { ...revised, ...told, info: withMetrics(info, expertMetrics(edits)) };
+        return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edits)) };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
       const { aux, main } = await pairDefinitions({
@@ -110,7 +110,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
             checks: pair.main.defined ? [auxCheck(pair, entryPoint)] : [],
           }),
         }),
-        ...told,
+        ...graded,
       };
     },
   });

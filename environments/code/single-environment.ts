@@ -51,17 +51,17 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
       const info = turnInfo({ turn, grade, sandbox: sandbox.info.backend, components });
       const correct = grade.passed;
       if (isLast || (correct && !payEveryTurn)) return { components, correct, info };
-      const told = { correct, info, ...(payEveryTurn ? { components } : {}) };
-      if (mode === "plain") return { ...revision(""), ...told };
+      const graded = { correct, info, ...(payEveryTurn ? { components } : {}) };
+      if (mode === "plain") return { ...revision(""), ...graded };
       if (mode === "expert_edits") {
         const tests = visibleTests(suite).map((test) => test.text);
         const request = { language, problem: task.prompt, tests, code, names: [entryPoint], seed, ...waiting };
         const edit = await expertEdits(expert!, request);
-        return { ...revision(edit.text), ...told, info: withMetrics(info, expertMetrics([edit])) };
+        return { ...revision(edit.text), ...graded, info: withMetrics(info, expertMetrics([edit])) };
       }
       const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
       const own = singleReport(grade, { name: entryPoint, linesBefore: linesBefore[1]! });
-      return { ...revision(codeFeedback(options, { grade, visible, ...own })), ...told };
+      return { ...revision(codeFeedback(options, { grade, visible, ...own })), ...graded };
     },
     demonstrate: ({ solution }) =>
       solution === undefined

@@ -41,7 +41,7 @@ export interface StepOutcome<State> {
   readonly done?: boolean;
   /** Replaces the state; absent, the state stays (and may have been changed in place). */
   readonly state?: State;
-  /** Whether the answer is right, whatever it earned; needs `statesCorrect` in the definition. */
+  /** Whether the answer is right, apart from its reward; needs `statesCorrect` in the definition. */
   readonly correct?: boolean;
   readonly info?: Json;
 }

@@ -62,7 +62,7 @@ export interface ParallelStepOutcome<Agent extends string, State> {
   readonly done?: boolean;
   /** Replaces the state; absent, the state stays (and may have been changed in place). */
   readonly state?: State;
-  /** Whether the answers are right together, whatever they earned; needs `statesCorrect` in the definition. */
+  /** Whether the answers are right together, apart from their rewards; needs `statesCorrect` in the definition. */
   readonly correct?: boolean;
   readonly info?: Json;
 }

@@ -66,7 +66,7 @@ export interface AgentStep {
 export interface StepResult {
   readonly observations: Observations;
   readonly agents: Readonly<Record<AgentId, AgentStep>>;
-  /** Whether what was answered by this step solves the task, whatever it earned; the last that is stated counts. */
+  /** Whether the answer of this step solves the task, apart from its reward; the last statement of an episode counts. */
   readonly correct?: boolean;
   readonly info?: Json;
 }

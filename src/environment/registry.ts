@@ -14,8 +14,8 @@ export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
   /** Every option should have a default, so that the name alone makes an environment. Unknown keys are errors. */
   readonly options: Options;
   /**
-   * The policies that checked options name, such as a judge's, by a name of each: they are opened before the environment
-   * is made. One that is undefined is not needed. None where this is left out.
+   * The policies that checked options name, such as a judge, by the option: they are opened before the environment is
+   * made. An undefined one is not needed. None by default.
    */
   policies?(options: z.output<Options>): Readonly<Record<string, PolicySpecification | undefined>>;
   /** `policies` are the opened ones, by the names of {@link EnvironmentEntry.policies}. They are left open. */
@@ -74,8 +74,8 @@ export function createRegistry(entries: readonly EnvironmentEntry[]): Environmen
 }
 
 /**
- * Makes an environment whose options may name policies (a judge, an expert), which `open` opens and whoever gives it
- * closes. Throws `config.invalid` naming each option at fault, and for a named policy without `open`; and what `open`
+ * Makes an environment whose options may name policies (a judge, an expert). `open` opens them, and the caller closes
+ * them. Throws `config.invalid` naming each option at fault, and for a named policy without `open`; and what `open`
  * throws.
  */
 export async function openEnvironment(

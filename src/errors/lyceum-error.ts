@@ -17,7 +17,7 @@ export type ErrorCode =
   | "data.malformed"
   /** A split, slice or index does not exist in the taskset. */
   | "data.out-of-range"
-  /** A row that is to be learned has more tokens than the model reads. */
+  /** A row of training data has more tokens than the model reads. */
   | "data.too-long"
   /** A download failed, or the network is closed. */
   | "data.unavailable"

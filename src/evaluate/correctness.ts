@@ -32,7 +32,7 @@ export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean |
   );
 }
 
-/** True where nobody can tell how well an episode went: it failed, or a reward of it is unscored. */
+/** True if the result of an episode is unknown: it failed, or a reward of it is unscored. */
 export function isUnscored({ status, agents }: Pick<Episode, "status" | "agents">): boolean {
   return status === "failed" || Object.values(agents).some(({ reward }) => reward.status === "unscored");
 }

@@ -51,7 +51,7 @@ export interface ActTokens {
   readonly completionIds: readonly number[];
   /** One natural logarithm per completion id, under the distribution that was sampled from. */
   readonly logprobs: readonly number[];
-  /** One per completion id: the tokens that it was drawn from, where the request's sampling asks for it and truncates. */
+  /** One per completion id: the tokens that it was drawn from, if the request's sampling asks for that and truncates. */
   readonly supports?: readonly TokenSupport[];
   /** The value of the state before each completion id, and of that after the last; from weights with a value head. */
   readonly values?: readonly number[];

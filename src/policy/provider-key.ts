@@ -66,8 +66,8 @@ export function checkProviderKey(provider: string, variables: Variables): void {
 }
 
 /**
- * The key for a server: that of its provider if its address is a provider's, otherwise `LYCEUM_API_KEY`. Undefined if a
- * server that is nobody's needs none. Throws `config.invalid`, which names the variable, for a provider without a key.
+ * The key for a server: if its address is a provider's, the provider's key, otherwise `LYCEUM_API_KEY`, or undefined if
+ * that is not set. Throws `config.invalid`, which names the variable, for a provider without a key.
  */
 export function serverKey(url: string, variables: Variables): string | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";

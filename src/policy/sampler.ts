@@ -13,15 +13,15 @@ export interface SamplingSettings {
   /** Keep tokens at least this fraction as likely as the likeliest. */
   readonly minP?: number;
   /**
-   * Record with each token which tokens it was drawn from, where one of the three is in use: `Sample.supports`. Training
-   * on such tokens needs it. False by default: it can be much longer than the tokens themselves.
+   * If top-k, top-p or min-p is in use, records with each token which tokens it was drawn from: `Sample.supports`.
+   * Training on such tokens needs it. False by default: supports can be much longer than the tokens themselves.
    */
   readonly supports?: boolean;
   /** End when the text contains one of these; the token that completes it is kept, the text is cut before it. */
   readonly stop?: readonly string[];
 }
 
-/** True where a draw with these settings may be kept from some tokens. */
+/** True if top-k, top-p or min-p may exclude tokens from a draw with these settings. */
 export function isTruncated({ temperature, topK = 0, topP = 1, minP = 0 }: SamplingSettings): boolean {
   return temperature > 0 && (topK > 0 || topP < 1 || minP > 0);
 }
@@ -45,7 +45,7 @@ export interface Sample {
   readonly ids: readonly number[];
   /** One per id: natural logarithm of its probability under the distribution that was sampled from. */
   readonly logprobs: readonly number[];
-  /** One per id: the tokens that it was drawn from. Where the settings ask for it and truncate. */
+  /** One per id: the tokens that it was drawn from. Only if the settings ask for that and truncate. */
   readonly supports?: readonly TokenSupport[];
   /**
    * Where the weights have a value head: the value of each state, one before each id and one after the last, so one more

@@ -5,7 +5,7 @@ import { isTruncated, type SamplingSettings } from "./sampler.ts";
 export interface TokenChoice {
   readonly id: number;
   readonly logprob: number;
-  /** The ids that it was drawn from, likeliest first, where top-k, top-p or min-p is in use. */
+  /** The ids that it was drawn from, likeliest first, if top-k, top-p or min-p is in use. */
   readonly kept?: Uint32Array;
 }
 

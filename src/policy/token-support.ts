@@ -1,6 +1,6 @@
 /**
  * The tokens that one draw could have chosen (its support), after top-k, top-p and min-p: `null` for every token; else
- * their ids, ascending; or, where that is shorter, a bitmap of the vocabulary in base64. In the bitmap, id i is bit
+ * their ids, ascending; or, if that is shorter, a bitmap of the vocabulary in base64. In the bitmap, id i is bit
  * i % 8 of byte i / 8, and the bytes fill up whole groups of four. A support of a vocabulary of V tokens never takes
  * more than about V / 6 characters. It is plain JSON, so that traces keep it as it is.
  */
@@ -39,7 +39,7 @@ export function writeSupport(support: TokenSupport, words: Int32Array): void {
   }
 }
 
-/** Why a support cannot be that of a draw of `id`, or undefined where it can. */
+/** Why a support cannot be that of a draw of `id`; undefined if it can. */
 export function supportProblem(support: TokenSupport, id: number, vocabularySize: number): string | undefined {
   if (support === null) return undefined;
   if (typeof support === "string") return bitmapProblem(support, id, vocabularySize);

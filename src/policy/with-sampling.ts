@@ -2,8 +2,8 @@ import type { Policy } from "./policy.ts";
 import type { SamplingSettings } from "./sampler.ts";
 
 /**
- * The same policy with sampling settings of its own, which hold whatever it is asked with: a judge that needs room to
- * think, a partner that plays greedily. Settings that are left out are those of the request.
+ * The same policy with sampling settings of its own, which replace those of each request: for a judge that needs room
+ * to think, or a partner that plays greedily. Settings that are left out are those of the request.
  */
 export function withSampling(policy: Policy, sampling: Partial<SamplingSettings>): Policy {
   const { flush, close } = policy;

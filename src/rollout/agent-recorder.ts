@@ -170,7 +170,7 @@ export class AgentRecorder {
       ids,
       mask: 1,
       logprobs,
-      ...(supports !== undefined ? { supports } : isTruncated(sampling) ? { truncated: true } : {}),
+      ...(supports !== undefined ? { supports } : isTruncated(sampling) ? { lacksSupports: true } : {}),
       ...(values === undefined ? {} : { values }),
       weightsVersion,
       temperature: sampling.temperature,

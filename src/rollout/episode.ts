@@ -31,7 +31,7 @@ export interface Episode {
   readonly limit?: "turns" | "tokens" | "time" | "shape";
   readonly agents: Readonly<Record<AgentId, AgentEpisode>>;
   readonly turns: number;
-  /** Whether its answers are right, as the environment stated last, where it states that. */
+  /** Whether its answers are right, as the environment stated last; absent if it states nothing. */
   readonly correct?: boolean;
   /** Info objects of the steps, where the environment gave any. */
   readonly info?: readonly Json[];
@@ -68,10 +68,10 @@ export interface NodeTokens {
   readonly ids: readonly number[];
   readonly mask: 0 | 1;
   readonly logprobs?: readonly number[];
-  /** Of what was sampled with top-k, top-p or min-p: the tokens that each id was drawn from, where they were recorded. */
+  /** The tokens that each id was drawn from, if top-k, top-p or min-p was in use and they were recorded. */
   readonly supports?: readonly TokenSupport[];
-  /** True where the ids were sampled with top-k, top-p or min-p, and their supports were not recorded. */
-  readonly truncated?: true;
+  /** True if the ids were sampled with top-k, top-p or min-p and their supports were not recorded. */
+  readonly lacksSupports?: true;
   /** Of what was sampled: the value of the state before each id, and of that after the last, where a policy gave them. */
   readonly values?: readonly number[];
   readonly weightsVersion?: number;
@@ -110,10 +110,10 @@ export interface TokenSequence {
   readonly mask: readonly (0 | 1)[];
   /** One per id; 0 where it was not sampled. */
   readonly logprobs: readonly number[];
-  /** One per id: the tokens that it was drawn from; null where any could be, and where it was not sampled. */
+  /** One per id: the tokens that it was drawn from; null for every token, and for an id that was not sampled. */
   readonly supports?: readonly TokenSupport[];
-  /** True where some ids were sampled with top-k, top-p or min-p, and their supports were not recorded. */
-  readonly truncated?: true;
+  /** True if some ids were sampled with top-k, top-p or min-p and their supports were not recorded. */
+  readonly lacksSupports?: true;
   /**
    * One per id: the value of the state after it, where that state was acted in or ended a turn; 0 elsewhere. Only
    * where every turn was sampled with values.

@@ -67,7 +67,7 @@ function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence 
     mask,
     logprobs,
     ...(supports.every((support) => support === null) ? {} : { supports }),
-    ...(nodes.some(({ tokens }) => tokens?.truncated) ? { truncated: true } : {}),
+    ...(nodes.some(({ tokens }) => tokens?.lacksSupports) ? { lacksSupports: true } : {}),
     ...(values === undefined ? {} : { values }),
     turns,
     temperature,

@@ -36,7 +36,7 @@ const low = stating((text) => (text === "right" ? -10 : 9));
 const high = stating((text) => (text === "right" ? 10 : -10));
 
 describe("an environment that states what is right", () => {
-  it("decides accuracy and pass@k, whatever answers earn", async () => {
+  it("decides accuracy and pass@k, apart from rewards", async () => {
     const summaries = [];
     for (const environment of [low, high]) {
       const folder = await temporaryFolder();
@@ -71,7 +71,7 @@ describe("an environment that states what is right", () => {
     expect(metrics.reward!.difference).not.toBe(0);
   });
 
-  it("states it through the wrapper that seats other policies", async () => {
+  it("states it through the wrapper in which other policies play agents", async () => {
     const environment = withPolicies(low, {});
     expect(environment.spec.statesCorrect).toBe(true);
     const summary = await evaluated(table, { folder: await temporaryFolder(), environment: environment as typeof low });

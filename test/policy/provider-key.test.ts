@@ -47,7 +47,7 @@ describe("the key of a server", () => {
     );
   });
 
-  test("of nobody's address is LYCEUM_API_KEY or none, and never a provider's", () => {
+  test("of an address that is no provider's is LYCEUM_API_KEY or none, and never a provider's", () => {
     const providers = { OPENAI_API_KEY: "a", DASHSCOPE_API_KEY: "b" };
     for (const url of ["http://127.0.0.1:8000/v1", "https://api.openai.com.example/v1", "nonsense"]) {
       expect(serverKey(url, providers)).toBeUndefined();

@@ -52,7 +52,7 @@ describe("a turn in which both act", () => {
     ]);
   });
 
-  test("is asked for the same completions, whoever is a partner", async () => {
+  test("is asked for the same completions with and without partners", async () => {
     const plain = await playTree({ environment: together(), shape: cross });
     expect(content((await playTree({ environment: together(), shape: { ...cross, partners } })).episodes)).toEqual(
       content(plain.episodes),

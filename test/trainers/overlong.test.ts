@@ -63,7 +63,7 @@ describe.each([
   it.each([
     ["truncate", "data/truncated", "data/dropped"],
     ["drop", "data/dropped", "data/truncated"],
-  ] as const)("is counted with %s, told of once, and the rest is learned", async (overlong, counted, other) => {
+  ] as const)("is counted with %s, warned of once, and the rest is learned", async (overlong, counted, other) => {
     const { error, steps, warnings } = await run({ ...config, data: { overlong } }, world());
     expect(error).toBeUndefined();
     expect(steps).toHaveLength(2);
@@ -83,7 +83,7 @@ describe.each([
   });
 });
 
-it("nothing is counted or told of rows that fit", async () => {
+it("rows that fit are not counted and give no warning", async () => {
   const { error, steps, warnings } = await run(sft, environment(["A", "B"]));
   expect(error).toBeUndefined();
   expect(steps[0]).toMatchObject({ "data/truncated": 0, "data/dropped": 0 });

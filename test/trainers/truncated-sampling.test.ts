@@ -44,7 +44,7 @@ function withoutSupports(data: readonly Datum[]): Datum[] {
   return data.map(({ supports: _, ...datum }) => datum);
 }
 
-/** A backend whose models take log-probabilities over the whole vocabulary, whatever was sampled from. */
+/** A backend whose models take log-probabilities over the whole vocabulary, also of what was sampled from a part. */
 function overWholeVocabulary(backend: TrainingBackend, kinds: readonly ("policy" | "reference")[]): TrainingBackend {
   return changedBackend((model: Model) => {
     const kind = model.spec.trainable.type === "frozen" ? "reference" : "policy";
@@ -199,7 +199,7 @@ describe("a trace of truncated sampling", () => {
       for (const { nodes } of Object.values(agents)) {
         for (const { tokens } of nodes) {
           if (tokens?.mask !== 1) continue;
-          expect(tokens.truncated).toBeUndefined();
+          expect(tokens.lacksSupports).toBeUndefined();
           expect(tokens.supports).toHaveLength(tokens.ids.length);
           for (const [i, id] of tokens.ids.entries()) {
             expect(tokens.supports![i]).toHaveLength(5);

@@ -23,7 +23,7 @@ export interface Datum {
   /** V_t when the data were gathered: what a clipped value term stays near. */
   readonly oldValues?: Float32Array;
   /**
-   * The tokens that each target was drawn from; null where it was any. Every log-probability of the target, its
+   * The tokens that each target was drawn from; null for every token. Every log-probability of the target, its
    * entropy, and their gradients are then those of the distribution over these tokens alone, renormalised. Absent:
    * every token, everywhere. A target is among its own.
    */

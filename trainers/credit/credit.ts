@@ -6,9 +6,9 @@ import type { StateTargets, TrainingSample } from "../data/training-sample.ts";
 
 /** What was played in one step. */
 export interface Experience {
-  /** The episodes by task; where joint actions branched, every path from the root to a leaf. Only of trained agents. */
+  /** The episodes by task, with trained agents alone; if joint actions branched, every path from the root to a leaf. */
   readonly groups: readonly Group[];
-  /** Where agents are frozen: the same episodes with their records too, for critics that read the whole team. */
+  /** If agents are frozen: the same episodes with their records too, for critics that read the whole team. */
   readonly withPartners?: readonly Group[];
   /** The branches themselves, where the rollout shape has them. */
   readonly trees?: readonly JointTree[];

@@ -29,7 +29,7 @@ function sequenceDatum(sequence: TokenSequence, sample: TrainingSample, i: numbe
   const { advantage, values, weights } = sample;
   const datum = datumFromIds(weights === undefined ? sequence : { ...sequence, mask: weights[i]! });
   if (advantage === undefined) return datum;
-  if (sequence.truncated) throw unknownSupport(sequence);
+  if (sequence.lacksSupports) throw unknownSupport(sequence);
   const advantages = typeof advantage === "number" ? datum.lossMask.map(() => advantage) : perTarget(advantage, i);
   return {
     ...datum,

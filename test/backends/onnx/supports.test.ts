@@ -92,7 +92,7 @@ function dataOf(samples: readonly Sample[], temperature: number): Datum[] {
 }
 
 describe("what is sampled with top-k, top-p and min-p", () => {
-  it("has in forward the log-probabilities that the sampler gave, whatever the settings", async () => {
+  it("has in forward the log-probabilities that the sampler gave, for any settings", async () => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const settings = fc.record(

@@ -89,7 +89,7 @@ describe("code benchmarks with other options", () => {
   const right = "```python\ndef twice(x):\n    return 2 * x\n```";
   const half = "```python\ndef twice(x):\n    return 4\n```";
 
-  it.each(["humaneval", "coophumaneval"])("%s has the same accuracy whatever the reward", async (name) => {
+  it.each(["humaneval", "coophumaneval"])("%s has the same accuracy for every reward", async (name) => {
     const path = await file(rows);
     const benchmark = named(name);
     for (const reward of ["correctness", "comlrl", "mrlm"]) {

@@ -6,7 +6,7 @@ import type { ParameterBlock } from "../models/parameter-block.ts";
 import type { Feed } from "./session.ts";
 
 /**
- * Whether a pass over these terms drops inputs of adapters: where all of them are cross-entropies. Every other loss
+ * True if a pass over these terms drops inputs of adapters: if all of them are cross-entropies. Every other loss
  * compares log-probabilities with those of the sampler or a reference, which were computed without dropout.
  */
 export function usesDropout(terms: readonly LossTerm[]): boolean {
@@ -58,7 +58,7 @@ export function dropoutFeeds(options: {
   );
 }
 
-/** Sets each bit where the hash of its place and the seed, a number from 0 to 2^32 - 1, reaches the threshold. */
+/** Sets each bit whose hash, of its place and the seed, from 0 to 2^32 - 1, reaches the threshold. */
 function fillBits(words: Int32Array, seed: number, threshold: number): void {
   const low = seed | 0;
   const high = (seed / 2 ** 32) | 0;
