@@ -120,6 +120,18 @@ describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name", ({ na
     await model.close();
   });
 
+  test("is a model by the folder that peft wrote, and continues", async () => {
+    const source = { type: "pretrained", path: join(adapters.path, name) } as const;
+    for (const trainable of [{ type: "frozen" }, { type: "lora", lora: {} }] as const) {
+      const model = await backend.openModel({ source, trainable });
+      for (const [sequence, expected] of forward[index]!.logits.entries()) {
+        const difference = largestDifference(await readLogits(model, ids[sequence]!), expected);
+        expect(difference).toBeLessThanOrEqual(logitTolerance);
+      }
+      await model.close();
+    }
+  });
+
   test("has PyTorch's gradients of both halves", async () => {
     const model = await openAdapted();
     await model.forwardBackward(data.map(toDatum), terms);
