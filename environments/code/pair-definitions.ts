@@ -8,11 +8,14 @@ import { loadAlone } from "../code-turns/load-alone.ts";
 import { programProblem } from "../code-turns/program-problem.ts";
 import { type AgentStructure, auxName, type PairStructure } from "./structure/pair-structure.ts";
 
+/** What the stub of aux raises: code that calls aux while it is loaded cannot be judged alone. */
+const stubError = "aux was called while main was loaded alone";
+
 /** What stands for aux when main is loaded alone. */
 const auxStubs: Readonly<Record<Language, string>> = {
-  python: `def ${auxName}(*args, **kwargs):\n    return None\n`,
-  javascript: `function ${auxName}() {}\n`,
-  typescript: `function ${auxName}(...args: any[]): any {}\n`,
+  python: `def ${auxName}(*args, **kwargs):\n    raise RuntimeError("${stubError}")\n`,
+  javascript: `function ${auxName}() { throw new Error("${stubError}"); }\n`,
+  typescript: `function ${auxName}(...args: any[]): any { throw new Error("${stubError}"); }\n`,
 };
 
 /** The part of a report on definitions, for each agent. */
@@ -21,7 +24,7 @@ type Definitions = Pick<TurnReport, "definitions" | "programProblem">;
 /**
  * Which functions are defined, each judged in its own agent's program: the mistakes of one agent never count against
  * the other. If the program of both does not load, each agent's code that parses is loaded alone, main's with a stub
- * for aux. The reason of a missing definition is for its own agent only. Rejects with the signal's reason.
+ * for aux: a main that fails only because it calls the stub counts as defined. The reason of a missing definition is for its own agent only. Rejects with the signal's reason.
  */
 export async function pairDefinitions(options: {
   readonly sandbox: Sandbox;
@@ -48,7 +51,7 @@ export async function pairDefinitions(options: {
       ...(limits === undefined ? {} : { limits }),
       ...(signal === undefined ? {} : { signal }),
     });
-    if (alone?.loads !== false) return { name, found: defined };
+    if (alone?.loads !== false || alone.error.message.includes(stubError)) return { name, found: defined };
     return { name, found: false, problem: errorText(alone.error, linesBefore.at(-1)!) };
   };
   const [aux, main] = await Promise.all([

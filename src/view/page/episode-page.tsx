@@ -176,7 +176,8 @@ function toldRewards({ agents, error }: Episode): [string, AgentEpisode][] {
 
 function statusText({ status, limit }: Episode): string {
   if (limit === undefined) return status;
-  return limit === "shape" ? `${status}: the joint shape did not go on with it` : `${status} by the limit of ${limit}`;
+  if (limit !== "shape") return `${status} by the limit of ${limit}`;
+  return `${status}: a turn exceeded terminationThreshold, or the joint shape did not go on with it`;
 }
 
 /** Who played: each agent with its policy; of one agent, the policy alone. Empty for traces that do not say. */

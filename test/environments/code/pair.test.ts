@@ -342,6 +342,14 @@ describe("what the agents read", () => {
         main: { has: ["Definition of aux: not ok", "Definition of squares: ok", "another agent"], hasNot: ["nowhere"] },
       },
     ],
+    [
+      "where main uses what aux returns while it is loaded, and aux does not parse",
+      { aux: broken, main: py("TABLE = [aux(i) + 1 for i in range(3)]\n\ndef squares(n):\n    return TABLE[:n]") },
+      {
+        aux: { has: ["Syntax: not ok (", "Definition of squares: ok"], hasNot: ["another agent"] },
+        main: { has: ["Definition of squares: ok", "because of another agent's code"], hasNot: ["Error"] },
+      },
+    ],
   ])("level_feedback tells each agent of its own definition %s", async (_, answer, wanted) => {
     const { heard } = await play([answer, { aux, main: used }]);
     for (const agent of ["main", "aux"] as const) {
@@ -368,6 +376,11 @@ describe("what the agents read", () => {
     const raised = await second({ aux: helper, main: block("nowhere();\nfunction squares(n) { return n; }") });
     expect(raised.aux).toContain("Definition of aux: ok");
     expect(raised.main).toContain("Definition of squares: not ok (ReferenceError: nowhere is not defined, line 1)");
+    const using = await second({
+      aux: block("const aux = (x => x;"),
+      main: block("const table = [aux(1) + 1];\nfunction squares(n) { return table; }"),
+    });
+    expect(using.main).toContain("Definition of squares: ok\nThe whole program does not load because of another agent");
     const clash = await second({
       aux: block("const size = 1;\nconst aux = (x) => x * size;"),
       main: block("const size = 2;\nfunction squares(n) { return [...Array(n).keys()].map((i) => aux(i)); }"),
