@@ -46,11 +46,13 @@ export async function openCheckpoint(
   options: {
     readonly backend: TrainingBackend;
     readonly base?: string | undefined;
+    /** Takes the place of the one that the run had. */
+    readonly chatTemplate?: string | undefined;
     readonly agents?: TeamAgents | undefined;
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<AgentModel[]> {
-  const { backend, base, agents: team, signal } = options;
+  const { backend, base, chatTemplate, agents: team, signal } = options;
   const recorded = await readCheckpointConfig(folder);
   const { seed } = recorded;
   const { models = { [modelFolder]: { valueHead: false } } } = await readManifest(folder);
@@ -59,13 +61,16 @@ export async function openCheckpoint(
     name === modelFolder ? undefined : decodeURIComponent(name.slice(modelFolder.length + 1));
   const names = policies.flatMap(([name]) => agentOf(name) ?? []);
   if (team !== undefined && names.length > 0) checkTeam({ team: folder, members: names, agents: team });
-  const onBase = (model: ModelConfig): ModelConfig => (base === undefined ? model : withBase(model, base));
+  const changed = (recordedModel: ModelConfig): ModelConfig => {
+    const model = base === undefined ? recordedModel : withBase(recordedModel, base);
+    return chatTemplate === undefined ? model : { ...model, chatTemplate };
+  };
   const { model: shared, agents } = await startingModels(
     {
-      model: onBase(recorded.model),
+      model: changed(recorded.model),
       agents: {
         weights: "separate",
-        models: Object.fromEntries(Object.entries(recorded.agents).map(([name, model]) => [name, onBase(model)])),
+        models: Object.fromEntries(Object.entries(recorded.agents).map(([name, model]) => [name, changed(model)])),
       },
     },
     { trained: names },

@@ -13,7 +13,8 @@ export interface AgentModel {
 
 /**
  * Opens what a path or name of a model stands for, frozen: a Hugging Face folder, a PEFT adapter, a hub id, a team's
- * folder, a checkpoint or the folder of a run. `base` is the model under adapters, instead of the one that they name.
+ * folder, a checkpoint or the folder of a run. `base` is the model under adapters, instead of the one that they name;
+ * `chatTemplate` takes the place of the models' own, as in a `ModelSource`.
  * With `agents`, a team must fit them, and only the models of those that are played are opened. Throws as `checkTeam`,
  * `openCheckpoint` and the backend do. Close the models after use.
  */
@@ -22,15 +23,16 @@ export async function openModels(
   options: {
     readonly backend: TrainingBackend;
     readonly base?: string | undefined;
+    readonly chatTemplate?: string | undefined;
     readonly agents?: TeamAgents | undefined;
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<AgentModel[]> {
-  const { backend, base, agents, signal } = options;
+  const { backend, base, chatTemplate, agents, signal } = options;
   const place = await locateModel(path);
   if (place.type === "checkpoint") return openCheckpoint(place.folder, options);
   const open = (folder: string): Promise<Model> => {
-    const config = { path: folder, base, adapter: { type: "full" }, device: "auto" } as const;
+    const config = { path: folder, base, chatTemplate, adapter: { type: "full" }, device: "auto" } as const;
     return backend.openModel(referenceSpec(config, { seed: 0 }), signal === undefined ? {} : { signal });
   };
   if (place.type === "model") return [{ agent: undefined, model: await open(place.path) }];

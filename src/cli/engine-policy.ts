@@ -16,6 +16,7 @@ export async function openEnginePolicy(options: {
   /** What traces call it. */
   readonly name: string;
   readonly base?: string | undefined;
+  readonly chatTemplate?: string | undefined;
   readonly engine: SharedEngine;
   /** The agents that it plays; none for a policy that stands by itself, such as a judge. */
   readonly agents?: TeamAgents | undefined;
@@ -23,9 +24,9 @@ export async function openEnginePolicy(options: {
   readonly completion?: boolean;
   readonly signal?: AbortSignal | undefined;
 }): Promise<OpenPolicy> {
-  const { path, name, base, engine, agents, completion = false, signal } = options;
+  const { path, name, base, chatTemplate, engine, agents, completion = false, signal } = options;
   await using resources = new AsyncDisposableStack();
-  const models = await openModels(path, { backend: await engine.backend(), base, agents, signal });
+  const models = await openModels(path, { backend: await engine.backend(), base, chatTemplate, agents, signal });
   for (const { model } of models) resources.defer(() => model.close());
   const open = async (model: Model, called: string): Promise<Policy> => {
     const renderer = completion ? { renderer: createTextRenderer(model.tokenizer) } : {};

@@ -73,6 +73,9 @@ const embedded = {
   base: text
     .optional()
     .describe("If the model is an adapter: the model that it adapts, instead of the one that the adapter names."),
+  chatTemplate: text
+    .optional()
+    .describe("A Jinja file instead of the model's own chat template, or none: prompts are then plain texts."),
 } as const;
 
 /** What a policy file says: the settings of one model, or of a model for each agent. */
@@ -135,7 +138,7 @@ function hintOf({ foreign, own, kind }: { foreign: string; own: readonly string[
   const has = own.length === 0 ? [] : [`It has: ${own.join(", ")}.`];
   if (kind === "team")
     return [...has, "Give others to each agent: its value may be the keys of a policy file."].join(" ");
-  if (foreign === "base") return [...has, "Only a model of this machine has a base."].join(" ");
+  if (foreign in embedded) return [...has, "Only a model of this machine has it."].join(" ");
   if (own.includes("maxConcurrent")) return has.join(" ");
   return [
     ...has,

@@ -19,6 +19,8 @@ export interface PolicySettings extends ServingOptions {
   readonly agents?: Readonly<Record<AgentId, PolicySettings>>;
   /** The model under an adapter, instead of the one that the adapter names. */
   readonly base?: string;
+  /** Of a model of this machine: a Jinja file instead of its own chat template, or `"none"`. */
+  readonly chatTemplate?: string;
   /** What logs call it; the model by default. */
   readonly name?: string;
   readonly baseUrl?: string;
@@ -73,19 +75,19 @@ export async function readSettings(
     return whole;
   }
   checkPolicyOptions(settings, "team");
-  const { name, sampling, base } = settings;
+  const { name, sampling, base, chatTemplate } = settings;
   const members: Record<AgentId, PolicySettings> = {};
   const file = "path" in source ? source.path : source.name;
   for (const [agent, given] of Object.entries(agents ?? {})) {
     const member = await specifiedSettings(given, `${file}, agents.${agent}`);
-    members[agent] = withDefaults(member, JSON.parse(JSON.stringify({ sampling, base })) as TeamDefaults);
+    members[agent] = withDefaults(member, JSON.parse(JSON.stringify({ sampling, base, chatTemplate })) as TeamDefaults);
   }
   const model = Object.entries(members).map(([agent, member]) => `${agent}=${member.model}`);
   return { model: model.join(" "), agents: members, ...(name === undefined ? {} : { name }) };
 }
 
 /** What a team says of all its models. */
-type TeamDefaults = Pick<PolicySettings, "sampling" | "base">;
+type TeamDefaults = Pick<PolicySettings, "sampling" | "base" | "chatTemplate">;
 
 /** The settings of one of a team's models, with what the team says of all of them. */
 function withDefaults(settings: PolicySettings, defaults: TeamDefaults): PolicySettings {
@@ -94,9 +96,9 @@ function withDefaults(settings: PolicySettings, defaults: TeamDefaults): PolicyS
     const members = Object.entries(agents).map(([agent, member]) => [agent, withDefaults(member, defaults)]);
     return { ...settings, agents: Object.fromEntries(members) };
   }
-  const { sampling = {}, ...base } = defaults;
+  const { sampling = {}, ...more } = defaults;
   const asked = Object.keys(sampling).length === 0 ? {} : { sampling: { ...sampling, ...settings.sampling } };
-  const merged = { ...base, ...settings, ...asked };
+  const merged = { ...more, ...settings, ...asked };
   checkPolicyOptions(merged, policyNameOf(merged).kind);
   return merged;
 }
@@ -119,10 +121,11 @@ export function policyNameOf({ model, baseUrl }: PolicySettings): PolicyName {
 
 /** What else than its name decides what a policy answers, for the record. It holds no key. */
 export function answerSettings(settings: PolicySettings): Readonly<Record<string, Json>> | undefined {
-  const { model, name = model, base, endpoint, extraBody, providerOptions, sampling } = settings;
+  const { model, name = model, base, chatTemplate, endpoint, extraBody, providerOptions, sampling } = settings;
   const answering = {
     ...(name === model ? {} : { model }),
     ...(base === undefined ? {} : { base }),
+    ...(chatTemplate === undefined ? {} : { chatTemplate }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(extraBody === undefined ? {} : { extraBody }),
     ...(providerOptions === undefined ? {} : { providerOptions }),

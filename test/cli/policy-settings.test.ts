@@ -55,7 +55,7 @@ test.each([
   ["maxRetries: 2", [], /give either model/, undefined],
   ["model: a\nagents: { aux: b }", [], /give either model/, undefined],
   ["agents: { aux: b }\nmaxRetries: 2", [], /"maxRetries" is no option of a model for each agent/, /keys of a policy/],
-  ["agents: { aux: openai:gpt-5-mini }\nbase: b", [], /"base" is no option of the model openai/, /has a base/],
+  ["agents: { aux: openai:gpt-5-mini }\nbase: b", [], /"base" is no option of the model openai/, /this machine has it/],
   ["agents: { aux: { model: a, baze: b } }", [], /served\.yaml, agents\.aux.*unknown key "baze"/, /"base"/],
   ["model: owner/name", ["maxRetries=2"], /"maxRetries" is no option of the model owner\/name/, /baseUrl/],
   ["model: openai:gpt-5-mini", ["extraBody.a=1"], /"extraBody" is no option of the model openai/, /providerOptions/],

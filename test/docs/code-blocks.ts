@@ -7,6 +7,8 @@ import { repository } from "../examples/run-program.ts";
 export interface CodeBlock {
   /** The document, relative to the repository. */
   readonly document: string;
+  /** The text of the heading that it stands under, of any level. */
+  readonly heading: string;
   /** The line of the opening fence, from 1. */
   readonly line: number;
   readonly language: string;
@@ -28,9 +30,11 @@ export const documents: readonly string[] = [
 export async function codeBlocks(document: string): Promise<CodeBlock[]> {
   const text = await readFile(join(repository, document), "utf8");
   return [...text.matchAll(/^```(\S*)[^\n]*\n([\s\S]*?)^```$/gm)].map(({ index, 1: language = "", 2: code = "" }) => {
-    const line = text.slice(0, index).split("\n").length;
+    const before = text.slice(0, index);
+    const line = before.split("\n").length;
+    const heading = /^#+ (.*)$/.exec(before.split("\n").findLast((row) => /^#+ /.test(row)) ?? "")?.[1] ?? "";
     if (language === "") throw new Error(`${document}:${line}: a code block without a language`);
-    return { document, line, language, code, file: /^(?:\/\/|#) (\S+\.(?:ts|yaml))\n/.exec(code)?.[1] };
+    return { document, heading, line, language, code, file: /^(?:\/\/|#) (\S+\.(?:ts|yaml))\n/.exec(code)?.[1] };
   });
 }
 

@@ -14,6 +14,8 @@ export async function execute(
     readonly timeoutMs: number;
     readonly signal?: AbortSignal;
     readonly environment?: Readonly<Record<string, string>>;
+    /** Where it runs; the current folder by default. */
+    readonly folder?: string;
   },
 ): Promise<string> {
   const timeout = AbortSignal.timeout(options.timeoutMs);
@@ -21,6 +23,7 @@ export async function execute(
   const child = spawn(program, programArguments, {
     signal,
     killSignal: "SIGKILL",
+    cwd: options.folder,
     env: { ...process.env, ...options.environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
