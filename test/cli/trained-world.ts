@@ -30,7 +30,6 @@ export const environment = defineEnvironment({
 `,
 };
 
-const scratch = "scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 64 }";
 const adapter = "adapter: { type: lora, rank: 8 }";
 const training = (environment: string, model: string): string => `seed: 1
 environment: ./${environment}.ts
@@ -46,7 +45,8 @@ checkpoint: { every: 60 }
  * in them: `runs/base`, a whole model that has learned nothing; `runs/lora`, an adapter on it; `runs/team`, an adapter
  * for each agent on a base from scratch; and `peft`, a copy of `runs/lora/model` as peft writes it.
  */
-export async function trainedWorld(): Promise<string> {
+export async function trainedWorld({ maxLength = 64 }: { readonly maxLength?: number } = {}): Promise<string> {
+  const scratch = `scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: ${maxLength} }`;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-trained-"));
   for (const [name, text] of Object.entries(environments)) await writeFile(join(folder, name), text);
   const run = async (name: string, config: string, ...more: readonly string[]): Promise<void> => {

@@ -32,7 +32,9 @@ export async function codeBlocks(document: string): Promise<CodeBlock[]> {
   return [...text.matchAll(/^```(\S*)[^\n]*\n([\s\S]*?)^```$/gm)].map(({ index, 1: language = "", 2: code = "" }) => {
     const before = text.slice(0, index);
     const line = before.split("\n").length;
-    const heading = /^#+ (.*)$/.exec(before.split("\n").findLast((row) => /^#+ /.test(row)) ?? "")?.[1] ?? "";
+    // A comment in a block before is no heading.
+    const prose = before.replaceAll(/^```[\s\S]*?^```$/gm, "").split("\n");
+    const heading = prose.findLast((row) => /^#+ /.test(row))?.replace(/^#+ /, "") ?? "";
     if (language === "") throw new Error(`${document}:${line}: a code block without a language`);
     return { document, heading, line, language, code, file: /^(?:\/\/|#) (\S+\.(?:ts|yaml))\n/.exec(code)?.[1] };
   });

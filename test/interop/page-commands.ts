@@ -44,6 +44,7 @@ export async function runSection(options: {
       printed.set(text, result.stdout);
     }
   }
+  expect(printed.size).toBeGreaterThan(0);
   return { folder, printed };
 }
 

@@ -1,0 +1,238 @@
+import { cp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { parse, stringify } from "yaml";
+import { runInProcess } from "../cli/run-in-process.ts";
+import { lyceum } from "../cli/run-lyceum.ts";
+import { trainedWorld } from "../cli/trained-world.ts";
+import { repository } from "../examples/run-program.ts";
+import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
+import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
+import { type ShellCommand, shellCommands } from "./shell-commands.ts";
+
+/**
+ * Every command of the documents that takes a model is run twice: with what a LoRA run left in the place of each model
+ * that it names, and with what a run of a team left. Commands are found by their options, so that a new one is run too.
+ */
+const modelOptions = ["--model", "-m", "--opponent", "--judge", "--model_name"];
+const modelKeys = /^(model|model\.path|agents\.policies\.\w+)=/;
+
+/** What is left out, and why. */
+const leftOut: readonly (readonly [words: RegExp, why: string])[] = [
+  [/ -M baseUrl=| -m served\.yaml/, "its options are those of a server's model, and no trained model has them"],
+];
+
+/** The agents of what a command plays in: a team needs a model for each. The two files stand for any of one's own. */
+const agentsOf: Readonly<Record<string, readonly string[]>> = {
+  gsm8k: ["agent"],
+  humaneval: ["agent"],
+  math: ["agent"],
+  coophumaneval: ["aux", "main"],
+  code: ["aux", "main"],
+  debate: ["debater-1", "debater-2"],
+  "win-rate": ["model", "reference"],
+  "./my-env.ts": ["aux", "main"],
+  "./environment.ts": ["agent"],
+  conversations: ["agent"],
+};
+
+const commands = (await shellCommands()).filter(({ lyceum: words }) => words !== undefined && takesModel(words));
+const run = commands.filter(({ text }) => leftOut.every(([words]) => !words.test(text)));
+
+function takesModel(words: readonly string[]): boolean {
+  return (
+    words[0] === "export" ||
+    words.some((word) => modelOptions.includes(word)) ||
+    (words[0] === "train" && words.some((word) => modelKeys.test(word)))
+  );
+}
+
+/** What a kind of run left: whole, and by agent. */
+interface Trained {
+  /** The model that plays these agents. */
+  folder(agents: readonly string[]): Promise<string>;
+  readonly run: string;
+  readonly checkpoint: string;
+  readonly base: string;
+}
+
+let folder: string;
+let hub: TinyHub;
+beforeAll(async () => {
+  folder = await trainedWorld({ maxLength: 16_384 });
+  hub = await createTinyHub();
+  await cp(join(folder, "pair.ts"), join(folder, "my-env.ts"));
+  await cp(join(folder, "one.ts"), join(folder, "environment.ts"));
+  await cp(join(repository, "src/cli/template/train.yaml.template"), join(folder, "train.yaml"));
+  await symlink(join(repository, "examples"), join(folder, "examples"));
+  const question = { turns: ["Why?"], category: "open", reference: ["So."] };
+  await writeFile(join(folder, "questions.jsonl"), `${JSON.stringify(question)}\n`);
+  const row = {
+    messages: [
+      { role: "user", content: "a" },
+      { role: "assistant", content: "b" },
+    ],
+    reward: 1,
+  };
+  const rows = ["agent", "aux", "main"].map((agent) => `${JSON.stringify({ ...row, agent })}\n`).join("");
+  for (const name of ["good.jsonl", "played.jsonl"]) await writeFile(join(folder, name), rows);
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await hub[Symbol.asyncDispose]();
+});
+afterEach(() => void vi.unstubAllEnvs());
+
+const checkpoint = "checkpoints/step-000060";
+const kinds: Readonly<Record<string, Trained>> = {
+  "a LoRA run": {
+    folder: async () => "runs/lora/model",
+    run: "runs/lora",
+    checkpoint: `runs/lora/${checkpoint}`,
+    base: "runs/base/model",
+  },
+  "a team": {
+    // An agent alone gets the model of one of the team.
+    folder: async (agents) => (agents.length === 1 ? teamMember(agents[0]!) : teamOf(agents)),
+    run: "runs/team",
+    checkpoint: `runs/team/${checkpoint}`,
+    base: "runs/team/model/aux/base",
+  },
+};
+
+const teamMember = async (agent: string): Promise<string> =>
+  agent === "main" ? "runs/team/model/main" : "runs/team/model/aux";
+
+/** The team's folder with the names of other agents. */
+async function teamOf(agents: readonly string[]): Promise<string> {
+  if (agents.includes("aux")) return "runs/team/model";
+  const name = `teams/${agents.join("-")}`;
+  for (const [index, agent] of agents.entries()) {
+    await cp(join(folder, "runs/team/model", ["aux", "main"][index]!), join(folder, name, agent), { recursive: true });
+  }
+  return name;
+}
+
+let outputs = 0;
+
+/** The command with trained models in the place of those that it names. */
+async function withModels({ lyceum: given = [], block }: ShellCommand, trained: Trained): Promise<string[]> {
+  const words = [...given];
+  const agents = await agentsIn(words, block);
+  const modelFor = async (value: string, players: readonly string[] = agents): Promise<string> => {
+    const [, agent] = /^([\w-]+)=/.exec(value) ?? [];
+    if (agent !== undefined) return `${agent}=${await trained.folder([agent])}`;
+    if (value.endsWith(".yaml")) return policyFile(value, block, trained);
+    const whole = trained === kinds["a LoRA run"] || players.includes("aux");
+    if (whole && value.includes("/checkpoints/")) return trained.checkpoint;
+    if (whole && /^runs\/[\w-]+$/.test(value)) return trained.run;
+    return trained.folder(players);
+  };
+  if (words[0] === "export") words[1] = await modelFor(words[1]!);
+  for (const [index, word] of words.entries()) {
+    const before = words[index - 1] ?? "";
+    const [, key = "", value = ""] = /^([\w.]+)=(.*)$/.exec(word) ?? [];
+    // Players of a tournament need names of their own: the same folder has many.
+    if (before === "--opponent") words[index] = `${"./".repeat(index)}${await modelFor(word)}`;
+    else if (before === "--judge") words[index] = await modelFor(word, ["agent"]);
+    else if (modelOptions.includes(before)) words[index] = await modelFor(word);
+    else if (before === "--base") words[index] = trained.base;
+    else if (before === "--set" && key === "model") {
+      const model = parse(value) as { readonly path: string };
+      words[index] = `model=${JSON.stringify({ ...model, path: await modelFor(model.path) })}`;
+    } else if (before === "--set" && modelKeys.test(word)) words[index] = `${key}=${await modelFor(value)}`;
+  }
+  return words;
+}
+
+/** The agents of what a command plays in. */
+async function agentsIn(words: readonly string[], block: CodeBlock): Promise<readonly string[]> {
+  const [command] = words;
+  if (command === "export") return ["aux", "main"];
+  const named = (...options: readonly string[]): string | undefined =>
+    words.find((_, index) => options.includes(words[index - 1] ?? ""));
+  let ids: readonly string[];
+  if (command === "train") {
+    const path = named("--config", "-c") ?? "train.yaml";
+    const inDocument = (await codeBlocks(block.document)).find(({ file }) => file === path);
+    if (inDocument !== undefined) await writeFile(join(folder, path), inDocument.code);
+    const config = parse(await readFile(join(folder, path), "utf8")) as { readonly environment: unknown };
+    const override = words.find((word) => word.startsWith("environment="))?.slice("environment=".length);
+    const environment = override === undefined ? config.environment : (parse(override) as unknown);
+    const { id, agents } = (typeof environment === "string" ? { id: environment } : environment) as {
+      readonly id: string;
+      readonly agents?: number;
+    };
+    ids = [id === "code" && agents !== 2 ? "math" : id];
+  } else {
+    const positional = words.slice(1).findIndex((word) => word.startsWith("-"));
+    const environment = named("--env", "-e");
+    ids = environment === undefined ? words.slice(1, positional + 1) : [environment];
+  }
+  const [agents, ...others] = ids.map((id) => {
+    const known = agentsOf[id];
+    if (known === undefined)
+      throw new Error(`Add the agents of ${id} to agentsOf, or leave the command out and say why.`);
+    return known;
+  });
+  expect(others.every((other) => other.join() === agents!.join())).toBe(true);
+  return agents!;
+}
+
+/** A policy file of the document with trained models in the place of its own. */
+async function policyFile(name: string, { document }: CodeBlock, trained: Trained): Promise<string> {
+  const block = (await codeBlocks(document)).find(({ file }) => file === name)!;
+  const { agents, ...rest } = parse(block.code) as { readonly agents: Readonly<Record<string, unknown>> };
+  const members: Record<string, unknown> = {};
+  for (const [agent, given] of Object.entries(agents)) {
+    const model = await trained.folder([agent]);
+    members[agent] = typeof given === "string" ? model : { ...(given as object), model, base: trained.base };
+  }
+  await writeFile(join(folder, name), stringify({ ...rest, agents: members }));
+  return name;
+}
+
+/** The command with a few tokens of one task, kept in a new place. */
+function small(words: readonly string[]): string[] {
+  const tiny: Readonly<Record<string, readonly string[]>> = {
+    eval: ["--limit", "1", "--max-tokens", "2", "--device", "cpu"],
+    collect: ["--episodes", "1", "--max-tokens", "2", "--device", "cpu"],
+    play: ["--max-tokens", "2", "--device", "cpu"],
+    train: [
+      "training.steps=1",
+      "model.device=cpu",
+      "model.adapter={type: lora}",
+      "sampling.maxTokens=2",
+      "evaluation={}",
+    ].flatMap((change) => ["--set", change]),
+    export: [],
+  };
+  const [command] = words as [string];
+  const epochs = words.includes("--num_epochs") ? ["--num_epochs", "1", "--set", "tasks.split=test[:1]"] : [];
+  const questions = words.includes("win-rate") ? ["--set", "path=questions.jsonl"] : [];
+  outputs += 1;
+  const output = command === "play" ? [] : ["--output", `out/${outputs}${command === "collect" ? ".jsonl" : ""}`];
+  return [...words, ...tiny[command]!, ...epochs, ...questions, ...output];
+}
+
+describe.each(Object.entries(kinds))("with what %s left", (_, trained) => {
+  test.each(
+    run.map((command) => [`${command.place}: ${command.text}`, command] as const),
+  )("%s", async (__, command) => {
+    for (const [name, value] of Object.entries(hub.environment)) vi.stubEnv(name, value);
+    const words = small(await withModels(command, trained));
+    const result =
+      words[0] === "play"
+        ? await lyceum(words, { folder, input: { text: ".\n".repeat(9) } })
+        : await runInProcess(words, { folder });
+    expect(result.code, `${words.join(" ")}\n${result.stderr}`).toBe(0);
+  });
+});
+
+test("each reason to leave a command out is still needed", () => {
+  for (const [words] of leftOut)
+    expect(
+      commands.some(({ text }) => words.test(text)),
+      String(words),
+    ).toBe(true);
+});
