@@ -19,7 +19,7 @@ export function configText(
   const sorted = Object.fromEntries(
     Object.entries(config).toSorted(([first], [second]) => order.indexOf(first) - order.indexOf(second)),
   );
-  const document = new YamlDocument(sorted);
+  const document = new YamlDocument(sorted, { aliasDuplicateObjects: false });
   visit(document, {
     Seq: (_, list) => {
       list.flow = list.items.every((item) => isScalar(item));

@@ -29,12 +29,13 @@ export function convertConfig(
   if (system === "llm-collab" && section === "") throw unknownConfig(name, value);
   const old = oldConfig(value, section);
   const rows = system === "mrlm" ? mrlmKeys : llmCollabKeys;
-  const { unknown, set, lost, ...converted } = convertKeys(rows, value, old);
+  const { unknown, set: shared, lost, origins: sharedOrigins, ...converted } = convertKeys(rows, value, old);
+  const [set, origins] = [withAgents(shared), withAgents(sharedOrigins)];
   const kept = new Map([...set].filter(([key]) => isKnown(key, set, keys)));
   const missing = [...set.keys()]
     .filter((key) => !kept.has(key))
     .map((key): LostKey => {
-      const { from = [], value: given = set.get(key)! } = converted.origins.get(key) ?? {};
+      const { from = [], value: given = set.get(key)! } = origins.get(key) ?? {};
       const id = set.get(`${key.split(".")[0]}.id`);
       const reason = id === undefined ? `there is no key ${key}` : `${String(id)} has no ${key.replace(/^\w+\./, "")}`;
       return { key: from.join(", ") || key, value: given, reason };
@@ -42,7 +43,19 @@ export function convertConfig(
     // What only the old program's default would set is not missed.
     .filter(({ key }) => !key.startsWith("the default"));
   const elsewhere = unknown.map((lostKey) => ({ ...lostKey, reason: reasonElsewhere(lostKey, { system, section }) }));
-  return { system, ...converted, set: kept, lost: [...lost, ...missing, ...elsewhere] };
+  return { system, ...converted, origins, set: kept, lost: [...lost, ...missing, ...elsewhere] };
+}
+
+/** What `model` says beside its path, for each agent with a model of its own too: that takes the place of the whole. */
+function withAgents<Value>(values: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> {
+  const all = new Map(values);
+  for (const agent of [...values.keys()].filter((key) => /^agents\.models\.[^.]+\.path$/.test(key))) {
+    for (const [key, value] of values) {
+      if (/^model\.(?!path$|chatTemplate$)/.test(key))
+        all.set(key.replace("model.", agent.replace(/path$/, "")), value);
+    }
+  }
+  return all;
 }
 
 /** The values as one nested config. */
@@ -63,7 +76,11 @@ export function nestedConfig(set: ReadonlyMap<string, Json>): JsonObject {
 /** Whether a config of Lyceum may have a key, given its algorithm, its environment and its adapter. */
 function isKnown(key: string, set: ReadonlyMap<string, Json>, keys: readonly ConfigKey[]): boolean {
   const matches = keys.filter(({ key: known }) => pattern(known).test(key));
-  return matches.some(({ when }) => when === undefined || set.get(when.key) === when.value);
+  return matches.some(({ key: known, when }) => {
+    if (when === undefined) return true;
+    const name = known.includes("*") ? key.split(".")[known.split(".").indexOf("*")]! : "*";
+    return set.get(when.key.replace("*", name)) === when.value;
+  });
 }
 
 /** `agents.models.*.path` takes any name; a list is one value here, whatever its items have. */

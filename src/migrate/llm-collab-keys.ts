@@ -5,7 +5,7 @@ import { agentNames, processesRewards, remembers, turnsOf } from "./llm-collab-r
 import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
 import { modelSettings } from "./model-settings.ts";
 import type { OldConfig } from "./old-config.ts";
-import type { Converted, OldKey } from "./old-key.ts";
+import type { Converted, LostKey, OldKey } from "./old-key.ts";
 
 /** Sections that an early or a late version of LLM_Collab calls its model by. */
 const modelSections = ["model", "agent_model"];
@@ -134,7 +134,7 @@ export const llmCollabKeys: readonly OldKey[] = [
       old,
       now: "model.path, agents.models",
       note: "a list of models, one for each agent in order",
-      convert: agents,
+      convert: (value, config) => agents(old, value, config),
     }),
   ),
   ...(
@@ -354,17 +354,30 @@ function datasetName(value: Json, config: OldConfig): Converted {
   return { set: { "environment.path": name } };
 }
 
-function agents(value: Json, config: OldConfig): Converted {
+function agents(old: string, value: Json, config: OldConfig): Converted {
   if (!Array.isArray(value)) return {};
   const names = agentNames(config);
-  const paths = value.map((agent) => (isJsonObject(agent) ? agent.name : agent) as Json);
-  if (paths.length !== names.length) return { lost: `${paths.length} models for ${names.length} agents` };
-  const [first] = paths;
-  const others = names.flatMap((name, place) =>
-    paths[place] === first ? [] : [[`agents.models.${name}.path`, paths[place]!] as const],
-  );
-  return { set: { "model.path": first!, ...Object.fromEntries(others) } };
+  if (value.length !== names.length)
+    return { lost: `a model for each of ${names.length} agents is needed, or one for all` };
+  const set: Record<string, Json> = {};
+  const lost: LostKey[] = [];
+  for (const [place, agent] of value.entries()) {
+    const { name, ...others } = isJsonObject(agent) ? agent : { name: agent };
+    for (const [key, change] of Object.entries(modelSettings(name ?? null).set!)) {
+      if (place === 0) set[key] = change;
+      else if (set[key] !== change) set[key.replace("model.", `agents.models.${names[place]!}.`)] = change;
+    }
+    for (const [key, setting] of Object.entries(others)) {
+      if (setting === null || tokenizerKeys.includes(key)) continue;
+      const reason = "what is sampled and computed is the same for all agents: sampling, model.precision";
+      lost.push({ key: `${old}[${place}].${key}`, value: setting, reason });
+    }
+  }
+  return { set, ...(lost.length === 0 ? {} : { lost }) };
 }
+
+/** Settings of one model in a list that change nothing here. */
+const tokenizerKeys = ["type", "max_length", "tokenizer_kwargs", "special_tokens"];
 
 function modeName(config: OldConfig): string {
   return config.text("external.mode") ?? config.text("*.external_mode") ?? "level_feedback";

@@ -129,6 +129,19 @@ external: { sandbox_slice: half, mode: telepathy }
   });
 });
 
+it("agents with models of their own keep the adapter, the precision and the chat template of each", async () => {
+  const { config, lost } = await migrated(`${team.replace("model:", "agent_model:")}
+agents: [a/one, { name: bigcode/starcoder2-3b, temperature: 0.1, type: gpt }]
+lora: { enabled: true, r: 8, lora_alpha: 32, target_modules: [q_proj] }
+`);
+  const adapter = { type: "lora", rank: 8, alpha: 32, targets: ["q_proj"] };
+  expect(config).toMatchObject({ model: { path: "a/one", adapter } });
+  expect(config.agents).toEqual({
+    models: { main: { path: "bigcode/starcoder2-3b", chatTemplate: "none", adapter } },
+  });
+  expect(Object.keys(lost)).toEqual(["agents[1].temperature"]);
+});
+
 it("environments of MRLM that cannot be one are told apart", async () => {
   const { config, lost } = await migrated(`
 training: { algorithm: PPO }
