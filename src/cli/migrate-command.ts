@@ -8,8 +8,8 @@ import type { Rooms } from "./rooms.ts";
 
 /**
  * `lyceum migrate`: converts a config of an old system, to a new file or to `output`, and says on `report` what has no
- * counterpart. Throws `data.not-found` where the file cannot be read, and `config.invalid` as {@link migrateConfig}
- * does and where the new file is there already.
+ * counterpart. Throws `data.not-found` if the file cannot be read, and `config.invalid` as {@link migrateConfig}
+ * does and if the new file is there already.
  */
 export async function migrateCommand(
   args: MigrateArguments,

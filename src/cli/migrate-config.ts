@@ -59,7 +59,7 @@ function incomplete(
   });
 }
 
-/** The config without the values that the error is about; undefined where it is about something else. */
+/** The config without the values that the error is about; undefined if it is about something else. */
 function withoutInvalid(converted: ConvertedConfig, error: unknown): ConvertedConfig | undefined {
   if (!LyceumError.isInstance(error) || error.code !== "config.invalid") return undefined;
   const problems = isJsonObject(error.data) && Array.isArray(error.data.problems) ? error.data.problems : [];

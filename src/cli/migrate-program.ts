@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import type { OldSystem } from "../migrate/old-config.ts";
 
-/** What `lyceum migrate` was told. */
+/** The arguments of `lyceum migrate`. */
 export interface MigrateArguments {
   readonly file: string;
   /** Standard output when absent. */

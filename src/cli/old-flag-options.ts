@@ -61,7 +61,7 @@ export function addServeRefusal(program: Command): void {
       throw new LyceumError({
         code: "config.invalid",
         message: "Lyceum does not serve environments over a network.",
-        hint: "Name the environment where it is used: lyceum eval --env math, lyceum collect --env math, or environment.id of a config for lyceum train.",
+        hint: "Name the environment in the command that uses it: lyceum eval --env math, lyceum collect --env math, or environment.id of a config for lyceum train.",
       });
     });
 }

@@ -54,7 +54,7 @@ export function trainCommandLine({ flags }: Pick<ConvertedConfig, "flags">, path
   return ["lyceum train --config", path, ...flags].join(" ");
 }
 
-/** Old keys with their values and why nothing becomes of them: a line for each reason. */
+/** Old keys without a counterpart, with their values: a line for each reason. */
 export function lostLines(lost: readonly LostKey[]): string[] {
   const byReason = Map.groupBy(lost, ({ reason }) => reason);
   return [...byReason].map(([reason, keys]) => `- ${keys.map(keyText).join(", ")} (${reason})`);

@@ -22,7 +22,7 @@ export function detectSystem(config: Json | undefined): OldSystem | undefined {
   return named && trainerSectionOf(config) !== "" ? "llm-collab" : undefined;
 }
 
-/** The trainer's section of a config of LLM_Collab; empty where there is none. */
+/** The trainer's section of a config of LLM_Collab; empty if there is none. */
 export function trainerSectionOf(config: Json): string {
   if (!isJsonObject(config)) return "";
   return trainerSections.find(({ name }) => isJsonObject(config[name]))?.name ?? "";

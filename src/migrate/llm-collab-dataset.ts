@@ -9,7 +9,7 @@ export interface OldDataset {
   readonly environment: Readonly<Record<string, Json>>;
   /** Hub ids that are what the environment reads by itself. */
   readonly hub: readonly string[];
-  /** The split that is taken whatever it is called there, where the environment has one alone. */
+  /** The one split of the environment, if it has only one: it is taken under any old name. */
   readonly split?: string;
   /** Tasks of a split, so that passes can be counted. */
   readonly sizes: Readonly<Record<string, number>>;
@@ -48,7 +48,7 @@ const datasets: readonly OldDataset[] = [
   { type: "arxiv", environment: { id: "writing", form: "arxiv", reward: "comlrl" }, hub: [], sizes: {} },
 ];
 
-/** The data set of a config, by what its name contains or, where that says nothing, by its type. */
+/** The data set of a config, by what its name contains or else by its type. */
 export function datasetOf(config: OldConfig): OldDataset | undefined {
   const name = (config.text("dataset.name") ?? config.text("data.dataset_name") ?? "").toLowerCase();
   // One type served two data sets of the same form, so the name decides.

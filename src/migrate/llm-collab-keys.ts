@@ -14,11 +14,11 @@ const sampling = { temperature: "sampling.temperature", top_p: "sampling.topP", 
 
 const precision: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
   idle: ["auto", "float32"],
-  note: "float16 where the device can train in it; there is no bfloat16, which is float32",
+  note: "float16 needs a device that can train in it; bfloat16 becomes float32",
   convert: (value) =>
     value === "float16"
       ? { set: { "model.precision": "float16" } }
-      : { lost: "training is in float32, or float16 where model.precision says so" },
+      : { lost: "training is in float32, or in float16 by model.precision" },
   alone: true,
 };
 
@@ -41,7 +41,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     (name): OldKey => ({
       old: `dataset.${name}_split`,
       now: name === "train" ? "tasks.split" : "evaluation.split",
-      note: "HumanEval, CoopHumanEval and ClassEval have the split test alone, whatever it is called there",
+      note: "HumanEval, CoopHumanEval and ClassEval have one split, test; the slice is kept",
       convert: (value, config) => split(name === "train" ? "tasks.split" : "evaluation.split", value, config),
       alone: true,
     }),
@@ -49,14 +49,14 @@ export const llmCollabKeys: readonly OldKey[] = [
   {
     old: "dataset.size",
     now: "tasks.split",
-    note: "where no split says it: train[:size]",
+    note: "without train_split: train[:size]",
     convert: (value, config) =>
       config.has("dataset.train_split") ? {} : split("tasks.split", `train[:${String(value)}]`, config),
   },
   {
     old: "dataset.eval_size",
     now: "evaluation.limit",
-    note: "where no split says it",
+    note: "without eval_split",
     convert: (value, config) => (config.has("dataset.eval_split") ? {} : { set: { "evaluation.limit": value } }),
   },
   { old: "data.dataset_name", now: "environment.id", note: "ClassEval: class-completion", partOf: "dataset.type" },
@@ -191,7 +191,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     (old): OldKey => ({
       old,
       now: "environment.mode",
-      note: "code_feedback and personal_feedback of ClassEval are level_feedback, with the visible tests alone; plain_simple is plain",
+      note: "code_feedback and personal_feedback of ClassEval are level_feedback, of visible tests; plain_simple is plain",
       convert: mode,
       alone: true,
     }),
@@ -394,7 +394,7 @@ function mode(value: Json, config: OldConfig): Converted {
   if (known !== undefined) {
     const changed = onCode(config, { "environment.mode": known });
     return known === "level_feedback" && known !== value
-      ? { ...changed, note: "of visible tests, where theirs names hidden ones that fail" }
+      ? { ...changed, note: "feedback of visible tests; theirs names hidden ones that fail" }
       : changed;
   }
   return { lost: `the modes are ${same.join(", ")}` };

@@ -44,7 +44,7 @@ export function isPreference(config: OldConfig): boolean {
   return config.section.startsWith("madpo");
 }
 
-/** The trainer; that of the policy, where a reward model is learned first. */
+/** The trainer of the policy, which in MARLHF is another than the section. */
 export function algorithmName(config: OldConfig): string {
   return config.section.startsWith("marlhf") ? (config.text("*.rl_algorithm") ?? "magrpo") : config.section;
 }
@@ -93,7 +93,7 @@ export function tasksPerStep(config: OldConfig): number {
   return Math.max(1, Math.round(buffer / nodes));
 }
 
-/** Whether `reward_processor` counts: where it does not say, as the later scripts have it. */
+/** Whether `reward_processor` is in effect; without `enabled` it is, as in the later scripts. */
 export function processesRewards(config: OldConfig): boolean {
   return config.get("reward_processor.enabled") !== false;
 }

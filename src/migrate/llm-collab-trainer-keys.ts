@@ -46,7 +46,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.num_turns",
     now: "environment.maxTurns",
-    note: "above 1, every turn is paid (environment.payEveryTurn) and shows the latest feedback alone (environment.history)",
+    note: "above 1, every turn is paid (environment.payEveryTurn) and shows only the latest feedback (environment.history)",
     convert: numberOfTurns,
     alone: true,
   },
@@ -163,7 +163,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     (name): OldKey => ({
       old: `*.${name}`,
       now: "algorithm.terminationThreshold",
-      note: "of the environment's reward, before rewards change it; exceeded, if theirs is reached 0.01 less",
+      note: "of the environment's reward, before rewards change it; a threshold that is to be reached is 0.01 less, for it has to be exceeded",
       ...(name === "early_termination_threshold" ? { missing: mostReward } : {}),
       convert: termination,
     }),
@@ -368,7 +368,7 @@ function termination(value: Json, config: OldConfig): Converted {
     set: { "algorithm.terminationThreshold": threshold },
     ...(shift === 0 && scale === 1 && !reached
       ? {}
-      : { note: reached ? "to be exceeded, where theirs is reached" : "before rewards change it" }),
+      : { note: reached ? "exceeded here, reached there" : "before rewards change it" }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { Converted } from "./old-key.ts";
 
 /** An old model's name as `model.path`, and without a chat template if it is known to have none. */
 export function modelSettings(value: Json): Converted {
-  // What is no name is refused where the config is read.
+  // The config's schema refuses it.
   if (typeof value !== "string") return { set: { "model.path": value } };
   const path = modelPath(value);
   if (!/(^|\/)((distil)?gpt2(-medium|-large|-xl)?|starcoder2-\d+b)$/.test(path)) return { set: { "model.path": path } };

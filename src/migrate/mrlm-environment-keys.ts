@@ -77,10 +77,10 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
   },
 ];
 
-/** How often MRLM's environments answer where an entry does not say. */
+/** Turns of MRLM's environments if an entry does not say. */
 const defaultTurns: Readonly<Record<string, number>> = { code: 3, math: 2, debate: 6, tool: 5 };
 
-/** The environment that an entry stands for; undefined where none does. */
+/** The environment that an entry stands for, if there is one. */
 function environmentId(config: OldConfig): string | undefined {
   const [type, dataset] = [config.text("env_type") ?? "", config.text("dataset") ?? ""];
   if (type === "math" && dataset === "gsm8k") return "gsm8k";

@@ -25,7 +25,7 @@ function setting(old: string, now: string, value?: Json, keys: readonly string[]
 
 /** Keys of a config of MRLM. */
 export const mrlmKeys: readonly OldKey[] = [
-  { old: "experiment_name", noEffect: true, note: "a run is called by its folder" },
+  { old: "experiment_name", noEffect: true, note: "a run has the name of its folder" },
   { old: "description", noEffect: true },
   { old: "tags", noEffect: true },
   { old: "output_dir", now: "output" },
@@ -46,7 +46,7 @@ export const mrlmKeys: readonly OldKey[] = [
   {
     old: "eval_envs",
     now: "environment, or environments",
-    note: "what is trained in; the same one twice is one",
+    note: "the environments that are trained in; equal entries become one",
     convert: mrlmEnvironments,
   },
   { old: "policy_env", noEffect: true, note: "the model that is trained is model" },
@@ -184,7 +184,7 @@ export const mrlmKeys: readonly OldKey[] = [
   {
     old: "training.use_bf16",
     idle: [false],
-    note: "training is in float32, or float16 where model.precision says so; there is no bfloat16",
+    note: "training is in float32, or in float16 by model.precision; there is no bfloat16",
   },
   {
     old: "training.use_fp16",

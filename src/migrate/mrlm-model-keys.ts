@@ -13,7 +13,7 @@ export const mrlmModelKeys: readonly OldKey[] = [
     convert: modelSettings,
     alone: true,
   },
-  { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models alone" },
+  { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models only" },
   { old: "model.tokenizer_name_or_path", note: "the tokenizer is the model's own" },
   { old: "model.trust_remote_code", idle: [false], note: "no code of a model folder is run" },
   { old: "model.torch_dtype", now: "model.precision", ...precision() },
@@ -67,7 +67,7 @@ export const mrlmModelKeys: readonly OldKey[] = [
       idle: [1],
       note: "the policy that is trained would not be the one that is sampled",
     },
-    { old: `${section}.length_penalty`, idle: [1], note: "it belongs to beam search, which there is not" },
+    { old: `${section}.length_penalty`, idle: [1], note: "answers are sampled, without a beam search" },
   ]),
   {
     old: "model.device",
@@ -88,11 +88,11 @@ export const mrlmModelKeys: readonly OldKey[] = [
 function precision(): Pick<OldKey, "idle" | "note" | "convert" | "alone"> {
   return {
     idle: ["auto", "float32"],
-    note: "float16 where the device can train in it; there is no bfloat16, which is float32",
+    note: "float16 needs a device that can train in it; bfloat16 becomes float32",
     convert: (value) =>
       value === "float16"
         ? { set: { "model.precision": "float16" } }
-        : { lost: "training is in float32, or float16 where model.precision says so" },
+        : { lost: "training is in float32, or in float16 by model.precision" },
     alone: true,
   };
 }

@@ -5,13 +5,13 @@ import type { Converted } from "./old-key.ts";
 /** The algorithm of a config of MRLM. */
 export const algorithmOf = (config: OldConfig): string => config.text("training.algorithm")?.toLowerCase() ?? "ppo";
 
-/** Takes effect under one of these algorithms alone. */
+/** In effect only under one of these algorithms. */
 export const under =
   (algorithms: readonly string[], convert: (value: Json, config: OldConfig) => Converted) =>
   (value: Json, config: OldConfig): Converted =>
     algorithms.includes(algorithmOf(config)) ? convert(value, config) : {};
 
-/** The default of MRLM, under one of these algorithms alone. */
+/** The default of MRLM, only under one of these algorithms. */
 export const missing =
   (algorithms: readonly string[], value: Json) =>
   (config: OldConfig): Json | undefined =>

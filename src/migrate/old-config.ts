@@ -12,13 +12,13 @@ export const systemNames: Readonly<Record<OldSystem, string>> = {
 
 /** A config of an old system, for the converters of its keys. */
 export interface OldConfig {
-  /** The section that its trainer reads, such as `magrpo`; empty where there is none. */
+  /** The section that its trainer reads, such as `magrpo`; empty if there is none. */
   readonly section: string;
   /** One key that is given by itself, over a config that is converted already: nothing else of the old one is known. */
   readonly alone: boolean;
-  /** The plain value at a dotted path, `*` standing for the section; undefined where it is left out or says nothing. */
+  /** The plain value at a dotted path, `*` standing for the section; undefined if it is left out or null. */
   get(path: string): Json | undefined;
-  /** {@link get} where it is a number. */
+  /** {@link get} if it is a number. */
   number(path: string): number | undefined;
   /** {@link get} as text, if it is a text or a number. */
   text(path: string): string | undefined;

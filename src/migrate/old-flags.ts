@@ -2,7 +2,7 @@
 export interface OldFlag {
   readonly command: "train" | "eval" | "collect" | "serve";
   readonly flag: string;
-  /** The flag, or the config's key, that it becomes; absent where there is none. */
+  /** The flag, or the config's key, that it becomes; absent if there is none. */
   readonly now?: string;
   readonly note?: string;
   /** Takes no value. */

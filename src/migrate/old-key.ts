@@ -27,11 +27,11 @@ export interface LostKey {
 export interface OldKey {
   /** Dotted, from the root of the old config; `*` stands for the section of its trainer, such as `magrpo`. */
   readonly old: string;
-  /** The new key, or keys, as the documentation names them; absent where there is none. */
+  /** The new key, or keys, as the documentation names them; absent if there is none. */
   readonly now?: string;
-  /** What changes beside the name; where there is no key, why not. */
+  /** What changes beside the name; without a key, why there is none. */
   readonly note?: string;
-  /** What the old program took where the key is left out, if that differs from what Lyceum takes. */
+  /** What the old program took if the key is left out and Lyceum takes something else. */
   readonly missing?: Json | ((config: OldConfig) => Json | undefined);
   /** What `null` and `None` stand for; by default, for the key being left out. */
   readonly none?: Json;

@@ -5,7 +5,7 @@ export interface TrainerSection {
   readonly name: string;
   /** The settings that make the same algorithm here. */
   readonly algorithm: Readonly<Record<string, Json>>;
-  /** How many agents the script has where the config does not say. */
+  /** How many agents the script has if the config does not say. */
   readonly agents: 1 | 2;
   readonly note?: string;
 }

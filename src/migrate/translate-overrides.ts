@@ -13,7 +13,7 @@ import { trainerSections } from "./trainer-sections.ts";
 export interface TranslatedOverrides {
   /** `key=value`, in the order in which they were given. */
   readonly set: readonly string[];
-  /** Passes over the tasks, where an old key gives them. */
+  /** Passes over the tasks, if an old key gives them. */
   readonly epochs?: number;
   /** A line for each old key: what it is called here. */
   readonly notes: readonly string[];
