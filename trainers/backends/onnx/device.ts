@@ -65,7 +65,7 @@ function noHalfPrecision(device: Device): LyceumError {
   return new LyceumError({
     code: "backend.unsupported",
     message: `The device "${device}" cannot train in float16: ${why}.`,
-    hint: `Take precision float32, or one of these devices: ${halfPrecisionDevices.join(", ")}.`,
+    hint: `Set model.precision to float32, or model.device to one of: ${halfPrecisionDevices.join(", ")}.`,
     data: { device, precision: "float16" },
   });
 }
