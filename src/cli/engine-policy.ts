@@ -24,7 +24,9 @@ export async function openEnginePolicy(options: {
   readonly completion?: boolean;
   readonly signal?: AbortSignal | undefined;
 }): Promise<OpenPolicy> {
-  const { path, name, base, chatTemplate, engine, agents, completion = false, signal } = options;
+  const { path, name, base, engine, agents, completion = false, signal } = options;
+  // Base models, which have no template, are what completion prompts are for.
+  const chatTemplate = completion ? "none" : options.chatTemplate;
   await using resources = new AsyncDisposableStack();
   const models = await openModels(path, { backend: await engine.backend(), base, chatTemplate, agents, signal });
   for (const { model } of models) resources.defer(() => model.close());

@@ -48,7 +48,22 @@ describe("a model folder without a chat template", () => {
   });
 
   it("reads the plain texts of messages if the template is none", async () => {
-    expect(promptOf(await open({ chatTemplate: "none" }))).toBe("Add. 1+1=");
+    const model = await open({ chatTemplate: "none" }, lora);
+    expect(promptOf(model)).toBe("Add. 1+1=");
+    const { renderer, tokenizer } = model;
+    expect(tokenizer.decode(renderer.complete(textMessage("assistant", "2")))).toBe(`2${tokenizer.eosToken}`);
+    const { messages } = conversation;
+    const turns = [...messages, textMessage("assistant", "2"), textMessage("user", " 2+2=")];
+    const ids = [...renderer.start({ messages }), ...tokenizer.encode("2"), tokenizer.tokenId(tokenizer.eosToken!)!];
+    const added = renderer.extend({ ids, messages: turns, messageCount: 3 });
+    expect(added).not.toBe("broken");
+    expect(tokenizer.decode(added as number[])).toBe(" 2+2=");
+    // What is exported reads its prompts in the same way, without being told.
+    for (const format of ["peft", "huggingface"] as const) {
+      const at = path.join(folder, `plain ${format}`);
+      await model.export(at, format);
+      expect(promptOf(await open({ path: at }))).toBe("Add. 1+1=");
+    }
   });
 
   it("takes a template from a file, and exports it", async () => {

@@ -7,7 +7,6 @@ import { createByteTokenizer } from "../../../src/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../src/tokens/huggingface-tokenizer.ts";
 import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
 import type { Renderer } from "../../../src/tokens/renderer.ts";
-import { createTextRenderer } from "../../../src/tokens/text-renderer.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
 import type { ModelSource } from "../../backend/training-backend.ts";
 import type { LocalSource } from "./engine/base-store.ts";
@@ -41,8 +40,7 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
   const ownTokenizer = adapter !== undefined && existsSync(path.join(adapter, "tokenizer.json"));
   const folder = ownTokenizer ? adapter : model.folder;
   const tokenizer = await loadTokenizer(folder);
-  const template =
-    chatTemplate === undefined || chatTemplate === noTemplate ? undefined : await readTemplateFile(chatTemplate);
+  const template = chatTemplate === undefined ? undefined : await readTemplate(chatTemplate);
   return {
     source: {
       type: "folder",
@@ -52,17 +50,22 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
     },
     tokenizerSource: { folder, ...(template === undefined ? {} : { chatTemplate: template }) },
     tokenizer,
-    renderer:
-      chatTemplate === noTemplate
-        ? createTextRenderer(tokenizer)
-        : await loadRenderer(folder, { tokenizer, ...(template === undefined ? {} : { template }) }),
+    renderer: await loadRenderer(folder, { tokenizer, ...(template === undefined ? {} : { template }) }),
   };
 }
 
 /** A {@link ModelSource}'s `chatTemplate` for prompts without one. */
 const noTemplate = "none";
 
-async function readTemplateFile(file: string): Promise<string> {
+/**
+ * Texts one after another, and the end of text after each answer. It is a template all the same, so that an export of
+ * the model reads its prompts as the model did.
+ */
+const plainTexts =
+  "{% for message in messages %}{{ message.content }}{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
+
+async function readTemplate(file: string): Promise<string> {
+  if (file === noTemplate) return plainTexts;
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
