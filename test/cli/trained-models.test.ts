@@ -7,7 +7,15 @@ import { trainedWorld } from "./trained-world.ts";
 
 let folder: string;
 beforeAll(async () => {
-  folder = await trainedWorld();
+  // Long enough for the prompts of debates and judges.
+  folder = await trainedWorld({ maxLength: 16_384 });
+  const problem = {
+    id: "twice",
+    prompt: "Write twice(x).",
+    entryPoint: "twice",
+    tests: ["assert.deepEqual(twice(2), 4);", "assert.deepEqual(twice(3), 6);"],
+  };
+  await writeFile(join(folder, "problems.jsonl"), `${JSON.stringify(problem)}\n`);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 afterEach(() => void vi.unstubAllEnvs());
@@ -79,11 +87,45 @@ describe("a model of one set of weights", () => {
     expect(await said("pair", "--model", model)).toMatchObject({ aux: expect.any(String), main: expect.any(String) });
   });
 
-  test.each(places)("%s plays as an opponent and as a judge", async (_, model) => {
-    const debate = ["eval", "--env", "debate", "--set", "rounds=1", "--limit", "1", ...greedy, "--output", newName()];
-    // Its prompts are longer than these tiny models read: every episode ends early.
-    const { text } = await failure(...debate, "--model", "demonstration", "--opponent", model, "--judge", model);
-    expect(text).not.toMatch(/error\[(config|model|checkpoint|backend)/);
+  test.each(places)("%s is an opponent and a judge", async (_, model) => {
+    const few = ["--limit", "1", ...greedy];
+    const judge = await policyFile(`{ model: ${model}, sampling: { maxTokens: 4 } }`);
+    const debate = ["eval", "debate", "--set", "rounds=1", ...few, "--output", newName()];
+    const judged = await run(...debate, "--model", "demonstration", "--opponent", model, "--judge", judge);
+    expect(judged).toContain(`debate, demonstration and ${model}: 1 tasks, 2 episodes`);
+    // What this model says is no verdict.
+    expect(judged).toContain("2 unscored");
+    const own = [
+      "eval",
+      "--env",
+      "debate",
+      "--set",
+      "rounds=1",
+      "--set",
+      `judge=${judge}`,
+      ...few,
+      "--output",
+      newName(),
+    ];
+    expect(await run(...own, "--model", "demonstration")).toContain("1 unscored");
+  });
+
+  test("an adapter is an expert", async () => {
+    const code = {
+      dataset: "jsonl",
+      path: "problems.jsonl",
+      language: "javascript",
+      sandbox: "isolated-vm",
+      maxTurns: 2,
+    };
+    const set = Object.entries({ ...code, mode: "expert_edits", expert: "runs/lora/model" }).map(
+      ([key, value]) => `${key}=${value}`,
+    );
+    const output = newName();
+    const words = set.flatMap((option) => ["--set", option]);
+    await run("eval", "--env", "code", ...words, "--model", "runs/base/model", "--output", output, ...greedy);
+    const episodes = await readFile(join(folder, output, "episodes.jsonl"), "utf8");
+    expect(episodes).toMatch(/expert/i);
   });
 
   test.each(

@@ -1,0 +1,80 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
+import { openRooms, type Rooms } from "../../src/cli/rooms.ts";
+import { engineOn } from "../../src/cli/shared-engine.ts";
+import { trainCommand } from "../../src/cli/train-command.ts";
+import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import { trainedWorld } from "./trained-world.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await trainedWorld();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const signal = new AbortController().signal;
+const pair = defineParallelEnvironment({
+  id: "pair",
+  agents: ["aux", "main"],
+  tasks: ["one"],
+  reset: () => ({ aux: "a", main: "b" }),
+  step: () => ({ rewards: {} }),
+});
+
+/** Everything that comes with Lyceum, and how many engines were started and closed. */
+async function countedRooms(): Promise<{
+  readonly rooms: Rooms;
+  readonly engines: { started: number; closed: number };
+}> {
+  const rooms = await openRooms();
+  const engines = { started: 0, closed: 0 };
+  const createBackend: Rooms["createBackend"] = async (config) => {
+    const backend = await rooms.createBackend(config);
+    engines.started += 1;
+    return {
+      specificationVersion: backend.specificationVersion,
+      capabilities: backend.capabilities,
+      openModel: (spec, options) => backend.openModel(spec, options),
+      close: () => backend.close(),
+      [Symbol.asyncDispose]: async () => {
+        engines.closed += 1;
+        await backend.close();
+      },
+    };
+  };
+  return { rooms: { ...rooms, createBackend }, engines };
+}
+
+test("the models of a command run on one engine, and each is opened once", async () => {
+  const { rooms, engines } = await countedRooms();
+  {
+    await using opener = createPolicyOpener({ rooms, engine: engineOn("cpu"), signal });
+    const model = join(folder, "runs/lora/model");
+    const judge = await opener.open(model, "judge");
+    expect(await opener.open(model, "expert")).toBe(judge);
+    expect(await opener.openSettings({ model })).toBe(judge);
+    await opener.openSettings({ model: join(folder, "runs/team") }, { environment: pair });
+    await opener.openSettings({ model: join(folder, "runs/team") }, { environment: pair, played: ["aux"] });
+    expect(engines).toEqual({ started: 1, closed: 0 });
+  }
+  expect(engines).toEqual({ started: 1, closed: 1 });
+});
+
+test("no engine starts if no model needs one", async () => {
+  const { rooms, engines } = await countedRooms();
+  await using opener = createPolicyOpener({ rooms, signal });
+  await opener.open("openai-compatible:http://127.0.0.1:1/v1#m", "judge");
+  expect(engines.started).toBe(0);
+});
+
+test("a training shares its engine with a frozen partner", async () => {
+  const { rooms, engines } = await countedRooms();
+  const set = [`agents.policies.aux=${join(folder, "runs/team")}`, "training.steps=1"];
+  await trainCommand(
+    { config: join(folder, "team.yaml"), set, resume: false, output: join(folder, "runs/beside") },
+    { rooms, view: { stream: { write: () => true }, color: false }, signal, resumeCommand: () => "" },
+  );
+  expect(engines).toEqual({ started: 1, closed: 1 });
+});
