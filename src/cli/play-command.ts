@@ -45,10 +45,11 @@ export async function playCommand(
   const split = args.split ?? environment.splits[0] ?? "train";
   const task = await (await environment.tasks(split, { signal })).get(args.task, { signal });
   const watched = partner !== undefined && agent === undefined;
-  if (!watched)
+  if (!watched) {
     say(
       'Type what an agent answers, on as many lines as it takes. A line with a single "." sends it; Ctrl-D ends the game.',
     );
+  }
   say(`${environment.spec.id}: task ${args.task} of ${split}, seed ${seed}`);
   say(`${maxTurns === 1 ? "one turn" : `at most ${maxTurns} turns`}, reward from ${rewardRange.join(" to ")}`);
 

@@ -61,15 +61,14 @@ export function createPolicyOpener(options: {
     const playing = { ...more, ...(environment === undefined ? {} : { environment }) };
     const { agents: members, model: team } = settings;
     if (members === undefined) return openOnce(settings, agents === undefined ? playing : { ...playing, agents });
-    if (agents === undefined)
-      throw oneModelError(
-        team,
-        Object.fromEntries(Object.entries(members).map(([agent, { model }]) => [agent, model])),
-      );
+    if (agents === undefined) {
+      throw oneModelError(team, Object.fromEntries(Object.entries(members).map(([name, { model }]) => [name, model])));
+    }
     checkTeam({ team, members: Object.keys(members), agents });
     const policies: Record<AgentId, Policy> = {};
-    for (const agent of agents.played)
+    for (const agent of agents.played) {
       policies[agent] = await openSettings(members[agent]!, { ...playing, played: [agent] });
+    }
     return agents.played.length === 1 ? policies[agents.played[0]!]! : teamPolicy(policies);
   };
   return {
