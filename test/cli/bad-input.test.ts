@@ -84,7 +84,7 @@ describe("a model that cannot be used", () => {
       "model.template",
       "no chat template",
     ],
-    "an unknown architecture": [() => changeJson("config.json", { model_type: "gpt2" }), "model.unsupported", "gpt2"],
+    "an unknown architecture": [() => changeJson("config.json", { model_type: "mamba" }), "model.unsupported", "mamba"],
   };
 
   beforeEach(async () => {
@@ -95,7 +95,7 @@ describe("a model that cannot be used", () => {
     await writeFile(join(folder, "model.yaml"), text.replace(/scratch: .*/, "path: model"));
   });
 
-  it.each(Object.keys(bad))("%s is told, and nothing is written", async (name) => {
+  it.each(Object.keys(bad))("%s is an error, and nothing is written", async (name) => {
     const [spoil, code, words] = bad[name]!;
     await spoil();
     const before = await folderContents(folder);
