@@ -23,7 +23,7 @@ export async function migrateCommand(
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
     throw new LyceumError({
       code: "data.not-found",
-      message: error.code === "ENOENT" ? `There is no file ${file}.` : `Cannot read ${file}: ${error.code}.`,
+      message: unreadable(file, error.code),
       hint: "Give the path of a config of MRLM or LLM_Collab, relative to the current folder.",
       data: { path: file },
       cause: error,
@@ -40,6 +40,11 @@ export async function migrateCommand(
     ...(output === undefined ? [] : [`Train with: ${trainCommandLine(converted, output)}`]),
   ];
   (output === undefined ? options.report : options.output)(visibleText(`${lines.join("\n")}\n`));
+}
+
+function unreadable(file: string, code: string | undefined): string {
+  if (code === "ENOENT") return `There is no file ${file}.`;
+  return code === "EISDIR" ? `${file} is a folder.` : `Cannot read ${file}: ${code}.`;
 }
 
 async function writeNew(path: string, text: string): Promise<void> {

@@ -78,6 +78,14 @@ describe("lyceum migrate", () => {
   });
 
   it.each([
+    [".", ". is a folder"],
+    ["nowhere.yaml", "There is no file nowhere.yaml"],
+  ])("refuses the path %j", async (path, message) => {
+    const { code, stderr } = await lyceum(["migrate", path], { folder: await folderWith(team) });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it.each([
     ["{ algorithm: { id: sft } }", "is a config of Lyceum already"],
     ["", "is empty"],
     ["- 1", "is no training config"],

@@ -77,6 +77,50 @@ describe("public configs of LLM_Collab", () => {
   });
 });
 
+describe("what a config of LLM_Collab leaves out", () => {
+  const shared = {
+    model: { name: "a/model" },
+    dataset: { type: "coophumaneval", train_split: "test[16:]", eval_split: "test[:16]" },
+  };
+
+  it.each<[string, Json, object]>([
+    [
+      "two turns that hand on",
+      { magrpo: { num_turns: 2 } },
+      {
+        algorithm: { turnStructure: "handoff", handoff: "random", terminationThreshold: 3.99, terminationWeight: 2 },
+        environment: { agents: 2, payEveryTurn: true, history: "latest", originalPrompt: true, previousResponse: true },
+        ...{ evaluation: { every: 4, limit: 4 }, training: { steps: 7 * 66, batchSize: 1 } },
+        sampling: { temperature: 0.7, topP: 0.9 },
+      },
+    ],
+    ["one agent's two turns that hand on", { grpo: { num_turns: 2 } }, { algorithm: { terminationThreshold: 2.09 } }],
+    [
+      "a tree of one agent",
+      { grpo: { num_turns: 2, joint_mode: "aligned" } },
+      { algorithm: { turnStructure: "tree", discount: 0.9 }, environment: { history: "conversation" } },
+    ],
+    [
+      "ClassEval's early section",
+      { trainer: { num_turns: 2 }, dataset: { type: "classeval" } },
+      { environment: { id: "class-completion" }, algorithm: { id: "magrpo", turnStructure: "tree" } },
+    ],
+    ["a critic", { iac: {} }, { algorithm: { valueClip: 0.2, groupSize: 1 }, training: { batchSize: 8 } }],
+    [
+      "a reward processor without enabled",
+      { magrpo: {}, reward_processor: { scale_factor: 2, shift: -4 } },
+      {
+        rewards: [
+          { type: "scale", factor: 2 },
+          { type: "shift", by: -4 },
+        ],
+      },
+    ],
+  ])("%s: what the scripts took", async (_, own, expected) => {
+    expect((await migrated({ ...shared, ...(own as Settings) })).config).toMatchObject(expected);
+  });
+});
+
 describe("public configs of MRLM", () => {
   const model = { model_name_or_path: "Qwen/Qwen2.5-1.5B-Instruct", torch_dtype: "float16" };
   const sampled = { generation: { max_new_tokens: 512, temperature: 0.7, top_p: 0.9 } };
