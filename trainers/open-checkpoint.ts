@@ -7,6 +7,7 @@ import type { TrainingBackend } from "./backend/training-backend.ts";
 import { modelFolder, readManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "./config/model-config.ts";
 import type { AgentModel } from "./open-models.ts";
+import { startFolder } from "./start-folder.ts";
 import { checkTeam, type TeamAgents } from "./team-agents.ts";
 import { startingModels } from "./team-models.ts";
 
@@ -73,7 +74,8 @@ export async function openCheckpoint(
         models: Object.fromEntries(Object.entries(recorded.agents).map(([name, model]) => [name, changed(model)])),
       },
     },
-    { trained: names },
+    // A run that began with a checkpoint has its models within its own folder.
+    { agents: { trained: names }, exported: async (checkpoint) => startFolder(join(folder, "../.."), checkpoint) },
   );
   const opened: AgentModel[] = [];
   for (const [learner, [name, { valueHead }]] of policies.entries()) {

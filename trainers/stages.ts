@@ -100,7 +100,8 @@ function continued(
     );
   }
   const from = (trained: Stage, agent: string, model: ModelConfigInput): ModelConfigInput => {
-    const { scratch: _, revision: __, path: ___, ...rest } = model;
+    // What an earlier stage exported is a whole model, which has no base.
+    const { scratch: _, revision: __, path: ___, base: ____, ...rest } = model;
     return { ...rest, path: join(output, trained.name, learnerFolder("model", agent, hasOneLearner(trained))) };
   };
   if (hasOneLearner(before) && (hasOneLearner(stage) || frozenIn(before).length === 0)) {

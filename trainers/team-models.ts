@@ -2,7 +2,7 @@ import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError, unknownNameError } from "../src/errors/index.ts";
 import type { ModelConfig } from "./config/model-config.ts";
 import type { AgentsConfig } from "./config/training-config.ts";
-import { locateModel } from "./model-place.ts";
+import { locateModel, type ModelPlace } from "./model-place.ts";
 import { oneModelError } from "./team-agents.ts";
 
 /** The part of a training config that says which model each agent begins with. */
@@ -13,20 +13,39 @@ export interface StartingModels {
 
 /**
  * The models that the agents begin with: if `model.path` is a team's folder, each agent's own in it, and if it is a
- * run's folder, the model that the run exported. `agents` are all of the environment and those to train. Throws
- * `config.unknown-name` for a team with an agent that is not among all, and `config.invalid` for one that lacks an agent
- * to train, for agents that share weights, and for a checkpoint.
+ * run's folder, the model that the run exported. Throws `config.unknown-name` for a team with an agent that is not among
+ * all, and `config.invalid` for one that lacks an agent to train, and for agents that share weights.
  */
 export async function startingModels(
   config: StartingModels,
-  agents: { readonly all?: readonly AgentId[]; readonly trained: readonly AgentId[] },
+  {
+    agents,
+    exported,
+  }: {
+    /** All of the environment, and those to train. */
+    readonly agents: { readonly all?: readonly AgentId[]; readonly trained: readonly AgentId[] };
+    /** The folder in which the models of a checkpoint are: a model's, or a team's. */
+    readonly exported: (checkpoint: string) => Promise<string>;
+  },
 ): Promise<StartingModels> {
+  const locate = async (path: string): Promise<Exclude<ModelPlace, { type: "checkpoint" }>> => {
+    const place = await locateModel(path);
+    return place.type === "checkpoint" ? locate(await exported(place.folder)) : place;
+  };
+  const single = async (model: ModelConfig, agent?: AgentId): Promise<ModelConfig> => {
+    if (model.path === undefined) return model;
+    const place = await locate(model.path);
+    if (place.type === "model") return { ...model, path: place.path };
+    const folder = agent === undefined ? undefined : place.agents[agent];
+    if (folder === undefined) throw oneModelError(place.folder, place.agents);
+    return { ...model, path: folder };
+  };
   const own: Record<AgentId, ModelConfig> = {};
-  for (const [agent, model] of Object.entries(config.agents.models)) own[agent] = await singleModel(model);
+  for (const [agent, model] of Object.entries(config.agents.models)) own[agent] = await single(model, agent);
   const models = { ...config.agents, models: own };
   const { path } = config.model;
-  const place = path === undefined ? undefined : await locateModel(path);
-  if (place?.type !== "team") return { model: await singleModel(config.model), agents: models };
+  const place = path === undefined ? undefined : await locate(path);
+  if (place?.type !== "team") return { model: await single(config.model), agents: models };
   const { folder, agents: folders } = place;
   for (const name of Object.keys(folders)) {
     if (agents.all?.includes(name) === false) throw unknownNameError({ kind: "agent", name, known: agents.all });
@@ -46,18 +65,6 @@ export async function startingModels(
   }
   const each = agents.trained.map((agent) => [agent, own[agent] ?? { ...config.model, path: folders[agent] }] as const);
   return { model: each[0]?.[1] ?? config.model, agents: { ...models, models: Object.fromEntries(each) } };
-}
-
-/** A model with the folder that its path stands for. */
-async function singleModel(model: ModelConfig): Promise<ModelConfig> {
-  if (model.path === undefined) return model;
-  const place = await locateModel(model.path);
-  if (place.type === "model") return { ...model, path: place.path };
-  if (place.type === "team") throw oneModelError(place.folder, place.agents);
-  throw invalid(
-    `${place.folder} is a checkpoint, and a training begins with a model.`,
-    "Resume that run, or export its model first: lyceum export CHECKPOINT -o FOLDER.",
-  );
 }
 
 function invalid(message: string, hint: string): LyceumError {

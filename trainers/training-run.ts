@@ -31,6 +31,7 @@ import { type Learners, openLearners, planLearners, trainedModels } from "./lear
 import { needsReference } from "./losses/loss.ts";
 import type { RewardProcessor } from "./rewards/reward-processor.ts";
 import { rewardProcessors } from "./rewards/reward-processor-config.ts";
+import { exportStart } from "./start-folder.ts";
 import { checkSupport } from "./support.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
 import { startingModels } from "./team-models.ts";
@@ -144,7 +145,10 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     return model;
   };
   const trained = agents.filter((agent) => !frozenNames.includes(agent));
-  const starting = await startingModels(config, { all: agents, trained });
+  const starting = await startingModels(config, {
+    agents: { all: agents, trained },
+    exported: (path) => exportStart(path, { run: output, keep: checkpoint !== undefined, backend, signal }),
+  });
   const learners = await openLearners({
     plan: planLearners({ ...starting, seed: config.seed }, agents, frozenNames),
     credit: algorithm.credit,

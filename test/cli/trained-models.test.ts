@@ -128,9 +128,7 @@ describe("a model of one set of weights", () => {
     expect(episodes).toContain("An expert edited your code");
   });
 
-  test.each(
-    places.filter(([what]) => what !== "a checkpoint"),
-  )("%s is trained on, and is a partner", async (_, model) => {
+  test.each(places)("%s is trained on, and is a partner", async (_, model) => {
     const output = newName();
     const whole = ["--set", "model.adapter={type: lora}"];
     await run("train", "-c", "lora.yaml", "--set", `model.path=${model}`, ...whole, "-o", output);
@@ -242,6 +240,23 @@ describe("a team", () => {
     });
   });
 
+  test("is trained on from its checkpoint, and the run goes on without that", async () => {
+    const [from, output, moved] = [newName(), newName(), newName()];
+    await cp(join(folder, "runs/team"), join(folder, from), { recursive: true });
+    const path = `${from}/checkpoints/step-000060`;
+    const words = ["train", "-c", "team.yaml", "-o", output, "--set", "training.learningRate=1e-9"];
+    const start = ["--set", `model={path: ${path}, adapter: {type: lora}, device: cpu}`];
+    await run(...words, ...start, "--set", "training.steps=1");
+    await rename(join(folder, from, "checkpoints"), join(folder, from, "gone"));
+    await mkdir(join(folder, from, "checkpoints/step-000060"), { recursive: true });
+    await writeFile(join(folder, path, "manifest.json"), "{}");
+    await run(...words, ...start, "--set", "training.steps=2", "--resume");
+    await cp(join(folder, output), join(folder, moved), { recursive: true });
+    for (const model of [output, `${output}/checkpoints/step-000002`, `${moved}/checkpoints/step-000002`]) {
+      expect(await said("pair", "--model", model)).toEqual({ aux: "x", main: "m" });
+    }
+  });
+
   test("is trained on", async () => {
     const output = newName();
     await run(
@@ -293,6 +308,15 @@ describe("a base", () => {
     } finally {
       await rename(join(folder, "away/base"), join(folder, "runs/base"));
     }
+  });
+
+  test("holds for the first stage alone: the next begins with what that left", async () => {
+    const config = await readFile(join(folder, "lora.yaml"), "utf8");
+    await writeFile(join(folder, "stages.yaml"), `${config}stages: [{ name: first }, { name: second }]\n`);
+    const model = "model={path: peft, base: runs/base/model, adapter: {type: lora}, device: cpu}";
+    const output = newName();
+    await run("train", "-c", "stages.yaml", "--set", model, "--set", "training.steps=2", "-o", output);
+    expect(await said("one", "--model", `${output}/second`)).toEqual({ agent: "s" });
   });
 
   test("from scratch moves with the adapter", async () => {

@@ -20,11 +20,16 @@ async function teamFolder(...agents: readonly string[]): Promise<string> {
 
 function starting(
   path: string,
-  agents: Parameters<typeof startingModels>[1],
-  more: { readonly weights?: "separate" | "shared"; readonly models?: Readonly<Record<string, ModelConfig>> } = {},
+  agents: Parameters<typeof startingModels>[1]["agents"],
+  more: {
+    readonly weights?: "separate" | "shared";
+    readonly models?: Readonly<Record<string, ModelConfig>>;
+    readonly exported?: string;
+  } = {},
 ) {
-  const { weights = "separate", models = {} } = more;
-  return startingModels({ model: { path, adapter, device: "cpu" }, agents: { weights, models } }, agents);
+  const { weights = "separate", models = {}, exported = "nowhere" } = more;
+  const config = { model: { path, adapter, device: "cpu" }, agents: { weights, models } } as const;
+  return startingModels(config, { agents, exported: async () => exported });
 }
 
 it("each agent begins with its own model of a team", async () => {
@@ -63,8 +68,20 @@ it.each([
   await expect(starting(team, trained, more)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
 });
 
-it("a checkpoint is refused with the command that exports it", async () => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, "manifest.json"), "{}");
-  await expect(starting(folder, both)).rejects.toMatchObject({ hint: expect.stringContaining("lyceum export") });
+it("of a checkpoint, agents begin with what it is exported as", async () => {
+  const checkpoint = await temporaryFolder();
+  await writeFile(join(checkpoint, "manifest.json"), "{}");
+  const exported = await teamFolder("aux", "main");
+  const { agents } = await starting(checkpoint, both, { exported });
+  expect(agents.models).toMatchObject({ aux: { path: join(exported, "aux") }, main: { path: join(exported, "main") } });
+});
+
+it("an agent whose own model is a team's gets its own of it", async () => {
+  const team = await teamFolder("aux", "main");
+  const own: ModelConfig = { path: team, adapter, device: "cpu" };
+  const { agents } = await starting("owner/name", both, { models: { aux: own } });
+  expect(agents.models).toEqual({ aux: { ...own, path: join(team, "aux") } });
+  await expect(starting("owner/name", both, { models: { third: own } })).rejects.toMatchObject({
+    code: "config.invalid",
+  });
 });

@@ -148,7 +148,9 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
       .string()
       .min(1)
       .optional()
-      .describe("A Hugging Face folder, a PEFT adapter, a hub id (owner/name), or the folder of a run or team."),
+      .describe(
+        "A Hugging Face folder, a PEFT adapter, a hub id (owner/name), or the folder of a run, team or checkpoint.",
+      ),
     revision: z.string().min(1).optional().describe("Branch, tag or commit of a hub id."),
     base: z
       .string()

@@ -1,0 +1,41 @@
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { contentHash } from "../src/taskset/content-hash.ts";
+import type { TrainingBackend } from "./backend/training-backend.ts";
+import { exportModel } from "./export-model.ts";
+import { openCheckpoint } from "./open-checkpoint.ts";
+
+/** Within a run that begins with the models of another run's checkpoint: the folder with these models. */
+export function startFolder(run: string, checkpoint: string): string {
+  return join(run, "start", contentHash(checkpoint).slice(0, 12));
+}
+
+/**
+ * Exports the models of a checkpoint into the {@link startFolder} of a run that begins with them, so that the run does
+ * not depend on the other one later. With `keep` those that are there stay: a resumed run begins with what it began with.
+ * Returns the folder: a model's, or a team's. Throws as `openCheckpoint` and `exportModel` do.
+ */
+export async function exportStart(
+  checkpoint: string,
+  options: {
+    readonly run: string;
+    readonly keep: boolean;
+    readonly backend: TrainingBackend;
+    readonly signal?: AbortSignal | undefined;
+  },
+): Promise<string> {
+  const { run, keep, backend, signal } = options;
+  const folder = startFolder(run, checkpoint);
+  if (keep && existsSync(folder)) return folder;
+  const partial = `${folder}.partial`;
+  await rm(partial, { recursive: true, force: true });
+  for (const { agent, model } of await openCheckpoint(checkpoint, { backend, signal })) {
+    const target = agent === undefined ? partial : join(partial, encodeURIComponent(agent));
+    await exportModel({ model, folder: target, format: model.isAdapter ? "peft" : "huggingface" });
+    await model.close();
+  }
+  await rm(folder, { recursive: true, force: true });
+  await rename(partial, folder);
+  return folder;
+}
