@@ -27,7 +27,7 @@ export async function loadRenderer(
     throw new LyceumError({
       code: "model.template",
       message: `The tokenizer in ${folder} has no chat template.`,
-      hint: "Use an instruction-tuned model. Or set model.chatTemplate (in a policy file: chatTemplate) to a Jinja file, or to none: prompts are then the plain texts of the messages. lyceum eval has --format completion for that.",
+      hint: "Use an instruction-tuned model, or put a template into the folder as chat_template.jinja. Or set model.chatTemplate (in a policy file: chatTemplate) to a Jinja file, or to none: prompts are then the plain texts of the messages. lyceum eval has --format completion for benchmarks.",
       data: { folder },
     });
   }

@@ -25,10 +25,26 @@ it("has equal weights in memory once, also from several folders, until the last 
   const first = await store.share(a());
   expect(await store.share(a())).toBe(first);
   expect(await store.share(b())).toBe(first);
-  expect([store.release(first.key), store.release(first.key)]).toEqual([false, false]);
+  expect([store.release(a()), store.release(a())]).toEqual([false, false]);
   expect(await store.share(b())).toBe(first);
-  expect([store.release(first.key), store.release(first.key)]).toEqual([false, true]);
+  expect([store.release(b()), store.release(b()), store.release(b())]).toEqual([false, true, false]);
   expect(await store.share(b())).not.toBe(first);
+});
+
+it("reads a folder anew once its users are gone, also while another has the weights that it had", async () => {
+  const store = new BaseStore();
+  const changing = path.join(folder, "d");
+  await cp(path.join(folder, "a"), changing, { recursive: true });
+  const source = { type: "folder", folder: changing } as const;
+  const first = await store.share(copies[0]!());
+  expect(await store.share(source)).toBe(first);
+  expect(store.release(source)).toBe(false);
+  const config = path.join(changing, "config.json");
+  const json = JSON.parse(await readFile(config, "utf8")) as Record<string, unknown>;
+  await writeFile(config, JSON.stringify({ ...json, rope_theta: 77 }));
+  const second = await store.share(source);
+  expect(second).not.toBe(first);
+  expect(second.config.rope?.theta).toBe(77);
 });
 
 it("keeps weights apart that differ in one value that the hash does not see", async () => {

@@ -32,16 +32,10 @@ export interface BaseWeights {
   readonly block: ParameterBlock;
 }
 
-interface SharedBase {
-  readonly base: BaseWeights;
-  /** The keys of the sources that it was loaded from. */
-  readonly sources: Set<string>;
-  users: number;
-}
-
 /** Loads base weights, each once while something uses it. */
 export class BaseStore {
-  readonly #shared = new Map<string, SharedBase>();
+  /** With how many users each source has. */
+  readonly #shared: { readonly base: BaseWeights; readonly users: Map<string, number> }[] = [];
 
   /**
    * Weights that nobody changes. Sources with the same weights, such as the bases beside the adapters of a team, share
@@ -49,31 +43,33 @@ export class BaseStore {
    */
   async share(source: LocalSource): Promise<BaseWeights> {
     const key = JSON.stringify(source);
-    let known = this.#of(key);
+    let known = this.#shared.find(({ users }) => users.has(key));
     if (known === undefined) {
       const base = await loadBase(source);
-      known = [...this.#shared.values()].find((shared) => sameWeights(shared.base, base));
+      known = this.#shared.find((shared) => sameWeights(shared.base, base));
       if (known === undefined) {
-        known = { base, sources: new Set(), users: 0 };
-        this.#shared.set(key, known);
+        known = { base, users: new Map() };
+        this.#shared.push(known);
       }
-      known.sources.add(key);
     }
-    known.users += 1;
+    known.users.set(key, (known.users.get(key) ?? 0) + 1);
     return known.base;
   }
 
-  #of(key: string): SharedBase | undefined {
-    return [...this.#shared.values()].find(({ sources }) => sources.has(key));
-  }
-
-  /** One user fewer; true when that was the last one. */
-  release(key: string): boolean {
-    const entry = this.#shared.get(key);
-    if (entry === undefined) return false;
-    entry.users -= 1;
-    if (entry.users > 0) return false;
-    this.#shared.delete(key);
+  /**
+   * One user of a source fewer; true if that was the last one of its weights. A source without users is read anew when
+   * it is shared again: its files may have changed.
+   */
+  release(source: LocalSource): boolean {
+    const key = JSON.stringify(source);
+    const index = this.#shared.findIndex(({ users }) => users.has(key));
+    if (index === -1) return false;
+    const { users } = this.#shared[index]!;
+    const left = users.get(key)! - 1;
+    if (left > 0) users.set(key, left);
+    else users.delete(key);
+    if (users.size > 0) return false;
+    this.#shared.splice(index, 1);
     return true;
   }
 }

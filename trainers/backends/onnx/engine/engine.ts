@@ -68,7 +68,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const base = shared ? await bases.share(source) : await loadBase(source, { valueHead });
       const { config } = base;
       const opened = await openAdapter({ base, stored, trainable, valueHead }).catch((error: unknown) => {
-        if (shared) bases.release(base.key);
+        if (shared) bases.release(source);
         throw error;
       });
       const tables = new PositionTables(config);
@@ -126,7 +126,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     closeModel: async ({ model: id }) => {
       const open = models.get(id);
       models.delete(id);
-      if (open?.shared === true && bases.release(open.baseKey)) await sessions.release(`decode|${open.baseKey}`);
+      if (open?.shared === true && bases.release(open.source)) await sessions.release(`decode|${open.baseKey}`);
     },
     closeSampler: async ({ sampler }) => {
       samplers.get(sampler)?.giveBack();
