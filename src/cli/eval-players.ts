@@ -21,7 +21,7 @@ export interface Players {
   judge(): Promise<Policy | undefined>;
   /**
    * Who sits where in an environment: one run, or one for each pair of several opponents and the model. Throws
-   * `config.invalid` for an opponent where there is no seat for one, and as `PolicyOpener.openSettings` does.
+   * `config.invalid` for an opponent if the environment has no agent for one, and as `PolicyOpener.openSettings` does.
    */
   seatings(target: Pick<EvalTarget, "environment" | "fixedSeats">): Promise<readonly Seating[]>;
 }

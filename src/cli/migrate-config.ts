@@ -44,7 +44,7 @@ export async function migrateConfig(options: {
   }
 }
 
-/** What is missing in the new config is missing in the old one, or is there with a value that is none. */
+/** The error for an old config that lacks a key that the new one needs, or has an unusable value for it. */
 function incomplete(
   name: string,
   { error, lost }: { readonly error: unknown; readonly lost: readonly LostKey[] },

@@ -58,7 +58,7 @@ describe("a model folder without a chat template", () => {
     const added = renderer.extend({ ids, messages: turns, messageCount: 3 });
     expect(added).not.toBe("broken");
     expect(tokenizer.decode(added as number[])).toBe(" 2+2=");
-    // What is exported reads its prompts in the same way, without being told.
+    // An export reads its prompts in the same way, without the setting.
     for (const format of ["peft", "huggingface"] as const) {
       const at = path.join(folder, `plain ${format}`);
       await model.export(at, format);
