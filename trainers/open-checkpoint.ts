@@ -3,12 +3,11 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
-import type { TrainingBackend } from "./backend/training-backend.ts";
 import { modelFolder, readManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "./config/model-config.ts";
-import type { AgentModel } from "./open-models.ts";
+import type { AgentModel, OpenModelsOptions } from "./open-models.ts";
 import { startFolder } from "./start-folder.ts";
-import { checkTeam, type TeamAgents } from "./team-agents.ts";
+import { checkTeam } from "./team-agents.ts";
 import { startingModels } from "./team-models.ts";
 
 /** Which model a run trained, as its checkpoints say. */
@@ -42,17 +41,7 @@ async function readCheckpointConfig(folder: string): Promise<CheckpointConfig> {
  * with, if that is no longer where it was. With `agents`, the checkpoint's must fit them, and only those that are played
  * are opened. Close the models after use.
  */
-export async function openCheckpoint(
-  folder: string,
-  options: {
-    readonly backend: TrainingBackend;
-    readonly base?: string | undefined;
-    /** Takes the place of the one that the run had. */
-    readonly chatTemplate?: string | undefined;
-    readonly agents?: TeamAgents | undefined;
-    readonly signal?: AbortSignal | undefined;
-  },
-): Promise<AgentModel[]> {
+export async function openCheckpoint(folder: string, options: OpenModelsOptions): Promise<AgentModel[]> {
   const { backend, base, chatTemplate, agents: team, signal } = options;
   const recorded = await readCheckpointConfig(folder);
   const { seed } = recorded;

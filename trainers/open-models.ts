@@ -11,23 +11,24 @@ export interface AgentModel {
   readonly model: Model;
 }
 
+/** How models are opened. */
+export interface OpenModelsOptions {
+  readonly backend: TrainingBackend;
+  /** The model under adapters, instead of the one that they name. */
+  readonly base?: string | undefined;
+  /** Takes the place of the models' own, as in a `ModelSource`. */
+  readonly chatTemplate?: string | undefined;
+  /** The agents that a team must fit; only the models of those that are played are opened. */
+  readonly agents?: TeamAgents | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
  * Opens what a path or name of a model stands for, frozen: a Hugging Face folder, a PEFT adapter, a hub id, a team's
- * folder, a checkpoint or the folder of a run. `base` is the model under adapters, instead of the one that they name;
- * `chatTemplate` takes the place of the models' own, as in a `ModelSource`.
- * With `agents`, a team must fit them, and only the models of those that are played are opened. Throws as `checkTeam`,
- * `openCheckpoint` and the backend do. Close the models after use.
+ * folder, a checkpoint or the folder of a run. Throws as `checkTeam`, `openCheckpoint` and the backend do. Close the
+ * models after use.
  */
-export async function openModels(
-  path: string,
-  options: {
-    readonly backend: TrainingBackend;
-    readonly base?: string | undefined;
-    readonly chatTemplate?: string | undefined;
-    readonly agents?: TeamAgents | undefined;
-    readonly signal?: AbortSignal | undefined;
-  },
-): Promise<AgentModel[]> {
+export async function openModels(path: string, options: OpenModelsOptions): Promise<AgentModel[]> {
   const { backend, base, chatTemplate, agents, signal } = options;
   const place = await locateModel(path);
   if (place.type === "checkpoint") return openCheckpoint(place.folder, options);
