@@ -23,7 +23,7 @@ const environment = defineEnvironment({
 });
 
 const { problems } = await checkEnvironment(environment);
-for (const { law, message, hint } of problems) console.log(`${law}: ${message} ${hint}`);
+for (const { rule, message, hint } of problems) console.log(`${rule}: ${message} ${hint}`);
 
 const policies: Policy[] = [
   scriptedPolicy(["level"], { name: "always says level" }),

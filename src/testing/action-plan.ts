@@ -83,7 +83,7 @@ export function plannedActions(plan: ActionPlan, observations: Observations, act
   );
 }
 
-/** An expert's answers; none where its function throws, which is told by a law. */
+/** An expert's answers; none where its function throws, which is told by a rule. */
 function demonstratedTexts<Task>(environment: EnvironmentDefinition<Task>, task: Task): readonly string[] {
   try {
     return (environment.demonstrate?.(task) ?? []).flatMap((turn) =>

@@ -3,15 +3,15 @@ import { unknownNameError } from "../errors/index.ts";
 import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
 import { deriveSeed } from "../random/random.ts";
 import { EpisodeTrials } from "./episode-trials.ts";
-import { answersInTime, type Finding, takesAnyAnswer, tryLaw } from "./finding.ts";
-import type { DefinitionCase, Law, TaskCase } from "./law.ts";
-import { definitionLaws, specIsPlayable } from "./laws/definition-laws.ts";
-import { episodeLaws } from "./laws/episode-laws.ts";
-import { groupLaws } from "./laws/group-laws.ts";
-import { instanceLaws } from "./laws/instance-laws.ts";
-import { lifecycleLaws } from "./laws/lifecycle-laws.ts";
-import { demonstrationLaws, tasksAreData } from "./laws/task-laws.ts";
+import { answersInTime, type Finding, takesAnyAnswer, tryRule } from "./finding.ts";
 import { keepInstance } from "./play-episode.ts";
+import type { DefinitionCase, Rule, TaskCase } from "./rule.ts";
+import { definitionRules, specIsPlayable } from "./rules/definition-rules.ts";
+import { episodeRules } from "./rules/episode-rules.ts";
+import { groupRules } from "./rules/group-rules.ts";
+import { instanceRules } from "./rules/instance-rules.ts";
+import { lifecycleRules } from "./rules/lifecycle-rules.ts";
+import { demonstrationRules, tasksAreData } from "./rules/task-rules.ts";
 
 /** How an environment is checked. */
 export interface CheckOptions {
@@ -23,27 +23,27 @@ export interface CheckOptions {
   readonly episodes?: number;
   /** Another seed tries other actions; 0 by default. */
   readonly seed?: number;
-  /** Names of laws that are not tried. An unknown one throws `config.unknown-name`. */
+  /** Names of rules that are not tried. An unknown one throws `config.unknown-name`. */
   readonly skip?: readonly string[];
   /** The most milliseconds of one call of an instance; 60,000 by default. */
   readonly callMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** A law that an environment broke, and how to see it again. */
+/** A rule that an environment broke, and how to see it again. */
 export interface EnvironmentProblem {
-  readonly law: string;
+  readonly rule: string;
   /** What is wrong, as a sentence. */
   readonly message: string;
   /** What to do about it. */
   readonly hint: string;
   readonly split: string;
-  /** The id of the task. Absent where the law is one of the definition, which no task is needed for. */
+  /** The id of the task. Absent where the rule is one of the definition, which no task is needed for. */
   readonly task?: string;
   /** What the instance was reset with. */
   readonly seed?: number;
   /**
-   * The fewest and simplest actions found that break the law: agents take them one after the other as they are to act,
+   * The fewest and simplest actions found that break the rule: agents take them one after the other as they are to act,
    * and again from the first. A text stands for an answer of that text.
    */
   readonly actions?: readonly ScriptedAnswer[];
@@ -51,16 +51,16 @@ export interface EnvironmentProblem {
 
 /** What came of a check. */
 export interface EnvironmentReport {
-  /** The names of the laws that were tried. */
-  readonly laws: readonly string[];
-  /** Each broken law once; empty for a lawful environment. */
+  /** The names of the rules that were tried. */
+  readonly rules: readonly string[];
+  /** Each broken rule once; empty for a sound environment. */
   readonly problems: readonly EnvironmentProblem[];
 }
 
 /**
- * Tries every law of environments on a few tasks: plays episodes of random actions (noise, nothing, long texts, odd
+ * Tries every rule of environments on a few tasks: plays episodes of random actions (noise, nothing, long texts, odd
  * characters, an expert's answers at any time, tool calls), looks at what comes back, and plays them again, after a
- * reset, beside another instance. Reports each law that is broken, once, by the smallest actions that break it; the
+ * reset, beside another instance. Reports each rule that is broken, once, by the smallest actions that break it; the
  * same for the same seed. In a test:
  *
  *     const { problems } = await checkEnvironment(environment);
@@ -74,19 +74,19 @@ export async function checkEnvironment<Task>(
   options: CheckOptions = {},
 ): Promise<EnvironmentReport> {
   const { split = environment.splits[0] ?? "train", seed = 0, skip = [], callMs = 60_000, signal } = options;
-  const unknown = skip.find((name) => !lawNames.includes(name));
-  if (unknown !== undefined) throw unknownNameError({ kind: "law", name: unknown, known: lawNames });
-  const wanted = <Case>(laws: readonly Law<Case>[]): readonly Law<Case>[] =>
-    laws.filter(({ name }) => !skip.includes(name));
+  const unknown = skip.find((name) => !ruleNames.includes(name));
+  if (unknown !== undefined) throw unknownNameError({ kind: "rule", name: unknown, known: ruleNames });
+  const wanted = <Case>(rules: readonly Rule<Case>[]): readonly Rule<Case>[] =>
+    rules.filter(({ name }) => !skip.includes(name));
   const problems = new Map<string, EnvironmentProblem>();
   const report = (): EnvironmentReport => ({
-    laws: lawNames.filter((name) => !skip.includes(name)),
+    rules: ruleNames.filter((name) => !skip.includes(name)),
     problems: [...problems.values()],
   });
   const note = (found: Finding | undefined, place: Partial<EnvironmentProblem> = {}): void => {
-    if (found === undefined || problems.has(found.law) || skip.includes(found.law)) return;
-    const { law, message, hint } = found;
-    problems.set(law, { law, message, hint, split, ...place });
+    if (found === undefined || problems.has(found.rule) || skip.includes(found.rule)) return;
+    const { rule, message, hint } = found;
+    problems.set(rule, { rule, message, hint, split, ...place });
   };
 
   const given: DefinitionCase = {
@@ -94,10 +94,10 @@ export async function checkEnvironment<Task>(
     callMs,
     ...(signal === undefined ? {} : { signal }),
   };
-  for (const law of wanted([specIsPlayable])) note(await tryLaw(law, given));
+  for (const rule of wanted([specIsPlayable])) note(await tryRule(rule, given));
   // What has no agents, turns or splits is not played.
   if (problems.size > 0) return report();
-  for (const law of wanted(definitionLaws)) note(await tryLaw(law, given));
+  for (const rule of wanted(definitionRules)) note(await tryRule(rule, given));
 
   const loading = signal === undefined ? {} : { signal };
   const taskset = await environment.tasks(split, loading);
@@ -107,17 +107,17 @@ export async function checkEnvironment<Task>(
     const task = await taskset.get(index, loading);
     const of: TaskCase = { ...given, task, seed: deriveSeed(seed, task.hash) };
     const place = { task: task.id };
-    const notData = await tryLaw(tasksAreData, of);
+    const notData = await tryRule(tasksAreData, of);
     note(notData, place);
     // Copies of such a task would be other tasks.
     if (notData !== undefined) continue;
-    for (const law of wanted([...demonstrationLaws, ...groupLaws])) {
-      if (!problems.has(law.name)) note(await tryLaw(law, of), { ...place, seed: of.seed });
+    for (const rule of wanted([...demonstrationRules, ...groupRules])) {
+      if (!problems.has(rule.name)) note(await tryRule(rule, of), { ...place, seed: of.seed });
     }
     const trials = new EpisodeTrials(of, { episodes: options.episodes ?? 10 });
-    const once = index === 0 ? wanted(lifecycleLaws) : [];
+    const once = index === 0 ? wanted(lifecycleRules) : [];
     const broken = () => new Set([...problems.keys(), ...skip]);
-    for await (const { found, ...actions } of trials.run({ laws: wanted(playedLaws), once, broken })) {
+    for await (const { found, ...actions } of trials.run({ rules: wanted(playedRules), once, broken })) {
       note(found, { ...place, ...actions });
     }
     if (problems.has(answersInTime.name)) break;
@@ -125,17 +125,17 @@ export async function checkEnvironment<Task>(
   return report();
 }
 
-const playedLaws = [...episodeLaws, ...instanceLaws];
+const playedRules = [...episodeRules, ...instanceRules];
 
-/** The names of all laws, in the order in which they are tried. */
-const lawNames: readonly string[] = [
+/** The names of all rules, in the order in which they are tried. */
+const ruleNames: readonly string[] = [
   specIsPlayable,
-  ...definitionLaws,
+  ...definitionRules,
   tasksAreData,
-  ...demonstrationLaws,
-  ...groupLaws,
+  ...demonstrationRules,
+  ...groupRules,
   takesAnyAnswer,
   answersInTime,
-  ...playedLaws,
-  ...lifecycleLaws,
+  ...playedRules,
+  ...lifecycleRules,
 ].map(({ name }) => name);

@@ -3,9 +3,9 @@ import type { Action } from "../environment/environment.ts";
 import { textOf } from "../message/message.ts";
 import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
 import { type ActionPlan, actionPlans } from "./action-plan.ts";
-import { answersInTime, type Finding, failure, takesAnyAnswer, tryLaw } from "./finding.ts";
-import type { EpisodeCase, Law, PlayedCase, TaskCase } from "./law.ts";
+import { answersInTime, type Finding, failure, takesAnyAnswer, tryRule } from "./finding.ts";
 import { playEpisode, withInstance } from "./play-episode.ts";
+import type { EpisodeCase, PlayedCase, Rule, TaskCase } from "./rule.ts";
 
 /** The most episodes that are played to make one finding smaller. */
 const shrinkEpisodes = 200;
@@ -16,7 +16,7 @@ interface Trial {
   readonly plan: ActionPlan;
 }
 
-/** A broken law, and the episode that shows it. */
+/** A broken rule, and the episode that shows it. */
 export interface TrialFinding {
   readonly found: Finding;
   readonly seed: number;
@@ -38,23 +38,23 @@ export class EpisodeTrials {
     this.#parameters = { seed: given.seed | 0, numRuns: options.episodes };
   }
 
-  /** Plays the episodes and tries `laws` on each that are not broken yet, and those of `once` on the first. */
+  /** Plays the episodes and tries `rules` on each that are not broken yet, and those of `once` on the first. */
   async *run(options: {
-    readonly laws: readonly Law<PlayedCase>[];
-    readonly once: readonly Law<EpisodeCase>[];
+    readonly rules: readonly Rule<PlayedCase>[];
+    readonly once: readonly Rule<EpisodeCase>[];
     readonly broken: () => ReadonlySet<string>;
   }): AsyncGenerator<TrialFinding> {
-    const { laws, once, broken } = options;
+    const { rules, once, broken } = options;
     for (const [index, trial] of (await this.#trials()).entries()) {
       const given = { ...this.#given, ...trial };
-      const open = laws.filter(({ name }) => !broken().has(name));
+      const open = rules.filter(({ name }) => !broken().has(name));
       for (const { found, by } of await tryEpisode(given, open)) {
-        if (!broken().has(found.law)) yield await this.#smallest({ index, trial, found, by });
+        if (!broken().has(found.rule)) yield await this.#smallest({ index, trial, found, by });
       }
-      // What hangs would hang again, in each law and each episode.
+      // What hangs would hang again, in each rule and each episode.
       if (broken().has(answersInTime.name)) return;
-      for (const law of index === 0 ? once : []) {
-        const found = await tryLaw(law, given);
+      for (const rule of index === 0 ? once : []) {
+        const found = await tryRule(rule, given);
         if (found !== undefined) yield told(trial, found);
       }
     }
@@ -72,21 +72,21 @@ export class EpisodeTrials {
     readonly index: number;
     readonly trial: Trial;
     readonly found: Finding;
-    readonly by: readonly Law<PlayedCase>[];
+    readonly by: readonly Rule<PlayedCase>[];
   }): Promise<TrialFinding> {
     const { index, found, by } = options;
     let smallest = told(options.trial, found);
     // Each try to shrink what hangs would hang.
-    if (found.law === answersInTime.name) return smallest;
+    if (found.rule === answersInTime.name) return smallest;
     let tried = 0;
     const property = fc.asyncProperty(this.#arbitrary, async (trial: Trial) => {
       const before = tried++ < index;
       if (before || tried > index + shrinkEpisodes || this.#given.signal?.aborted) return;
       const findings = await tryEpisode({ ...this.#given, ...trial }, by);
-      const again = findings.find((one) => one.found.law === found.law);
+      const again = findings.find((one) => one.found.rule === found.rule);
       if (again === undefined) return;
       smallest = told(trial, again.found);
-      throw new Error(found.law);
+      throw new Error(found.rule);
     });
     // Draws the same trials again, passes over those before the finding's, and shrinks that.
     await fc.check(property, this.#parameters);
@@ -95,19 +95,19 @@ export class EpisodeTrials {
   }
 }
 
-/** Plays an episode and tries laws on it; `by` is what finds the same again. */
+/** Plays an episode and tries rules on it; `by` is what finds the same again. */
 async function tryEpisode(
   given: EpisodeCase,
-  laws: readonly Law<PlayedCase>[],
-): Promise<{ readonly found: Finding; readonly by: readonly Law<PlayedCase>[] }[]> {
+  rules: readonly Rule<PlayedCase>[],
+): Promise<{ readonly found: Finding; readonly by: readonly Rule<PlayedCase>[] }[]> {
   given.signal?.throwIfAborted();
   try {
     return await withInstance(given, async (instance) => {
       const played: PlayedCase = { ...given, instance, episode: await playEpisode(instance, given) };
       const findings = [];
-      for (const law of laws) {
-        const found = await tryLaw(law, played);
-        if (found !== undefined) findings.push({ found, by: [law] });
+      for (const rule of rules) {
+        const found = await tryRule(rule, played);
+        if (found !== undefined) findings.push({ found, by: [rule] });
       }
       return findings;
     });

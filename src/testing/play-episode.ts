@@ -2,7 +2,7 @@ import type { Action, AgentId, Environment, Observations, StepResult } from "../
 import { environmentFailure } from "../environment/environment-error.ts";
 import { boundedWait } from "../rollout/bounded-wait.ts";
 import { plannedActions } from "./action-plan.ts";
-import type { DefinitionCase, EpisodeCase } from "./law.ts";
+import type { DefinitionCase, EpisodeCase } from "./rule.ts";
 
 /** One step as it went by. */
 export interface PlayedStep {

@@ -132,7 +132,7 @@ describe("mixedEnvironment", () => {
     const silent = { ...words(), spec: { ...words().spec, statesCorrect: true } };
     const mixture = mixedEnvironment([{ environment: letters() }, { environment: silent }]);
     const { problems } = await checkEnvironment(mixture, { tasks: 4, episodes: 4 });
-    expect(problems.map(({ law }) => law)).toContain("states-whether-correct");
+    expect(problems.map(({ rule }) => rule)).toContain("states-whether-correct");
   });
 
   it("plays and demonstrates each task in the environment it is of, with that one's tools", async () => {

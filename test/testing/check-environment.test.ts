@@ -12,9 +12,9 @@ import {
   forking,
   grouped,
   instances,
-  lawfulEnvironment,
   moreFaults,
   plantedFaults,
+  soundEnvironment,
   type Task,
 } from "./planted-faults.ts";
 
@@ -25,9 +25,9 @@ async function problemsOf(environment: EnvironmentDefinition<Task>): Promise<rea
   return (await checkEnvironment(environment, { callMs: 5_000 })).problems;
 }
 
-describe("a lawful environment", () => {
+describe("a sound environment", () => {
   test.each<[string, EnvironmentDefinition<Task>]>([
-    ["of one agent", lawfulEnvironment],
+    ["of one agent", soundEnvironment],
     ["that forks", forking()],
     [
       "that answers by itself whatever its signal says",
@@ -60,11 +60,11 @@ describe("a lawful environment", () => {
       "that a seed does not determine",
       changed({ deterministic: false, reset: () => ({ messages: `${Math.random()}`, state: { left: 2 } }) }),
     ],
-  ])("%s breaks no law", async (_, environment) => {
+  ])("%s breaks no rule", async (_, environment) => {
     expect(await problemsOf(environment)).toEqual([]);
   });
 
-  test("of several agents, who cancel each other out, breaks no law", async () => {
+  test("of several agents, who cancel each other out, breaks no rule", async () => {
     const duel = defineParallelEnvironment({
       id: "duel",
       agents: ["left", "right"],
@@ -86,8 +86,8 @@ test("a group of which no member can be played is not found to be scored wrongly
   const environment = { ...unplayable, scoreGroup: async (group: readonly Episode[]) => byMember(group, () => 1) };
   const { problems } = await checkEnvironment(environment);
   expect(problems.length).toBeGreaterThan(0);
-  for (const { law, message } of problems) {
-    expect(law).not.toMatch(/^groups-/);
+  for (const { rule, message } of problems) {
+    expect(rule).not.toMatch(/^groups-/);
     expect(message).toContain("There is no board.");
   }
 });
@@ -110,26 +110,26 @@ test("what instances share is started once in a check, and is closed after it", 
 });
 
 describe("planted faults", () => {
-  test("are there for every law", async () => {
-    const { laws } = await checkEnvironment(lawfulEnvironment, { tasks: 1, episodes: 1 });
-    expect(plantedFaults.map(([law]) => law)).toEqual(laws);
-    expect(new Set(laws).size).toBe(laws.length);
+  test("are there for every rule", async () => {
+    const { rules } = await checkEnvironment(soundEnvironment, { tasks: 1, episodes: 1 });
+    expect(plantedFaults.map(([rule]) => rule)).toEqual(rules);
+    expect(new Set(rules).size).toBe(rules.length);
     const guide = await readFile(new URL("../../docs/environments.md", import.meta.url), "utf8");
-    expect(laws.filter((law) => !guide.includes(`\`${law}\``))).toEqual([]);
+    expect(rules.filter((rule) => !guide.includes(`\`${rule}\``))).toEqual([]);
   });
 
-  const faults = [...plantedFaults, ...moreFaults].map(([law, environment, others = []]) => ({
-    law,
+  const faults = [...plantedFaults, ...moreFaults].map(([rule, environment, others = []]) => ({
+    rule,
     environment,
     others,
   }));
-  test.each(faults)("of $law are found, and no others", async ({ law, environment, others }) => {
+  test.each(faults)("of $rule are found, and no others", async ({ rule, environment, others }) => {
     const { problems } = await checkEnvironment(environment, {
-      callMs: law === "answers-in-time" || law.startsWith("groups-") ? callMs : 5_000,
+      callMs: rule === "answers-in-time" || rule.startsWith("groups-") ? callMs : 5_000,
     });
-    expect(problems.map((problem) => problem.law).toSorted()).toEqual([law, ...others].toSorted());
+    expect(problems.map((problem) => problem.rule).toSorted()).toEqual([rule, ...others].toSorted());
     for (const { message, hint } of problems) {
-      expect(message).toMatch(/^Environment "lawful" .+/);
+      expect(message).toMatch(/^Environment "sound" .+/);
       expect(hint).toMatch(/\.$/);
     }
   });
@@ -145,12 +145,12 @@ describe("a problem", () => {
     demonstrate: () => undefined,
   });
 
-  test("is told by its smallest actions, with law, task, seed and what to do", async () => {
+  test("is told by its smallest actions, with rule, task, seed and what to do", async () => {
     const { problems } = await checkEnvironment(picky, { episodes: 100 });
     expect(problems).toEqual([
       {
-        law: "rewards-are-in-range",
-        message: 'Environment "lawful" gave agent "agent" 7, beyond its rewardRange [0, 1].',
+        rule: "rewards-are-in-range",
+        message: 'Environment "sound" gave agent "agent" 7, beyond its rewardRange [0, 1].',
         hint: expect.stringContaining("rewardRange"),
         split: "train",
         task: "0",
@@ -171,16 +171,16 @@ describe("a problem", () => {
   });
 
   test("of an error says where it was thrown", async () => {
-    const [problem] = await problemsOf(plantedFaults.find(([law]) => law === "takes-any-answer")![1]);
+    const [problem] = await problemsOf(plantedFaults.find(([rule]) => rule === "takes-any-answer")![1]);
     expect(problem!.message).toContain("threw in step: SyntaxError: a digit (at ");
     expect(problem!.message).toContain("planted-faults.ts:");
     expect(problem!.actions).toHaveLength(1);
   });
 
-  test("is not looked for where a law is skipped; a law that there is not is an error", async () => {
-    const { laws, problems } = await checkEnvironment(picky, { episodes: 100, skip: ["rewards-are-in-range"] });
+  test("is not looked for where a rule is skipped; a rule that there is not is an error", async () => {
+    const { rules, problems } = await checkEnvironment(picky, { episodes: 100, skip: ["rewards-are-in-range"] });
     expect(problems).toEqual([]);
-    expect(laws).not.toContain("rewards-are-in-range");
+    expect(rules).not.toContain("rewards-are-in-range");
     await expect(checkEnvironment(picky, { skip: ["rewards-in-range"] })).rejects.toMatchObject({
       code: "config.unknown-name",
       hint: expect.stringContaining('Did you mean "rewards-are-in-range"'),

@@ -10,8 +10,8 @@ export interface Task {
 type State = { left: number };
 type Definition = SingleAgentDefinition<Task, State>;
 
-const lawful: Definition = {
-  id: "lawful",
+const sound: Definition = {
+  id: "sound",
   tasks: (split) => (split === "test" ? [{ n: 9 }] : [{ n: 1 }, { n: 2 }]),
   maxTurns: 3,
   reset: ({ task, random }) => ({ messages: `${task.n} ${random.next()}`, state: { left: 2 } }),
@@ -20,21 +20,21 @@ const lawful: Definition = {
 };
 
 /** Three turns, and 1 in the end. */
-export const lawfulEnvironment: EnvironmentDefinition<Task> = defineEnvironment(lawful);
+export const soundEnvironment: EnvironmentDefinition<Task> = defineEnvironment(sound);
 
-/** The lawful one with another part. */
+/** The sound one with another part. */
 export function changed(change: Partial<Definition>): EnvironmentDefinition<Task> {
-  return defineEnvironment({ ...lawful, ...change });
+  return defineEnvironment({ ...sound, ...change });
 }
 
-/** The lawful one without demonstrations, whose instances have other parts. */
+/** The sound one without demonstrations, whose instances have other parts. */
 export function instances(
   change: (inner: Environment<Task>) => Partial<Environment<Task>>,
 ): EnvironmentDefinition<Task> {
   return {
     ...changed({ demonstrate: () => undefined }),
     create: async () => {
-      const inner = await lawfulEnvironment.create();
+      const inner = await soundEnvironment.create();
       const whole: Environment<Task> = {
         specificationVersion: "v1",
         spec: inner.spec,
@@ -61,14 +61,14 @@ export function forking(change: (count: number) => number = (count) => count): E
     const shown = () => ({ agent: { messages: [message], context: "append" as const, info: { turn } } });
     return {
       specificationVersion: "v1",
-      spec: lawfulEnvironment.spec,
+      spec: soundEnvironment.spec,
       reset: async (options) => {
         if (closed) throw new Error("closed");
         [seed, turn] = [options.seed, 0];
         return shown();
       },
       step: async (actions, options) => {
-        if (turn < 0 || turn > 2) return (await lawfulEnvironment.create()).step(actions, options);
+        if (turn < 0 || turn > 2) return (await soundEnvironment.create()).step(actions, options);
         turn += 1;
         if (turn < 3) return { observations: shown(), agents: { agent: { terminated: false, truncated: false } } };
         return { observations: {}, agents: { agent: { ...over, reward: scored((seed % 10) / 10) } } };
@@ -79,7 +79,7 @@ export function forking(change: (count: number) => number = (count) => count): E
       },
     };
   };
-  const { demonstrate: _, ...rest } = lawfulEnvironment;
+  const { demonstrate: _, ...rest } = soundEnvironment;
   return { ...rest, create: async () => create() };
 }
 
@@ -90,11 +90,11 @@ function single(): EnvironmentDefinition<Task> {
   return { ...open, create: () => only };
 }
 
-/** The lawful one with rewards of groups. */
+/** The sound one with rewards of groups. */
 export function grouped(
   scoreGroup: NonNullable<EnvironmentDefinition<Task>["scoreGroup"]>,
 ): EnvironmentDefinition<Task> {
-  return { ...lawfulEnvironment, scoreGroup };
+  return { ...soundEnvironment, scoreGroup };
 }
 
 /** A reward for each agent of each episode of a group. */
@@ -108,12 +108,16 @@ export function byMember(
 const never = new Promise<never>(() => {});
 let count = 0;
 
-/** An environment that breaks a law, and the other laws that the same fault breaks. */
-export type PlantedFault = readonly [law: string, environment: EnvironmentDefinition<Task>, others?: readonly string[]];
+/** An environment that breaks a rule, and the other rules that the same fault breaks. */
+export type PlantedFault = readonly [
+  rule: string,
+  environment: EnvironmentDefinition<Task>,
+  others?: readonly string[],
+];
 
-/** One for each law, in their order. */
+/** One for each rule, in their order. */
 export const plantedFaults: readonly PlantedFault[] = [
-  ["spec-is-playable", { ...lawfulEnvironment, spec: { ...lawfulEnvironment.spec, rewardRange: [1, 0] } }],
+  ["spec-is-playable", { ...soundEnvironment, spec: { ...soundEnvironment.spec, rewardRange: [1, 0] } }],
   ["splits-have-tasks", changed({ tasks: (split) => (split === "test" ? [] : [{ n: 1 }]) })],
   ["tasks-repeat", changed({ tasks: (split) => [{ n: split === "test" ? -1 : count++ }] })],
   ["splits-are-disjoint", changed({ tasks: () => [{ n: 1 }] })],
@@ -146,7 +150,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     "answers-in-time",
     changed({ step: async ({ text }) => (text === "a" ? { reward: 1 } : never), demonstrate: () => "a" }),
   ],
-  ["ends-within-max-turns", { ...forking(), spec: { ...lawfulEnvironment.spec, maxTurns: 2 } }],
+  ["ends-within-max-turns", { ...forking(), spec: { ...soundEnvironment.spec, maxTurns: 2 } }],
   ["rewards-are-finite", changed({ step: () => ({ reward: Number.NaN }), demonstrate: () => undefined })],
   ["rewards-are-in-range", changed({ step: () => ({ reward: 2 }), demonstrate: () => undefined })],
   [
@@ -313,7 +317,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   ["refuses-use-after-close", instances(() => ({ close: async () => {} }))],
 ];
 
-/** Environments that break a law in another way than the first of its faults. */
+/** Environments that break a rule in another way than the first of its faults. */
 export const moreFaults: readonly PlantedFault[] = [
   // A failed member has no last turn.
   [

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { Observations } from "../../environment/environment.ts";
 import { addRewards, isReward, type Reward } from "../../environment/reward.ts";
 import { agentStepProblem, observationProblem } from "../../rollout/contract-problem.ts";
-import type { Law, PlayedCase } from "../law.ts";
 import { asText, type PlayedEpisode } from "../play-episode.ts";
+import type { PlayedCase, Rule } from "../rule.ts";
 
 const slack = 1e-9;
 
 /** What must hold in any episode, whatever the agents answer. They look at an episode that was played. */
-export const episodeLaws: readonly Law<PlayedCase>[] = [
+export const episodeRules: readonly Rule<PlayedCase>[] = [
   {
     name: "ends-within-max-turns",
     hint: "Show nothing after the last turn: end the episode yourself, or let maxTurns be what it takes.",

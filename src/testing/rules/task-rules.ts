@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
 import type { Episode } from "../../rollout/episode.ts";
 import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
-import type { Law, TaskCase } from "../law.ts";
+import type { Rule, TaskCase } from "../rule.ts";
 
 /** What must hold for a task before it is played. */
-export const tasksAreData: Law<TaskCase> = {
+export const tasksAreData: Rule<TaskCase> = {
   name: "tasks-are-data",
   hint: "Make tasks of what JSON has: traces and hashes keep them as JSON. Keep functions and dates out of them.",
   check: ({ task: { task } }) => {
@@ -22,7 +22,7 @@ export const tasksAreData: Law<TaskCase> = {
 const slack = 1e-9;
 
 /** What must hold for the demonstration of a task, where there is one. */
-export const demonstrationLaws: readonly Law<TaskCase>[] = [
+export const demonstrationRules: readonly Rule<TaskCase>[] = [
   {
     name: "demonstrations-reach-the-end",
     hint: "Demonstrate one answer for each agent that acts, in each turn until the end, and no more.",
@@ -41,7 +41,7 @@ export const demonstrationLaws: readonly Law<TaskCase>[] = [
   {
     name: "demonstrations-reach-the-top",
     hint:
-      "Demonstrate the best answer, or give the rewardRange that answers can reach. Skip this law where the top takes " +
+      "Demonstrate the best answer, or give the rewardRange that answers can reach. Skip this rule where the top takes " +
       "luck. It leaves out games of several agents with a range of [-x, x], in which experts cancel each other out.",
     check: async (given) => {
       const { agents, rewardRange } = given.environment.spec;

@@ -2,15 +2,15 @@ import { setImmediate } from "node:timers/promises";
 import type { Environment } from "../../environment/environment.ts";
 import { boundedWait } from "../../rollout/bounded-wait.ts";
 import { plannedActions } from "../action-plan.ts";
-import type { EpisodeCase, Law } from "../law.ts";
 import { bounded, withInstance } from "../play-episode.ts";
-import { refused } from "./instance-laws.ts";
+import type { EpisodeCase, Rule } from "../rule.ts";
+import { refused } from "./instance-rules.ts";
 
 /** How long a call may take to end after its signal aborted. */
 const abortMs = 2_000;
 
 /** What must hold from an instance's making to its end. Each takes an instance of its own. */
-export const lifecycleLaws: readonly Law<EpisodeCase>[] = [
+export const lifecycleRules: readonly Rule<EpisodeCase>[] = [
   {
     name: "refuses-a-step-before-reset",
     hint: "Reject a step before the first reset with code environment.contract.",

@@ -6,12 +6,12 @@ import { scriptedPolicy } from "../../policy/scripted-policy.ts";
 import type { Episode } from "../../rollout/episode.ts";
 import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
 import { type GroupReward, groupRewards } from "../../rollout/score-group.ts";
-import type { Law, TaskCase } from "../law.ts";
+import type { Rule, TaskCase } from "../rule.ts";
 
 const slack = 1e-9;
 
 /** What must hold for the rewards of a group, where an environment gives any. */
-export const groupLaws: readonly Law<TaskCase>[] = [
+export const groupRules: readonly Rule<TaskCase>[] = [
   {
     name: "groups-score-each-member",
     hint: "Give every agent of every episode a reward by the episode's id, or nobody one; a member that failed must not leave the others without theirs.",

@@ -3,7 +3,7 @@ import type { TaskEntry } from "../taskset/taskset.ts";
 import type { ActionPlan } from "./action-plan.ts";
 import type { PlayedEpisode } from "./play-episode.ts";
 
-/** What a law of a definition is tried on. */
+/** What a rule of a definition is tried on. */
 export interface DefinitionCase {
   readonly environment: EnvironmentDefinition;
   /** The most milliseconds of one call of an instance. */
@@ -11,7 +11,7 @@ export interface DefinitionCase {
   readonly signal?: AbortSignal;
 }
 
-/** What a law of a task is tried on. */
+/** What a rule of a task is tried on. */
 export interface TaskCase extends DefinitionCase {
   readonly task: TaskEntry;
   readonly seed: number;
@@ -22,17 +22,17 @@ export interface EpisodeCase extends TaskCase {
   readonly plan: ActionPlan;
 }
 
-/** What a law of episodes is tried on: one that was played, on an instance that is free again. */
+/** What a rule of episodes is tried on: one that was played, on an instance that is free again. */
 export interface PlayedCase extends EpisodeCase {
   readonly instance: Environment;
   readonly episode: PlayedEpisode;
 }
 
 /** A rule that every environment keeps. */
-export interface Law<Case> {
+export interface Rule<Case> {
   readonly name: string;
   /** What an author does to keep it. */
   readonly hint: string;
-  /** What is wrong, in words that follow the environment's name; undefined where the law is kept. */
+  /** What is wrong, in words that follow the environment's name; undefined where the rule is kept. */
   readonly check: (given: Case) => string | undefined | Promise<string | undefined>;
 }

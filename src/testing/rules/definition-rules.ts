@@ -3,10 +3,10 @@ import { specProblem } from "../../rollout/contract-problem.ts";
 import { contentHash } from "../../taskset/content-hash.ts";
 import { checkDisjoint } from "../../taskset/disjoint.ts";
 import { mapTaskset } from "../../taskset/map-taskset.ts";
-import type { DefinitionCase, Law } from "../law.ts";
+import type { DefinitionCase, Rule } from "../rule.ts";
 
 /** What must hold before anything is played. */
-export const specIsPlayable: Law<DefinitionCase> = {
+export const specIsPlayable: Rule<DefinitionCase> = {
   name: "spec-is-playable",
   hint: "Name agents and splits, and give maxTurns above 0 and a rewardRange of [least, greatest].",
   check: ({ environment: { spec, splits } }) => {
@@ -18,7 +18,7 @@ export const specIsPlayable: Law<DefinitionCase> = {
 };
 
 /** What must hold for the splits of a definition. */
-export const definitionLaws: readonly Law<DefinitionCase>[] = [
+export const definitionRules: readonly Rule<DefinitionCase>[] = [
   {
     name: "splits-have-tasks",
     hint: "Leave a split out of splits that has no tasks.",

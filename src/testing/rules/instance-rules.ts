@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../environment/environment.ts";
 import { LyceumError } from "../../errors/index.ts";
 import { plannedActions } from "../action-plan.ts";
-import type { EpisodeCase, Law, PlayedCase } from "../law.ts";
 import { bounded, playEpisode, playOn, transcript, withInstance } from "../play-episode.ts";
+import type { EpisodeCase, PlayedCase, Rule } from "../rule.ts";
 
 /** What must hold for instances beside each other and from episode to episode. */
-export const instanceLaws: readonly Law<PlayedCase>[] = [
+export const instanceRules: readonly Rule<PlayedCase>[] = [
   {
     name: "refuses-a-step-after-the-end",
     hint: "Reject a step after the end with code environment.contract.",
