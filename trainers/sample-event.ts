@@ -1,21 +1,23 @@
-import { textOf } from "../src/message/message.ts";
+import { type Message, textOf } from "../src/message/message.ts";
 import type { SampleEvent } from "../src/report/training-event.ts";
 import type { AgentEpisode, Group, MessageNode } from "../src/rollout/episode.ts";
 
 /** The last action of the first episode that has one, as a {@link SampleEvent}. */
 export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent | undefined {
-  const agents = groups.flatMap((group) => group.episodes).flatMap((episode) => Object.values(episode.agents));
-  const agent = agents.find(({ turns }) => turns.length > 0);
-  if (agent === undefined) return undefined;
+  const agents = groups.flatMap((group) => group.episodes).flatMap((episode) => Object.entries(episode.agents));
+  const [name, agent] = agents.find(([, { turns }]) => turns.length > 0) ?? [];
+  if (name === undefined || agent === undefined) return undefined;
   const node = agent.nodes[agent.turns.at(-1)!.node]!;
   const { reward } = agent;
+  const messages = ancestors(agent, node).map(({ message }) => ({ role: message.role, text: shownText(message) }));
+  const isOneOfSeveral = agents.some(([other]) => other !== name);
   return {
     type: "sample",
     step,
-    prompt: ancestors(agent, node)
-      .map(({ message }) => textOf(message))
-      .join("\n"),
-    completion: textOf(node.message),
+    prompt: messages.map(({ text }) => text).join("\n"),
+    ...(messages.length > 1 ? { messages } : {}),
+    ...(isOneOfSeveral ? { agent: name } : {}),
+    completion: shownText(node.message),
     ...(reward.status === "scored" ? { reward: reward.value } : {}),
   };
 }
@@ -23,6 +25,12 @@ export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent
 /** The sample as an expert's: the reward would say nothing of the model. */
 export function asDemonstration({ reward: _, ...sample }: SampleEvent): SampleEvent {
   return { ...sample, demonstration: true };
+}
+
+/** A message's text, with its native tool calls one a line. */
+function shownText(message: Message): string {
+  const calls = (message.toolCalls ?? []).map((call) => `${call.name}(${JSON.stringify(call.arguments)})`);
+  return [textOf(message), ...calls].filter((text) => text !== "").join("\n");
 }
 
 /** The nodes before one in its conversation, oldest first. */

@@ -250,6 +250,7 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
       device: backend.capabilities.device ?? device,
     },
     ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
+    rewardRange: environment.spec.rewardRange,
     seed: config.seed,
     steps: config.training.steps,
     resumedFrom: progress.step,

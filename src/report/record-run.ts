@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError, toErrorData } from "../errors/index.ts";
 import type { Json } from "../json.ts";
+import { lockRun } from "../run-lock.ts";
 import { followRun, type RunFollower } from "../trackers/follow-run.ts";
 import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
 import type { Tracker } from "../trackers/tracker.ts";
@@ -18,7 +18,7 @@ export const reportFileName = "report.html";
  * Passes events through and keeps them: metrics.jsonl as they pass, report.html when they end, whether the run was
  * completed, aborted, failed by throwing, or is no longer listened to; and tells the other `trackers` of them. What
  * cannot be written or sent (a full disk, a server that is gone) does not stop the training: it becomes a warning event,
- * once for each tracker, which then gets no more.
+ * once for each tracker, which then gets no more. Throws `config.invalid` if another process writes the folder's run.
  */
 export async function* recordRun(
   events: AsyncIterable<TrainingEvent>,
@@ -33,6 +33,7 @@ export async function* recordRun(
 ): AsyncGenerator<TrainingEvent, void, undefined> {
   const { folder, config, trackers = [], signal } = options;
   let followers: RunFollower[] = [];
+  let lock: AsyncDisposable | undefined;
   let step = 0;
   let elapsedMs = 0;
   let ended = false;
@@ -41,8 +42,11 @@ export async function* recordRun(
   /** Gives every tracker the event, and those that are left a warning of each that failed. */
   const keep = async (event: TrainingEvent): Promise<WarningEvent[]> => {
     if (event.type === "run-start" && followers.length === 0) {
-      // Where this fails, metrics.jsonl says why.
-      await mkdir(folder, { recursive: true }).catch(() => undefined);
+      lock = await lockRun(folder).catch((error: unknown) => {
+        if (toErrorData(error).code === "config.invalid") throw error;
+        // metrics.jsonl says why the folder cannot be written.
+        return undefined;
+      });
       followers = [jsonlTracker(folder), ...trackers].map((tracker) =>
         followRun(tracker, {
           run: { start: event, folder, ...(config === undefined ? {} : { config }) },
@@ -82,6 +86,7 @@ export async function* recordRun(
     const [file] = followers;
     await file?.close();
     if (file?.opened === true) await writeReport(folder).catch(() => undefined);
+    await lock?.[Symbol.asyncDispose]();
   }
 }
 

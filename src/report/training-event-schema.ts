@@ -24,6 +24,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     agents: z
       .record(z.string(), z.object({ policy: z.string(), frozen: z.literal(true).exactOptional() }))
       .exactOptional(),
+    rewardRange: z.tuple([numberSchema, numberSchema]).exactOptional(),
     seed: z.number(),
     steps: stepSchema,
     resumedFrom: stepSchema,
@@ -41,6 +42,8 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     type: z.literal("sample"),
     step: stepSchema,
     prompt: z.string(),
+    messages: z.array(z.object({ role: z.string(), text: z.string() })).exactOptional(),
+    agent: z.string().exactOptional(),
     completion: z.string(),
     reward: numberSchema.exactOptional(),
     demonstration: z.literal(true).exactOptional(),

@@ -18,6 +18,8 @@ export interface RunStartEvent {
   readonly model: { readonly name: string; readonly trainableParameters: number; readonly device: string };
   /** Of an environment of several agents: the policy that plays each, and whether it is frozen. */
   readonly agents?: Readonly<Record<string, { readonly policy: string; readonly frozen?: true }>>;
+  /** The least and the greatest reward of an episode, as the environment declares them. */
+  readonly rewardRange?: readonly [minimum: number, maximum: number];
   readonly seed: number;
   /** Steps the run takes in all. */
   readonly steps: number;
@@ -49,7 +51,12 @@ export interface StepEvent {
 export interface SampleEvent {
   readonly type: "sample";
   readonly step: number;
+  /** Everything that the model read, as one text. */
   readonly prompt: string;
+  /** The messages of the prompt, if there are several. */
+  readonly messages?: readonly { readonly role: string; readonly text: string }[];
+  /** Who wrote the completion, in an environment of several agents. */
+  readonly agent?: string;
   readonly completion: string;
   readonly reward?: number;
   readonly demonstration?: true;

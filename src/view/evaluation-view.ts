@@ -7,7 +7,7 @@ import type { MetricSummary } from "../report/metric-summary.ts";
 import { fileSize } from "../trace/file-size.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import type { EpisodeRow } from "./episode-row.ts";
-import { changedMs, isRecent } from "./run-age.ts";
+import { changedMs, unfinishedStatus } from "./run-age.ts";
 import type { EvaluationView, RunStatus, RunSummary } from "./view-source.ts";
 
 /** An evaluation and its figures; of one that goes on, or was killed, the figures so far. `index` is up to date. */
@@ -24,7 +24,7 @@ export async function evaluationView(options: {
   return {
     kind: "evaluation",
     path,
-    status: summary?.status ?? (await unfinishedStatus(folder)),
+    status: summary?.status ?? (await statusSoFar(folder)),
     manifest,
     ...(summary === undefined ? {} : { summary: withoutTasks(summary) }),
     counts,
@@ -52,7 +52,7 @@ export async function evaluationLine(options: {
     name: manifest.name,
     environment: manifest.identity.environment.name,
     model: modelName(manifest),
-    status: summary?.status ?? (await unfinishedStatus(folder)),
+    status: summary?.status ?? (await statusSoFar(folder)),
     startedAt: manifest.startedAt,
     done: counts.played,
     total: manifest.tasks * manifest.samples,
@@ -77,9 +77,9 @@ async function currentSummary(folder: string): Promise<EvaluationSummary | undef
   return summary.status === "interrupted" && wentOn ? undefined : summary;
 }
 
-async function unfinishedStatus(folder: string): Promise<RunStatus> {
+async function statusSoFar(folder: string): Promise<RunStatus> {
   const { index, manifest } = runFolder(folder);
-  return isRecent(await changedMs([index, manifest])) ? "running" : "stopped";
+  return await unfinishedStatus(folder, await changedMs([index, manifest]));
 }
 
 function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {

@@ -1,6 +1,8 @@
 import { stat } from "node:fs/promises";
+import { runWriter } from "../run-lock.ts";
+import type { RunStatus } from "./view-source.ts";
 
-/** A run whose files did not change for longer than this is taken to have stopped. */
+/** A run of another machine whose files did not change for longer than this is taken to have stopped. */
 const recentMs = 5 * 60_000;
 
 /** When the newest of some files changed, in milliseconds since 1970; 0 where there is none. */
@@ -16,7 +18,9 @@ export async function changedMs(paths: readonly string[]): Promise<number> {
   return Math.max(...times);
 }
 
-/** Whether a run that changed then, and has not ended, may be going on. */
-export function isRecent(changed: number): boolean {
-  return Date.now() - changed < recentMs;
+/** The status of a run that has not ended: whether its process lives, or on another machine, whether it writes. */
+export async function unfinishedStatus(folder: string, changed: number): Promise<RunStatus> {
+  const writer = await runWriter(folder);
+  const isRunning = writer === "alive" || (writer === "elsewhere" && Date.now() - changed < recentMs);
+  return isRunning ? "running" : "stopped";
 }

@@ -10,7 +10,7 @@ import { reportCharts } from "../report/report-charts.ts";
 import { type RunRecord, runRecord } from "../report/run-record.ts";
 import { groupWarnings } from "../report/warning-group.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
-import { isRecent } from "./run-age.ts";
+import { unfinishedStatus } from "./run-age.ts";
 import type { StepEnd } from "./trace-index.ts";
 import type { RunStatus, RunSummary, TrainingView } from "./view-source.ts";
 
@@ -50,8 +50,14 @@ export function createTrainingReader(): TrainingReader {
     return training;
   };
   return {
-    view: async ({ path, folder, index }) => ({ ...trainingView(path, await read(folder)), ...traceOf(index) }),
-    line: async ({ path, folder }) => trainingLine(path, await read(folder)),
+    view: async ({ path, folder, index }) => {
+      const training = await read(folder);
+      return { ...trainingView({ path, training, status: await statusOf(training, folder) }), ...traceOf(index) };
+    },
+    line: async ({ path, folder }) => {
+      const training = await read(folder);
+      return trainingLine({ path, training, status: await statusOf(training, folder) });
+    },
     stepEnds: async (folder) =>
       (await read(folder)).record.steps.flatMap(({ step, traceLength }) =>
         traceLength === undefined ? [] : { step, traceLength },
@@ -74,12 +80,17 @@ function traceOf(index: EpisodeIndex): Pick<TrainingView, "trace"> {
   return { trace: { episodes: rows.length, agents: [...agents], hasSteps, ...readingOf(index) } };
 }
 
-function trainingView(path: string, training: ReadTraining): TrainingView {
-  const { record } = training;
+/** A training, and what is known of it beside its metrics. */
+interface KnownTraining {
+  readonly path: string;
+  readonly training: ReadTraining;
+  readonly status: RunStatus;
+}
+
+function trainingView({ path, training: { record }, status }: KnownTraining): TrainingView {
   const { start, end, config, evaluations, startedAt = "", elapsedMs } = record;
   const { main, other } = reportCharts(record);
   const last = record.steps.at(-1);
-  const status = statusOf(training);
   return {
     kind: "training",
     path,
@@ -98,7 +109,7 @@ function trainingView(path: string, training: ReadTraining): TrainingView {
   };
 }
 
-function trainingLine(path: string, training: ReadTraining): RunSummary {
+function trainingLine({ path, training, status }: KnownTraining): RunSummary {
   const { start, steps, evaluations, startedAt = "" } = training.record;
   const reward = steps.findLast(({ metrics }) => metrics["reward/mean"] !== undefined)?.metrics["reward/mean"];
   const loss = steps.at(-1)?.metrics["loss/total"];
@@ -117,7 +128,7 @@ function trainingLine(path: string, training: ReadTraining): RunSummary {
     name: start?.algorithm ?? "training",
     environment: start?.environment ?? "",
     model: start?.model.name ?? "",
-    status: statusOf(training),
+    status,
     startedAt,
     done: steps.at(-1)?.step ?? 0,
     total: start?.steps ?? 0,
@@ -125,8 +136,8 @@ function trainingLine(path: string, training: ReadTraining): RunSummary {
   };
 }
 
-function statusOf({ record, changed }: ReadTraining): RunStatus {
-  if (record.end === undefined) return isRecent(changed) ? "running" : "stopped";
+async function statusOf({ record, changed }: ReadTraining, folder: string): Promise<RunStatus> {
+  if (record.end === undefined) return await unfinishedStatus(folder, changed);
   return record.end.reason === "aborted" ? "interrupted" : record.end.reason;
 }
 

@@ -27,7 +27,7 @@ export interface RunList {
   readonly runs: readonly RunSummary[];
 }
 
-/** `running`: its files changed not long ago and it has not ended; `stopped`: it has not ended, and nothing changes. */
+/** `running`: its process writes it; `stopped`: that process is gone, killed for example, before the run ended. */
 export type RunStatus = "running" | "completed" | "interrupted" | "failed" | "stopped";
 
 /** A run in a line. */

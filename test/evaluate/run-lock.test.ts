@@ -5,8 +5,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { evaluate } from "../../src/evaluate/evaluate.ts";
-import { lockRun } from "../../src/evaluate/log/run-lock.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import { lockRun } from "../../src/run-lock.ts";
 import { answers, evaluated, temporaryFolder } from "./worlds.ts";
 
 const lockOf = (folder: string): string => join(folder, "run.lock");

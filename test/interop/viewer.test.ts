@@ -216,7 +216,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
       await page.getByText("60 episodes").waitFor();
       const { size } = await stat(tracePath(run));
       await appendFile(tracePath(run), '{"id":"half a line');
-      await page.locator(".status.running").waitFor();
+      await page.locator(".status.stopped").waitFor();
       await truncate(tracePath(run), size);
       await writeTracedTraining(run, { from: 3, to: 5 });
       await page.getByText("100 episodes").waitFor();

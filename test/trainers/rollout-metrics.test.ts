@@ -208,6 +208,10 @@ describe("sampleEvent", () => {
       type: "sample",
       step: 3,
       prompt: "Be brief.\n2+2=",
+      messages: [
+        { role: "system", text: "Be brief." },
+        { role: "user", text: "2+2=" },
+      ],
       completion: "4",
       reward: 1,
     });

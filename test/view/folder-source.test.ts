@@ -181,7 +181,7 @@ describe("a run that goes on", () => {
     const source = folderSource(folder);
     const count = async () => (await source.episodes(".", all)).total;
     expect(await count()).toBe(0);
-    expect(await source.run(".")).toMatchObject({ status: "running", counts: { played: 0 }, metrics: {} });
+    expect(await source.run(".")).toMatchObject({ status: "stopped", counts: { played: 0 }, metrics: {} });
     await appendFile(to.index, `${lines[0]}\n${lines[1]}\n${lines[2]!.slice(0, 40)}`);
     expect(await count()).toBe(2);
     await appendFile(to.index, `${lines[2]!.slice(40)}\n`);
@@ -218,7 +218,7 @@ describe("a training", () => {
     await writeTraining(folder, events.slice(0, 20));
     const source = folderSource(folder);
     const before = (await source.run(".")) as TrainingView;
-    expect(before).toMatchObject({ kind: "training", status: "running", start: { algorithm: "grpo" } });
+    expect(before).toMatchObject({ kind: "training", status: "stopped", start: { algorithm: "grpo" } });
     const rewards = (view: TrainingView) => view.charts.main.find(({ title }) => title === "Reward")!.series[0]!;
     expect(rewards(before).xs).toHaveLength(before.step);
     await writeTraining(folder, events);
@@ -281,7 +281,7 @@ describe("the episodes of a training", () => {
     const list = async () => (await source.episodes(".", all)).rows.map(({ id, step }) => `${step} ${id}`);
     const first = await list();
     expect(first).toHaveLength(60);
-    expect(await source.run(".")).toMatchObject({ status: "running", trace: { episodes: 60 } });
+    expect(await source.run(".")).toMatchObject({ status: "stopped", trace: { episodes: 60 } });
     // Killed within step 4: an episode that no step tells of, and a part of another.
     const trace = tracePath(folder);
     const { size } = await stat(trace);

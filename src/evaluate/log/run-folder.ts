@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { lockPath } from "../../run-lock.ts";
 
 /** The version of everything in a run's folder. A reader refuses one that it does not know. */
 export const runFolderVersion = 1;
@@ -32,6 +33,6 @@ export function runFolder(path: string): RunFolder {
     failures: join(path, "failures.jsonl"),
     index: join(path, "index.jsonl"),
     summary: join(path, "summary.json"),
-    lock: join(path, "run.lock"),
+    lock: lockPath(path),
   };
 }

@@ -1,11 +1,11 @@
 import { constants, readFileSync } from "node:fs";
 import { copyFile, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { LyceumError } from "../../errors/index.ts";
-import { tryParseJson } from "../../json.ts";
-import { contentHash } from "../../taskset/content-hash.ts";
-import { runFolder } from "./run-folder.ts";
+import { LyceumError } from "./errors/index.ts";
+import { tryParseJson } from "./json.ts";
+import { contentHash } from "./taskset/content-hash.ts";
 
 /** Who writes a run: what `run.lock` holds. */
 interface LockOwner {
@@ -15,6 +15,25 @@ interface LockOwner {
   readonly host: string;
   /** When the process began, as its system counts it; tells it from a later one of the same number. */
   readonly started?: string;
+}
+
+/** The lock of the run in a folder. */
+export function lockPath(folder: string): string {
+  return join(folder, "run.lock");
+}
+
+/**
+ * Whether the process that writes the run in a folder is `alive`, or `gone`: it ended, or it was killed and left its
+ * lock. A process `elsewhere`, on another machine, cannot be looked at.
+ */
+export async function runWriter(folder: string): Promise<"alive" | "gone" | "elsewhere"> {
+  const owner = await readFile(lockPath(folder), "utf8").then(
+    (text) => tryParseJson<LockOwner>(text),
+    () => undefined,
+  );
+  if (typeof owner?.pid !== "number") return "gone";
+  if (owner.host !== hostname()) return "elsewhere";
+  return isAlive(owner) ? "alive" : "gone";
 }
 
 /** How often a lock that somebody else takes over at the same moment is looked at again, and after how long. */
@@ -27,7 +46,7 @@ const [attempts, waitMs] = [20, 10];
  * the folder cannot be written. Dispose of it when all is written.
  */
 export async function lockRun(folder: string): Promise<AsyncDisposable> {
-  const { lock } = runFolder(folder);
+  const lock = lockPath(folder);
   const id = crypto.randomUUID();
   const text = `${JSON.stringify({ id, ...thisProcess() } satisfies LockOwner)}\n`;
   // Linked to its place whole, so that nobody ever reads half a lock.
