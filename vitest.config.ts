@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { ViteUserConfig } from "vitest/config";
 
 /** What installs programs of its own or runs for minutes is no part of the quick interop tests. */
@@ -20,6 +22,8 @@ const config: ViteUserConfig = {
     // V8 keeps its code pages by protection keys where the processor has them, and now and then ends the process when
     // threads come and go ("Check failed: jit_page.has_value()", https://github.com/nodejs/node/issues/64500).
     execArgv: ["--no-memory-protection-keys"],
+    // Tests start many programs, and compiling the sources is half of a short one's processor time.
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), "lyceum-test-compile-cache") },
     // Limits are for what hangs, not for what is slow: the machine may be busy with ten other things.
     expect: { poll: { timeout: 60_000 } },
     projects: [

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, type TestContext } from "vitest";
 import { readMetrics } from "../../src/report/index.ts";
 import { safetensorsBytes } from "../weights/weights-folder.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 let folder: string;
@@ -11,7 +12,9 @@ beforeEach(async () => {
   folder = await tinyRunFolder();
 });
 
-/** `lyceum train` on the tiny config with some keys changed. */
+type Result = Pick<LyceumResult, "code" | "stdout" | "stderr">;
+
+/** `lyceum train` on the tiny config with some keys changed, in a process of its own if its output is watched. */
 function train(
   changes: Readonly<Record<string, string | number | boolean>> = {},
   options: {
@@ -20,15 +23,15 @@ function train(
     resume?: boolean;
     onOutput?: Parameters<typeof lyceum>[1]["onOutput"];
   } = {},
-): Promise<LyceumResult> {
+): Promise<Result> {
   const { config = "tiny.yaml", output = "out", resume = false, onOutput } = options;
   const set = Object.entries(changes).flatMap(([key, value]) => ["-s", `${key}=${value}`]);
   const words = ["train", "-c", config, "-o", output, ...set, ...(resume ? ["--resume"] : [])];
-  return lyceum(words, { folder, ...(onOutput === undefined ? {} : { onOutput }) });
+  return onOutput === undefined ? runInProcess(words, { folder }) : lyceum(words, { folder, onOutput });
 }
 
 /** Expects an error as a person should see it: its code, what happened, what to do on a line of its own, no stack. */
-function expectError({ stderr, code }: LyceumResult, expected: { code: string; exit: number; words: string }): void {
+function expectError({ stderr, code }: Result, expected: { code: string; exit: number; words: string }): void {
   const [first, hint] = stderr.split("\n");
   expect(first).toMatch(new RegExp(`^error\\[${expected.code.replaceAll(".", "\\.")}\\]: \\S`));
   expect(first).toContain(expected.words);
@@ -262,7 +265,7 @@ describe("a full disk", () => {
     await rm(join(disk, "out", "report.html"), { force: true });
     await rm(join(disk, "filler"));
     await fill(disk, 0);
-    const report = await lyceum(["report", "disk/out"], { folder });
+    const report = await runInProcess(["report", "disk/out"], { folder });
     expectError(report, { code: "report.write-failed", exit: 1, words: "report.html" });
     expect(temporaryNames(await readdir(join(disk, "out")))).toEqual([]);
     await rm(join(disk, "filler"));
