@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type { Language } from "../execution.ts";
 import type { PlainValue } from "../plain-value.ts";
 import { readFloat } from "../plain-value-conversion.ts";
@@ -32,26 +33,18 @@ export function isAsExpected(options: {
 }): boolean {
   const { got, expected, language, comparator = { kind: "exact" } } = options;
   const exact = language === "python" ? pythonEqual : javascriptEqual;
-  switch (comparator.kind) {
-    case "exact":
-      return exact(got, expected);
-    case "loose":
-      return language === "python" ? pythonEqual(got, expected) : deepEqual(got, expected, { loose: true });
-    case "strict":
-      return strictlyEqual(got, expected);
-    case "unordered":
-      return sameItems(got, expected, language);
-    case "close":
-      return isClose(got, expected, { ...comparator, exact });
-    case "text":
-      return typeof got === "string" && typeof expected === "string" && trimLines(got) === trimLines(expected);
-    case "truthy":
-      return isTruthy(got, language);
-    case "falsy":
-      return !isTruthy(got, language);
-    case "custom":
-      return comparator.compare(got, expected);
-  }
+  const loose = (): boolean => deepEqual(got, expected, { loose: true });
+  return match(comparator)
+    .with({ kind: "exact" }, () => exact(got, expected))
+    .with({ kind: "loose" }, () => (language === "python" ? pythonEqual(got, expected) : loose()))
+    .with({ kind: "strict" }, () => strictlyEqual(got, expected))
+    .with({ kind: "unordered" }, () => sameItems(got, expected, language))
+    .with({ kind: "close" }, (tolerance) => isClose(got, expected, { ...tolerance, exact }))
+    .with({ kind: "text" }, () => sameText(got, expected))
+    .with({ kind: "truthy" }, () => isTruthy(got, language))
+    .with({ kind: "falsy" }, () => !isTruthy(got, language))
+    .with({ kind: "custom" }, ({ compare }) => compare(got, expected))
+    .exhaustive();
 }
 
 function javascriptEqual(a: PlainValue, b: PlainValue): boolean {
@@ -113,6 +106,10 @@ function asNumber(value: PlainValue): number | undefined {
   if (value === null || typeof value !== "object") return undefined;
   if ("int" in value) return Number(value.int);
   return "float" in value ? readFloat(value.float) : undefined;
+}
+
+function sameText(got: PlainValue, expected: PlainValue): boolean {
+  return typeof got === "string" && typeof expected === "string" && trimLines(got) === trimLines(expected);
 }
 
 function trimLines(text: string): string {

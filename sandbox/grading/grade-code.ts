@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import { type ErrorData, LyceumError } from "../../src/errors/index.ts";
 import { createRandom } from "../../src/random/random.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
@@ -111,23 +112,23 @@ function entryOf(language: Language, code: string): Pick<ExecuteRequest, "langua
 }
 
 function taskOf(suite: TestSuite, order: readonly number[]): ExecuteTask {
-  switch (suite.kind) {
-    case "calls": {
+  return match(suite)
+    .returnType<ExecuteTask>()
+    .with({ kind: "calls" }, ({ kind, tests, function: name, isolate }) => {
       const cases = order.map((i) => {
-        const { args, kwargs } = suite.tests[i]!;
+        const { args, kwargs } = tests[i]!;
         return { args, ...(kwargs === undefined ? {} : { kwargs }) };
       });
-      const { isolate } = suite;
-      return { kind: "calls", function: suite.function, cases, ...(isolate === undefined ? {} : { isolate }) };
-    }
-    case "program":
-      return { kind: "program", stdin: order.map((i) => suite.tests[i]!.stdin) };
-    case "judge": {
-      const { setup, exports } = suite;
-      const tests = suite.tests.map(({ code }) => code);
-      return { kind: "judge", tests, exports, ...(setup === undefined ? {} : { setup }) };
-    }
-  }
+      return { kind, function: name, cases, ...(isolate === undefined ? {} : { isolate }) };
+    })
+    .with({ kind: "program" }, ({ kind, tests }) => ({ kind, stdin: order.map((i) => tests[i]!.stdin) }))
+    .with({ kind: "judge" }, ({ kind, tests, setup, exports }) => ({
+      kind,
+      tests: tests.map(({ code }) => code),
+      exports,
+      ...(setup === undefined ? {} : { setup }),
+    }))
+    .exhaustive();
 }
 
 function noGrade({ status, error }: ExecuteResult): NoGrade {

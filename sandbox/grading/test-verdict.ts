@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type { CaseObservation, CodeError, ExecuteResult, Language } from "../execution.ts";
 import type { PlainValue } from "../plain-value.ts";
 import { showPlainValue } from "../plain-value-text.ts";
@@ -62,21 +63,17 @@ function outcomeOf(suite: TestSuite, index: number, observed: CaseObservation | 
 }
 
 function wording(suite: TestSuite, index: number): { readonly called: string; readonly expected?: string } {
-  switch (suite.kind) {
-    case "calls": {
-      const test = suite.tests[index]!;
-      const called = showCall(suite.function, test, suite.language);
+  return match(suite)
+    .with({ kind: "calls" }, ({ tests, function: name, language }) => {
+      const test = tests[index]!;
+      const called = showCall(name, test, language);
       const kind = test.comparator?.kind;
       if (kind === "truthy" || kind === "falsy") return { called, expected: kind };
       return { called, expected: shown(suite, test.expected) };
-    }
-    case "program": {
-      const { stdin, expected } = suite.tests[index]!;
-      return { called: stdin, expected };
-    }
-    case "judge":
-      return { called: suite.tests[index]!.code };
-  }
+    })
+    .with({ kind: "program" }, ({ tests }) => ({ called: tests[index]!.stdin, expected: tests[index]!.expected }))
+    .with({ kind: "judge" }, ({ tests }) => ({ called: tests[index]!.code }))
+    .exhaustive();
 }
 
 function showCall(name: string, { args, kwargs = {} }: CallTest, language: Language): string {

@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import { LyceumError, toErrorData } from "../../src/errors/index.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
 
@@ -33,16 +34,12 @@ export function checkRequest(request: ExecuteRequest, languages: readonly Langua
 
 /** How many cases a task has. */
 export function caseCount(task: ExecuteTask): number {
-  switch (task.kind) {
-    case "calls":
-      return task.cases.length;
-    case "program":
-      return task.stdin.length;
-    case "judge":
-      return task.tests.length;
-    case "script":
-      return 1;
-  }
+  return match(task)
+    .with({ kind: "calls" }, ({ cases }) => cases.length)
+    .with({ kind: "program" }, ({ stdin }) => stdin.length)
+    .with({ kind: "judge" }, ({ tests }) => tests.length)
+    .with({ kind: "script" }, () => 1)
+    .exhaustive();
 }
 
 /** Cases that were not reached. */

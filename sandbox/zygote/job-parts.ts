@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { match } from "ts-pattern";
 import type { Job } from "../pool/worker.ts";
 
 /** One forked process of a job, or the two of a judge. */
@@ -17,29 +18,26 @@ export function jobParts(job: Job): JobPart[] {
   const { files, entry, task } = job.request;
   const { depth, resultBytes } = job.limits;
   const code = { files, entry, seed: job.seed, depth, resultBytes };
-  switch (task.kind) {
-    case "calls": {
-      const cases = task.cases.map(({ args, kwargs }, index) => [index, JSON.stringify({ args, kwargs })] as const);
-      const groups = task.isolate === "case" && cases.length > 0 ? cases.map((each) => [each]) : [cases];
+  return match(task)
+    .with({ kind: "calls" }, (calls): JobPart[] => {
+      const cases = calls.cases.map(({ args, kwargs }, index) => [index, JSON.stringify({ args, kwargs })] as const);
+      const groups = calls.isolate === "case" && cases.length > 0 ? cases.map((each) => [each]) : [cases];
       return groups.map((group) => {
         const nonce = newNonce();
-        const payload = JSON.stringify({ ...code, nonce, function: task.function, cases: group });
+        const payload = JSON.stringify({ ...code, nonce, function: calls.function, cases: group });
         return { role: "calls", nonce, indices: group.map(([index]) => index), message: { role: "calls", payload } };
       });
-    }
-    case "program":
-      return task.stdin.map((stdin, index) => programPart(code, stdin, index));
-    case "script":
-      return [programPart(code, task.stdin ?? "", 0)];
-    case "judge": {
+    })
+    .with({ kind: "program" }, ({ stdin }) => stdin.map((text, index) => programPart(code, text, index)))
+    .with({ kind: "script" }, ({ stdin = "" }) => [programPart(code, stdin, 0)])
+    .with({ kind: "judge" }, ({ setup = "", tests, exports }): JobPart[] => {
       // The candidate has a nonce of its own: it may only say that it could not be loaded.
       const nonce = newNonce();
       const payload = JSON.stringify({ ...code, nonce: newNonce() });
-      const { setup = "", tests, exports } = task;
       const judge = JSON.stringify({ nonce, setup, tests, exports, seed: job.seed, resultBytes });
       return [{ role: "judge", nonce, indices: tests.map((_, i) => i), message: { role: "judge", payload, judge } }];
-    }
-  }
+    })
+    .exhaustive();
 }
 
 function programPart(code: Readonly<Record<string, unknown>>, stdin: string, index: number): JobPart {

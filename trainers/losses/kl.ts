@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
 /** The estimators of {@link kl}. */
@@ -11,12 +12,9 @@ export type KlEstimator = "k1" | "k2" | "k3";
 export function kl(input: TokenInput, estimator: KlEstimator): TokenLoss {
   const { logprob, referenceLogprob = logprob, mask } = input;
   const d = referenceLogprob - logprob;
-  switch (estimator) {
-    case "k1":
-      return { value: -d * mask, derivative: mask };
-    case "k2":
-      return { value: ((d * d) / 2) * mask, derivative: -d * mask };
-    case "k3":
-      return { value: (Math.expm1(d) - d) * mask, derivative: -Math.expm1(d) * mask };
-  }
+  return match(estimator)
+    .with("k1", () => ({ value: -d * mask, derivative: mask }))
+    .with("k2", () => ({ value: ((d * d) / 2) * mask, derivative: -d * mask }))
+    .with("k3", () => ({ value: (Math.expm1(d) - d) * mask, derivative: -Math.expm1(d) * mask }))
+    .exhaustive();
 }

@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type { LossTerm } from "../backend/loss-term.ts";
 import { cispo } from "./cispo.ts";
 import { crossEntropy } from "./cross-entropy.ts";
@@ -18,18 +19,12 @@ export function tokenLossOf(term: TokenLossTerm, input: TokenInput): TokenLoss {
 }
 
 function unweighted(term: TokenLossTerm, input: TokenInput): TokenLoss {
-  switch (term.type) {
-    case "crossEntropy":
-      return crossEntropy(input);
-    case "policyGradient":
-      return policyGradient(input);
-    case "importanceSampling":
-      return importanceSampling(input);
-    case "ppo":
-      return ppo(input, term);
-    case "cispo":
-      return cispo(input, term);
-    case "kl":
-      return kl(input, term.estimator);
-  }
+  return match(term)
+    .with({ type: "crossEntropy" }, () => crossEntropy(input))
+    .with({ type: "policyGradient" }, () => policyGradient(input))
+    .with({ type: "importanceSampling" }, () => importanceSampling(input))
+    .with({ type: "ppo" }, (clipped) => ppo(input, clipped))
+    .with({ type: "cispo" }, (clipped) => cispo(input, clipped))
+    .with({ type: "kl" }, ({ estimator }) => kl(input, estimator))
+    .exhaustive();
 }

@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import { z } from "zod";
 import { clamp } from "./clamp.ts";
 import { exponentialScale } from "./exponential-scale.ts";
@@ -56,20 +57,14 @@ export function rewardProcessors(configs: readonly RewardProcessorConfig[]): Rew
 }
 
 function rewardProcessor(config: RewardProcessorConfig): RewardProcessor {
-  switch (config.type) {
-    case "identity":
-      return (reward) => reward;
-    case "clamp":
-      return clamp(config);
-    case "scale":
-      return scale(config.factor);
-    case "shift":
-      return shift(config.by);
-    case "sigmoid-scale":
-      return sigmoidScale;
-    case "exponential-scale":
-      return exponentialScale(config.factor);
-    case "normalize-by-length":
-      return normalizeByLength(config.full);
-  }
+  return match(config)
+    .returnType<RewardProcessor>()
+    .with({ type: "identity" }, () => (reward) => reward)
+    .with({ type: "clamp" }, clamp)
+    .with({ type: "scale" }, ({ factor }) => scale(factor))
+    .with({ type: "shift" }, ({ by }) => shift(by))
+    .with({ type: "sigmoid-scale" }, () => sigmoidScale)
+    .with({ type: "exponential-scale" }, ({ factor }) => exponentialScale(factor))
+    .with({ type: "normalize-by-length" }, ({ full }) => normalizeByLength(full))
+    .exhaustive();
 }

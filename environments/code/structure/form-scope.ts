@@ -1,3 +1,4 @@
+import { match, P } from "ts-pattern";
 import type { FormExpression, FormFunction, FormStatement } from "./syntax-form.ts";
 
 /** The names of a function, and of the scopes around it. */
@@ -123,20 +124,10 @@ export function* walk(body: readonly FormStatement[]): Generator<FormStatement> 
 
 /** The expressions that stand in a statement itself. */
 function expressionsOf(statement: FormStatement): readonly FormExpression[] {
-  switch (statement.k) {
-    case "set":
-    case "update":
-    case "drop":
-    case "use":
-    case "raise":
-      return [statement.value];
-    case "return":
-      return statement.value === null ? [] : [statement.value];
-    case "if":
-      return [statement.test];
-    case "loop":
-      return [statement.head];
-    default:
-      return [];
-  }
+  return match(statement)
+    .with({ k: P.union("set", "update", "drop", "use", "raise") }, ({ value }) => [value])
+    .with({ k: "return" }, ({ value }) => (value === null ? [] : [value]))
+    .with({ k: "if" }, ({ test }) => [test])
+    .with({ k: "loop" }, ({ head }) => [head])
+    .otherwise(() => []);
 }

@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import { boundNames, type Scope, scopeOf } from "./form-scope.ts";
 import type { FormExpression, FormFunction, FormStatement } from "./syntax-form.ts";
 
@@ -210,36 +211,32 @@ class UsageAnalysis implements HelperUsage {
       for (const part of parts) effect = this.#expression(part, need, live, inner) || effect;
       return effect;
     };
-    switch (expression.k) {
-      case "const":
+    return match(expression)
+      .with({ k: "const" }, () => false)
+      .with({ k: "name" }, (name) => {
+        if (needed && !this.#isHelper(name, scope)) this.#read(name.id, "valued", live, scope);
         return false;
-      case "name":
-        if (needed && !this.#isHelper(expression, scope)) this.#read(expression.id, "valued", live, scope);
+      })
+      .with({ k: "call" }, (call) => this.#call(call, needed, live, context))
+      .with({ k: "member" }, ({ object, parts }) => every([object, ...parts], needed))
+      .with({ k: "fn" }, (fn) => {
+        if (needed) this.#function(fn, "valued", scope);
         return false;
-      case "call":
-        return this.#call(expression, needed, live, context);
-      case "member":
-        return every([expression.object, ...expression.parts], needed);
-      case "fn":
-        if (needed) this.#function(expression, "valued", scope);
-        return false;
-      case "bind": {
-        const bound = this.#isNeeded(expression.id, live, scope);
-        return this.#expression(expression.value, needed || bound, live, context) || bound;
-      }
-      case "scope": {
-        const inner = scopeOf({ params: expression.ids, body: [] }, scope);
-        return every(expression.parts, needed, {
-          ...context,
-          scope: { ...inner, own: new Set([...scope.own, ...inner.own]) },
-        });
-      }
-      case "yield":
-        this.#expression(expression.value, true, live, context);
+      })
+      .with({ k: "bind" }, ({ id, value }) => {
+        const bound = this.#isNeeded(id, live, scope);
+        return this.#expression(value, needed || bound, live, context) || bound;
+      })
+      .with({ k: "scope" }, ({ ids, parts }) => {
+        const inner = scopeOf({ params: ids, body: [] }, scope);
+        return every(parts, needed, { ...context, scope: { ...inner, own: new Set([...scope.own, ...inner.own]) } });
+      })
+      .with({ k: "yield" }, ({ value }) => {
+        this.#expression(value, true, live, context);
         return true;
-      case "all":
-        return every(expression.parts, needed);
-    }
+      })
+      .with({ k: "all" }, ({ parts }) => every(parts, needed))
+      .exhaustive();
   }
 
   #call(call: Extract<FormExpression, { k: "call" }>, needed: boolean, live: Live, context: Context): boolean {

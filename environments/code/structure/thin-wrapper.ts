@@ -1,3 +1,4 @@
+import { match, P } from "ts-pattern";
 import { walk } from "./form-scope.ts";
 import { aliasesOf, reachable } from "./helper-usage.ts";
 import type { FormExpression, FormFunction, FormStatement } from "./syntax-form.ts";
@@ -64,15 +65,9 @@ function blockHandsOn(body: readonly FormStatement[], results: Set<string>, wrap
 
 /** Nothing is worked out in it: names, constants, and parts of objects. */
 function isPlain(expression: FormExpression): boolean {
-  switch (expression.k) {
-    case "const":
-    case "name":
-      return true;
-    case "member":
-      return isPlain(expression.object) && expression.parts.every(isPlain);
-    case "all":
-      return expression.parts.every(isPlain);
-    default:
-      return false;
-  }
+  return match(expression)
+    .with({ k: P.union("const", "name") }, () => true)
+    .with({ k: "member" }, ({ object, parts }) => isPlain(object) && parts.every(isPlain))
+    .with({ k: "all" }, ({ parts }) => parts.every(isPlain))
+    .otherwise(() => false);
 }

@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type { PlainValue } from "../../plain-value.ts";
 import { readFloat } from "../../plain-value-conversion.ts";
 import type { Comparator } from "../comparator.ts";
@@ -36,18 +37,13 @@ export function readPythonAssert(statement: PythonStatement): AssertedCall | und
 }
 
 function readCondition(condition: PythonExpression): AssertedCall | undefined {
-  switch (condition.kind) {
-    case "name":
-      return condition.name === "True" ? { kind: "nothing" } : undefined;
-    case "call":
-      return readCloseness(condition) ?? asserted(condition, null, { kind: "truthy" });
-    case "unary":
-      return condition.operator === "not" ? asserted(condition.operand, null, { kind: "falsy" }) : undefined;
-    case "compare":
-      return readComparison(condition);
-    default:
-      return undefined;
-  }
+  return match(condition)
+    .returnType<AssertedCall | undefined>()
+    .with({ kind: "name", name: "True" }, () => ({ kind: "nothing" }))
+    .with({ kind: "call" }, (call) => readCloseness(call) ?? asserted(call, null, { kind: "truthy" }))
+    .with({ kind: "unary", operator: "not" }, ({ operand }) => asserted(operand, null, { kind: "falsy" }))
+    .with({ kind: "compare" }, readComparison)
+    .otherwise(() => undefined);
 }
 
 function readComparison({ operator, left, right }: BinaryExpression): AssertedCall | undefined {

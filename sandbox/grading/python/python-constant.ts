@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type { PlainValue } from "../../plain-value.ts";
 import { plainFloat, readFloat } from "../../plain-value-conversion.ts";
 import { pythonKey } from "../../plain-value-equality.ts";
@@ -10,37 +11,30 @@ import { readPythonString } from "./python-string.ts";
  * would raise, and wherever its result is not certain to the bit.
  */
 export function pythonConstant(expression: PythonExpression): PlainValue | undefined {
-  switch (expression.kind) {
-    case "number":
-      return readNumber(expression.text);
-    case "string":
-      return readPythonString(expression.text);
-    case "name":
-      return expression.name === "None" ? null : { True: true, False: false }[expression.name];
-    case "list":
-    case "tuple": {
-      const items = constants(expression.items);
-      return items && (expression.kind === "list" ? { list: items } : { tuple: items });
-    }
-    case "set": {
-      const items = constants(expression.items);
-      return items && asSet(items);
-    }
-    case "dict":
-      return asDict(constants(expression.entries.map(([key]) => key)), constants(expression.entries.map((e) => e[1])));
-    case "unary": {
-      const operand = pythonConstant(expression.operand);
-      return operand === undefined ? undefined : signed(expression.operator, operand);
-    }
-    case "binary": {
-      const [left, right] = [pythonConstant(expression.left), pythonConstant(expression.right)];
-      return left === undefined || right === undefined ? undefined : combined(left, expression.operator, right);
-    }
-    case "call":
-      return constructed(expression);
-    default:
-      return undefined;
-  }
+  return match(expression)
+    .returnType<PlainValue | undefined>()
+    .with({ kind: "number" }, ({ text }) => readNumber(text))
+    .with({ kind: "string" }, ({ text }) => readPythonString(text))
+    .with({ kind: "name" }, ({ name }) => (name === "None" ? null : { True: true, False: false }[name]))
+    .with({ kind: "list" }, ({ items }) => mapped(constants(items), (list) => ({ list })))
+    .with({ kind: "tuple" }, ({ items }) => mapped(constants(items), (tuple) => ({ tuple })))
+    .with({ kind: "set" }, ({ items }) => mapped(constants(items), asSet))
+    .with({ kind: "dict" }, ({ entries }) =>
+      asDict(constants(entries.map(([key]) => key)), constants(entries.map(([, value]) => value))),
+    )
+    .with({ kind: "unary" }, ({ operator, operand }) =>
+      mapped(pythonConstant(operand), (value) => signed(operator, value)),
+    )
+    .with({ kind: "binary" }, ({ operator, left, right }) => {
+      const [a, b] = [pythonConstant(left), pythonConstant(right)];
+      return a === undefined || b === undefined ? undefined : combined(a, operator, b);
+    })
+    .with({ kind: "call" }, constructed)
+    .otherwise(() => undefined);
+}
+
+function mapped<T, R>(value: T | undefined, change: (value: T) => R): R | undefined {
+  return value === undefined ? undefined : change(value);
 }
 
 /** Of a string or a collection; more would be a test that nobody wrote. */

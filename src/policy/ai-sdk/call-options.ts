@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import { LyceumError } from "../../errors/index.ts";
 import type { Message, Part } from "../../message/message.ts";
 import type { ActRequest } from "../policy.ts";
@@ -78,11 +79,15 @@ function promptMessage(
 }
 
 function userPart(part: Part, version: Version): readonly UserPart[] {
-  if (part.type === "reasoning") return [];
-  if (part.type === "text") return [{ type: "text", text: part.text }];
-  const { mediaType, data } = part;
-  if (version === "v4") return [{ type: "file", mediaType, data: { type: "data", data } }];
-  return [{ type: "file", mediaType, data } as unknown as UserPart];
+  return match(part)
+    .returnType<readonly UserPart[]>()
+    .with({ type: "reasoning" }, () => [])
+    .with({ type: "text" }, ({ text }) => [{ type: "text", text }])
+    .with({ type: "image" }, ({ mediaType, data }) => {
+      if (version === "v4") return [{ type: "file", mediaType, data: { type: "data", data } }];
+      return [{ type: "file", mediaType, data } as unknown as UserPart];
+    })
+    .exhaustive();
 }
 
 function textOnly({ role, content }: Message): string {

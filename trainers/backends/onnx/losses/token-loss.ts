@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import { clip, exp, minimum, multiply, negate, stopGradient, subtract } from "../graph/elementwise.ts";
 import type { Graph } from "../graph/graph.ts";
@@ -25,37 +26,28 @@ export function tokenLoss(bound: BoundTerm<TokenTerm>, inputs: TokenInputs): Ten
 function unweighted({ term, coefficient }: BoundTerm<TokenTerm>, inputs: TokenInputs): Tensor {
   const { logprobs, mask, advantages, behaviour, reference, entropy } = inputs;
   const graph: Graph = logprobs.graph;
-  switch (term.type) {
-    case "crossEntropy":
-      return negate(multiply(mask, logprobs));
-    case "policyGradient":
-      return negate(multiply(advantages, logprobs));
-    case "importanceSampling":
-      return negate(multiply(exp(subtract(logprobs, behaviour)), advantages));
-    case "ppo": {
+  return match(term)
+    .with({ type: "crossEntropy" }, () => negate(multiply(mask, logprobs)))
+    .with({ type: "policyGradient" }, () => negate(multiply(advantages, logprobs)))
+    .with({ type: "importanceSampling" }, () => negate(multiply(exp(subtract(logprobs, behaviour)), advantages)))
+    .with({ type: "ppo" }, () => {
       const ratio = exp(subtract(logprobs, behaviour));
       const clipped = clip(ratio, coefficient("low"), coefficient("high"));
       return negate(minimum(multiply(ratio, advantages), multiply(clipped, advantages)));
-    }
-    case "cispo": {
+    })
+    .with({ type: "cispo" }, () => {
       const ratio = exp(subtract(logprobs, behaviour));
       const clipped = stopGradient(clip(ratio, coefficient("low"), coefficient("high")));
       return negate(multiply(multiply(clipped, advantages), logprobs));
-    }
-    case "kl": {
+    })
+    .with({ type: "kl" }, ({ estimator }) => {
       const difference = subtract(reference, logprobs);
-      switch (term.estimator) {
-        case "k1":
-          return negate(multiply(mask, difference));
-        case "k2":
-          return multiply(mask, multiply(graph.scalar(0.5), multiply(difference, difference)));
-        case "k3":
-          return multiply(mask, subtract(subtract(exp(difference), difference), graph.scalar(1)));
-      }
-      break;
-    }
-    case "entropy":
-      return negate(multiply(mask, entropy!));
-  }
-  throw new RangeError(`There is no loss term "${(term as LossTerm).type}".`);
+      return match(estimator)
+        .with("k1", () => negate(multiply(mask, difference)))
+        .with("k2", () => multiply(mask, multiply(graph.scalar(0.5), multiply(difference, difference))))
+        .with("k3", () => multiply(mask, subtract(subtract(exp(difference), difference), graph.scalar(1))))
+        .exhaustive();
+    })
+    .with({ type: "entropy" }, () => negate(multiply(mask, entropy!)))
+    .exhaustive();
 }
