@@ -2,7 +2,7 @@ import { mkdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
-import type { Capabilities, ExportFormat, Model } from "./backend/training-backend.ts";
+import type { Capabilities, ExportDtype, ExportFormat, Model } from "./backend/training-backend.ts";
 import { isOtherFailure, writeFailureReason } from "./checkpoint/write-failure.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 
@@ -26,13 +26,15 @@ export async function exportModel(options: {
   readonly model: Model;
   readonly folder: string;
   readonly format: ExportFormat;
+  /** Of a whole model; see `Model.export`. */
+  readonly dtype?: ExportDtype | undefined;
 }): Promise<void> {
-  const { model, folder, format } = options;
+  const { model, folder, format, dtype } = options;
   const partial = `${folder}.partial`;
   try {
     await rm(partial, { recursive: true, force: true });
     await mkdir(dirname(partial), { recursive: true });
-    await model.export(partial, format);
+    await model.export(partial, format, dtype === undefined ? {} : { dtype });
     await rm(folder, { recursive: true, force: true });
     await rename(partial, folder);
   } catch (cause) {

@@ -24,11 +24,12 @@ export async function exportTrained(run: TrainingRun, capabilities: Capabilities
     return format === undefined ? [] : [{ model, format, folder: learnerFolder("model", name, shared) }];
   });
   if (wanted.length === 0) return undefined;
+  const { dtype } = config.export;
   const wantsBest = config.export.from === "best" && progress.best !== undefined;
   const best = wantsBest ? await readBestCheckpoint(checkpoints) : undefined;
   for (const { model, format, folder } of wanted) {
     if (best !== undefined) await model.load(join(bestCheckpointPath(checkpoints), folder));
-    await exportModel({ model, format, folder: join(output, folder) });
+    await exportModel({ model, format, folder: join(output, folder), dtype: dtype === "auto" ? undefined : dtype });
   }
   return { folder: join(output, "model"), step: best?.step ?? progress.step, best: best !== undefined };
 }

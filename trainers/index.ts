@@ -49,6 +49,7 @@ export type { LossTerm } from "./backend/loss-term.ts";
 export type {
   AdamParams,
   Capabilities,
+  ExportDtype,
   ExportFormat,
   ForwardOutput,
   ForwardResult,

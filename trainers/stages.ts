@@ -75,7 +75,8 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
       resume: resume && (checkpoint !== undefined || place === 0),
       config: {
         ...(place === 0 ? config : continued(stages[place]!, { earlier: stages.slice(0, place), output })),
-        ...(last ? {} : { export: { ...config.export, format: "huggingface" } }),
+        // The next stage begins with these weights as they are, in float32.
+        ...(last ? {} : { export: { ...config.export, format: "huggingface", dtype: "float32" } }),
       },
     });
   }

@@ -32,7 +32,8 @@ export async function exportStart(
   await rm(partial, { recursive: true, force: true });
   for (const { agent, model } of await openCheckpoint(checkpoint, { backend, signal })) {
     const target = agent === undefined ? partial : join(partial, encodeURIComponent(agent));
-    await exportModel({ model, folder: target, format: model.isAdapter ? "peft" : "huggingface" });
+    // In another type than that of the checkpoint, the run would begin with other weights.
+    await exportModel({ model, folder: target, format: model.isAdapter ? "peft" : "huggingface", dtype: "float32" });
     await model.close();
   }
   await rm(folder, { recursive: true, force: true });

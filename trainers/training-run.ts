@@ -125,6 +125,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   });
   checkBranching(algorithm, { environment, config, frozen: frozenNames });
   checkBest(config);
+  const processors = rewardProcessors(config.rewards, config.sampling);
 
   const checkpoints = join(output, "checkpoints");
   const checkpoint = await findCheckpoint(checkpoints, options.resume === true);
@@ -176,7 +177,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     trace,
     learners,
     frozen,
-    rewardProcessors: rewardProcessors(config.rewards),
+    rewardProcessors: processors,
     tasks: order,
     heldOut,
     output,

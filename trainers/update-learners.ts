@@ -2,6 +2,7 @@ import { deriveSeed } from "../src/random/random.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
 import type { CriticSample, Experience } from "./credit/index.ts";
 import { creditContext } from "./credit-context.ts";
+import type { TrainingSample } from "./data/training-sample.ts";
 import type { Learner } from "./learners.ts";
 import type { TrainingRun } from "./training-run.ts";
 import { updateCritic } from "./update-critic.ts";
@@ -17,17 +18,23 @@ export async function updateLearners(
 ): Promise<Record<string, number>> {
   const { algorithm, learners } = run;
   const {
-    samples,
+    samples: all,
     critics = [],
     metrics: counts,
   } = await algorithm.credit.assign(options.experience, creditContext(run));
+  const samples = algorithm.maskTruncated === true ? all.filter((sample) => !isCutOff(sample)) : all;
+  const masked = samples === all || all.length === 0 ? {} : { "length/masked": 1 - samples.length / all.length };
   const perLearner = new Map<string, Record<string, number>>();
   for (const [index, learner] of learners.policies.entries()) {
     const own = samples.filter(({ agent }) => learner.agents.includes(agent));
     const metrics = await updatePolicy({ ...updateOptions(run, { ...options, learner, index }), samples: own });
     perLearner.set(learner.name, metrics);
   }
-  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics })), ...counts };
+  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics })), ...counts, ...masked };
+}
+
+function isCutOff({ sequences }: TrainingSample): boolean {
+  return sequences.some(({ cutOff }) => cutOff === true);
 }
 
 /** The cap of importance weights where batches are played ahead, as truncated importance sampling usually has it. */

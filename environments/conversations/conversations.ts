@@ -69,7 +69,11 @@ export function conversationsEnvironment(
         const rows = await loadRows({ environment: id, path, split, schema: conversationRowSchema, ...loading });
         const kept = await filterTaskset(rows, (row) => isWanted(row, parsed), loading);
         if (kept.length === 0) throw nothingLeft(path!, rows.length);
-        return mapTaskset(kept, ({ messages, tools }) => ({ messages, ...(tools === undefined ? {} : { tools }) }));
+        return mapTaskset(kept, ({ messages, completion, tools }) => ({
+          messages,
+          ...(completion === undefined ? {} : { completion }),
+          ...(tools === undefined ? {} : { tools }),
+        }));
       },
     }),
     create: async () => new ConversationEnvironment(spec),
@@ -97,7 +101,7 @@ function nothingLeft(path: string, rows: number): LyceumError {
         : `None of the ${rows} conversations in ${path} has the agent and the reward that are asked for.`,
     hint:
       rows === 0
-        ? 'Write one on each line: {"messages": [{"role": "user", "content": "..."}, ...]}; lyceum collect does.'
+        ? 'Write one on each line: {"messages": [{"role": "user", "content": "..."}, ...]}, as lyceum collect does, or {"prompt": "...", "completion": "..."}.'
         : "Ask for others by minReward, maxReward and agent. A row without a reward is in no range.",
     data: { path, rows },
   });

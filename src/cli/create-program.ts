@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { ExportDtype } from "../../trainers/backend/training-backend.ts";
 import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
 import { addMigrateCommand, type MigrateCommands } from "./migrate-program.ts";
@@ -81,6 +82,8 @@ export interface ExportArguments {
   readonly output: string;
   /** Adapters are merged into their base. */
   readonly merged: boolean;
+  /** What a Hugging Face folder has its weights in; what the model's own files have by default. */
+  readonly dtype?: ExportDtype;
   readonly base?: string;
 }
 
@@ -213,6 +216,13 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .argument("<model>", "a model's folder, an adapter, a team, a checkpoint, the folder of a run, or a hub id")
     .requiredOption("-o, --output <folder>", "a new folder")
     .option("--merged", "merge adapters into their base (default: an adapter stays an adapter)", false)
+    .addOption(
+      new Option("--dtype <type>", "of the weights of a whole model (default: that of the model's files)").choices([
+        "float32",
+        "float16",
+        "bfloat16",
+      ]),
+    )
     .option("--base <model>", baseHelp)
     .action((model: string, args: Omit<ExportArguments, "model">) => commands.export({ model, ...args }));
 

@@ -22,7 +22,7 @@ export async function exportCommand(
     readonly signal: AbortSignal;
   },
 ): Promise<void> {
-  const { model: path, output, merged, base } = args;
+  const { model: path, output, merged, base, dtype } = args;
   const { rooms, signal } = options;
   await refuseFull(output);
   // Nothing is computed that another device would speed up.
@@ -32,7 +32,7 @@ export async function exportCommand(
     signal.throwIfAborted();
     const folder = agent === undefined ? output : join(output, encodeURIComponent(agent));
     const format: ExportFormat = model.isAdapter && !merged ? "peft" : "huggingface";
-    await exportModel({ model, folder, format });
+    await exportModel({ model, folder, format, dtype });
     const what = format === "peft" ? "a PEFT adapter" : "a Hugging Face folder";
     options.output.write(visibleText(`${folder}: ${what}\n`));
   }

@@ -125,4 +125,9 @@ export interface TokenSequence {
   readonly temperature: number;
   /** The oldest weights version among the sampled ids. */
   readonly weightsVersion: number;
+  /**
+   * True if the most tokens that a completion may have cut one off: any of the agent's in the episode, or of a completion
+   * that stands by itself (a joint rollout's) this one.
+   */
+  readonly cutOff?: true;
 }

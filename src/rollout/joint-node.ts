@@ -91,7 +91,9 @@ function candidate<Task>({ recorder: before, turn, answer }: Ask<Task>, sampling
     recorder,
     shown: {
       action,
-      ...(sequence === undefined ? {} : { sequence }),
+      ...(sequence === undefined
+        ? {}
+        : { sequence: action.finish === "length" ? { ...sequence, cutOff: true } : sequence }),
       ...(error === undefined ? {} : { error: error.toData() }),
     },
   };

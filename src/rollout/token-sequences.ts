@@ -20,7 +20,10 @@ function agentSequences(agent: AgentId, record: AgentEpisode): TokenSequence[] {
     if (node.tokens.startsSequence || runs.length === 0) runs.push([]);
     runs.at(-1)!.push(node);
   }
-  return runs.filter((nodes) => nodes.some(isSampled)).map((nodes) => sequence(agent, nodes));
+  const cutOff = record.turns.some(({ finish }) => finish === "length");
+  return runs
+    .filter((nodes) => nodes.some(isSampled))
+    .map((nodes) => ({ ...sequence(agent, nodes), ...(cutOff ? { cutOff } : {}) }));
 }
 
 /**

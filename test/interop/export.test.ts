@@ -6,7 +6,7 @@ import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../trainers/backends/onnx/inspect.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { largestDifference, logitTolerance } from "./compare.ts";
-import { forwardReference, type ModelFolders, temporaryFolder } from "./reference.ts";
+import { forwardReference, loadedTypes, type ModelFolders, temporaryFolder } from "./reference.ts";
 import { makeData, randomIds, toDatum } from "./sequences.ts";
 
 const { checkpoints, quick } = inject("interop");
@@ -41,7 +41,7 @@ beforeAll(async () => {
     const checkpoint = join(checkpoints, name);
     const model = await backend.openModel({ source: { type: "pretrained", path: checkpoint }, trainable });
     await train(model);
-    await model.export(folderOf(index), format);
+    await model.export(folderOf(index), format, { dtype: "float32" });
     own.push(await Promise.all(ids.map((sequence) => readLogits(model, sequence))));
     await model.close();
     const folder = folderOf(index);
@@ -77,6 +77,22 @@ describe.each(cases.map((entry, index) => ({ ...entry, index })))("$name, $train
     expect(largestDifference(await readLogits(model, ids[1]!), own[index]![1]!)).toBeGreaterThan(0.01);
     await model.close();
   });
+});
+
+test("a merged model has the type of its base, and PyTorch's rounding", async () => {
+  const typed = tiny.filter(({ dtype }) => dtype !== "float32");
+  const folders = typed.map(({ name }) => join(exports.path, `${name}-own-type`));
+  for (const [place, { name }] of typed.entries()) {
+    const source = { type: "pretrained", path: join(checkpoints, name) } as const;
+    const model = await backend.openModel({ source, trainable: lora });
+    await train(model);
+    await model.export(folders[place]!, "huggingface");
+    await model.export(`${folders[place]!}-float32`, "huggingface", { dtype: "float32" });
+    await model.close();
+  }
+  const found = await loadedTypes(folders.map((folder) => ({ folder, exact: `${folder}-float32` })));
+  expect(found.map(({ dtype }) => dtype)).toEqual(typed.map(({ dtype }) => dtype));
+  expect(new Set(found.map(({ equal }) => equal))).toEqual(new Set([true]));
 });
 
 test.each(

@@ -131,7 +131,7 @@ describe.skipIf(quick)("SmolLM2-135M-Instruct (left out of the quick run)", () =
         await model.forwardBackward(data, [{ type: "crossEntropy", weight: 0.01 }]);
         await model.optimStep(adam, { stepId });
       }
-      await model.export(exported, format);
+      await model.export(exported, format, { dtype: "float32" });
       const folders = format === "peft" ? { checkpoint: smollm2, adapter: exported } : { checkpoint: exported };
       await expectLogits(model, prompts, folders);
     });

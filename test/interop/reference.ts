@@ -139,6 +139,13 @@ export async function makeAdapters(adapters: readonly AdapterToMake[]): Promise<
   await call("make_adapters", { adapters });
 }
 
+/** What transformers loads a folder as by itself, and whether its weights are those of another, rounded to that type. */
+export async function loadedTypes(
+  folders: readonly { readonly folder: string; readonly exact: string }[],
+): Promise<{ readonly dtype: string; readonly equal: boolean }[]> {
+  return call<{ dtype: string; equal: boolean }[]>("loaded_types", { folders });
+}
+
 /** A new folder, removed with what is in it when disposed. */
 export async function temporaryFolder(): Promise<AsyncDisposable & { readonly path: string }> {
   const path = await mkdtemp(join(tmpdir(), "lyceum-interop-"));

@@ -58,7 +58,7 @@ describe.each(["gpt2", "starcoder2-window"])("%s, as transformers wrote it", (na
     await run("eval", "--env", "math", ...environment, ...few, "--model", "run/model", "--output", "evaluation");
     const summary = JSON.parse(await readFile(join(folder, "evaluation/summary.json"), "utf8")) as object;
     expect(summary).toMatchObject({ format: "lyceum-evaluation-summary", status: "completed" });
-    await run("export", "run/model", "--merged", "--output", "merged");
+    await run("export", "run/model", "--merged", "--dtype", "float32", "--output", "merged");
     const adapter = join(folder, "run/model");
     const merged = join(folder, "merged");
     const [base, ofAdapter, ofMerged] = await forwardReference([

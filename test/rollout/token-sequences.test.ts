@@ -177,7 +177,7 @@ describe("token sequences", () => {
         ...(values === undefined ? {} : { values }),
       }) as const;
     const valuesOf = (...nodes: readonly NonNullable<MessageNode["tokens"]>[]) => {
-      const record = { nodes: nodes.map((tokens, id) => node(id, tokens)) };
+      const record = { nodes: nodes.map((tokens, id) => node(id, tokens)), turns: [] };
       return tokenSequences({ agents: { agent: record } } as unknown as Episode).map(({ values }) => values);
     };
     expect(

@@ -13,6 +13,11 @@ export interface Algorithm {
   readonly credit: Credit;
   readonly loss: Loss;
   readonly updates: UpdateSchedule;
+  /**
+   * True if an episode in which the token limit cut off a completion of an agent is no part of that agent's loss; of
+   * joint actions that branch, a completion that was cut off. Rewards of both are compared with the others' all the same.
+   */
+  readonly maskTruncated?: boolean;
   /** Why it cannot learn in an environment, asked before a run begins; undefined where it can. */
   problemWith?(spec: EnvironmentSpec): string | undefined;
 }

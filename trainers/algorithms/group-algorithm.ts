@@ -49,6 +49,7 @@ export function groupAlgorithm(
       ...("evaluate" in policy ? { sequence: policy } : {}),
     },
     updates: updateSchedule(settings),
+    maskTruncated: settings.maskTruncated === true,
     problemWith: (spec) => turnWeightsProblem(spec, turnWeights) ?? crossProblem(spec, settings),
   };
 }

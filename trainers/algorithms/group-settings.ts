@@ -40,6 +40,7 @@ export interface UpdateSettings {
   readonly epochs: number;
   readonly minibatches: number;
   readonly targetKl: number | undefined;
+  readonly maskTruncated: boolean | undefined;
   readonly importanceCap: number | undefined;
 }
 
@@ -172,6 +173,12 @@ export function updateSettings(
       .positive()
       .optional()
       .describe("Learn no more from a batch once the policy is so far from the one that sampled it."),
+    maskTruncated: z
+      .boolean()
+      .optional()
+      .describe(
+        "Learn nothing from episodes in which sampling.maxTokens cut off a completion; their rewards still count for the baseline. false when absent.",
+      ),
     importanceCap: z
       .number()
       .positive()

@@ -70,5 +70,6 @@ export function createPpo(settings: FullPpoSettings): Algorithm {
       aggregation: settings.lossAggregation,
     },
     updates: updateSchedule(settings),
+    maskTruncated: settings.maskTruncated === true,
   };
 }

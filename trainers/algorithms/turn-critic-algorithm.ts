@@ -63,5 +63,6 @@ export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: Cri
       ...(critic === "shared" ? { stateValues: { type: "value", weight: valueWeight, ...clip } } : {}),
     },
     updates: updateSchedule(settings),
+    maskTruncated: settings.maskTruncated === true,
   };
 }

@@ -30,6 +30,9 @@ export interface Capabilities {
 /** Hugging Face folder (safetensors, config, tokenizer), or PEFT adapter folder. */
 export type ExportFormat = "huggingface" | "peft";
 
+/** What the weights of a Hugging Face folder are written in. */
+export type ExportDtype = "float32" | "float16" | "bfloat16";
+
 /** Where a model's weights come from. */
 export type ModelSource =
   /**
@@ -138,7 +141,10 @@ export interface LossResult {
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** AdamW with decoupled weight decay (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101). */
+/**
+ * AdamW with decoupled weight decay (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101). Biases and the weights
+ * of norms are not decayed.
+ */
 export interface AdamParams {
   readonly learningRate: number;
   readonly beta1: number;
@@ -192,7 +198,10 @@ export interface Model {
   save(folder: string): Promise<void>;
   /** Restores what {@link save} wrote, to the bit; an accumulated gradient is dropped. */
   load(folder: string): Promise<void>;
-  /** Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. */
-  export(folder: string, format: ExportFormat): Promise<void>;
+  /**
+   * Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. A whole model is written in `dtype`, by
+   * default in what its base's files have, rounded to the nearest value. An adapter is written in float32.
+   */
+  export(folder: string, format: ExportFormat, options?: { readonly dtype?: ExportDtype }): Promise<void>;
   close(): Promise<void>;
 }

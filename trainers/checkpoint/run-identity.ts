@@ -38,7 +38,10 @@ export function runIdentity(options: {
   const environment = { id: options.environment, ...options.environmentOptions };
   const names = Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
   const agents = { ...config.agents, policies: { ...names, ...config.agents.policies } };
-  return JSON.parse(JSON.stringify({ environment, ...config, agents })) as Json;
+  const { weightDecay } = config.training;
+  // Earlier versions decayed every parameter: such a run cannot go on as it began.
+  const training = { ...config.training, ...(weightDecay > 0 ? { notDecayed: ["biases", "norms"] } : {}) };
+  return JSON.parse(JSON.stringify({ environment, ...config, training, agents })) as Json;
 }
 
 /** The content hash of the parts of a run's identity that the weights depend on. */

@@ -4,6 +4,7 @@ import { type PolicySpecification, policySpecificationSchema } from "../../src/p
 import type { SamplingSettings } from "../../src/policy/sampler.ts";
 import type { RolloutLimits } from "../../src/rollout/rollout-limits.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
+import type { ExportDtype } from "../backend/training-backend.ts";
 import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";
 import type { Overlong } from "../data/fit-episodes.ts";
 import { type RewardProcessorConfig, rewardProcessorsSchema } from "../rewards/reward-processor-config.ts";
@@ -115,6 +116,8 @@ export interface CheckpointConfig {
 /** What is written at the end for others to use. */
 export interface ExportConfig {
   readonly format: "auto" | "none" | "huggingface" | "peft";
+  /** Of a Hugging Face folder; `auto`: that of the model that the run begins with. */
+  readonly dtype: "auto" | ExportDtype;
   /** The model after the last step, or that of the best evaluation. */
   readonly from: "last" | "best";
 }
@@ -212,7 +215,11 @@ const optimization = z.strictObject({
   warmupSteps: z.int().min(0).default(0).describe("Steps over which the learning rate rises from 0."),
   finalLearningRateFraction: z.number().min(0).max(1).default(0).describe("What is left of it at the last step."),
   clipNorm: z.number().positive().default(1).describe("The gradient is scaled down to this global norm."),
-  weightDecay: z.number().min(0).default(0).describe("Decoupled weight decay."),
+  weightDecay: z
+    .number()
+    .min(0)
+    .default(0)
+    .describe("Decoupled weight decay, of every trained weight but biases and norms."),
   beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of the first moment."),
   beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the second moment."),
   epsilon: z.number().positive().default(1e-8).describe("Added to the root of the second moment."),
@@ -285,6 +292,12 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
           .enum(["auto", "none", "huggingface", "peft"])
           .default("auto")
           .describe("What the trained model is written as; auto: a PEFT adapter for LoRA, else a Hugging Face folder."),
+        dtype: z
+          .enum(["auto", "float32", "float16", "bfloat16"])
+          .default("auto")
+          .describe(
+            "What a Hugging Face folder has its weights in; auto: what the model that the run begins with has.",
+          ),
         from: z
           .enum(["last", "best"])
           .default("last")

@@ -9,7 +9,11 @@ import type { RewardProcessor } from "./reward-processor.ts";
 export function processRewards(played: PlayedGroup, processors: readonly RewardProcessor[]): PlayedGroup {
   if (processors.length === 0) return played;
   const process: Process = (value, length) =>
-    processors.reduce((reward, processor) => processor(reward, { length }), value);
+    processors.reduce<number | undefined>((reward, processor) => {
+      if (reward !== undefined) return processor(reward, { length });
+      // A turn without a reward gets one only if there is something to say of it.
+      return (processor.everyTurn === true && processor(0, { length })) || undefined;
+    }, value);
   const { group, tree, greedy } = played;
   return {
     group: processedGroup(group, process),
@@ -18,7 +22,8 @@ export function processRewards(played: PlayedGroup, processors: readonly RewardP
   };
 }
 
-type Process = (value: number, length: number) => number;
+/** Undefined stands for a turn without a reward. */
+type Process = (value: number | undefined, length: number) => number | undefined;
 
 function processedGroup(group: Group, process: Process): Group {
   const episodes = group.episodes.map((episode) => ({
@@ -34,14 +39,17 @@ function processedRecord(record: AgentEpisode, process: Process): AgentEpisode {
   if (record.reward.status === "unscored") return record;
   const turns = record.turns.map((turn) => {
     const length = record.nodes[turn.node]!.tokens?.ids.length ?? 0;
-    return turn.reward === undefined ? turn : { ...turn, reward: processedReward(turn.reward, length, process) };
+    const reward = processedReward(turn.reward, length, process);
+    return reward === undefined ? turn : { ...turn, reward };
   });
   const rewards = turns.flatMap(({ reward }) => (reward === undefined ? [] : [reward]));
   return { ...record, turns, reward: rewards.length === 0 ? record.reward : rewards.reduce(addRewards) };
 }
 
-function processedReward(reward: Reward, length: number, process: Process): Reward {
-  return reward.status === "unscored" ? reward : scored(process(reward.value, length), reward.components);
+function processedReward(reward: Reward | undefined, length: number, process: Process): Reward | undefined {
+  if (reward?.status === "unscored") return reward;
+  const value = process(reward?.value, length);
+  return value === undefined ? undefined : scored(value, reward?.components);
 }
 
 function processedTree(tree: JointTree, process: Process): JointTree {
@@ -54,7 +62,7 @@ function processedNode(node: JointNode, process: Process): JointNode {
     rewards: Object.fromEntries(
       Object.entries(joint.rewards).map(([agent, reward]) => [
         agent,
-        processedReward(reward, answerLength(node, joint, agent), process),
+        processedReward(reward, answerLength(node, joint, agent), process)!,
       ]),
     ),
     ...(joint.child === undefined ? {} : { child: processedNode(joint.child, process) }),

@@ -1,2 +1,7 @@
-/** Changes the reward of one turn before credit is assigned. `length` is that of the answer, in tokens. Pure. */
-export type RewardProcessor = (reward: number, context: { readonly length: number }) => number;
+/** Changes the reward of one turn before credit is assigned. Pure. */
+export interface RewardProcessor {
+  /** `length` is that of the answer, in tokens. */
+  (reward: number, context: { readonly length: number }): number;
+  /** True if it changes turns without a reward too, which count as 0. */
+  readonly everyTurn?: boolean;
+}

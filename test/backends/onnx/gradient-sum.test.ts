@@ -5,7 +5,7 @@ import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter
 
 const block = (): ParameterBlock =>
   new ParameterBlock(
-    ["a", "b", "c", "d"].map((name) => ({ name, shape: [2], initial: "zeros" })),
+    ["a", "b", "c", "d"].map((name) => ({ name, shape: [1, 2], initial: "zeros" })),
     Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8),
   );
 

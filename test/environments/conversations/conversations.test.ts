@@ -10,7 +10,12 @@ import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
 import { collectGroups } from "../../../src/rollout/collect-groups.ts";
 import { rollout } from "../../../src/rollout/rollout.ts";
 import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { tokenSequences } from "../../../src/rollout/token-sequences.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
+import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
+import { createByteTokenizer } from "../../../src/tokens/byte-tokenizer.ts";
+import type { Renderer } from "../../../src/tokens/renderer.ts";
+import { createTextRenderer } from "../../../src/tokens/text-renderer.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 
@@ -18,6 +23,8 @@ const user = (content: string): object => ({ role: "user", content });
 const assistant = (content: string, more: object = {}): object => ({ role: "assistant", content, ...more });
 const lookUp = { id: "c1", type: "function", function: { name: "look_up", arguments: '{"word":"gift"}' } };
 const tools = [{ type: "function", function: { name: "look_up", description: "Looks up.", parameters: {} } }];
+
+const tokenizer = createByteTokenizer();
 
 const rows = {
   short: { messages: [user("Hello"), assistant("Good day")], reward: 1, agent: "agent" },
@@ -119,7 +126,12 @@ describe("the conversations environment", () => {
 
   it.each<[string, (object | string)[], object, RegExp]>([
     ["no JSON", [rows.short, "{"], { code: "data.malformed" }, /chat\.jsonl:2/],
-    ["no messages", [rows.short, "", { text: "x" }], { code: "data.malformed" }, /chat\.jsonl:3: messages/],
+    [
+      "no messages",
+      [rows.short, "", { text: "x" }],
+      { code: "data.malformed" },
+      /chat\.jsonl:3: .*neither messages nor a prompt/,
+    ],
     ["no answer", [{ messages: [user("x")] }], { code: "data.malformed" }, /:1: .*assistant says nothing/],
     ["no question", [{ messages: [assistant("x")] }], { code: "data.malformed" }, /begins with the assistant/],
     ["two answers", [{ messages: [user("x"), assistant("a"), assistant("b")] }], {}, /messages\.2: .*twice in a row/],
@@ -136,6 +148,19 @@ describe("the conversations environment", () => {
       [{ messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "http://x/y" } }] }] }],
       {},
       /within the file/,
+    ],
+    ["both forms", [{ ...rows.short, prompt: "x", completion: "y" }], {}, /:1: .*one or the other/],
+    ["a prompt alone", [{ prompt: "x", chosen: "y", rejected: "z" }], {}, /:1: completion: must follow the prompt/],
+    ["a completion alone", [{ completion: "y" }], {}, /:1: .*neither messages nor a prompt/],
+    ["a number as prompt", [{ prompt: 3, completion: "y" }], {}, /:1: prompt: must be a text or a list/],
+    ["no message as prompt", [{ prompt: [], completion: "y" }], {}, /:1: completion\.0: .*begins with the assistant/],
+    ["no message as completion", [{ prompt: "x", completion: [] }], {}, /:1: completion: must begin with a message/],
+    ["a completion of the user", [{ prompt: "x", completion: [user("y")] }], {}, /:1: completion: must begin with/],
+    [
+      "a prompt that ends with the assistant",
+      [{ prompt: [user("x"), assistant("a")], completion: "b" }],
+      {},
+      /:1: completion\.0: the assistant speaks twice/,
     ],
     ["nothing", [], { code: "data.out-of-range", hint: expect.stringContaining('{"messages"') }, /no conversations in/],
   ])("refuses %s before anything is played", async (_, lines, error, message) => {
@@ -158,6 +183,50 @@ describe("the conversations environment", () => {
     await expect(conversationsEnvironment({ path: "nowhere.jsonl" }).tasks("train")).rejects.toMatchObject({
       code: "data.not-found",
     });
+  });
+
+  /** What SFT learns from the first row of a file: every sequence's text, what is learned in brackets. */
+  const learnedFrom = async (row: object, renderer: Renderer = createByteRenderer()): Promise<string[]> => {
+    const environment = await environmentOf([row]);
+    const task = await (await environment.tasks("train")).get(0);
+    const policies = demonstrationPolicy({ environment, renderer });
+    const episode = await rolloutEpisode({ environment, task, policies, seed: 0 });
+    expect(episode.error).toBeUndefined();
+    const sequences = tokenSequences(episode);
+    return sequences.map(({ ids, mask }) => {
+      const runs = ids.map(
+        (id, i) =>
+          `${mask[i] === 1 && mask[i - 1] !== 1 ? "[" : ""}${tokenizer.decode([id])}${mask[i] === 1 && mask[i + 1] !== 1 ? "]" : ""}`,
+      );
+      return runs.join("");
+    });
+  };
+
+  it("learns the same from a prompt and its completion as from their messages", async () => {
+    const learned = await learnedFrom({ messages: [user("Hello"), assistant("Good day")] });
+    expect(learned).toEqual([expect.stringMatching(/^[^[]*Hello[^[]*\[Good day[^\]]*\][^[]*$/)]);
+    expect(await learnedFrom({ prompt: "Hello", completion: "Good day" })).toEqual(learned);
+    expect(await learnedFrom({ prompt: [user("Hello")], completion: [assistant("Good day")] })).toEqual(learned);
+    const [short, prompted] = await Promise.all(
+      [rows.short, { prompt: "Hello", completion: "Good day" }].map(async (row) => texts(await environmentOf([row]))),
+    );
+    expect(prompted).toEqual(short);
+  });
+
+  it("learns only from the completion, also if the assistant speaks in the prompt, and in each of its turns", async () => {
+    const [first, ...more] = await learnedFrom({
+      prompt: [user("1+1"), assistant("two"), user("2+2")],
+      completion: [assistant("four"), user("3+3"), assistant("six")],
+    });
+    expect(more).toEqual([]);
+    expect(first!.match(/\[[^\]]*\]/g)!.map((text) => text.replace(/[^a-z]/g, ""))).toEqual(["foureot", "sixeot"]);
+    expect(first).toMatch(/1\+1.*two.*2\+2/s);
+  });
+
+  it("reads both texts one after the other for a model without a chat template", async () => {
+    const renderer = createTextRenderer(tokenizer);
+    const [learned] = await learnedFrom({ prompt: "The sky is", completion: " blue." }, renderer);
+    expect(learned).toMatch(/^The sky is\[ blue\..*\]$/s);
   });
 
   it("makes supervised fine-tuning of a collected file: the model learns what earned enough, and only that", async () => {

@@ -1,4 +1,4 @@
-"""Steps of PyTorch's AdamW, with the gradient clipped to a global norm.
+"""Steps of PyTorch's AdamW, with the gradient clipped to a global norm, and the weight decay of transformers' Trainer.
 
 Request: {"jobs": [{"checkpoint", "adapter"?, "data": [datum], "terms": [term], "steps", "adam", "ids": [[id]],
 "logitsFile"}]}, `adam` with the keys of AdamParams in trainers/backend/training-backend.ts. Writes the logits after
@@ -11,18 +11,25 @@ from checkpoint import load_model
 from contract import answer
 from losses import total_loss
 from safetensors.torch import save_file
+from transformers import Trainer
 
 
 def run_job(job: dict) -> dict:
     model = load_model(job["checkpoint"], job.get("adapter"), trainable=True)
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    parameters = list(trained.values())
     adam = job["adam"]
+    # The grouping of the Trainer; it reads nothing of the Trainer itself.
+    decayed = set(Trainer.get_decay_parameter_names(None, model))
+    groups = [
+        {"params": [value for name, value in trained.items() if name in decayed], "weight_decay": adam["weightDecay"]},
+        {"params": [value for name, value in trained.items() if name not in decayed], "weight_decay": 0.0},
+    ]
     optimizer = torch.optim.AdamW(
-        parameters,
+        groups,
         lr=adam["learningRate"],
         betas=(adam["beta1"], adam["beta2"]),
         eps=adam["epsilon"],
-        weight_decay=adam["weightDecay"],
     )
     losses, norms = [], []
     for _ in range(job["steps"]):

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Json } from "../../../src/json.ts";
 import type { Model } from "../../../trainers/backend/training-backend.ts";
 import type { CheckpointManifest } from "../../../trainers/checkpoint/checkpoint-manifest.ts";
 import {
@@ -161,6 +162,18 @@ describe("run identity", () => {
     expect(() => checkSameRun(checkpointOf(identity({}, { digits: 2 })), other)).toThrow(
       "environment.digits (was 2, is 3)",
     );
+  });
+
+  it("a run with weight decay that decayed biases and norms too is another run, one without decay is not", () => {
+    const decayed = identity({ training: { weightDecay: 0.1 } }) as {
+      readonly training: Readonly<Record<string, Json>>;
+    };
+    const { notDecayed: _, ...training } = decayed.training;
+    const earlier = { ...decayed, training };
+    expect(() => checkSameRun(checkpointOf(earlier), decayed)).toThrow(
+      'training.notDecayed (was absent, is ["biases","norms"])',
+    );
+    expect((identity() as { readonly training: object }).training).not.toHaveProperty("notDecayed");
   });
 
   it("reports, writing, machine and length are not", () => {

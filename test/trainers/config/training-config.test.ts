@@ -58,6 +58,10 @@ async function traces(changes: Changes, environment: EnvironmentDefinition = let
       calls.push(data.length);
       return model.forwardBackward(data, ...rest);
     },
+    export: (folder, format, options) => {
+      calls.push([format, options]);
+      return model.export(folder, format, options);
+    },
     snapshot: async (): Promise<Sampler> => {
       const sampler = await model.snapshot();
       return {
@@ -135,7 +139,8 @@ const limitsOf = (changes: Changes): unknown => rolloutLimits(parseTrainingConfi
 
 /** What the chain of `rewards` makes of a few rewards. */
 const processed = (changes: Changes): unknown => {
-  const chain = rewardProcessors(parseTrainingConfig(configWith(changes)).rewards);
+  const { rewards, sampling } = parseTrainingConfig(configWith(changes));
+  const chain = rewardProcessors(rewards, sampling);
   return [-3, 0, 1].map((value) => chain.reduce((reward, process) => process(reward, { length: 10 }), value));
 };
 
@@ -170,6 +175,7 @@ const proofs: Readonly<
   "algorithm.klIn": ["reward"],
   "algorithm.entropyWeight": [0.5],
   "algorithm.targetKl": [1e-6],
+  "algorithm.maskTruncated": [true],
   "algorithm.importanceCap": [0.5],
   "algorithm.whiten": [true, traces, [["algorithm.advantage", "none"]]],
   "algorithm.creditBy": ["turn", team, using("rloo", { groupSize: 4 })],
@@ -207,6 +213,16 @@ const proofs: Readonly<
     [{ type: "normalize-by-length", full: 20 }],
     processed,
     [["rewards", [{ type: "normalize-by-length" }]]],
+  ],
+  "rewards[].cache": [
+    [{ type: "overlong-penalty", cache: 5, maxTokens: 12 }],
+    processed,
+    [["rewards", [{ type: "overlong-penalty", cache: 10, maxTokens: 12 }]]],
+  ],
+  "rewards[].maxTokens": [
+    [{ type: "overlong-penalty", cache: 2, maxTokens: 20 }],
+    processed,
+    [["rewards", [{ type: "overlong-penalty", cache: 2 }]]],
   ],
   "model.path": ["other", specOf, pretrained],
   "model.revision": ["main", specOf, pretrained],
@@ -274,6 +290,7 @@ const proofs: Readonly<
   "checkpoint.best.metric": ["evaluation/episodes/failed", traces, best],
   "checkpoint.best.mode": ["min", traces, best],
   "export.format": ["none"],
+  "export.dtype": ["bfloat16"],
   "export.from": ["best", traces, [...best, ["checkpoint.best.mode", "min"]]],
 };
 

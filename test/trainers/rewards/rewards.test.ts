@@ -8,7 +8,7 @@ import { type RewardProcessorConfig, rewardProcessors } from "../../../trainers/
 import { playedEpisode } from "../played-episode.ts";
 
 function apply(config: RewardProcessorConfig, reward: number, length = 10): number {
-  return rewardProcessors([config])[0]!(reward, { length });
+  return rewardProcessors([config], { maxTokens: 100 })[0]!(reward, { length });
 }
 
 describe("reward processors", () => {
@@ -34,6 +34,7 @@ describe("reward processors", () => {
       { type: "sigmoid-scale" },
       { type: "exponential-scale", factor: 0.5 },
       { type: "normalize-by-length", full: 20 },
+      { type: "overlong-penalty", cache: 5, maxTokens: 12 },
     ];
     fc.assert(
       fc.property(value, value, fc.constantFrom(...configs), (a, b, config) => {
@@ -67,14 +68,93 @@ describe("reward processors", () => {
   };
 
   it("work turn by turn, in order, and leave an unscored reward unscored", () => {
-    const processors = rewardProcessors([
-      { type: "shift", by: 1 },
-      { type: "clamp", minimum: 0, maximum: 2 },
-    ]);
+    const processors = rewardProcessors(
+      [
+        { type: "shift", by: 1 },
+        { type: "clamp", minimum: 0, maximum: 2 },
+      ],
+      { maxTokens: 100 },
+    );
     const { agents } = processRewards({ group }, processors).group.episodes[0]!;
     expect(agents.agent!.turns.map(({ reward }) => reward)).toMatchObject([{ value: 2 }, { value: 0 }]);
     expect(agents.agent!.reward).toMatchObject({ status: "scored", value: 2 });
     expect(agents.other!.reward.status).toBe("unscored");
     expect(processRewards({ group }, [])).toEqual({ group });
+  });
+
+  describe("the overlong penalty", () => {
+    it("is equation 13 of DAPO, added to the reward", () => {
+      // L_max 100, L_cache 20: by hand 0, 0, -1/20, -1/2, -1, -1.
+      const lengths = [0, 80, 81, 90, 100, 130];
+      const config: RewardProcessorConfig = { type: "overlong-penalty", cache: 20 };
+      const paid = lengths.map((length) => apply(config, 1, length));
+      for (const [i, wanted] of [1, 1, 0.95, 0.5, 0, 0].entries()) expect(paid[i]).toBeCloseTo(wanted, 12);
+      const shorter: RewardProcessorConfig = { ...config, maxTokens: 50 };
+      expect([30, 40, 50].map((length) => apply(shorter, 0, length) + 0)).toEqual([0, -0.5, -1]);
+    });
+
+    it("of a whole answer takes something off every token", () => {
+      expect([0, 50, 100].map((length) => apply({ type: "overlong-penalty", cache: 100 }, 0, length) + 0)).toEqual([
+        0, -0.5, -1,
+      ]);
+    });
+
+    it("refuses a cache longer than an answer", () => {
+      expect(() => rewardProcessors([{ type: "overlong-penalty", cache: 101 }], { maxTokens: 100 })).toThrow(
+        /cache of 101 tokens, and an answer has at most 100/,
+      );
+    });
+
+    const answer = (id: number, length: number) => ({
+      id,
+      parent: null,
+      turn: id,
+      message: textMessage("assistant", "x"),
+      tokens: { ids: Array.from({ length }, () => 7), mask: 1 as const, startsSequence: true },
+    });
+    const stop = { finish: "stop" as const };
+
+    it("is taken off every turn by its own length, also off one without a reward, and off no unscored one", () => {
+      const episode = playedEpisode({
+        agent: {
+          nodes: [answer(0, 10), answer(1, 8), answer(2, 3)],
+          turns: [
+            { turn: 0, node: 0, ...stop },
+            { turn: 1, node: 1, ...stop },
+            { turn: 2, node: 2, ...stop, reward: scored(1, { right: 1 }) },
+          ],
+          reward: scored(1, { right: 1 }),
+          terminated: true,
+          truncated: false,
+        },
+        judged: {
+          nodes: [answer(0, 10)],
+          turns: [{ turn: 0, node: 0, ...stop, reward: unscored("judge") }],
+          reward: unscored("judge"),
+          terminated: true,
+          truncated: false,
+        },
+      });
+      const played = { group: { task: episode.task, episodes: [episode] } };
+      const chain = rewardProcessors([{ type: "overlong-penalty", cache: 4 }], { maxTokens: 10 });
+      const { agents } = processRewards(played, chain).group.episodes[0]!;
+      expect(agents.agent!.turns.map(({ reward }) => reward)).toEqual([
+        scored(-1),
+        scored(-0.5),
+        scored(1, { right: 1 }),
+      ]);
+      expect(agents.agent!.reward).toMatchObject({ status: "scored", value: -0.5 });
+      expect(agents.judged).toEqual(episode.agents.judged);
+      const short = rewardProcessors(
+        [
+          { type: "overlong-penalty", cache: 1 },
+          { type: "scale", factor: 2 },
+        ],
+        {
+          maxTokens: 100,
+        },
+      );
+      expect(processRewards(played, short).group.episodes[0]!.agents.agent!.turns[0]!.reward).toBeUndefined();
+    });
   });
 });

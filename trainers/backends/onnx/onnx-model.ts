@@ -5,6 +5,7 @@ import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type {
   AdamParams,
+  ExportDtype,
   ExportFormat,
   ForwardOutput,
   ForwardResult,
@@ -106,8 +107,8 @@ export class OnnxModel implements Model {
     this.#version = version;
   }
 
-  export(folder: string, format: ExportFormat): Promise<void> {
-    return this.client.call("export", { model: this.id, folder, format });
+  export(folder: string, format: ExportFormat, options: { readonly dtype?: ExportDtype } = {}): Promise<void> {
+    return this.client.call("export", { model: this.id, folder, format, ...options });
   }
 
   async close(): Promise<void> {

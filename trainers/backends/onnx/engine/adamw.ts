@@ -1,4 +1,5 @@
 import type { AdamParams } from "../../../backend/training-backend.ts";
+import type { ParameterSpec } from "../architecture/parameters.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import type { GradientPart } from "./gradient-sum.ts";
 
@@ -15,9 +16,17 @@ export function createAdamState(length: number): AdamState {
 }
 
 /**
+ * True if weight decay acts on a parameter: on matrices and embeddings, and not on biases and the weights of norms. These
+ * are the parameters that `transformers` decays (`Trainer.get_decay_parameter_names`).
+ */
+export function isDecayed({ shape }: Pick<ParameterSpec, "shape">): boolean {
+  return shape.length > 1;
+}
+
+/**
  * One step of AdamW in place (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101, algorithm 2): moments are
- * corrected for their start at zero, and weight decay acts on the weights, apart from the moments. `scale` multiplies
- * the gradient, which is given in parts of the block, first (clipping).
+ * corrected for their start at zero, and weight decay acts on the weights, apart from the moments. A parameter that is not
+ * {@link isDecayed} has none. `scale` multiplies the gradient, which is given in parts of the block, first (clipping).
  */
 export function adamWStep(options: {
   readonly weights: ParameterBlock;
@@ -30,13 +39,14 @@ export function adamWStep(options: {
   state.step += 1;
   const [first, second] = [weights.over(state.firstMoment), weights.over(state.secondMoment)];
   for (const { names, gradient } of options.gradient) {
+    const values = weights.stacked(names);
     updatePart({
-      weights: weights.stacked(names).data,
+      weights: values.data,
       gradient,
       firstMoment: first.stacked(names).data,
       secondMoment: second.stacked(names).data,
       step: state.step,
-      params,
+      params: isDecayed(values) ? params : { ...params, weightDecay: 0 },
       scale,
     });
   }

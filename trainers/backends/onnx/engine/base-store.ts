@@ -3,9 +3,10 @@ import type { JsonObject } from "../../../../src/json.ts";
 import { readModelJson } from "../../../../src/tokens/model-file.ts";
 import type { ModelSource } from "../../../backend/training-backend.ts";
 import { type DecoderConfig, readDecoderConfig } from "../architecture/decoder-config.ts";
-import { decoderParameters, type ParameterSpec } from "../architecture/parameters.ts";
+import { decoderParameters, embeddingName, type ParameterSpec } from "../architecture/parameters.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
+import type { WritableDtype } from "../weights/float-conversion.ts";
 import { openWeights } from "../weights/safetensors.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
 import { baseHash } from "./base-hash.ts";
@@ -30,6 +31,8 @@ export interface BaseWeights {
   readonly key: string;
   readonly config: DecoderConfig;
   readonly block: ParameterBlock;
+  /** The type that the files have the embedding in, float32 if it is wider or the weights are in no file. */
+  readonly dtype: WritableDtype;
 }
 
 /** Loads base weights, each once while something uses it. */
@@ -75,7 +78,8 @@ export class BaseStore {
 }
 
 function sameWeights(a: BaseWeights, b: BaseWeights): boolean {
-  if (JSON.stringify([a.config, a.block.specs]) !== JSON.stringify([b.config, b.block.specs])) return false;
+  const form = ({ config, block, dtype }: BaseWeights): string => JSON.stringify([config, block.specs, dtype]);
+  if (form(a) !== form(b)) return false;
   const bytes = ({ block: { data } }: BaseWeights): Buffer =>
     Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   return baseHash(a.block) === baseHash(b.block) && bytes(a).equals(bytes(b));
@@ -95,31 +99,36 @@ export async function loadBase(
     const config = readDecoderConfig(source.config);
     const block = new ParameterBlock(parameters(config));
     initializeParameters(block, { seed: source.seed, deviation: config.initializerRange });
-    return { key, config, block };
+    return { key, config, block, dtype: "F32" };
   }
   const config = readDecoderConfig(await readConfigJson(source.folder));
   const block = new ParameterBlock(parameters(config));
   await using reader = await openWeights(source.folder);
   const names = new Set(reader.names);
+  let dtype: WritableDtype = "F32";
   // A checkpoint of the body alone leaves the body's name out.
   const body = `${config.architecture.body}.`;
   for (const spec of decoderParameters(config)) {
     const { name, transposed = false } = spec;
     const stored = names.has(name) || !name.startsWith(body) ? name : name.slice(body.length);
     if (!names.has(stored)) throw missingTensor(source.folder, name);
-    const found = reader.info(stored).shape;
+    const { shape: found, dtype: type } = reader.info(stored);
+    if (name === embeddingName(config) && (type === "F16" || type === "BF16")) dtype = type;
     const wanted = storedShape(spec);
     if (found.join() !== wanted.join()) throw wrongShape({ folder: source.folder, name, found, wanted });
     if (transposed) block.view(name).set(transposeMatrix(await reader.read(stored), wanted));
     else await reader.read(stored, block.view(name));
   }
-  const base = { key, config, block };
+  const base = { key, config, block, dtype };
   if (source.adapter !== undefined) mergeInto(base, await readStoredAdapter(source.adapter, base));
   return base;
 }
 
 /** Adds an adapter to the base weights themselves. */
-function mergeInto({ config, block: base }: BaseWeights, { block, config: { alpha, rank } }: StoredAdapter): void {
+function mergeInto(
+  { config, block: base }: Pick<BaseWeights, "config" | "block">,
+  { block, config: { alpha, rank } }: StoredAdapter,
+): void {
   const weights = { config, base, adapter: { block, scale: alpha / rank } };
   for (const { name } of base.specs) {
     const merged = mergedParameter(weights, name);

@@ -3,6 +3,7 @@ import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type {
   AdamParams,
+  ExportDtype,
   ExportFormat,
   ForwardOutput,
   ForwardResult,
@@ -77,7 +78,12 @@ export interface EngineCalls {
   ): Promise<void>;
   save(argument: { readonly model: number; readonly folder: string }): Promise<void>;
   load(argument: { readonly model: number; readonly folder: string }): Promise<{ readonly version: number }>;
-  export(argument: { readonly model: number; readonly folder: string; readonly format: ExportFormat }): Promise<void>;
+  export(argument: {
+    readonly model: number;
+    readonly folder: string;
+    readonly format: ExportFormat;
+    readonly dtype?: ExportDtype;
+  }): Promise<void>;
   closeModel(argument: { readonly model: number }): Promise<void>;
   closeSampler(argument: { readonly sampler: number }): Promise<void>;
   readLogits(argument: { readonly model: number; readonly ids: readonly number[] }): Promise<Float32Array>;

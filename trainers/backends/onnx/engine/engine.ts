@@ -4,12 +4,13 @@ import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
+import type { WritableDtype } from "../weights/float-conversion.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
 import { AdapterRooms } from "./adapter-room.ts";
 import { BaseStore, type BaseWeights, type LocalSource, loadBase } from "./base-store.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import { EngineModel } from "./engine-model.ts";
-import { type AdapterForm, exportModel } from "./export-model.ts";
+import { type AdapterForm, dtypeNames, exportModel } from "./export-model.ts";
 import { runLogits } from "./logits.ts";
 import { LossScale } from "./loss-scale.ts";
 import { loadTrainingState, saveTrainingState } from "./model-files.ts";
@@ -31,6 +32,8 @@ interface OpenModel {
   readonly lora: AdapterForm | undefined;
   /** The base weights, by the key that they are shared under. */
   readonly baseKey: string;
+  /** What the base's files have its weights in. */
+  readonly dtype: WritableDtype;
   /** Whether others may use the same base weights. */
   readonly shared: boolean;
   readonly model: EngineModel;
@@ -66,7 +69,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const { source, adapter: stored } = baseOf(given, trainable);
       const shared = trainable.type !== "full";
       const base = shared ? await bases.share(source) : await loadBase(source, { valueHead });
-      const { config } = base;
+      const { config, dtype } = base;
       const opened = await openAdapter({ base, stored, trainable, valueHead }).catch((error: unknown) => {
         if (shared) bases.release(source);
         throw error;
@@ -79,7 +82,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const runner = new SequenceRunner({ sessions, tables, maxTokensPerMicroBatch, lossScale });
       lastId += 1;
       const model = new EngineModel({ weights, trained, runner, lossScale, dropout: dropoutOf(trainable) });
-      models.set(lastId, { source, tokenizer, lora: opened?.form, baseKey: base.key, shared, model, tables });
+      models.set(lastId, { source, tokenizer, lora: opened?.form, baseKey: base.key, dtype, shared, model, tables });
       return {
         model: lastId,
         isAdapter: opened !== undefined,
@@ -119,9 +122,10 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       await loadTrainingState(model, folder);
       return { version: model.version };
     },
-    export: ({ model: id, folder, format }) => {
-      const { model, source, tokenizer, lora } = modelOf(id);
-      return exportModel({ weights: model.weights, source, tokenizer, lora, folder, format });
+    export: ({ model: id, folder, format, dtype: asked }) => {
+      const { model, source, tokenizer, lora, dtype: own } = modelOf(id);
+      const dtype = (["F32", "F16", "BF16"] as const).find((type) => dtypeNames[type] === asked) ?? own;
+      return exportModel({ weights: model.weights, source, tokenizer, lora, folder, format, dtype });
     },
     closeModel: async ({ model: id }) => {
       const open = models.get(id);

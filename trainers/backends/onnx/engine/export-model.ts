@@ -1,10 +1,11 @@
 import { join, relative, resolve } from "node:path";
 import { LyceumError } from "../../../../src/errors/index.ts";
-import type { ExportFormat } from "../../../backend/training-backend.ts";
+import type { ExportDtype, ExportFormat } from "../../../backend/training-backend.ts";
 import { writeHuggingFaceFolder, writeTokenizerFiles } from "../model-folder.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import { isValueHeadParameter } from "../models/value-head.ts";
 import { writeAdapterBase } from "../weights/adapter-base-file.ts";
+import type { WritableDtype } from "../weights/float-conversion.ts";
 import { type PeftAdapterConfig, writePeftAdapter } from "../weights/peft-adapter.ts";
 import type { TensorToWrite } from "../weights/safetensors-writer.ts";
 import { valueHeadFile } from "../weights/value-head-file.ts";
@@ -27,6 +28,8 @@ export interface ExportOptions {
   readonly lora: AdapterForm | undefined;
   readonly folder: string;
   readonly format: ExportFormat;
+  /** Of the weights of a whole model. An adapter, and a base in its folder, are float32: nothing of them is lost. */
+  readonly dtype: WritableDtype;
 }
 
 /**
@@ -37,20 +40,34 @@ export async function exportModel(options: ExportOptions): Promise<void> {
   await (options.format === "peft" ? exportAdapter(options) : exportFolder(options));
 }
 
-async function exportFolder({ weights, tokenizer, folder }: Omit<ExportOptions, "source">): Promise<void> {
+/** The names that configs have for the types of weights. */
+export const dtypeNames: Readonly<Record<WritableDtype, ExportDtype>> = {
+  F32: "float32",
+  F16: "float16",
+  BF16: "bfloat16",
+};
+
+async function exportFolder({ weights, tokenizer, folder, dtype }: Omit<ExportOptions, "source">): Promise<void> {
   const { config, base, adapter } = weights;
   const named = base.specs.filter(({ name }) => !isValueHeadParameter(name));
   await writeHuggingFaceFolder({
     folder,
-    config: { architectures: [config.architecture.className], ...config.source, dtype: "float32" },
+    config: { architectures: [config.architecture.className], ...config.source, ...dtypeKeys(config.source, dtype) },
     tensors: named.map((spec) => ({
       name: spec.name,
       shape: storedShape(spec),
+      dtype,
       data: () => storedForm(spec, mergedParameter(weights, spec.name)).data,
     })),
     tokenizerFiles: await tokenizerFilesOf(tokenizer),
     valueHead: valueHeadTensors(adapter?.block ?? base),
   });
+}
+
+/** The type of the weights, under the keys that the config has for it: older configs have `torch_dtype`. */
+function dtypeKeys(source: Readonly<Record<string, unknown>>, dtype: WritableDtype): Record<string, ExportDtype> {
+  const keys = ["dtype", "torch_dtype"].filter((key) => key in source);
+  return Object.fromEntries((keys.length === 0 ? ["dtype"] : keys).map((key) => [key, dtypeNames[dtype]]));
 }
 
 async function exportAdapter({ weights, source, tokenizer, lora, folder }: ExportOptions): Promise<void> {
@@ -86,6 +103,7 @@ async function exportAdapter({ weights, source, tokenizer, lora, folder }: Expor
         lora: undefined,
         folder: join(partial, baseFolder),
         format: "huggingface",
+        dtype: "F32",
       });
     },
   });
