@@ -11,8 +11,8 @@ import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
 import { type ShellCommand, shellCommands } from "./shell-commands.ts";
 
 /**
- * Every command of the documents that takes a model is run twice: with what a LoRA run left in the place of each model
- * that it names, and with what a run of a team left. Commands are found by their options, so that a new one is run too.
+ * Every command of the documents that takes a model is run with what a LoRA run left in the place of each model that it
+ * names. What may play several agents is run again with what a run of a team left. Commands are found by their options, so that a new one is run too.
  */
 const modelOptions = ["--model", "-m", "--opponent", "--judge", "--model_name"];
 const modelKeys = /^(model|model\.path|agents\.policies\.\w+)=/;
@@ -215,9 +215,15 @@ function small(words: readonly string[]): string[] {
   return [...words, ...tiny[command]!, ...epochs, ...questions, ...output];
 }
 
-describe.each(Object.entries(kinds))("with what %s left", (_, trained) => {
+/** A team's model for one agent is an adapter as any other: a team is tried where several agents play. */
+const ofTeams = run.filter(({ lyceum: words = [] }) => {
+  const [command] = words;
+  return command === "export" || command === "train" || words.some((word) => (agentsOf[word]?.length ?? 0) > 1);
+});
+
+describe.each(Object.entries(kinds))("with what %s left", (kind, trained) => {
   test.each(
-    run.map((command) => [`${command.place}: ${command.text}`, command] as const),
+    (kind === "a team" ? ofTeams : run).map((command) => [`${command.place}: ${command.text}`, command] as const),
   )("%s", async (__, command) => {
     for (const [name, value] of Object.entries(hub.environment)) vi.stubEnv(name, value);
     const words = small(await withModels(command, trained));

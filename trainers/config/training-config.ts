@@ -224,7 +224,7 @@ const optimization = z.strictObject({
   beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the second moment."),
   epsilon: z.number().positive().default(1e-8).describe("Added to the root of the second moment."),
   maxTokensPerMicroBatch: count()
-    .default(4096)
+    .default(2048)
     .describe("Sequences are run in parts of at most so many tokens, padding included: bounds memory."),
   sampleEvery: z.int().min(0).default(10).describe("Show a completion every so many steps; 0 for never."),
 });

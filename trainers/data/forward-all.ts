@@ -8,12 +8,12 @@ export async function forwardAll(
   options: {
     readonly model: Model;
     readonly output: ForwardOutput;
-    /** 4096 by default. */
+    /** 2048 by default. */
     readonly maxTokensPerMicroBatch?: number;
     readonly signal?: AbortSignal;
   },
 ): Promise<Float32Array[]> {
-  const { model, output, maxTokensPerMicroBatch = 4096, signal } = options;
+  const { model, output, maxTokensPerMicroBatch = 2048, signal } = options;
   const outputs = new Array<Float32Array>(data.length);
   const lengths = data.map((datum) => datum.tokens.length);
   for (const indices of microBatches(lengths, maxTokensPerMicroBatch)) {
