@@ -2,6 +2,8 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import type { ExportDtype } from "../../trainers/backend/training-backend.ts";
 import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
+import { addHelpExamples } from "./help-examples.ts";
+import { helpLayout } from "./help-layout.ts";
 import { addMigrateCommand, type MigrateCommands } from "./migrate-program.ts";
 import { addCollectAliases, addEnvironmentAlias, addServeRefusal, addTrainAliases } from "./old-flag-options.ts";
 import { addOverrideOptions } from "./override-options.ts";
@@ -89,8 +91,10 @@ export interface ExportArguments {
 
 /** What `lyceum info` was told. */
 export interface InfoArguments {
+  /** An environment, an algorithm or a provider; what is here when absent. */
+  readonly name?: string;
   readonly json: boolean;
-  /** Show every key of a config too; JSON always has them. */
+  /** Show every key of a config instead; JSON always has them. */
   readonly keys: boolean;
 }
 
@@ -118,11 +122,14 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .version(options.version, "-v, --version", "print the version")
     .option("--debug", "show stacks of errors (so does LYCEUM_DEBUG=1)")
     .helpOption("-h, --help", "show this help")
+    .helpCommand("help [command]", "show the help of a command")
+    .configureHelp(helpLayout)
     .addHelpText("after", exitCodeHelp)
     .exitOverride();
 
   const train = program
     .command("train")
+    .summary("train a model in an environment")
     .description("train a model in an environment, as a config says")
     .option("-c, --config <file>", "the run, in YAML", "train.yaml")
     .option("-r, --resume [run]", "go on from the newest checkpoint in the output folder, or of the run named", false)
@@ -133,18 +140,21 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   program
     .command("report")
+    .summary("draw a run's report.html anew")
     .description("draw a run's report.html anew from its metrics.jsonl, also while it goes on or after it was killed")
     .argument("<folder>", "the run's output folder, such as runs/my-run")
     .action((folder: string) => commands.report({ folder }));
 
   program
     .command("init")
+    .summary("write an environment package to start from")
     .description("write an environment package to start from: environment, tasks, tests, a training config")
     .argument("<name>", "of the package and its new folder, such as my-env")
     .action((name: string) => commands.init({ name }));
 
   program
     .command("play")
+    .summary("act in an environment yourself, or watch a model")
     .description("act in an environment yourself, or watch a model: one episode, its prompts, tools and rewards")
     .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
@@ -168,6 +178,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   const collect = program
     .command("collect")
+    .summary("play tasks and write the conversations to a file")
     .description("play tasks and write the conversations, with their rewards, to a file to train on (JSONL)")
     .requiredOption("-e, --env <environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
@@ -212,6 +223,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   program
     .command("export")
+    .summary("write a model to a folder for transformers or peft")
     .description("write a model to a new folder that transformers or peft loads; of a team, a folder for each agent")
     .argument("<model>", "a model's folder, an adapter, a team, a checkpoint, the folder of a run, or a hub id")
     .requiredOption("-o, --output <folder>", "a new folder")
@@ -228,11 +240,16 @@ export function createProgram(commands: Commands, options: { readonly version: s
 
   program
     .command("info")
-    .description("show versions, devices, algorithms and environments")
-    .option("--keys", "and every other key of a config", false)
+    .summary("show what is here, or the options of something")
+    .description("show versions, devices and names, or the options of an environment, an algorithm or a provider")
+    .argument("[name]", "an environment (also a file or an npm package), an algorithm or a provider of models")
+    .option("--keys", "every key of a config that belongs to no environment or algorithm", false)
     .option("--json", "as JSON", false)
-    .action((args: InfoArguments) => commands.info(args));
+    .action((name: string | undefined, args: Omit<InfoArguments, "name">) =>
+      commands.info({ ...args, ...(name === undefined ? {} : { name }) }),
+    );
 
+  addHelpExamples(program);
   return program;
 }
 

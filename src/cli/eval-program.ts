@@ -87,6 +87,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
   const { positive, wholeNumber, finite, append, appendFirst, devices, modelKinds, baseHelp } = read;
   const evaluation = program
     .command("eval")
+    .summary("measure a model on benchmarks, or in any environment")
     .description("measure a model on benchmarks, or in any environment; every episode is kept in a folder")
     .argument("[benchmarks...]", "such as humaneval gsm8k; a wrong name lists them all")
     .option("-e, --env <environment>", "in place of benchmarks: a name, a file or an npm package")
@@ -127,7 +128,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .option("-n, --num-episodes <n>", "the most episodes: tasks times samples", positive)
     .option("--samples <n>", "how often each task is played (default: 1, or 2 with an opponent)", positive)
     .option("-k, --k <list>", "the k of pass@k and pass^k, such as 1,5,10 (default: 1 and the samples)", counts)
-    .addOption(new Option("--format <format>", "how tasks are put (default: chat)").choices(["chat", "completion"]))
+    .addOption(new Option("--format <format>", "how tasks are put, chat unless given").choices(["chat", "completion"]))
     .option("--shots <n>", "worked examples in the prompt (default: as published)", wholeNumber)
     .option("--temperature <t>", "0 is greedy", finite, 0)
     .option("--max-tokens <n>", "the most tokens of one answer (default: the benchmark's, else 512)", positive)
@@ -144,6 +145,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
 
   program
     .command("compare")
+    .summary("compare two evaluations task by task")
     .description("compare two evaluations on the tasks that both have: wins, losses, a paired test")
     .argument("<first>", "the folder of an evaluation")
     .argument("<second>", "another")
@@ -152,6 +154,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
 
   program
     .command("rescore")
+    .summary("grade the episodes of an evaluation again")
     .description("grade the episodes of an evaluation again, without generating anything")
     .argument("<folder>", "the folder of an evaluation")
     .requiredOption("-o, --output <folder>", "where the graded run is kept")

@@ -1,58 +1,72 @@
 import type { ConfigKey } from "../config/index.ts";
-import { displayWidth, renderLine, type Span, span, wrapText } from "../report/terminal-text.ts";
+import { displayWidth, renderLine, type Span, span, truncateText, wrapText } from "../report/terminal-text.ts";
 import { visibleLine } from "../report/visible-text.ts";
-import type { Info, NamedReference } from "./info.ts";
+import type { Info } from "./info.ts";
+import type { NamedInfo } from "./named-info.ts";
 
 interface TextOptions {
   readonly width: number;
   readonly color: boolean;
 }
 
-/** `lyceum info` for a person. `keys` adds every key of a config that belongs to no environment or algorithm. */
-export function infoText(info: Info, options: TextOptions & { readonly keys: boolean }): string {
+/** `lyceum info` for a person: one screen. */
+export function infoText(info: Info, options: TextOptions): string {
   const { processor, onnxruntime } = info;
   const gibibytes = (processor.memoryBytes / 2 ** 30).toFixed(1);
-  const facts: [string, string][] = [
-    ["Lyceum", info.lyceum],
-    ["Node", `${info.node} (${info.platform})`],
+  const lines: Span[][] = [
+    ["Lyceum", `${info.lyceum}, Node ${info.node} (${info.platform})`],
     ["Processor", `${processor.model}, ${processor.threads} threads, ${gibibytes} GiB memory`],
     ["ONNX Runtime", "error" in onnxruntime ? `does not load: ${onnxruntime.error}` : onnxruntime.version],
-  ];
-  if (!("error" in onnxruntime)) {
-    const names = (bundled: boolean): string =>
-      onnxruntime.providers.flatMap((provider) => (provider.bundled === bundled ? [provider.name] : [])).join(", ");
-    facts.push(["Providers", names(true)]);
-    if (names(false) !== "") facts.push(["", `${names(false)} (once their libraries are installed)`]);
-  }
-  const lines: Span[][] = facts.map(([label, value]) => [span(label.padEnd(14), "dim"), span(value)]);
+  ].flatMap(([label, value]) => labelled(label!, visibleLine(value!), options.width));
   for (const [index, { name, works, reason }] of info.devices.entries()) {
-    const label = span((index === 0 ? "Devices" : "").padEnd(14), "dim");
-    const why = wrapText(works ? "works" : `no: ${visibleLine(reason ?? "")}`, Math.max(1, options.width - 22), 2);
-    for (const [row, text] of why.entries()) {
-      const head = row === 0 ? [label, span(name.padEnd(8), works ? "green" : "dim")] : [span(" ".repeat(22))];
-      lines.push([...head, works ? span(text) : span(text, "dim")]);
-    }
+    const label = span((index === 0 ? "Devices" : "").padEnd(labelWidth), "dim");
+    const why = truncateText(works ? "works" : `no: ${visibleLine(reason ?? "")}`, options.width - labelWidth - 8);
+    lines.push([label, span(name.padEnd(8), works ? "green" : "dim"), works ? span(why) : span(why, "dim")]);
   }
-  lines.push(...section("Environments", info.environments, options.width));
-  lines.push(...section("Algorithms", info.algorithms, options.width));
-  if (options.keys) lines.push([], [span("Config", "bold")], ...keyRows(info.config, options.width));
-  else lines.push([], [span("Every other key of a config: lyceum info --keys", "dim")]);
-  return `${lines.map((line) => renderLine(line, options).trimEnd()).join("\n")}\n`;
+  lines.push([]);
+  const lists: [string, readonly string[]][] = [
+    ["Environments", info.environments.map(({ id }) => id)],
+    ["Algorithms", info.algorithms.map(({ id }) => id)],
+    ["Providers", info.providers],
+  ];
+  for (const [label, names] of lists) lines.push(...labelled(label, names.join(", "), options.width));
+  const more: [string, string][] = [
+    ["lyceum info math", "an environment; also an algorithm, a provider, or ./environment.ts"],
+    ["lyceum info --keys", "every key of a config that belongs to none of these"],
+  ];
+  lines.push([], ...more.map(([command, what]) => [span(command.padEnd(20), "cyan"), span(what, "dim")]));
+  return textOf(lines, options);
 }
 
-function section(title: string, entries: readonly NamedReference[], width: number): Span[][] {
-  const left = Math.max(14, ...entries.map(({ id }) => id.length + 4));
-  return [
+/** `lyceum info NAME` for a person. */
+export function namedInfoText(info: NamedInfo, options: TextOptions): string {
+  const lines: Span[][] = [
+    [span(info.id, "bold"), span(` (${info.kind})`, "dim")],
+    ...wrapText(info.description, options.width).map((line) => [span(line)]),
     [],
-    [span(title, "bold")],
-    ...entries.flatMap(({ id, description, keys }) => [
-      ...wrapText(description, Math.max(1, width - left)).map((line, index) => [
-        span((index === 0 ? `  ${id}` : "").padEnd(left), "cyan"),
-        span(line),
-      ]),
-      ...keyRows(keys, width, 4),
-    ]),
+    ...(info.keys.length === 0 ? [[span("It has no options.", "dim")]] : keyRows(info.keys, options.width)),
+    [],
+    [span("Example: ", "dim"), span(info.example)],
   ];
+  return textOf(lines, options);
+}
+
+/** `lyceum info --keys` for a person: the keys of a config that belong to no environment or algorithm. */
+export function configKeysText({ config }: Pick<Info, "config">, options: TextOptions): string {
+  return textOf(keyRows(config, options.width), options);
+}
+
+const labelWidth = 14;
+
+function labelled(label: string, value: string, width: number): Span[][] {
+  return wrapText(value, Math.max(1, width - labelWidth)).map((line, index) => [
+    span((index === 0 ? label : "").padEnd(labelWidth), "dim"),
+    span(line),
+  ]);
+}
+
+function textOf(lines: readonly Span[][], options: TextOptions): string {
+  return `${lines.map((line) => renderLine(line, options).trimEnd()).join("\n")}\n`;
 }
 
 /** A row per key: name, default, what it is. Descriptions go below where the line is too narrow for them. */

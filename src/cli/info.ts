@@ -1,7 +1,10 @@
 import { availableParallelism, cpus, totalmem } from "node:os";
-import type { z } from "zod";
+import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
+import { importRuntime } from "../../trainers/backends/onnx/engine/import-runtime.ts";
 import type { Device } from "../../trainers/config/model-config.ts";
 import { type ConfigKey, configReference } from "../config/index.ts";
+import type { EnvironmentEntry } from "../environment/registry.ts";
+import { knownProviders } from "../policy/ai-sdk/provider-model.ts";
 import { type DeviceInfo, deviceInfo } from "./device-info.ts";
 import { packageVersion } from "./package-version.ts";
 import type { Rooms } from "./rooms.ts";
@@ -17,6 +20,8 @@ export interface Info {
   readonly devices: readonly DeviceInfo[];
   readonly algorithms: readonly NamedReference[];
   readonly environments: readonly NamedReference[];
+  /** Providers of models that the AI SDK has a package for. */
+  readonly providers: readonly string[];
   /** Every key of a config file but those of the algorithms and environments. */
   readonly config: readonly ConfigKey[];
 }
@@ -30,7 +35,7 @@ export type OnnxRuntimeInfo =
     }
   | { readonly error: string };
 
-/** Something that a config names, with the keys that it takes. */
+/** Something with a name, and the keys that it takes. */
 export interface NamedReference {
   readonly id: string;
   readonly description: string;
@@ -41,12 +46,6 @@ export interface NamedReference {
 export async function collectInfo(rooms: Rooms): Promise<Info> {
   const { algorithms } = rooms;
   const environments = rooms.environments.entries;
-  const reference = (entry: { id: string; description: string }, schema: z.ZodType): NamedReference => ({
-    id: entry.id,
-    description: entry.description,
-    keys: configReference(schema),
-  });
-  const ofOne = (key: ConfigKey): boolean => !["environment.id", "algorithm.id"].includes(key.when?.key ?? "");
   const onnxruntime = await onnxRuntimeInfo();
   return {
     lyceum: packageVersion(),
@@ -59,10 +58,27 @@ export async function collectInfo(rooms: Rooms): Promise<Info> {
     },
     onnxruntime,
     devices: await deviceInfo("error" in onnxruntime ? [] : deviceNames(onnxruntime)),
-    algorithms: algorithms.map((entry) => reference(entry, entry.settings)),
-    environments: environments.map((entry) => reference(entry, entry.options.strict())),
-    config: configReference(runConfigSchema({ environments, algorithms })).filter(ofOne),
+    algorithms: algorithms.map(algorithmReference),
+    environments: environments.map(environmentReference),
+    providers: knownProviders,
+    config: configKeys(rooms),
   };
+}
+
+/** Every key of a config but those of the algorithms and environments. */
+export function configKeys({ environments, algorithms }: Pick<Rooms, "environments" | "algorithms">): ConfigKey[] {
+  const ofOne = (key: ConfigKey): boolean => !["environment.id", "algorithm.id"].includes(key.when?.key ?? "");
+  return configReference(runConfigSchema({ environments: environments.entries, algorithms })).filter(ofOne);
+}
+
+/** An algorithm and its settings. */
+export function algorithmReference({ id, description, settings }: AlgorithmDefinition): NamedReference {
+  return { id, description, keys: configReference(settings) };
+}
+
+/** An environment and its options. */
+export function environmentReference({ id, description, options }: EnvironmentEntry): NamedReference {
+  return { id, description, keys: configReference(options.strict()) };
 }
 
 /** The devices of a config that the runtime has a provider for. */
@@ -73,7 +89,7 @@ function deviceNames({ providers }: { readonly providers: readonly { readonly na
 
 async function onnxRuntimeInfo(): Promise<OnnxRuntimeInfo> {
   try {
-    const runtime = await import("onnxruntime-node");
+    const runtime = await importRuntime();
     return {
       version: runtime.env.versions.node ?? runtime.env.versions.common,
       providers: [...runtime.listSupportedBackends()],

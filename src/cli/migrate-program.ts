@@ -19,6 +19,7 @@ export interface MigrateCommands {
 export function addMigrateCommand(program: Command, commands: MigrateCommands): void {
   program
     .command("migrate")
+    .summary("convert a config of MRLM or LLM_Collab (CoMLRL)")
     .description("convert a training config of MRLM or LLM_Collab (CoMLRL), and list what has no counterpart")
     .argument("<file>", "the old config, in YAML")
     .option("-o, --output <file>", "a new file (default: print it)")

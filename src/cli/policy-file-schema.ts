@@ -68,6 +68,9 @@ const provider = {
   providerOptions: z.record(text, z.record(text, z.json())).optional().describe("What only this provider knows."),
 } as const;
 
+/** The options of a provider's model. */
+export const providerOptionsSchema: z.ZodType = z.strictObject({ ...sampled, ...serving, ...keyed, ...provider });
+
 /** What only a model of this machine has. */
 const embedded = {
   base: text

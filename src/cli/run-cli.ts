@@ -121,14 +121,28 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     await migrateCommand(args, { rooms: await openRooms(), output, report });
   }
 
-  async function info({ json, keys }: InfoArguments): Promise<void> {
+  async function info({ name, json, keys }: InfoArguments): Promise<void> {
     const { openRooms } = await import("./rooms.ts");
-    const { collectInfo } = await import("./info.ts");
-    const { infoText } = await import("./info-text.ts");
-    const found = await collectInfo(await openRooms());
-    const width = Math.min(stdout.columns || 100, 120);
-    stdout.write(json ? `${JSON.stringify(found, undefined, 2)}\n` : infoText(found, { width, color, keys }));
+    const { configKeysText, infoText, namedInfoText } = await import("./info-text.ts");
+    const rooms = await openRooms();
+    const options = { width: Math.min(stdout.columns || 100, 120), color };
+    if (name !== undefined) {
+      const { namedInfo } = await import("./named-info.ts");
+      const found = await namedInfo(name, rooms);
+      stdout.write(json ? asJson(found) : namedInfoText(found, options));
+      return;
+    }
+    const { collectInfo, configKeys } = await import("./info.ts");
+    if (keys && !json) stdout.write(configKeysText({ config: configKeys(rooms) }, options));
+    else {
+      const found = await collectInfo(rooms);
+      stdout.write(json ? asJson(found) : infoText(found, options));
+    }
   }
+}
+
+function asJson(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
 /** `lyceum ... | head` closes our output: the run goes on, unseen. */

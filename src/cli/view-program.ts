@@ -25,6 +25,7 @@ export interface ViewCommands {
 export function addViewCommand(program: Command, commands: ViewCommands, read: Pick<SharedOptions, "positive">): void {
   program
     .command("view")
+    .summary("show runs and transcripts on a local web page")
     .description("show evaluations, trainings and their transcripts on a local web page, also while they go on")
     .argument("[folder]", "a run's folder, or one with runs in it", "runs")
     .option("--port <n>", "of the page's address (default: a free one)", port)

@@ -43,6 +43,11 @@ const hostVariables: Readonly<Record<string, readonly string[]>> = {
   "router.huggingface.co": ["HF_TOKEN"],
 };
 
+/** The variables that may hold a provider's key, the usual one first; none for a provider that takes something else. */
+export function providerKeyVariables(provider: string): readonly string[] {
+  return Object.hasOwn(providerVariables, provider) ? providerVariables[provider]! : [];
+}
+
 /** The value of a variable that a config names. Throws `config.invalid`, with its name, if it is not set. */
 export function requiredVariable(name: string, variables: Variables): string {
   const value = variables[name];
@@ -60,7 +65,7 @@ export function requiredVariable(name: string, variables: Variables): string {
  * names the variable.
  */
 export function checkProviderKey(provider: string, variables: Variables): void {
-  const names = Object.hasOwn(providerVariables, provider) ? providerVariables[provider]! : [];
+  const names = providerKeyVariables(provider);
   if (names.length === 0 || names.some((name) => variables[name])) return;
   throw unset(names, `Models of "${provider}"`);
 }

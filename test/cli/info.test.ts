@@ -1,10 +1,15 @@
-import { describe, expect, it } from "vitest";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
 import { collectInfo } from "../../src/cli/info.ts";
-import { infoText } from "../../src/cli/info-text.ts";
+import { configKeysText, infoText, namedInfoText } from "../../src/cli/info-text.ts";
+import { namedInfo } from "../../src/cli/named-info.ts";
 import { openRooms } from "../../src/cli/rooms.ts";
 import { displayWidth } from "../../src/report/terminal-text.ts";
 
-const info = await collectInfo(await openRooms());
+const rooms = await openRooms();
+const info = await collectInfo(rooms);
 
 describe("collectInfo", () => {
   it("tells versions, providers and devices as they are here", () => {
@@ -37,19 +42,97 @@ describe("collectInfo", () => {
 });
 
 describe("infoText", () => {
-  it("fits the width and names everything", () => {
+  it("is one screen at the usual width, fits every width, and names everything", () => {
+    expect(infoText(info, { width: 80, color: false }).trim().split("\n").length).toBeLessThanOrEqual(24);
     for (const width of [56, 60, 80, 120]) {
-      const lines = infoText(info, { width, color: false, keys: true }).split("\n");
-      for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(width);
-      const words = lines.map((line) => line.trim().split(/\s/)[0]);
-      for (const { id, keys } of [...info.algorithms, ...info.environments]) {
-        for (const word of [id, ...keys.map(({ key }) => key)]) expect(words).toContain(word);
-      }
-      for (const { key } of info.config) expect(words).toContain(key);
+      const text = infoText(info, { width, color: false });
+      for (const line of text.split("\n")) expect(displayWidth(line), line).toBeLessThanOrEqual(width);
+      const words = new Set(text.split(/[\s,]+/));
+      const names = [...info.algorithms, ...info.environments].map(({ id }) => id);
+      for (const name of [...names, ...info.providers]) expect(words).toContain(name);
     }
   });
 
-  it("leaves the other keys of a config out unless asked", () => {
-    expect(infoText(info, { width: 80, color: false, keys: false })).not.toContain("training.steps");
+  it("says which error keeps the runtime from loading, in one line", () => {
+    const text = infoText(
+      { ...info, onnxruntime: { error: "not\u001b[2J\nthere" }, devices: [] },
+      { width: 80, color: false },
+    );
+    expect(text).toMatch(/\nONNX Runtime {2}does not load: not.*there\n/);
+    expect(text).not.toContain("\u001b");
+  });
+});
+
+describe("configKeysText", () => {
+  it("has every key and fits the width", () => {
+    for (const width of [56, 80, 120]) {
+      const lines = configKeysText(info, { width, color: false }).split("\n");
+      for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(width);
+      const words = lines.map((line) => line.trim().split(/\s/)[0]);
+      for (const { key } of info.config) expect(words).toContain(key);
+    }
+  });
+});
+
+describe("namedInfo", () => {
+  it("describes every environment, algorithm and provider with its keys", async () => {
+    const named = [
+      ...info.environments.map(({ id, keys }) => ({ kind: "environment", id, keys })),
+      ...info.algorithms.map(({ id, keys }) => ({ kind: "algorithm", id, keys })),
+    ];
+    for (const { kind, id, keys } of named) {
+      const found = await namedInfo(id, rooms);
+      expect(found).toMatchObject({ kind, id, keys });
+      for (const width of [56, 80]) {
+        const lines = namedInfoText(found, { width, color: false }).split("\n");
+        for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(width);
+        const words = lines.map((line) => line.trim().split(/\s/)[0]);
+        for (const { key } of keys) expect(words, id).toContain(key);
+      }
+    }
+    for (const id of info.providers) expect(await namedInfo(id, rooms)).toMatchObject({ kind: "provider", id });
+  });
+
+  it("says whether a provider's package and key are there", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "");
+    const absent = await namedInfo("openai", rooms);
+    expect(absent.description).toContain("npm install @ai-sdk/openai");
+    expect(absent.description).toContain("OPENAI_API_KEY, which is not set");
+    vi.stubEnv("OPENAI_API_KEY", "secret-key");
+    const there = JSON.stringify(await namedInfo("openai", rooms));
+    expect(there).toContain("OPENAI_API_KEY, which is set");
+    expect(there).not.toContain("secret-key");
+    vi.unstubAllEnvs();
+  });
+
+  it("describes the environment of a file, with its options", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "lyceum-info-"));
+    try {
+      const file = join(folder, "mine.mjs");
+      const text = `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+        const options = z.object({ digits: z.int().default(2).describe("How many digits.") });
+        export const entry = { id: "mine", description: "Mine.", options, create: () => undefined };`;
+      await writeFile(file, text);
+      expect(await namedInfo(file, rooms)).toMatchObject({
+        kind: "environment",
+        description: "Mine.",
+        keys: [{ key: "digits", default: 2, description: "How many digits." }],
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ["mth", "math"],
+    ["gprpo", "grpo"],
+    ["opnai", "openai"],
+    ["constructor", undefined],
+  ])("refuses %s", async (name, nearest) => {
+    const error = await namedInfo(name, rooms).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "config.unknown-name" });
+    const { hint } = error as { hint: string };
+    if (nearest === undefined) expect(hint).toMatch(/^Known: math, /);
+    else expect(hint).toContain(`Did you mean "${nearest}"?`);
   });
 });

@@ -5,7 +5,7 @@ import { importOptional } from "../optional-package.ts";
 import type { AiSdkModel } from "./language-model.ts";
 
 /** Providers that the AI SDK's makers keep; any other package `@ai-sdk/<name>` works as well. */
-const known: readonly string[] = [
+export const knownProviders: readonly string[] = [
   "anthropic",
   "azure",
   "cerebras",
@@ -43,7 +43,7 @@ export async function providerModel(
   options: { readonly apiKey?: string } = {},
 ): Promise<AiSdkModel> {
   const name = `@ai-sdk/${provider}`;
-  const near = known.includes(provider) ? undefined : nearestName(provider, known);
+  const near = knownProviders.includes(provider) ? undefined : nearestName(provider, knownProviders);
   const address = addressOf(provider, modelId);
   const module = await importOptional(name, {
     message: `Models of "${provider}" need the package ${name}, which is not installed.`,

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+
+/** Command lines that help shows, by command; those of the empty name are of `lyceum --help`. */
+const examples: Readonly<Record<string, readonly string[]>> = {
+  "": ["lyceum init my-env", "lyceum train --help", "lyceum info grpo"],
+  train: [
+    "lyceum train",
+    "lyceum train --config grpo.yaml --output runs/second --set seed=2",
+    "lyceum train --config grpo.yaml --output runs/second --resume",
+  ],
+  report: ["lyceum report runs/train"],
+  init: ["lyceum init my-env", "lyceum init @me/my-env"],
+  play: [
+    "lyceum play ./environment.ts",
+    "lyceum play math --set digits=2 --task 3",
+    "lyceum play tic-tac-toe --agent x --model runs/train",
+  ],
+  collect: [
+    "lyceum collect --env ./environment.ts --output demonstrations.jsonl",
+    "lyceum collect --env gsm8k -m openai:gpt-5-mini --min-reward 1 -o good.jsonl",
+  ],
+  eval: [
+    "lyceum eval --env ./environment.ts --split test --model runs/train",
+    "lyceum eval gsm8k --limit 100 --model HuggingFaceTB/SmolLM2-135M-Instruct",
+    "lyceum eval humaneval --samples 10 --temperature 0.8 --model openai:gpt-5-mini",
+  ],
+  compare: ["lyceum compare runs/eval/before runs/eval/after"],
+  rescore: ["lyceum rescore runs/eval/before --env ./environment.ts --output runs/again"],
+  view: ["lyceum view", "lyceum view runs/train --export train.html"],
+  migrate: ["lyceum migrate old.yaml --output train.yaml"],
+  export: ["lyceum export runs/train --output my-model", "lyceum export runs/lora --merged --output my-model"],
+  info: ["lyceum info", "lyceum info math", "lyceum info grpo", "lyceum info openai"],
+};
+
+/** Adds examples to the help of the program and of each of its commands. */
+export function addHelpExamples(program: Command): void {
+  for (const [name, lines] of Object.entries(examples)) {
+    const command = name === "" ? program : program.commands.find((one) => one.name() === name);
+    command?.addHelpText("after", `\nExamples:\n${lines.map((line) => `  ${line}`).join("\n")}`);
+  }
+}

@@ -1,0 +1,75 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { configReference } from "../config/index.ts";
+import type { EnvironmentRegistry } from "../environment/registry.ts";
+import { LyceumError } from "../errors/index.ts";
+import { unknownNameError } from "../errors/unknown-name.ts";
+import { knownProviders } from "../policy/ai-sdk/provider-model.ts";
+import { providerKeyVariables } from "../policy/provider-key.ts";
+import { algorithmReference, environmentReference, type NamedReference } from "./info.ts";
+import { withEnvironment } from "./load-environment.ts";
+import { providerOptionsSchema } from "./policy-file-schema.ts";
+import type { Rooms } from "./rooms.ts";
+
+/** An environment, an algorithm or a provider, as `lyceum info NAME` describes it. */
+export interface NamedInfo extends NamedReference {
+  readonly kind: "environment" | "algorithm" | "provider";
+  /** A command line that uses it. */
+  readonly example: string;
+}
+
+/**
+ * What is known of a name: of a provider of models, an algorithm or an environment, which may also be a file or a
+ * package in the current folder. Throws `config.unknown-name` with the nearest known name, and what
+ * {@link withEnvironment} throws.
+ */
+export async function namedInfo(name: string, rooms: Pick<Rooms, "environments" | "algorithms">): Promise<NamedInfo> {
+  if (knownProviders.includes(name)) return providerInfo(name);
+  const algorithm = rooms.algorithms.find(({ id }) => id === name);
+  if (algorithm !== undefined) {
+    const example = `lyceum train --set algorithm.id=${name}`;
+    return { kind: "algorithm", ...algorithmReference(algorithm), example };
+  }
+  const entry = (await environmentsWith(name, rooms.environments)).entries.find(({ id }) => id === name);
+  if (entry !== undefined) {
+    return { kind: "environment", ...environmentReference(entry), example: `lyceum play ${name}` };
+  }
+  const named = [...rooms.environments.entries, ...rooms.algorithms].map(({ id }) => id);
+  throw unknownNameError({ kind: "environment, algorithm or provider", name, known: [...named, ...knownProviders] });
+}
+
+/** The environments with the one of a file or a package, if the name is of one. */
+async function environmentsWith(name: string, environments: EnvironmentRegistry): Promise<EnvironmentRegistry> {
+  try {
+    return await withEnvironment(environments, name, { folder: process.cwd() });
+  } catch (error) {
+    if (error instanceof LyceumError && error.code === "config.unknown-name") return environments;
+    throw error;
+  }
+}
+
+function providerInfo(name: string): NamedInfo {
+  const packageName = `@ai-sdk/${name}`;
+  const installed = isInstalled(packageName) ? "which is installed" : `which npm install ${packageName} adds`;
+  const [usual, ...others] = providerKeyVariables(name);
+  const key =
+    usual === undefined
+      ? "Its package reads the key from a variable of its own."
+      : `It reads its key from ${[usual, ...others].join(" or ")}, which ${process.env[usual] ? "is" : "is not"} set.`;
+  return {
+    kind: "provider",
+    id: name,
+    description: `Models named ${name}:MODEL, asked through the package ${packageName}, ${installed}. ${key}`,
+    keys: configReference(providerOptionsSchema),
+    example: `lyceum eval gsm8k --limit 20 --model ${name}:MODEL`,
+  };
+}
+
+function isInstalled(packageName: string): boolean {
+  try {
+    createRequire(join(process.cwd(), "importer.js")).resolve(packageName);
+    return true;
+  } catch {
+    return false;
+  }
+}
