@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { LyceumError } from "../../src/errors/index.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { startChildProcess } from "./child-connection.ts";
@@ -29,7 +30,7 @@ export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}):
     info: {
       backend: "isolated-vm",
       languages: ["javascript", "typescript"],
-      version: isolatedVmVersion(),
+      version: installedVersion(),
       packages: [],
     },
     start: async ({ signal }) => {
@@ -39,4 +40,19 @@ export function createIsolatedVmSandbox(options: IsolatedVmSandboxOptions = {}):
     workers,
     spares,
   });
+}
+
+function installedVersion(): string {
+  try {
+    return isolatedVmVersion();
+  } catch (cause) {
+    throw new LyceumError({
+      code: "sandbox.unavailable",
+      message:
+        "isolated-vm is not installed. It is an optional dependency, which npm leaves out if it cannot be built.",
+      hint: "Run npm install isolated-vm@7 (it needs Node 24 or newer), or choose the sandbox docker.",
+      data: { package: "isolated-vm" },
+      cause,
+    });
+  }
 }

@@ -4,6 +4,7 @@ import { lossTypes } from "./check-input.ts";
 import { checkSpec } from "./check-spec.ts";
 import { chooseDevice } from "./device.ts";
 import { EngineClient } from "./engine/engine-client.ts";
+import { checkRuntime } from "./engine/import-runtime.ts";
 import type { Device } from "./engine/session.ts";
 import type { Precision } from "./graph/graph.ts";
 import { OnnxModel } from "./onnx-model.ts";
@@ -32,10 +33,11 @@ export interface OnnxBackendOptions {
 
 /**
  * The embedded training engine: ONNX Runtime in a worker thread of this process, no Python, nothing to download.
- * Throws `backend.unsupported` if the device that was asked for does not work here, or not in that precision, or if
+ * Throws `backend.unsupported` if ONNX Runtime is not installed, if the device that was asked for does not work here, or not in that precision, or if
  * there is none of that index.
  */
 export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
+  checkRuntime();
   const { precision = "float32", deviceIndex } = options;
   const place = deviceIndex === undefined ? {} : { deviceIndex };
   const device = await chooseDevice(options.device ?? "auto", { precision, ...place });

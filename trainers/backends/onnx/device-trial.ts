@@ -1,4 +1,5 @@
 import type { DeviceTrial } from "./device.ts";
+import { importRuntime } from "./engine/import-runtime.ts";
 import { type Device, GraphSession, type SessionSettings } from "./engine/session.ts";
 import { Graph, type Precision } from "./graph/graph.ts";
 import { matrixProduct } from "./graph/linear.ts";
@@ -17,7 +18,7 @@ async function tryDevice(
   precision: Precision,
 ): Promise<string | undefined> {
   const { device } = place;
-  const { env, listSupportedBackends } = await import("onnxruntime-node");
+  const { env, listSupportedBackends } = await importRuntime();
   // What a trial runs into is thrown; the runtime's own log would show it as an error of the process.
   env.logLevel = "fatal";
   const bundled = listSupportedBackends().map(({ name }) => name);

@@ -3,6 +3,7 @@ import type { InferenceSession, Tensor as RuntimeTensor } from "onnxruntime-node
 import { LyceumError } from "../../../../src/errors/index.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { DataType } from "../graph/tensor.ts";
+import { importRuntime } from "./import-runtime.ts";
 
 /** Where graphs run. */
 export type Device = "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
@@ -38,9 +39,9 @@ export class GraphSession implements AsyncDisposable {
     this.#tensor = tensor;
   }
 
-  /** Compiles a graph. Throws `backend.failed` with the runtime's words where it cannot. */
+  /** Compiles a graph. Throws `backend.failed` with the runtime's words if it cannot, `backend.unsupported` without a runtime. */
   static async create(graph: Graph, settings: SessionSettings): Promise<GraphSession> {
-    const { InferenceSession, Tensor } = await import("onnxruntime-node");
+    const { InferenceSession, Tensor } = await importRuntime();
     const external = graph.constants.filter((constant) => constant.external);
     const options: InferenceSession.SessionOptions = {
       executionProviders: executionProviders(settings),
