@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { LyceumError } from "../errors/index.ts";
-import { packageVersion } from "./package-version.ts";
+import { packageReference } from "./package-reference.ts";
 
 const ending = ".template";
 
@@ -23,12 +23,13 @@ export async function initPackage(name: string): Promise<InitializedPackage> {
   await refuseFull(folder);
   await mkdir(folder, { recursive: true });
   const template = join(import.meta.dirname, "template");
+  const reference = JSON.stringify(packageReference(resolve(folder)));
   const files: string[] = [];
   for (const file of (await readdir(template)).toSorted()) {
     const text = await readFile(join(template, file), "utf8");
     // npm leaves a file called .gitignore out of what it packs.
     const written = file.slice(0, -ending.length).replace(/^gitignore$/, ".gitignore");
-    const filled = text.replaceAll("{{name}}", name).replaceAll("{{version}}", packageVersion());
+    const filled = text.replaceAll("{{name}}", name).replaceAll('"{{lyceum}}"', () => reference);
     await writeFile(join(folder, written), filled, { flag: "wx" });
     files.push(written);
   }

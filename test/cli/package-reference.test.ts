@@ -1,0 +1,68 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packageReference, referenceTo } from "../../src/cli/package-reference.ts";
+import { repository } from "../examples/run-program.ts";
+
+let home: string;
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), "lyceum-reference-"));
+});
+afterAll(() => rm(home, { recursive: true }));
+
+/** A project that has the package in `node_modules`, as npm leaves it. Returns the installed folder. */
+async function install(name: string, options: { readonly resolved?: string; readonly at?: string }): Promise<string> {
+  const { resolved, at = "node_modules/lyceum" } = options;
+  const root = join(home, name, at);
+  await mkdir(root, { recursive: true });
+  await writeFile(join(root, "package.json"), '{ "version": "1.2.3" }');
+  if (resolved !== undefined) {
+    const lock = { packages: { [at]: { version: "1.2.3", resolved } } };
+    await writeFile(join(home, name, "node_modules/.package-lock.json"), JSON.stringify(lock));
+  }
+  return root;
+}
+
+describe("the reference of a new package to the one it was made by", () => {
+  it("is the folder of a clone", () => {
+    expect(packageReference(join(dirname(repository), "my-env"))).toBe(
+      `file:../${repository.slice(dirname(repository).length + 1)}`,
+    );
+  });
+
+  it("is the packed file that was installed, from wherever the new package is", async () => {
+    await writeFile(join(home, "lyceum 1.tgz"), "");
+    const root = await install("from-file", { resolved: "file:../lyceum 1.tgz" });
+    expect(referenceTo(root, join(home, "from-file/my-env"))).toBe("file:../../lyceum 1.tgz");
+    expect(referenceTo(root, join(home, "my-env"))).toBe("file:../lyceum 1.tgz");
+  });
+
+  it("is the installed folder if the packed file is gone, or if nothing says where it came from", async () => {
+    const gone = await install("gone", { resolved: "file:../none.tgz" });
+    expect(referenceTo(gone, join(home, "my-env"))).toBe("file:../gone/node_modules/lyceum");
+    const unknown = await install("unknown", {});
+    expect(referenceTo(unknown, join(home, "my-env"))).toBe("file:../unknown/node_modules/lyceum");
+  });
+
+  it("is the version if a registry had it", async () => {
+    const resolved = "https://registry.example/lyceum/-/lyceum-1.2.3.tgz";
+    const root = await install("registry", { resolved });
+    expect(referenceTo(root, join(home, "my-env"))).toBe("^1.2.3");
+  });
+
+  it.each([
+    "https://files.example/lyceum.tgz",
+    "git+ssh://git@forge.example/lyceum.git#abc",
+  ])("is the address %s if that had it", async (resolved) => {
+    const root = await install("address", { resolved });
+    expect(referenceTo(root, join(home, "my-env"))).toBe(resolved);
+  });
+
+  it("finds a package below another one", async () => {
+    await writeFile(join(home, "nested.tgz"), "");
+    const at = "node_modules/other/node_modules/lyceum";
+    const root = await install("nested", { resolved: "file:../nested.tgz", at });
+    expect(referenceTo(root, join(home, "my-env"))).toBe("file:../nested.tgz");
+  });
+});
