@@ -24,6 +24,10 @@ const config: ViteUserConfig = {
     execArgv: ["--no-memory-protection-keys"],
     // Tests start many programs, and compiling the sources is half of a short one's processor time.
     env: { NODE_COMPILE_CACHE: join(tmpdir(), "lyceum-test-compile-cache") },
+    coverage: {
+      include: ["src/**/*.ts", "environments/**/*.ts", "trainers/**/*.ts", "sandbox/**/*.ts"],
+      reporter: ["text-summary", "html"],
+    },
     // Limits are for what hangs, not for what is slow: the machine may be busy with ten other things.
     expect: { poll: { timeout: 60_000 } },
     projects: [
