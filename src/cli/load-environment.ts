@@ -118,10 +118,17 @@ function importFailure(name: string, error: unknown): LyceumError {
     hint:
       code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
         ? "Node runs no TypeScript of an installed package: publish it as JavaScript, or install it by its folder."
-        : "Its module has to load by itself: try node with its path. --debug shows where this comes from.",
+        : isReadAsCommonJs(error)
+          ? 'Its package.json says "type": "commonjs". Run npm pkg set type=module beside it, or name the file .mts.'
+          : "Its module has to load by itself: try node with its path. --debug shows where this comes from.",
     data: { name },
     cause: error,
   });
+}
+
+function isReadAsCommonJs(error: unknown): boolean {
+  if (!(error instanceof SyntaxError)) return false;
+  return /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message);
 }
 
 /** The version of the package that a module belongs to. */

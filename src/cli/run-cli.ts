@@ -63,7 +63,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     const { initPackage } = await import("./init.ts");
     const { folder, files } = await initPackage(name);
     stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n  cd ${folder}\n  npm install\n  npm test\n`);
-    stdout.write("  npx lyceum play ./environment.ts\n  npx lyceum train\n");
+    stdout.write("  npx lyceum play ./environment.ts\n  npx lyceum train\n  npx lyceum train --config grpo.yaml\n");
   }
 
   async function play(args: PlayArguments): Promise<void> {

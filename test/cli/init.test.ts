@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
 import { readMetrics } from "../../src/report/index.ts";
@@ -24,7 +24,7 @@ async function node(...args: string[]): Promise<string> {
 }
 
 describe("lyceum init", () => {
-  it("writes a package whose tests pass and whose config trains to a learning curve", async () => {
+  it("writes a package whose tests pass and whose configs train to a learning curve, one after the other", async () => {
     const { code, stdout, stderr } = await lyceum(["init", "my-env"], { folder });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^my-env: .*\n\nNext:\n {2}cd my-env\n/);
@@ -38,14 +38,17 @@ describe("lyceum init", () => {
       "README.md",
       "environment.test.ts",
       "environment.ts",
+      "grpo.yaml",
       "package.json",
       "tasks.jsonl",
       "train.yaml",
+      "tsconfig.json",
     ]);
     expect(JSON.parse(await readFile(join(folder, "my-env/package.json"), "utf8"))).toMatchObject({
       name: "my-env",
       type: "module",
-      dependencies: { lyceum: expect.stringMatching(/^\^\d+\.\d+\.\d+/) },
+      // The clone that wrote it.
+      dependencies: { lyceum: `file:${relative(join(folder, "my-env"), repository)}` },
     });
 
     expect(await node("--test", "--test-reporter=tap")).toMatch(/\n# pass 6\n# fail 0\n/);
@@ -56,7 +59,23 @@ describe("lyceum init", () => {
     const { events } = await readMetrics(join(output, "metrics.jsonl"));
     const curve = events.flatMap((event) => (event.type === "evaluation" ? [event.metrics["reward/mean"]!] : []));
     expect(curve[0]).toBeLessThan(0.1);
-    expect(curve.at(-1)).toBeGreaterThan(0.8);
+    expect(curve.at(-1)).toBeGreaterThan(0.5);
+
+    await node(main, "train", "--config", "grpo.yaml", "--set", "training.steps=1");
+    const practised = await readMetrics(join(folder, "my-env/runs/grpo/metrics.jsonl"));
+    const evaluations = practised.events.filter((event) => event.type === "evaluation");
+    // It begins with what the model has learned.
+    expect(evaluations[0]!.metrics["reward/mean"]).toBeCloseTo(curve.at(-1)!, 6);
+  });
+
+  it("asks for the compiler that the package itself is checked with", async () => {
+    await lyceum(["init", "my-env"], { folder });
+    const read = async (path: string) =>
+      JSON.parse(await readFile(path, "utf8")) as { readonly devDependencies: Readonly<Record<string, string>> };
+    const own = (await read(join(folder, "my-env/package.json"))).devDependencies;
+    const ours = (await read(join(repository, "package.json"))).devDependencies;
+    expect(own.typescript).toBe(`^${ours.typescript}`);
+    expect(own["@types/node"]).toBe(`^${ours["@types/node"]!.split(".")[0]}.0.0`);
   });
 
   it("notices a broken environment by the tests that it wrote", async () => {

@@ -182,4 +182,13 @@ describe("lyceum train with an environment of one's own", () => {
     );
     expect(code).toBe(1);
   });
+
+  it("names the type of the package if Node reads a module as CommonJS", async () => {
+    const home = await tinyRunFolder();
+    await writeFile(join(home, "package.json"), '{ "type": "commonjs" }');
+    await writeFile(join(home, "mine.ts"), 'import "node:path";\nexport const environment = 1;');
+    const { code, stderr } = await lyceum(["play", "./mine.ts"], { folder: home });
+    expect(stderr).toMatch(/error\[environment\.failed\]: .*\n {2}Its package\.json says "type": "commonjs"/);
+    expect(code).toBe(1);
+  });
 });

@@ -15,7 +15,7 @@ const manifest = JSON.parse(await readFile(join(repository, "package.json"), "ut
   readonly name: string;
   readonly version: string;
   readonly scripts: Readonly<Record<string, string>>;
-  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
 };
 const commands = await shellCommands();
 
@@ -30,6 +30,7 @@ describe("the commands of the documents", () => {
     const { words, lyceum, block } = command;
     if (lyceum !== undefined) await checkLyceum(lyceum, block);
     else if (words[0] === "docker") checkImage(words);
+    else if (words[0] === "npx") expect(["tsc", "changeset"]).toContain(words[1]);
     else if (words[0] === "cd") expect(block.code).toContain(`lyceum init ${words[1]}`);
     else checkNpm(words);
   });
@@ -73,8 +74,9 @@ async function checkConfig({ config, set }: TrainArguments, block: CodeBlock): P
   const schema = runConfigSchema({ environments: environments.entries, algorithms });
   const blocks = await codeBlocks(block.document);
   const inDocument = blocks.find(({ file }) => file === config);
-  const inPackage = config === "train.yaml" && blocks.some(({ code }) => code.includes("lyceum init"));
-  const template = await readFile(join(repository, "src/cli/template/train.yaml.template"), "utf8");
+  const path = join(repository, `src/cli/template/${config}.template`);
+  const inPackage = existsSync(path) && blocks.some(({ code }) => code.includes("lyceum init"));
+  const template = inPackage ? await readFile(path, "utf8") : "";
   // The environment of a new package is a file that is not here.
   const text = inPackage ? template.replace("./environment.ts", "math") : inDocument?.code;
   const source = text === undefined ? { path: join(repository, config) } : { text };
@@ -94,8 +96,9 @@ function checkNpm(words: readonly string[]): void {
   expect(program).toBe("npm");
   if (command === "run") expect(Object.keys(manifest.scripts)).toContain(target);
   else if (command === "test") expect(manifest.scripts.test).toBeDefined();
-  else if (command === "rebuild") expect(Object.keys(manifest.dependencies)).toContain(target);
+  else if (command === "rebuild") expect(Object.keys(manifest.optionalDependencies)).toContain(target);
+  else if (command === "install" && words.includes("--save-dev")) expect(target).toBe("--save-dev");
   else if (command === "install" && target !== "")
     expect(target).toMatch(new RegExp(`${manifest.name}-${manifest.version}\\.tgz$`));
-  else expect(["ci", "install", "pack"]).toContain(command);
+  else expect(["ci", "init", "install", "pack", "pkg"]).toContain(command);
 }

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { environments } from "../../environments/index.ts";
@@ -74,13 +74,23 @@ import { algorithms, train } from "lyceum/trainers";
 describe("what is packed", () => {
   it("is what was built, with licence and README", () => {
     const tops = new Set(packed.map(({ path }) => path.split("/")[0]));
-    expect([...tops].toSorted()).toEqual(["LICENSE", "README.md", "dist", "package.json"]);
+    expect([...tops].toSorted()).toEqual([
+      "CHANGELOG.md",
+      "CONTRIBUTING.md",
+      "LICENSE",
+      "README.md",
+      "dist",
+      "docs",
+      "environments",
+      "examples",
+      "package.json",
+    ]);
     const rooms = new Set(packed.flatMap(({ path }) => path.match(/^dist\/([^/]+)\//)?.[1] ?? []));
     expect([...rooms].toSorted()).toEqual(["environments", "sandbox", "src", "trainers"]);
     expect(
       packed.filter(
         ({ path }) =>
-          !/\.(js|d\.ts|json|md)$|^LICENSE$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/view\/page\/.*\.css$/.test(
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/view\/page\/.*\.css$/.test(
             path,
           ),
       ),
@@ -95,6 +105,27 @@ describe("what is packed", () => {
     expect(paths).toEqual(expect.arrayContaining([...targets, ...Object.values(manifest.bin)]));
     expect(paths).toContain("./dist/trainers/backends/onnx/engine/worker.js");
     expect(paths).toContain("./dist/trainers/backends/onnx/device-trial.js");
+  });
+
+  it("has what its documents link to", async () => {
+    const paths = packed.map(({ path }) => path);
+    const isPacked = (path: string): boolean =>
+      paths.includes(path) || paths.some((other) => other.startsWith(`${path.replace(/\/$/, "")}/`));
+    const documents = paths.filter((path) => path.endsWith(".md"));
+    expect(documents).toEqual(expect.arrayContaining(["README.md", "CHANGELOG.md", "docs/install.md"]));
+    const dead: string[] = [];
+    for (const document of documents) {
+      const text = await readFile(join(repository, document), "utf8");
+      const targets = [...text.matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)].map(
+        (match) => match[1] ?? match[2]!,
+      );
+      for (const target of targets) {
+        if (/^https?:|^#/.test(target)) continue;
+        const path = posix.join(posix.dirname(document), target.replace(/#.*/, ""));
+        if (!isPacked(path)) dead.push(`${document}: ${target}`);
+      }
+    }
+    expect(dead).toEqual([]);
   });
 
   it("starts by its first line", () => {
@@ -250,14 +281,18 @@ describe("a new user", () => {
     await execute(npm, ["exec", "--yes", `--package=${tarball}`, "--", "lyceum", "init", "my-env"], at(home));
     expect(await readdir(home)).toEqual(["my-env"]);
     const own = join(home, "my-env");
-    // The file stands for what the registry has under the range in package.json.
-    await execute(npm, ["install", "--no-audit", "--no-fund", "--no-save", tarball], at(own));
+    // As a person would: package.json refers to the file, and no variable keeps ONNX Runtime's install step away.
+    const { ONNXRUNTIME_NODE_INSTALL: _, ...plain } = environment;
+    await execute(npm, ["install", "--no-audit", "--no-fund"], { cwd: own, env: plain });
+    expect((await execute("npx", ["tsc"], at(own))).stdout).toBe("");
     const tested = await execute(npm, ["test"], at(own));
     expect(tested.stdout).toMatch(/pass 6\n/);
     const trained = await execute("npx", ["lyceum", "train"], at(own));
     expect(trained.stdout).toMatch(/\nevaluation of test at step 0 {2}accuracy 0\.0%/);
-    const last = /\nevaluation of test at step 150 {2}accuracy ([\d.]+)%/.exec(trained.stdout);
-    expect(Number(last?.[1])).toBeGreaterThan(60);
+    const last = /\nevaluation of test at step 25 .* reward ([\d.]+)/.exec(trained.stdout);
+    expect(Number(last?.[1])).toBeGreaterThan(0.5);
+    const words = ["lyceum", "train", "--config", "grpo.yaml", "--set", "training.steps=1"];
+    expect((await execute("npx", words, at(own))).stdout).toMatch(/\nstep 1\/1 /);
     expect(await readdir(join(own, "runs/train"))).toEqual(expect.arrayContaining(["model", "report.html"]));
     const report = await readFile(join(own, "runs/train/report.html"), "utf8");
     expect(report).toContain("sft on my-env");
@@ -290,5 +325,50 @@ describe("npx lyceum", () => {
     const { stdout } = await lyceum("train", "--config", "tiny.yaml");
     expect(stdout).toMatch(/\nstep 1\/1 /);
     expect(await readdir(join(project, "runs/tiny"))).toEqual(expect.arrayContaining(["model", "report.html"]));
+  });
+});
+
+describe("without the optional parts", () => {
+  it("says what is missing and how to install it, and does the rest", async () => {
+    for (const name of ["isolated-vm", "onnxruntime-node"]) {
+      await rm(join(project, "node_modules", name), { recursive: true });
+    }
+    const shown = await run(
+      "without.mjs",
+      `${everyImport}
+      const environment = defineEnvironment({ id: "copy", tasks: ["a"], reset: () => "a", step: () => ({ reward: 1 }) });
+      console.log((await checkEnvironment(environment)).problems.length);
+      for (const open of [
+        () => createSandbox({ language: "javascript", backend: "isolated-vm" }),
+        () => createOnnxBackend(),
+        () => createOnnxBackend({ device: "webgpu" }),
+      ]) {
+        const { code, message, hint } = await open().catch((error) => error);
+        console.log(JSON.stringify({ code, message, hint }));
+      }`,
+    );
+    const [problems, ...errors] = shown.trim().split("\n");
+    expect(problems).toBe("0");
+    const engine = {
+      code: "backend.unsupported",
+      message: expect.stringContaining("onnxruntime-node) is not installed"),
+      hint: expect.stringContaining("ONNXRUNTIME_NODE_INSTALL=skip npm install"),
+    };
+    expect(errors.map((error) => JSON.parse(error) as unknown)).toEqual([
+      {
+        code: "sandbox.unavailable",
+        message: expect.stringContaining("isolated-vm is not installed"),
+        hint: expect.stringContaining("npm install isolated-vm@7"),
+      },
+      engine,
+      engine,
+    ]);
+    const { stdout } = await execute("npx", ["lyceum", "info"], { cwd: project, env: environment });
+    expect(stdout).toMatch(/\nONNX Runtime {2}does not load: .*is not installed/);
+    const training = execute("npx", ["lyceum", "train", "--config", "tiny.yaml", "--output", "runs/without"], {
+      cwd: project,
+      env: environment,
+    });
+    await expect(training).rejects.toMatchObject({ stderr: expect.stringContaining("error[backend.unsupported]") });
   });
 });
