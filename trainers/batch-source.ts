@@ -1,5 +1,6 @@
 import { type Batch, collectBatch } from "./collect-batch.ts";
 import { openActors } from "./open-policy.ts";
+import { playedUnit } from "./play-tasks.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /** The batch of a step, and what a checkpoint after that step must know of it. */
@@ -54,10 +55,13 @@ async function startBatch(
 ): Promise<{ readonly played: Promise<PlayedBatch> }> {
   const { pool } = run.tasks;
   const started = performance.now();
-  const actors = await openActors(run);
+  await using resources = new AsyncDisposableStack();
+  const meter = resources.use(run.activity.begin({ activity: "playing", step, unit: playedUnit(run) }));
+  const actors = resources.use(await openActors(run, { onTokens: meter.addTokens }));
+  const owned = resources.move();
   const play = async (): Promise<PlayedBatch> => {
-    await using _ = actors;
-    const batch = await collectBatch(run, { policies: actors.policies, step });
+    await using _ = owned;
+    const batch = await collectBatch(run, { policies: actors.policies, step, meter });
     const traceLength = await run.trace?.flush();
     const rolloutMs = performance.now() - started;
     return { ...batch, taskCursor: run.tasks.cursor, traceLength, pool, rolloutMs, staleness };

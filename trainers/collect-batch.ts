@@ -2,16 +2,13 @@ import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
-import { collectGroups } from "../src/rollout/collect-groups.ts";
-import { jointRollout } from "../src/rollout/joint-rollout.ts";
-import { rollout } from "../src/rollout/rollout.ts";
+import type { ActivityMeter } from "../src/report/training-progress.ts";
 import type { TaskEntry } from "../src/taskset/taskset.ts";
-import { branching } from "./branching.ts";
-import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
 import type { Experience, PlayedGroup } from "./credit/index.ts";
 import { ofTrainedAgents } from "./credit/trained-agents.ts";
 import { hasSignal } from "./credit/trajectory.ts";
 import { fitEpisodes } from "./data/fit-episodes.ts";
+import { playTasks } from "./play-tasks.ts";
 import { refuseFailure } from "./refuse-failure.ts";
 import { processRewards } from "./rewards/process-rewards.ts";
 import type { TrainingRun } from "./training-run.ts";
@@ -35,7 +32,11 @@ interface OverlongCounts {
  */
 export async function collectBatch(
   run: TrainingRun,
-  options: { readonly policies: Readonly<Record<AgentId, Policy>>; readonly step: number },
+  options: {
+    readonly policies: Readonly<Record<AgentId, Policy>>;
+    readonly step: number;
+    readonly meter?: ActivityMeter;
+  },
 ): Promise<Batch> {
   const { config, algorithm } = run;
   const { credit } = algorithm;
@@ -49,7 +50,12 @@ export async function collectBatch(
   for (let round = 0; round <= resampleRounds && kept.length < batchSize; round++) {
     const tasks = await run.tasks.take(batchSize - kept.length, run.signal === undefined ? {} : { signal: run.signal });
     refuseHeldOut(run, tasks);
-    const batch = await playBatch(run, { ...options, tasks, round });
+    const seed = deriveSeed(config.seed, "rollout", options.step, round);
+    const batch = await playTasks(run, {
+      ...{ policies: options.policies, tasks, seed },
+      ...(run.trace === undefined ? {} : { trace: run.trace }),
+      ...(options.meter === undefined ? {} : { meter: options.meter }),
+    });
     refuseFailure(batch.map(({ group }) => group));
     played.push(...batch);
     const processed = fitted(run, { batch, overlong }).map((whole) => ({
@@ -93,49 +99,6 @@ function experienceOf(tasks: readonly KeptGroup[], hasFrozen: boolean): Experien
     ...(trees.length === 0 ? {} : { trees }),
     ...(greedy.length === 0 ? {} : { greedy }),
   };
-}
-
-async function playBatch(
-  run: TrainingRun,
-  options: {
-    readonly policies: Readonly<Record<AgentId, Policy>>;
-    readonly step: number;
-    readonly round: number;
-    readonly tasks: readonly TaskEntry[];
-  },
-): Promise<PlayedGroup[]> {
-  const { config, algorithm, pool, trace, signal } = run;
-  const { actor, groupSize, terminationThreshold } = algorithm.rollout;
-  const sampling = samplingSettings(config.sampling);
-  const common = {
-    environment: pool,
-    tasks: options.tasks,
-    policies: options.policies,
-    concurrency: config.rollout.concurrency,
-    limits: rolloutLimits(config.rollout),
-    // Demonstrations were not sampled from any distribution: they are learnt at temperature 1, over every token.
-    sampling: actor === "policy" ? { ...sampling, supports: true } : { temperature: 1, maxTokens: sampling.maxTokens },
-    seed: deriveSeed(config.seed, "rollout", options.step, options.round),
-    ...(trace === undefined ? {} : { trace }),
-    ...(signal === undefined ? {} : { signal }),
-  };
-  const shape = branching(algorithm, { spec: run.environment.spec, frozen: Object.keys(run.frozen) });
-  if (shape !== undefined) {
-    const played: PlayedGroup[] = [];
-    for await (const tree of jointRollout({ ...common, shape })) {
-      played.push({ group: { task: tree.task, episodes: tree.episodes }, tree });
-    }
-    return played;
-  }
-  const partners = Object.keys(run.frozen);
-  const ending = terminationThreshold === undefined ? {} : { terminationThreshold, partners };
-  const groups = await collectGroups(rollout({ ...common, ...ending, groupSize }));
-  if (algorithm.credit.needsGreedy !== true) return groups.map((group) => ({ group }));
-  const { trace: _, ...untraced } = common;
-  const greedy = await collectGroups(
-    rollout({ ...untraced, ...ending, groupSize: 1, sampling: { ...common.sampling, temperature: 0 } }),
-  );
-  return groups.map((group, i) => ({ group, greedy: greedy[i]! }));
 }
 
 function refuseHeldOut(run: TrainingRun, tasks: readonly TaskEntry[]): void {

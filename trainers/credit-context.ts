@@ -1,5 +1,6 @@
 import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
+import type { ActivityMeter } from "../src/report/training-progress.ts";
 import { datumFromIds } from "./backend/datum.ts";
 import type { Model } from "./backend/training-backend.ts";
 import type { CreditContext, Critic, CriticInput } from "./credit/index.ts";
@@ -8,12 +9,13 @@ import { valueDatum } from "./data/value-datum.ts";
 import type { Learner } from "./learners.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** What credit assignment may ask of a run's models. */
-export function creditContext(run: TrainingRun): CreditContext {
+/** What credit assignment may ask of a run's models, with a meter that counts what they read. */
+export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditContext {
   const { learners, algorithm, config, signal } = run;
   const bounds = {
     maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
     ...(signal === undefined ? {} : { signal }),
+    ...(meter === undefined ? {} : { meter }),
   };
   const learnerOf = (agent: AgentId): Learner => learners.policies.find(({ agents }) => agents.includes(agent))!;
   return {
@@ -50,6 +52,7 @@ export function creditContext(run: TrainingRun): CreditContext {
 interface Bounds {
   readonly maxTokensPerMicroBatch: number;
   readonly signal?: AbortSignal;
+  readonly meter?: ActivityMeter;
 }
 
 function criticOf(name: string, model: Model, bounds: Bounds): Critic {

@@ -46,6 +46,11 @@ export async function createCurriculum<Task>(
   };
 
   let cursor = options.cursor ?? 0;
+  const peek: TaskOrder<Task>["peek"] = async (count, peekOptions) => {
+    const tasks: TaskEntry<Task>[] = [];
+    for (let i = 0; i < count; i++) tasks.push(await taskset.get(easiestFirst[placeAt(cursor + i)]!, peekOptions));
+    return tasks;
+  };
   return {
     get cursor() {
       return cursor;
@@ -53,9 +58,9 @@ export async function createCurriculum<Task>(
     get pool() {
       return poolAt(Math.floor(cursor / batchSize));
     },
+    peek,
     take: async (count, takeOptions) => {
-      const tasks: TaskEntry<Task>[] = [];
-      for (let i = 0; i < count; i++) tasks.push(await taskset.get(easiestFirst[placeAt(cursor + i)]!, takeOptions));
+      const tasks = await peek(count, takeOptions);
       cursor += count;
       return tasks;
     },

@@ -22,10 +22,13 @@ export async function evaluatePolicy<Task>(
   options: RolloutOptions<Task> & {
     readonly spec: EnvironmentSpec;
     readonly frozen?: readonly AgentId[];
+    /** Called when an episode ends. */
+    readonly onEpisode?: () => void;
   } & Pick<EnvironmentDefinition, "partOf">,
 ): Promise<Record<string, number>> {
-  const { spec, partOf, seed, frozen = [], ...rest } = options;
-  const played = await collectGroups(rollout({ ...rest, seed: deriveSeed(seed, "evaluation") }));
+  const { spec, partOf, seed, frozen = [], onEpisode, ...rest } = options;
+  const events = rollout({ ...rest, seed: deriveSeed(seed, "evaluation") });
+  const played = await collectGroups(events, onEpisode === undefined ? {} : { onEpisode });
   refuseFailure(played);
   const groups = played.map((group) => trainedGroup(group, new Set(frozen)));
   const episodes = groups.flatMap((group) => group.episodes);

@@ -97,6 +97,7 @@ export type { Loss } from "./losses/loss.ts";
 export type { LossAggregation } from "./losses/loss-aggregation.ts";
 export type { SequenceLoss } from "./losses/sequence-loss.ts";
 export { type OpenPolicy, openModelPolicy } from "./open-policy.ts";
+export { probeTraining } from "./probe-training.ts";
 export type { RewardProcessor } from "./rewards/reward-processor.ts";
 export { rolloutMetrics } from "./rollout-metrics.ts";
 export {

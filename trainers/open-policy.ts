@@ -16,13 +16,19 @@ export interface OpenPolicies extends AsyncDisposable {
   readonly policies: Readonly<Record<AgentId, Policy>>;
 }
 
+/** Counts tokens while they are sampled. */
+interface CountTokens {
+  /** Called with each number of tokens that the models sampled. */
+  readonly onTokens?: (count: number) => void;
+}
+
 /**
  * Who plays a training batch: the models as they are now, or the environment's expert in their place. Frozen agents are
  * played by their own policies in either case.
  */
-export async function openActors(run: TrainingRun): Promise<OpenPolicies> {
+export async function openActors(run: TrainingRun, options: CountTokens = {}): Promise<OpenPolicies> {
   const { algorithm, environment, learners, frozen } = run;
-  if (algorithm.rollout.actor === "policy") return openPlayers(run);
+  if (algorithm.rollout.actor === "policy") return openPlayers(run, options);
   const policies: Record<AgentId, Policy> = { ...frozen };
   for (const { agents, model } of learners.policies) {
     const policy = demonstrationPolicy({ environment, renderer: model.renderer });
@@ -32,14 +38,14 @@ export async function openActors(run: TrainingRun): Promise<OpenPolicies> {
 }
 
 /** A policy of each learner's weights as they are now, for each of its agents, and those of the frozen agents. */
-export async function openPlayers({
-  learners,
-  frozen,
-}: Pick<TrainingRun, "learners" | "frozen">): Promise<OpenPolicies> {
+export async function openPlayers(
+  { learners, frozen }: Pick<TrainingRun, "learners" | "frozen">,
+  options: CountTokens = {},
+): Promise<OpenPolicies> {
   await using resources = new AsyncDisposableStack();
   const policies: Record<AgentId, Policy> = { ...frozen };
   for (const { agents, model } of learners.policies) {
-    const { policy } = resources.use(await openModelPolicy(model));
+    const { policy } = resources.use(await openModelPolicy(model, options));
     for (const agent of agents) policies[agent] = policy;
   }
   const owned = resources.move();
@@ -52,7 +58,7 @@ export async function openPlayers({
  */
 export async function openModelPolicy(
   model: Model,
-  options: { readonly renderer?: Renderer; readonly name?: string } = {},
+  options: { readonly renderer?: Renderer; readonly name?: string } & CountTokens = {},
 ): Promise<OpenPolicy> {
   const sampler = await model.snapshot();
   const policy = samplerPolicy({
@@ -60,6 +66,7 @@ export async function openModelPolicy(
     sampler: () => sampler,
     renderer: options.renderer ?? model.renderer,
     maxLength: model.maxLength,
+    ...(options.onTokens === undefined ? {} : { onTokens: options.onTokens }),
   });
   return { policy, [Symbol.asyncDispose]: () => sampler.close() };
 }

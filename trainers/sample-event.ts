@@ -7,16 +7,20 @@ export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent
   const agents = groups.flatMap((group) => group.episodes).flatMap((episode) => Object.entries(episode.agents));
   const [name, agent] = agents.find(([, { turns }]) => turns.length > 0) ?? [];
   if (name === undefined || agent === undefined) return undefined;
+  const isOneOfSeveral = agents.some(([other]) => other !== name);
+  return { type: "sample", step, ...(isOneOfSeveral ? { agent: name } : {}), ...lastCompletion(agent) };
+}
+
+/** The last action of an agent that acted, with the conversation before it and what the agent earned. */
+export function lastCompletion(
+  agent: AgentEpisode,
+): Pick<SampleEvent, "prompt" | "messages" | "completion" | "reward"> {
   const node = agent.nodes[agent.turns.at(-1)!.node]!;
   const { reward } = agent;
   const messages = ancestors(agent, node).map(({ message }) => ({ role: message.role, text: shownText(message) }));
-  const isOneOfSeveral = agents.some(([other]) => other !== name);
   return {
-    type: "sample",
-    step,
     prompt: messages.map(({ text }) => text).join("\n"),
     ...(messages.length > 1 ? { messages } : {}),
-    ...(isOneOfSeveral ? { agent: name } : {}),
     completion: shownText(node.message),
     ...(reward.status === "scored" ? { reward: reward.value } : {}),
   };

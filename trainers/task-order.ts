@@ -8,6 +8,8 @@ export interface TaskOrder<Task = unknown> {
   readonly cursor: number;
   /** Under a curriculum, how many tasks the next one is drawn from. */
   readonly pool?: number;
+  /** The next `count` tasks, which stay the next ones. */
+  peek(count: number, options?: { readonly signal?: AbortSignal }): Promise<TaskEntry<Task>[]>;
   /** The next `count` tasks. A batch may reach over the end of a pass. */
   take(count: number, options?: { readonly signal?: AbortSignal }): Promise<TaskEntry<Task>[]>;
 }
@@ -28,13 +30,18 @@ export function createTaskOrder<Task>(
   let cursor = options.cursor ?? 0;
   const indexAt = length === "unbounded" ? (position: number) => position : shuffledPasses(length, options.seed);
 
+  const peek: TaskOrder<Task>["peek"] = async (count, options) => {
+    const tasks: TaskEntry<Task>[] = [];
+    for (let i = 0; i < count; i++) tasks.push(await taskset.get(indexAt(cursor + i), options));
+    return tasks;
+  };
   return {
     get cursor() {
       return cursor;
     },
+    peek,
     take: async (count, takeOptions) => {
-      const tasks: TaskEntry<Task>[] = [];
-      for (let i = 0; i < count; i++) tasks.push(await taskset.get(indexAt(cursor + i), takeOptions));
+      const tasks = await peek(count, takeOptions);
       cursor += count;
       return tasks;
     },

@@ -2,6 +2,7 @@ import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError, toErrorData, unknownNameError } from "../src/errors/index.ts";
 import type {
   CheckpointEvent,
+  ProbeEvent,
   RunEndEvent,
   RunStartEvent,
   TrainingEvent,
@@ -22,6 +23,7 @@ import { trainedModels } from "./learners.ts";
 import { learningRateAt } from "./learning-rate-schedule.ts";
 import { openPlayers } from "./open-policy.ts";
 import { playedMetrics } from "./played-metrics.ts";
+import { probeSignal } from "./probe-signal.ts";
 import { unscoredWarning } from "./rollout-metrics.ts";
 import { asDemonstration, sampleEvent } from "./sample-event.ts";
 import { type StepTimer, startStepTimer } from "./step-timer.ts";
@@ -44,6 +46,8 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   yield startEvent(run, options);
   if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
+    if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
+      yield* probeRewards(run);
     // A run that was stopped while it evaluated has that to do still.
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     const timer = startStepTimer();
@@ -75,6 +79,16 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     yield { ...endEvent(run, elapsed()), reason: "failed", error: toErrorData(error) };
     throw error;
   }
+}
+
+/** Before the first step: what the rewards of a few tasks look like, and a warning if they teach nothing. */
+async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | WarningEvent, void, undefined> {
+  const probe = await probeSignal(run, run.config.probe);
+  yield probe;
+  if (probe.withSignal > 0) return;
+  const message =
+    "The probe found no signal: steps like it leave the weights as they are. The probe says what to change.";
+  yield { type: "warning", step: 0, message };
 }
 
 /** Plays one batch and learns from it. What was begun and did not end leaves the run's progress untouched. */
@@ -160,7 +174,9 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   const { config, environment, pool, progress, heldOut, signal } = run;
   const { split, temperature, episodesPerTask } = config.evaluation;
   if (split === undefined || progress.evaluated === progress.step) return;
-  await using actors = await openPlayers(run);
+  using meter = run.activity.begin({ activity: "evaluating", step: progress.step, unit: "episodes" });
+  meter.expect(heldOut.length * episodesPerTask);
+  await using actors = await openPlayers(run, { onTokens: meter.addTokens });
   const metrics = await evaluatePolicy({
     environment: pool,
     spec: environment.spec,
@@ -173,6 +189,7 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
     limits: rolloutLimits(config.rollout),
     sampling: { ...samplingSettings(config.sampling), temperature },
     seed: config.seed,
+    onEpisode: () => meter.add(1),
     ...(signal === undefined ? {} : { signal }),
   });
   progress.evaluated = progress.step;

@@ -5,6 +5,7 @@ import { LyceumError } from "../src/errors/index.ts";
 import type { Json } from "../src/json.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
+import { TrainingProgress } from "../src/report/training-progress.ts";
 import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
 import { checkJointShape } from "../src/rollout/joint-shape.ts";
 import { checkDisjoint } from "../src/taskset/disjoint.ts";
@@ -58,6 +59,8 @@ export interface TrainOptions {
   readonly algorithms?: readonly AlgorithmDefinition[];
   /** Saves a checkpoint and ends the run. */
   readonly signal?: AbortSignal;
+  /** Shows how far the current step is, for a view of the run. */
+  readonly progress?: TrainingProgress;
 }
 
 /** A run that is set up: everything its steps need, and how far it is. Closing it closes its models. */
@@ -81,6 +84,8 @@ export interface TrainingRun extends AsyncDisposable {
   readonly checkpoints: string;
   readonly signal: AbortSignal | undefined;
   readonly progress: Progress;
+  /** What the run is doing now. */
+  readonly activity: TrainingProgress;
 }
 
 /** What a finished step leaves behind. Together with the model it is what a checkpoint holds. */
@@ -183,6 +188,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     output,
     checkpoints,
     signal,
+    activity: options.progress ?? new TrainingProgress(),
     progress: {
       step: manifest?.step ?? 0,
       taskCursor: order.cursor,

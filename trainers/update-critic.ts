@@ -1,3 +1,4 @@
+import type { ActivityMeter } from "../src/report/training-progress.ts";
 import type { UpdateSchedule } from "./algorithms/index.ts";
 import type { AdamParams, Model } from "./backend/training-backend.ts";
 import type { CriticSample } from "./credit/index.ts";
@@ -14,6 +15,7 @@ export async function updateCritic(options: {
   readonly clip?: number;
   readonly maxTokensPerMicroBatch?: number;
   readonly seed?: number;
+  readonly meter?: ActivityMeter;
 }): Promise<Record<string, number>> {
   const { samples, clip, updates, ...rest } = options;
   const { epochs, minibatches } = updates;

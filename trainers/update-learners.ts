@@ -1,4 +1,5 @@
 import { deriveSeed } from "../src/random/random.ts";
+import type { ActivityMeter } from "../src/report/training-progress.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
 import type { CriticSample, Experience } from "./credit/index.ts";
 import { creditContext } from "./credit-context.ts";
@@ -17,20 +18,21 @@ export async function updateLearners(
   options: { readonly experience: Experience; readonly step: number; readonly optimizer: AdamParams },
 ): Promise<Record<string, number>> {
   const { algorithm, learners } = run;
+  using meter = run.activity.begin({ activity: "learning", step: options.step, unit: "sequences" });
   const {
     samples: all,
     critics = [],
     metrics: counts,
-  } = await algorithm.credit.assign(options.experience, creditContext(run));
+  } = await algorithm.credit.assign(options.experience, creditContext(run, meter));
   const samples = algorithm.maskTruncated === true ? all.filter((sample) => !isCutOff(sample)) : all;
   const masked = samples === all || all.length === 0 ? {} : { "length/masked": 1 - samples.length / all.length };
   const perLearner = new Map<string, Record<string, number>>();
   for (const [index, learner] of learners.policies.entries()) {
     const own = samples.filter(({ agent }) => learner.agents.includes(agent));
-    const metrics = await updatePolicy({ ...updateOptions(run, { ...options, learner, index }), samples: own });
+    const metrics = await updatePolicy({ ...updateOptions(run, { ...options, learner, index }), meter, samples: own });
     perLearner.set(learner.name, metrics);
   }
-  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics })), ...counts, ...masked };
+  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics, meter })), ...counts, ...masked };
 }
 
 function isCutOff({ sequences }: TrainingSample): boolean {
@@ -62,7 +64,12 @@ function updateOptions(
 
 async function updateCritics(
   run: TrainingRun,
-  options: { readonly critics: readonly CriticSample[]; readonly step: number; readonly optimizer: AdamParams },
+  options: {
+    readonly critics: readonly CriticSample[];
+    readonly step: number;
+    readonly optimizer: AdamParams;
+    readonly meter: ActivityMeter;
+  },
 ): Promise<Record<string, number>> {
   const { algorithm, config, learners } = run;
   const { critic } = algorithm.credit;
@@ -84,6 +91,7 @@ async function updateCritics(
       ...(critic.clip === undefined ? {} : { clip: critic.clip }),
       maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
       seed: deriveSeed(config.seed, "critic update", options.step),
+      meter: options.meter,
     });
     perCritic.set(name, metrics);
   }

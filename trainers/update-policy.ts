@@ -1,5 +1,6 @@
 import { LyceumError } from "../src/errors/index.ts";
 import { createRandom, deriveSeed } from "../src/random/random.ts";
+import type { ActivityMeter } from "../src/report/training-progress.ts";
 import type { UpdateSchedule } from "./algorithms/index.ts";
 import type { Datum } from "./backend/datum.ts";
 import type { LossTerm } from "./backend/loss-term.ts";
@@ -29,6 +30,8 @@ export interface UpdateOptions {
   readonly seed?: number;
   /** Heeded until the first optimizer step is taken: a batch is applied whole or not at all. */
   readonly signal?: AbortSignal;
+  /** Counts sequences, and the tokens that are learnt. */
+  readonly meter?: ActivityMeter;
 }
 
 /**
@@ -52,6 +55,7 @@ export async function updateModel(options: ModelUpdate): Promise<Record<string, 
   const { model, loss, units, updates = { epochs: 1, minibatches: 1 }, seed = 0 } = options;
   const statistics = new UpdateStatistics(backendTerms(loss), loss);
   let { signal } = options;
+  options.meter?.expect(updates.epochs * units.reduce((sum, { data }) => sum + data.length, 0));
   for (let epoch = 0; epoch < updates.epochs; epoch++) {
     const order = updates.minibatches === 1 ? units : createRandom(deriveSeed(seed, epoch)).shuffle(units);
     for (const minibatch of split(order, Math.min(updates.minibatches, units.length))) {
@@ -113,7 +117,7 @@ function samplerDivergence({ lossMask, behaviourLogprobs }: Datum, logprobs: Flo
 async function withLogprobs(
   units: readonly SampleData[],
   model: Model,
-  options: Pick<UpdateOptions, "maxTokensPerMicroBatch" | "signal">,
+  options: Pick<UpdateOptions, "maxTokensPerMicroBatch" | "signal" | "meter">,
   change: (datum: Datum, logprobs: Float32Array) => Datum,
 ): Promise<SampleData[]> {
   const results = await forwardAll(
@@ -152,6 +156,7 @@ async function accumulateGradient(options: MinibatchUpdate): Promise<number> {
   await addGradient(scaled, backendTerms(loss), { ...options, add: statistics.addLoss.bind(statistics) });
   if (stateValues !== undefined) {
     const states = scaledStates(minibatch);
+    options.meter?.expect(states.length);
     await addGradient(states, [stateValues], { ...options, add: statistics.addStateValues.bind(statistics) });
   }
   return statistics.stepDivergence;
@@ -161,7 +166,7 @@ async function accumulateGradient(options: MinibatchUpdate): Promise<number> {
 async function addGradient(
   data: readonly Datum[],
   terms: readonly LossTerm[],
-  options: Pick<ModelUpdate, "model" | "maxTokensPerMicroBatch"> & {
+  options: Pick<ModelUpdate, "model" | "maxTokensPerMicroBatch" | "meter"> & {
     readonly signal: AbortSignal | undefined;
     readonly add: (data: readonly Datum[], result: LossResult) => void;
   },
@@ -172,6 +177,8 @@ async function addGradient(
     const part = indices.map((index) => data[index]!);
     const result = await model.forwardBackward(part, terms, signal === undefined ? {} : { signal });
     checkFinite("loss", result.loss, model.version + 1);
+    options.meter?.add(part.length);
+    options.meter?.addTokens(result.tokens);
     options.add(part, result);
   }
 }
@@ -185,7 +192,7 @@ function scaledStates(minibatch: readonly SampleData[]): Datum[] {
 
 /** A minibatch's data, weighted so that their sum is the loss. */
 async function scaledData(options: MinibatchUpdate): Promise<Datum[]> {
-  const { model, loss, minibatch, statistics, maxTokensPerMicroBatch, signal } = options;
+  const { model, loss, minibatch, statistics, maxTokensPerMicroBatch, signal, meter } = options;
   const scales = lossScales(
     loss.aggregation,
     minibatch.map(({ data }) => data.reduce((sum, datum) => sum + trainedTokens(datum), 0)),
@@ -200,6 +207,7 @@ async function scaledData(options: MinibatchUpdate): Promise<Datum[]> {
       output: "logprobs",
       ...(maxTokensPerMicroBatch === undefined ? {} : { maxTokensPerMicroBatch }),
       ...(signal === undefined ? {} : { signal }),
+      ...(meter === undefined ? {} : { meter }),
     },
   );
   const { data, value, metrics } = linearised({ units: minibatch, logprobs, loss: loss.sequence, scales });

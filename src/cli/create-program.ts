@@ -21,6 +21,8 @@ export interface TrainArguments {
   /** A text is the run, or the checkpoint, to go on with. */
   readonly resume: boolean | string;
   readonly output?: string;
+  /** Only look at the rewards before the first step. */
+  readonly probe?: boolean;
 }
 
 /** What `lyceum init` was told. */
@@ -134,6 +136,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .option("-c, --config <file>", "the run, in YAML", "train.yaml")
     .option("-r, --resume [run]", "go on from the newest checkpoint in the output folder, or of the run named", false)
     .option("-o, --output <folder>", "where the run is kept (default: runs/ and the config's name)")
+    .option("--probe", "only play a few tasks and show whether their rewards have a signal; nothing is trained or kept")
     .action((args: TrainArguments) => commands.train(args));
   addOverrideOptions(train, { positive, finite });
   addTrainAliases(train);

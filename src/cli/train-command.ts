@@ -1,38 +1,32 @@
 import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
-import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { checkFrozenAgents } from "../../trainers/frozen-agents.ts";
 import { planStages } from "../../trainers/stages.ts";
 import { train } from "../../trainers/train.ts";
-import type { AgentId, EnvironmentDefinition } from "../environment/environment.ts";
+import type { EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import { watchHealth } from "../health/index.ts";
 import type { Json } from "../json.ts";
 import { translateOverrides } from "../migrate/translate-overrides.ts";
-import type { Policy } from "../policy/policy.ts";
-import type { PolicySpecification } from "../policy/policy-specification.ts";
-import { recordedEvents, recordRun, reportFileName, showTraining, type TerminalViewOptions } from "../report/index.ts";
+import {
+  recordedEvents,
+  recordRun,
+  reportFileName,
+  showTraining,
+  TrainingProgress,
+} from "../report/index.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { createTrackers } from "../trackers/index.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { epochSteps } from "./epoch-steps.ts";
 import { loadStages } from "./load-stages.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
-import { recordedPolicy, specifiedSettings } from "./policy-settings.ts";
+import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
+import { probeCommand } from "./probe-command.ts";
 import { resumedRun } from "./resumed-run.ts";
-import type { Rooms } from "./rooms.ts";
 import { configKeys, type RunConfig } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
-
-/** What a run of the command line goes with. */
-interface TrainCommandOptions {
-  readonly rooms: Rooms;
-  readonly view: TerminalViewOptions;
-  readonly signal: AbortSignal;
-  /** The command line that resumes a run kept in `output`. */
-  readonly resumeCommand: (output: string) => string;
-}
 
 /**
  * `lyceum train`: reads the config, trains, shows and records the run; one of several stages each in a folder of its
@@ -52,7 +46,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
   const resume = args.resume !== false;
   const output = resumed ?? loaded[0]!.config.output ?? join("runs", basename(args.config, extname(args.config)));
   await using opener = createPolicyOpener({ rooms, engine: loaded[0]!.config, signal });
-  const runs: (PreparedRun & { readonly name: string | undefined })[] = [];
+  const runs: PreparedRun[] = [];
   for (const { name, config: given, environments, algorithms } of loaded) {
     const opening = { registry: environments, open: opener.open };
     const { environment, options: environmentOptions } = await runEnvironment(given, opening);
@@ -63,6 +57,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
     const training = trainingConfig(config);
     runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume });
   }
+  if (args.probe === true) return await probeCommand(runs, { ...options, opener });
   if (runs[0]!.name === undefined) return await runOne(runs[0]!, { ...options, opener, runOutput: output });
   const stages = runs.map(({ name, training, ...run }) => ({ ...run, name: name!, config: training }));
   for (const { name, ...stage } of await planStages({ stages, output, resume })) {
@@ -71,18 +66,6 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
     const { config: training, output: folder, resume } = stage;
     await runOne({ ...run, training, output: folder, resume }, { ...options, opener, runOutput: output });
   }
-}
-
-/** Everything that one run, or one stage of it, is made of. */
-interface PreparedRun {
-  readonly config: RunConfig;
-  /** The part of the config that the trainer takes. */
-  readonly training: TrainingConfigInput;
-  readonly environment: EnvironmentDefinition;
-  readonly environmentOptions: Readonly<Record<string, unknown>>;
-  readonly algorithms: readonly AlgorithmDefinition[];
-  readonly output: string;
-  readonly resume: boolean;
 }
 
 function trainingConfig(config: RunConfig): TrainingConfigInput {
@@ -99,7 +82,7 @@ function trainingConfig(config: RunConfig): TrainingConfigInput {
 }
 
 async function runOne(
-  run: PreparedRun,
+  run: Omit<PreparedRun, "name">,
   options: TrainCommandOptions & {
     readonly opener: PolicyOpener;
     /** The folder that the command was given, which a stage's is within. */
@@ -109,12 +92,12 @@ async function runOne(
   const { rooms, view, signal, resumeCommand, runOutput } = options;
   const { config, environment, environmentOptions, algorithms, output, resume } = run;
   const { policies, training } = await openFrozen(run, options.opener);
-  // Frozen models of the same base share its weights with those that are trained.
-  const shared = await options.opener.engine.runningAs(config);
-  await using own = shared === undefined ? await rooms.createBackend(config) : undefined;
-  const backend = (shared ?? own)!;
+  await using opened = await openBackend(config, { rooms, opener: options.opener });
+  const { backend } = opened;
+  const progress = new TrainingProgress();
   const events = train({
     config: training,
+    progress,
     ...{ environment, environmentOptions, policies, algorithms, backend, output, resume, signal },
   });
   const plainConfig = JSON.parse(JSON.stringify(config)) as Json;
@@ -125,7 +108,7 @@ async function runOne(
     trackers: createTrackers(config.trackers, process.env),
     signal,
   });
-  const end = await showTraining(recorded, view);
+  const end = await showTraining(recorded, { ...view, progress });
 
   const say = (text: string): void => {
     view.stream.write(`${visibleText(text)}\n`);
@@ -146,22 +129,6 @@ async function runOne(
           : `A checkpoint is saved in ${end.checkpoint}. Go on with:\n\n  ${resumeCommand(runOutput)}\n`,
     });
   }
-}
-
-/** The policies of a run's frozen agents, and the training config with what checkpoints record of them. */
-async function openFrozen(
-  { training, environment }: PreparedRun,
-  opener: PolicyOpener,
-): Promise<{ readonly policies: Readonly<Record<AgentId, Policy>>; readonly training: TrainingConfigInput }> {
-  const policies: Record<AgentId, Policy> = {};
-  const recorded: Record<AgentId, PolicySpecification> = {};
-  for (const [agent, specification] of Object.entries(training.agents?.policies ?? {})) {
-    const what = `agents.policies.${agent}`;
-    const settings = await specifiedSettings(specification, what);
-    policies[agent] = await opener.openSettings(settings, { environment, played: [agent] });
-    recorded[agent] = recordedPolicy(settings);
-  }
-  return { policies, training: { ...training, agents: { ...training.agents, policies: recorded } } };
 }
 
 async function withEpochs(

@@ -28,8 +28,10 @@ export function samplerPolicy(options: {
   readonly renderer: Renderer;
   /** The most tokens of prompt and completion together; no limit by default. */
   readonly maxLength?: number;
+  /** Called with each number of tokens that were sampled, also before their completions end if the sampler tells. */
+  readonly onTokens?: (count: number) => void;
 }): Policy {
-  const { name, sampler, renderer, maxLength = Infinity } = options;
+  const { name, sampler, renderer, maxLength = Infinity, onTokens = () => undefined } = options;
   let held: Pending[] = [];
   let unordered: Pending[] = [];
   const runUnordered = (): void => {
@@ -39,7 +41,7 @@ export function samplerPolicy(options: {
   };
   const run = (batch: readonly Pending[]): void => {
     const waiting = batch.filter(({ done }) => !done);
-    if (waiting.length > 0) void sampleBatch({ batch: waiting, sampler, renderer });
+    if (waiting.length > 0) void sampleBatch({ batch: waiting, sampler, renderer, onTokens });
   };
   return {
     specificationVersion: "v1",
@@ -92,8 +94,16 @@ async function sampleBatch(options: {
   readonly batch: readonly Pending[];
   readonly sampler: () => Sampler;
   readonly renderer: Renderer;
+  readonly onTokens: (count: number) => void;
 }): Promise<void> {
   const { batch, renderer } = options;
+  let counted = 0;
+  let finished = 0;
+  const countTo = (tokens: number): void => {
+    if (tokens <= counted) return;
+    options.onTokens(tokens - counted);
+    counted = tokens;
+  };
   const abandoned = new AbortController();
   const onAbort = (): void => {
     if (batch.every(({ done, request }) => done || request.signal?.aborted)) abandoned.abort();
@@ -108,7 +118,9 @@ async function sampleBatch(options: {
       stopTokenIds: renderer.stopTokenIds,
     }));
     const weightsVersion = sampler.version;
-    for await (const sample of sampler.sample(requests, { signal: abandoned.signal })) {
+    for await (const sample of sampler.sample(requests, { signal: abandoned.signal, onTokens: countTo })) {
+      finished += sample.ids.length;
+      countTo(finished);
       const pending = batch[sample.request];
       if (pending === undefined || pending.done) continue;
       try {

@@ -57,11 +57,21 @@ export interface Sample {
   readonly stopString?: string;
 }
 
+/** What {@link Sampler.sample} takes beside its requests. */
+export interface SampleOptions {
+  readonly signal?: AbortSignal;
+  /**
+   * Called now and then with how many tokens were sampled since the call began, those of unfinished completions
+   * included. A sampler may leave it uncalled.
+   */
+  readonly onTokens?: (count: number) => void;
+}
+
 /** Token-level sampling from fixed weights. */
 export interface Sampler {
   /** Version of the weights: grows by one with each optimizer step. */
   readonly version: number;
   /** Completions in the order they finish. Repeats exactly for the same list of requests. */
-  sample(requests: readonly SampleRequest[], options?: { readonly signal?: AbortSignal }): AsyncIterable<Sample>;
+  sample(requests: readonly SampleRequest[], options?: SampleOptions): AsyncIterable<Sample>;
   close(): Promise<void>;
 }

@@ -11,6 +11,7 @@ export { showTraining, type TerminalViewOptions } from "./terminal-view.ts";
 export type {
   CheckpointEvent,
   EvaluationEvent,
+  ProbeEvent,
   RunEndEvent,
   RunStartEvent,
   SampleEvent,
@@ -18,3 +19,4 @@ export type {
   TrainingEvent,
   WarningEvent,
 } from "./training-event.ts";
+export { type ActivityProgress, TrainingProgress } from "./training-progress.ts";

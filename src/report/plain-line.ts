@@ -1,11 +1,12 @@
 import { formatCount, formatDuration, formatNumber } from "./format.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { evaluationSummary, type MetricSummary, stepSummary } from "./metric-summary.ts";
+import { probeLines } from "./probe-text.ts";
 import { truncateText } from "./terminal-text.ts";
 import type { TrainingEvent } from "./training-event.ts";
 import { visibleLine } from "./visible-text.ts";
 
-/** An event as one line for a log: no colour, no control characters, whatever a model wrote. */
+/** An event as a line for a log, a probe as several: no colour, no control characters, whatever a model wrote. */
 export function plainLine(event: TrainingEvent): string {
   switch (event.type) {
     case "run-start": {
@@ -17,6 +18,8 @@ export function plainLine(event: TrainingEvent): string {
           `parameters, ${device})${frozen.join("")}, ${event.steps} steps, seed ${event.seed}${resumed}`,
       );
     }
+    case "probe":
+      return probeLines(event).join("\n");
     case "step":
       return join([
         `step ${event.step}/${event.steps}`,

@@ -3,6 +3,7 @@ import type { MetricsFile } from "./metrics-file.ts";
 import type {
   CheckpointEvent,
   EvaluationEvent,
+  ProbeEvent,
   RunEndEvent,
   RunStartEvent,
   SampleEvent,
@@ -16,6 +17,8 @@ export interface RunRecord {
   readonly config?: Json;
   /** The last start. */
   readonly start?: RunStartEvent;
+  /** What was played before the first step. */
+  readonly probe?: ProbeEvent;
   /** One per step number, ascending; where a step was taken twice, the last. */
   readonly steps: readonly StepEvent[];
   /** One per step and split, ascending. */
@@ -34,6 +37,7 @@ export interface RunRecord {
 export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?: MetricsFile["header"] }): RunRecord {
   let start: RunStartEvent | undefined;
   let end: RunEndEvent | undefined;
+  let probe: ProbeEvent | undefined;
   let finishedMs = 0;
   let sessionMs = 0;
   let resumptions = 0;
@@ -50,6 +54,9 @@ export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?
         sessionMs = 0;
         start = event;
         end = undefined;
+        break;
+      case "probe":
+        probe = event;
         break;
       case "step":
         steps.set(event.step, event);
@@ -78,6 +85,7 @@ export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?
     ...(file.header?.config === undefined ? {} : { config: file.header.config }),
     ...(start === undefined ? {} : { start }),
     ...(end === undefined ? {} : { end }),
+    ...(probe === undefined ? {} : { probe }),
     steps: byStep(steps.values()),
     evaluations: byStep(evaluations.values()),
     samples: byStep(samples),

@@ -1,7 +1,10 @@
+import { writeActivity } from "./activity-view.ts";
 import { createLiveBlock, type TerminalStream } from "./live-block.ts";
 import { plainLine } from "./plain-line.ts";
+import { probeLines } from "./probe-text.ts";
 import type { RunEndEvent, TrainingEvent } from "./training-event.ts";
 import { trainingFrame } from "./training-frame.ts";
+import type { TrainingProgress } from "./training-progress.ts";
 import { initialTrainingState, updateTrainingState } from "./training-state.ts";
 import { warningKind } from "./warning-group.ts";
 
@@ -16,6 +19,8 @@ export interface TerminalViewOptions {
   readonly color: boolean;
   /** Shows that the run is stopping once aborted. It does not stop the events. */
   readonly signal?: AbortSignal;
+  /** How far the current step is: the object that `train` was given. */
+  readonly progress?: TrainingProgress;
   /** Milliseconds of a clock that never goes back; `performance.now` by default. */
   readonly now?: () => number;
 }
@@ -38,13 +43,14 @@ export async function showTraining(
 
 async function showPlain(
   events: AsyncIterable<TrainingEvent>,
-  { stream, signal }: TerminalViewOptions,
+  { stream, signal, progress }: TerminalViewOptions,
 ): Promise<RunEndEvent | undefined> {
   let end: RunEndEvent | undefined;
   const sayStopping = (): void => {
     stream.write("stopping: saving a checkpoint (Ctrl-C again quits at once)\n");
   };
   signal?.addEventListener("abort", sayStopping, { once: true });
+  using _ = writeActivity(progress, stream);
   try {
     for await (const event of events) {
       stream.write(`${plainLine(event)}\n`);
@@ -58,7 +64,7 @@ async function showPlain(
 
 async function showLive(
   events: AsyncIterable<TrainingEvent>,
-  { stream, color, signal, now = () => performance.now() }: TerminalViewOptions,
+  { stream, color, signal, progress, now = () => performance.now() }: TerminalViewOptions,
 ): Promise<RunEndEvent | undefined> {
   const block = createLiveBlock(stream);
   let state = initialTrainingState;
@@ -78,6 +84,7 @@ async function showLive(
       color,
       elapsedMs: drawnAt - startedAt,
       stopping: signal?.aborted === true,
+      progress: progress?.now(),
     });
     block.draw(frame, above);
     above = [];
@@ -97,6 +104,7 @@ async function showLive(
   signal?.addEventListener("abort", request, { once: true });
   try {
     for await (const event of events) {
+      if (event.type === "probe") above.push(...probeLines(event, Math.max(1, (stream.columns || 80) - 1)));
       if (event.type === "evaluation" || isNewWarning(event)) above.push(plainLine(event));
       state = updateTrainingState(state, event);
       request();

@@ -30,6 +30,17 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     resumedFrom: stepSchema,
   }),
   z.object({
+    type: z.literal("probe"),
+    step: z.literal(0),
+    groups: z.int().nonnegative(),
+    withSignal: z.int().nonnegative(),
+    comparison: z.enum(["group", "batch"]),
+    metrics: metricsSchema,
+    elapsedMs: numberSchema,
+    samples: z.array(z.object({ prompt: z.string(), completion: z.string(), reward: numberSchema.exactOptional() })),
+    advice: z.array(z.string()),
+  }),
+  z.object({
     type: z.literal("step"),
     step: stepSchema,
     steps: stepSchema,

@@ -3,6 +3,7 @@ import type { ErrorData } from "../errors/index.ts";
 /** What a training run tells while it goes on: the one source of the terminal view, metrics.jsonl and the report. */
 export type TrainingEvent =
   | RunStartEvent
+  | ProbeEvent
   | StepEvent
   | SampleEvent
   | EvaluationEvent
@@ -25,6 +26,25 @@ export interface RunStartEvent {
   readonly steps: number;
   /** Steps already taken by the run that this one resumes; 0 for a new run. */
   readonly resumedFrom: number;
+}
+
+/** A few tasks of the first batch were played before the first step, to see whether their rewards teach anything. */
+export interface ProbeEvent {
+  readonly type: "probe";
+  readonly step: 0;
+  /** Tasks that were played. */
+  readonly groups: number;
+  /** Those whose episodes teach something, because their rewards differ. */
+  readonly withSignal: number;
+  /** Whether rewards must differ among the episodes of a task, or among all. */
+  readonly comparison: "group" | "batch";
+  /** As those of a step. */
+  readonly metrics: Readonly<Record<string, number>>;
+  readonly elapsedMs: number;
+  /** The best and the worst completion. */
+  readonly samples: readonly Pick<SampleEvent, "prompt" | "completion" | "reward">[];
+  /** What to change, if few groups have a signal. */
+  readonly advice: readonly string[];
 }
 
 /**

@@ -3,6 +3,7 @@ import { frozenAgents } from "./frozen-agents.ts";
 import { evaluationSummary, stepSummary } from "./metric-summary.ts";
 import { sparkline } from "./sparkline.ts";
 import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-text.ts";
+import { type ActivityProgress, progressText } from "./training-progress.ts";
 import type { TrainingState } from "./training-state.ts";
 import { visibleLine } from "./visible-text.ts";
 
@@ -15,6 +16,8 @@ export interface FrameOptions {
   readonly elapsedMs: number;
   /** The user asked the run to stop. */
   readonly stopping: boolean;
+  /** What the run is doing now. */
+  readonly progress?: ActivityProgress | undefined;
 }
 
 /** The live view of a run as lines. A pure function of the state, so that what people see can be tested. */
@@ -23,6 +26,7 @@ export function trainingFrame(state: TrainingState, options: FrameOptions): stri
   const lines: Span[][] = [
     ...titleLines(state),
     progressLine(state, options),
+    ...activityLine(options),
     ...trendLine(state, width),
     ...metricLines(state, width),
     ...evaluationLine(state),
@@ -76,6 +80,10 @@ function progressLine({ start, step, end }: TrainingState, { width, elapsedMs }:
     span(percent),
     span(clock, "dim"),
   ];
+}
+
+function activityLine({ progress }: FrameOptions): Span[][] {
+  return progress === undefined ? [] : [[span(progressText(progress), "dim")]];
 }
 
 /** The reward over the last steps; the loss where the reward tells nothing, as with demonstrations. */

@@ -44,6 +44,8 @@ export function updateTrainingState(state: TrainingState, event: TrainingEvent):
         rewards: extend(state.rewards, event.metrics["reward/mean"]),
         losses: extend(state.losses, event.metrics["loss/total"]),
       };
+    case "probe":
+      return state;
     case "sample":
       return { ...state, sample: event };
     case "evaluation":

@@ -34,6 +34,30 @@ describe("the batching room", () => {
     expect(prompts).toEqual(["0.9", "0.9.1", "0.10", "1", "2.0"]);
   });
 
+  test("counts each token once, whether its sampler tells of unfinished completions or not", async () => {
+    for (const tells of [false, true]) {
+      const sampler: Sampler = {
+        version: 1,
+        async *sample(requests, { onTokens } = {}) {
+          if (tells) for (const count of [1, 3, 5]) onTokens?.(count);
+          for (const index of requests.keys()) {
+            yield { request: index, ids: [1, 2, 3], logprobs: [0, 0, 0], finish: "length" };
+          }
+        },
+        close: async () => {},
+      };
+      const counts: number[] = [];
+      const onTokens = (count: number): void => {
+        counts.push(count);
+      };
+      const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer, onTokens });
+      const answers = [1, 2].map((order) => policy.act(request("a", { order: [order] })));
+      policy.flush!();
+      await Promise.all(answers);
+      expect(counts).toEqual(tells ? [1, 2, 2, 1] : [3, 3]);
+    }
+  });
+
   test("answers each request with its own sample", async () => {
     const sampler = seededSampler(7);
     const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });

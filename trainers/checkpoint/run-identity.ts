@@ -14,6 +14,7 @@ const changeable: readonly string[] = [
   "checkpoint",
   "evaluation",
   "export",
+  "probe",
   "rollout.concurrency",
   "rollout.trace",
   "model.device",

@@ -27,6 +27,7 @@ export interface TrainingConfig {
   readonly evaluation: EvaluationConfig;
   readonly checkpoint: CheckpointConfig;
   readonly export: ExportConfig;
+  readonly probe: ProbeConfig;
 }
 
 /** What is trained on. */
@@ -122,6 +123,11 @@ export interface ExportConfig {
   readonly from: "last" | "best";
 }
 
+/** How the reward's signal is looked at before the first step. */
+export interface ProbeConfig {
+  readonly groups: number;
+}
+
 /** A {@link TrainingConfig} as a person writes it: what has a default may be left out. */
 export interface TrainingConfigInput {
   readonly seed?: number;
@@ -150,6 +156,7 @@ export interface TrainingConfigInput {
     readonly best?: Partial<BestCheckpointConfig>;
   };
   readonly export?: Partial<ExportConfig>;
+  readonly probe?: Partial<ProbeConfig>;
 }
 
 const count = (): z.ZodNumber => z.int().positive();
@@ -249,6 +256,14 @@ const checkpoint = z.strictObject({
     .describe("Keep the checkpoint of the best evaluation too, as checkpoints/best."),
 });
 
+const probe = z.strictObject({
+  groups: z
+    .int()
+    .min(0)
+    .default(4)
+    .describe("Tasks that are played before the first step, to see whether their rewards have a signal; 0 for none."),
+});
+
 /**
  * The keys of a training config with their schemas: what a larger config (the command line's, with an environment)
  * spreads into its own `z.strictObject`. `known` are the algorithms that it may name.
@@ -304,6 +319,7 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
           .describe("last: as it is at the end; best: that of checkpoint.best, which the next stage begins with too."),
       })
       .prefault({}),
+    probe: probe.prefault({}),
   };
 }
 

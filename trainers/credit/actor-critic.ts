@@ -23,6 +23,7 @@ export interface ActorCriticOptions {
 export function actorCritic({ critic, whiten, ...discounts }: ActorCriticOptions): Credit {
   return {
     critic,
+    comparison: "batch",
     assign: async ({ groups }, context) => {
       const trajectories = groups
         .flatMap((group) => agentsOf(group).flatMap((agent) => trajectoriesOf(group, agent)))

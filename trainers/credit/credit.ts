@@ -76,6 +76,11 @@ export interface Credit {
   readonly needsReference?: boolean;
   /** True where it compares with greedy episodes. */
   readonly needsGreedy?: boolean;
+  /**
+   * Among which episodes rewards must differ to teach something: those of a task, or all of a batch, as with a critic or
+   * without any baseline. `group` by default.
+   */
+  readonly comparison?: "group" | "batch";
   /** Whether a task's episodes say anything; by default, whether any two of an agent earned different rewards. */
   hasSignal?(played: PlayedGroup): boolean;
   assign(experience: Experience, context: CreditContext): Credited | Promise<Credited>;

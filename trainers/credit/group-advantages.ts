@@ -31,6 +31,7 @@ export function groupAdvantages(options: GroupAdvantageOptions): Credit {
   const { estimator, whiten = false } = options;
   return {
     needsGreedy: estimator.needsGreedy === true,
+    comparison: estimator.id === "none" ? "batch" : "group",
     hasSignal: ({ group, tree, greedy }) => {
       if (tree !== undefined) return treeHasSignal(tree, options);
       return groupSamples(group, options, greedy).some(({ advantage = 0 }) =>

@@ -43,6 +43,7 @@ interface Step {
 export function turnCritic({ discount, input, critic, whiten }: TurnCriticOptions): Credit {
   return {
     critic,
+    comparison: "batch",
     assign: async ({ groups, withPartners = groups }, context) => {
       const whole = new Map(withPartners.flatMap(({ episodes }) => episodes.map((episode) => [episode.id, episode])));
       const samples: TrainingSample[] = [];

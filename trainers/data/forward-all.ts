@@ -1,3 +1,4 @@
+import type { ActivityMeter } from "../../src/report/training-progress.ts";
 import type { Datum } from "../backend/datum.ts";
 import type { ForwardOutput, Model } from "../backend/training-backend.ts";
 import { microBatches } from "./micro-batches.ts";
@@ -11,9 +12,12 @@ export async function forwardAll(
     /** 2048 by default. */
     readonly maxTokensPerMicroBatch?: number;
     readonly signal?: AbortSignal;
+    /** Counts the data. */
+    readonly meter?: ActivityMeter;
   },
 ): Promise<Float32Array[]> {
-  const { model, output, maxTokensPerMicroBatch = 2048, signal } = options;
+  const { model, output, maxTokensPerMicroBatch = 2048, signal, meter } = options;
+  meter?.expect(data.length);
   const outputs = new Array<Float32Array>(data.length);
   const lengths = data.map((datum) => datum.tokens.length);
   for (const indices of microBatches(lengths, maxTokensPerMicroBatch)) {
@@ -21,6 +25,7 @@ export async function forwardAll(
       indices.map((index) => data[index]!),
       { outputs: [output], ...(signal === undefined ? {} : { signal }) },
     );
+    meter?.add(indices.length);
     for (const [i, index] of indices.entries()) outputs[index] = results[i]![output]!;
   }
   return outputs;

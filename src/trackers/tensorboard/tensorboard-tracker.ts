@@ -83,6 +83,8 @@ function valuesOf(event: TrainingEvent): TensorboardValue[] {
     }
     case "warning":
       return [{ tag: "warning", text: fenced(event.message) }];
+    case "probe":
+      return [{ tag: "probe", text: fenced(plainLine(event)) }];
     case "run-end":
       return [{ tag: "end", text: fenced(plainLine(event)) }];
     case "run-start":

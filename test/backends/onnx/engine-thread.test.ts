@@ -81,6 +81,20 @@ describe("an aborted call", () => {
     expect((await model.optimStep(adam, { stepId: 1 })).version).toBe(1);
   });
 
+  it("of sampling has told how many tokens there were by then", async () => {
+    await using backend = await openBackend();
+    const sampler = await (await backend.openModel(lora)).snapshot();
+    const stop = new AbortController();
+    const counts: number[] = [];
+    const onTokens = (count: number): void => {
+      if (counts.push(count) === 2) stop.abort();
+    };
+    await expect(collect(sampler.sample(requests(20_000, 20), { signal: stop.signal, onTokens }))).rejects.toThrow();
+    expect(counts[0]).toBeGreaterThan(0);
+    expect(counts[1]).toBeGreaterThan(counts[0]!);
+    expect(counts.every(Number.isSafeInteger)).toBe(true);
+  });
+
   it("is seen between any two runs", async () => {
     const engine = createEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 1 });
     const { model } = await engine.open(full as { source: typeof source; trainable: { type: "full" } });

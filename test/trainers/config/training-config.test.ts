@@ -289,6 +289,7 @@ const proofs: Readonly<
   "checkpoint.keep": [1],
   "checkpoint.best.metric": ["evaluation/episodes/failed", traces, best],
   "checkpoint.best.mode": ["min", traces, best],
+  "probe.groups": [2],
   "export.format": ["none"],
   "export.dtype": ["bfloat16"],
   "export.from": ["best", traces, [...best, ["checkpoint.best.mode", "min"]]],

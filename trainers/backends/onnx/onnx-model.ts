@@ -1,4 +1,4 @@
-import type { Sample, SampleRequest, Sampler } from "../../../src/policy/sampler.ts";
+import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/policy/sampler.ts";
 import type { Renderer } from "../../../src/tokens/renderer.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
 import type { Datum } from "../../backend/datum.ts";
@@ -142,7 +142,7 @@ class OnnxSampler implements Sampler {
     this.#limits = options;
   }
 
-  async *sample(requests: readonly SampleRequest[], options: SignalOptions = {}): AsyncGenerator<Sample> {
+  async *sample(requests: readonly SampleRequest[], options: SampleOptions = {}): AsyncGenerator<Sample> {
     checkRequests(requests, this.#limits);
     const arrived: Sample[] = [];
     let wake: () => void = () => undefined;
@@ -156,6 +156,7 @@ class OnnxSampler implements Sampler {
         {
           signal,
           onItem: (item) => {
+            if (typeof item === "number") return options.onTokens?.(item);
             arrived.push(item as Sample);
             wake();
           },

@@ -71,7 +71,7 @@ export interface EngineCalls {
     readonly stepId: number;
   }): Promise<StepMetrics>;
   snapshot(argument: { readonly model: number }): Promise<{ readonly sampler: number; readonly version: number }>;
-  /** Emits each sample as an item. */
+  /** Emits each sample as an item, and now and then the number of tokens sampled so far. */
   sample(
     argument: { readonly sampler: number; readonly requests: readonly SampleRequest[] },
     context: CallContext,

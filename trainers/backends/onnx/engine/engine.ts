@@ -46,6 +46,9 @@ interface OpenSampler {
   readonly giveBack: () => void;
 }
 
+/** How often a call that samples tells how many tokens there are. */
+const tokensTellMs = 250;
+
 /** Everything that runs on the engine's thread: models, samplers and their compiled graphs. */
 export function createEngine(settings: EngineSettings): EngineCalls {
   const sessions = new SessionCache({
@@ -114,7 +117,13 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const open = samplers.get(id);
       if (open === undefined) throw closed("sampler");
       signal.throwIfAborted();
-      for await (const sample of open.sampler.sample(requests, signal)) emit(sample);
+      let told = performance.now();
+      const onTokens = (count: number): void => {
+        if (performance.now() - told < tokensTellMs) return;
+        told = performance.now();
+        emit(count);
+      };
+      for await (const sample of open.sampler.sample(requests, signal, onTokens)) emit(sample);
     },
     save: ({ model, folder }) => saveTrainingState(modelOf(model).model, folder),
     load: async ({ model: id, folder }) => {

@@ -63,8 +63,16 @@ export class BatchSampler {
     this.#room = options.rooms.of(options.weights);
   }
 
-  /** Samples in the order they finish. The signal is looked at between two runs of the runtime. */
-  async *sample(requests: readonly SampleRequest[], signal: AbortSignal): AsyncGenerator<Sample> {
+  /**
+   * Samples in the order they finish. The signal is looked at between two runs of the runtime; `onTokens` is called
+   * after each with how many tokens there are by then.
+   */
+  async *sample(
+    requests: readonly SampleRequest[],
+    signal: AbortSignal,
+    onTokens?: (count: number) => void,
+  ): AsyncGenerator<Sample> {
+    let tokens = 0;
     const needsText = requests.some(({ settings }) => (settings.stop ?? []).length > 0);
     const tokenizer = needsText ? await this.#loadTokenizer() : undefined;
     const maxLength = this.#weights.config.maxPositions;
@@ -81,7 +89,10 @@ export class BatchSampler {
         yield* this.#admit(waiting.splice(-free).reverse(), batch, signal);
         signal.throwIfAborted();
       }
-      if (batch.size > 0) yield* await this.#decodeStep(batch);
+      if (batch.size === 0) continue;
+      tokens += batch.size;
+      yield* await this.#decodeStep(batch);
+      onTokens?.(tokens);
     }
   }
 

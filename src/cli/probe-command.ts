@@ -1,0 +1,65 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { algorithmDefinition } from "../../trainers/algorithms/index.ts";
+import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
+import { probeTraining } from "../../trainers/probe-training.ts";
+import { planStages } from "../../trainers/stages.ts";
+import { showActivity } from "../report/activity-view.ts";
+import { TrainingProgress } from "../report/index.ts";
+import { probeLines } from "../report/probe-text.ts";
+import { visibleText } from "../report/visible-text.ts";
+import type { PolicyOpener } from "./policy-opener.ts";
+import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
+
+/**
+ * `lyceum train --probe`: plays a few tasks of the run, or of each stage that learns from rewards, and shows whether
+ * their rewards have a signal. A stage is probed with the weights that the stage before left in the output folder; if
+ * there are none, with the model that the first stage begins with.
+ */
+export async function probeCommand(
+  runs: readonly PreparedRun[],
+  options: TrainCommandOptions & { readonly opener: PolicyOpener },
+): Promise<void> {
+  const { stream } = options.view;
+  if (runs[0]!.name === undefined) return await probeOne(runs[0]!, runs[0]!.training, options);
+  for (const [place, run] of runs.entries()) {
+    const { name, training, algorithms } = run;
+    const { id, ...settings } = training.algorithm;
+    if (algorithmDefinition(id, algorithms).create(settings).rollout.actor === "demonstration") {
+      stream.write(`stage ${visibleText(name!)}: ${id} learns from demonstrations, nothing to probe\n`);
+      continue;
+    }
+    const before = runs[place - 1];
+    const isTrained = before !== undefined && existsSync(join(run.output, before.name!, "model"));
+    const model = isTrained ? `the model of stage ${before.name!}` : "the model as it is before all stages";
+    stream.write(`stage ${visibleText(name!)}, with ${visibleText(model)}:\n`);
+    await probeOne(run, isTrained ? await continuedConfig(runs, run) : training, options);
+  }
+}
+
+/** A stage's config with the weights that the stages before it left. */
+async function continuedConfig(runs: readonly PreparedRun[], { name, output }: PreparedRun) {
+  const stages = runs.map((run) => ({ ...run, name: run.name!, config: run.training }));
+  const planned = await planStages({ stages, output, resume: true });
+  return planned.find((stage) => stage.name === name)!.config;
+}
+
+async function probeOne(
+  run: PreparedRun,
+  training: TrainingConfigInput,
+  options: TrainCommandOptions & { readonly opener: PolicyOpener },
+): Promise<void> {
+  const { rooms, view, signal, opener } = options;
+  const { config, environment, environmentOptions, algorithms } = run;
+  const frozen = await openFrozen({ training, environment }, opener);
+  await using opened = await openBackend(config, { rooms, opener });
+  const progress = new TrainingProgress();
+  using _ = showActivity(progress, view);
+  const event = await probeTraining({
+    ...{ config: frozen.training, policies: frozen.policies, environment, environmentOptions, algorithms },
+    ...{ backend: opened.backend, progress, signal },
+  });
+  const { isTTY, columns } = view.stream;
+  const width = isTTY === true ? Math.max(1, (columns || 80) - 1) : Number.POSITIVE_INFINITY;
+  view.stream.write(`${probeLines(event, width).join("\n")}\n`);
+}

@@ -1,0 +1,182 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { TrainingProgress } from "../../src/report/index.ts";
+import { plainLine } from "../../src/report/plain-line.ts";
+import { contentHash } from "../../src/taskset/content-hash.ts";
+import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
+import { probeTraining } from "../../trainers/probe-training.ts";
+import { createBigramBackend } from "./bigram-backend.ts";
+import { letterEnvironment } from "./letter-environment.ts";
+import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
+import { teamEnvironment } from "./team-environment.ts";
+
+const probeOf = (options: Partial<Parameters<typeof probeTraining>[0]> = {}) =>
+  probeTraining({
+    environment: letterEnvironment(),
+    backend: createBigramBackend(),
+    config: letterConfig({ probe: { groups: 3 } }),
+    ...options,
+  });
+
+describe("the probe of a training", () => {
+  it("plays a few tasks of the first batch before all else, and is in the run's events", async () => {
+    const record = await runTraining({ output: await temporaryFolder(), config: letterConfig() });
+    expect(record.events.slice(0, 2).map(({ type }) => type)).toEqual(["run-start", "probe"]);
+    const [probe] = eventsOf(record, "probe");
+    expect(probe).toMatchObject({ step: 0, groups: 4, comparison: "group" });
+    expect(probe!.metrics["episodes/count"]).toBe(32);
+    expect(probe!.withSignal).toBe(Math.round(4 * (1 - probe!.metrics["groups/without-signal"]!)));
+    expect(probe!.samples).toHaveLength(2);
+    expect(probe!.samples[0]!.reward).toBeGreaterThan(probe!.samples[1]!.reward!);
+  });
+
+  it.each([
+    { id: "grpo", groupSize: 8 },
+    { id: "ppo" },
+    { id: "remax" },
+    { id: "magrpo", groupSize: 2, jointMode: "cross" },
+  ])("leaves the weights of $id as they are without it, to the bit", async (algorithm) => {
+    const environment = algorithm.id === "magrpo" ? teamEnvironment({ partial: 0.3 }) : letterEnvironment();
+    const run = async (groups: number): Promise<unknown> => {
+      const output = await temporaryFolder();
+      const config = letterConfig({ algorithm, probe: { groups }, rollout: { trace: true }, training: { steps: 3 } });
+      const record = await runTraining({ output, environment, config });
+      expect(record.error).toBeUndefined();
+      const steps = eventsOf(record, "step").map(({ metrics }) => [metrics["reward/mean"], metrics["loss/total"]]);
+      const traced = (await readFile(join(output, "trace.jsonl"), "utf8")).split("\n").length;
+      const folder = join(output, "checkpoints", "step-000003");
+      const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith("bigram.json")).sort();
+      expect(files.length).toBeGreaterThan(0);
+      const states = await Promise.all(files.map((name) => readFile(join(folder, name), "utf8")));
+      return { steps, traced, weights: states.map(contentHash) };
+    };
+    expect(await run(3)).toEqual(await run(0));
+  });
+
+  it("is left out where it is not asked for, by SFT, and by a run that is resumed", async () => {
+    const output = await temporaryFolder();
+    const none = await runTraining({ output, config: letterConfig({ probe: { groups: 0 }, training: { steps: 1 } }) });
+    expect(eventsOf(none, "probe")).toEqual([]);
+    const resumed = await runTraining({ output, resume: true, config: letterConfig({ training: { steps: 2 } }) });
+    expect(resumed.error).toBeUndefined();
+    expect(eventsOf(resumed, "probe")).toEqual([]);
+    const config = letterConfig({ algorithm: { id: "sft" }, training: { steps: 1 } });
+    expect(eventsOf(await runTraining({ output: await temporaryFolder(), config }), "probe")).toEqual([]);
+    await expect(probeOf({ config })).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringContaining("sft learns from demonstrations"),
+    });
+  });
+
+  it("counts groups whose rewards differ; for a critic, any rewards that differ", async () => {
+    // The judge is asked episode by episode: each task has one reward, and tasks differ.
+    let asked = 0;
+    const byTask = letterEnvironment({ judge: () => Math.floor(asked++ / 8) % 2 });
+    const config = letterConfig({ rollout: { concurrency: 1 } });
+    const compared = await probeOf({ environment: byTask, config });
+    expect(compared).toMatchObject({ groups: 4, withSignal: 0, comparison: "group" });
+    expect(compared.advice.join(" ")).toContain("larger groups");
+    asked = 0;
+    const judged = await probeOf({
+      environment: byTask,
+      config: letterConfig({ rollout: { concurrency: 1 }, algorithm: { id: "ppo", groupSize: 8 } }),
+    });
+    expect(judged).toMatchObject({ groups: 4, withSignal: 4, comparison: "batch", advice: [] });
+  });
+
+  it("warns where nothing has a signal, and goes on", async () => {
+    const record = await runTraining({
+      output: await temporaryFolder(),
+      environment: letterEnvironment({ judge: () => 0 }),
+      config: letterConfig({ training: { steps: 1 } }),
+    });
+    expect(record.error).toBeUndefined();
+    expect(eventsOf(record, "warning")[0]).toMatchObject({ step: 0, message: expect.stringContaining("no signal") });
+    expect(eventsOf(record, "step")).toHaveLength(1);
+  });
+
+  it("ends the run where every one of its episodes fails", async () => {
+    const environment = letterEnvironment({
+      judge: () => {
+        throw new Error("no judge today");
+      },
+    });
+    const record = await runTraining({ output: await temporaryFolder(), environment, config: letterConfig() });
+    expect(record.error).toMatchObject({ message: expect.stringContaining("no judge today") });
+  });
+
+  it("keeps nothing, and counts what it plays", async () => {
+    const progress = new TrainingProgress();
+    const seen: unknown[] = [];
+    const environment = letterEnvironment({
+      judge: (right) => {
+        seen.push(progress.now());
+        return Number(right);
+      },
+    });
+    await probeOf({ environment, progress });
+    expect(seen.at(-1)).toMatchObject({ activity: "probing", step: 0, unit: "episodes", total: 24, tokens: 24 });
+    expect(progress.now()).toBeUndefined();
+  });
+});
+
+describe("the advice of a probe", () => {
+  const pretrained = { model: { path: "folder" } };
+  const scratch = createBigramBackend();
+  const backend: TrainingBackend = {
+    ...scratch,
+    openModel: (spec) => scratch.openModel({ ...spec, source: { type: "scratch", config: {}, seed: 0 } }),
+  };
+  const adviceFor = async (
+    judge: (right: boolean) => number,
+    changes: Parameters<typeof letterConfig>[0] = {},
+  ): Promise<string> => {
+    const probe = await probeOf({
+      backend,
+      environment: letterEnvironment({ judge }),
+      config: letterConfig({ ...pretrained, ...changes }),
+    });
+    return probe.advice.join("\n");
+  };
+
+  it("is none where enough groups have a signal", async () => {
+    expect(await adviceFor((right) => Number(right))).toBe("");
+  });
+
+  it("is harder tasks where all earn the most", async () => {
+    expect(await adviceFor(() => 1)).toMatch(/^harder tasks/);
+  });
+
+  it("is more tokens, SFT, an easier level or a reward for the form where all earn the least", async () => {
+    const advice = await adviceFor(() => 0);
+    expect(advice).toContain("a higher sampling.maxTokens, now 1.");
+    for (const expected of ["SFT first", "easier level", "form"]) expect(advice).toContain(expected);
+  });
+
+  it("is a higher temperature where episodes say the same", async () => {
+    expect(await adviceFor(() => 0, { sampling: { maxTokens: 1, temperature: 0.001 } })).toContain(
+      "a higher sampling.temperature, now 0.001",
+    );
+  });
+
+  it("is SFT first, and nothing else, for a model from scratch", async () => {
+    const advice = await adviceFor(() => 0, { model: { scratch: {} } });
+    expect(advice).toMatch(/^SFT first: .*model from scratch/);
+    expect(advice).not.toContain("maxTokens");
+  });
+});
+
+describe("a probe in the terminal", () => {
+  it("shows its numbers, its samples and its advice, without control characters", async () => {
+    const event = await probeOf({ environment: letterEnvironment({ judge: () => 0 }) });
+    const lines = plainLine({ ...event, samples: [{ prompt: "a\nb", completion: "\u001B[2J", reward: 0 }] }).split(
+      "\n",
+    );
+    expect(lines).toEqual([
+      expect.stringMatching(/^probe: 0 of 3 groups have a signal, reward 0 .*24 episodes in /),
+      "  sample, reward 0: a⏎b → \\x1b[2J",
+      expect.stringMatching(/^ {2}try: SFT first/),
+    ]);
+  });
+});

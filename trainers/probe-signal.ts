@@ -1,0 +1,92 @@
+import { deriveSeed } from "../src/random/random.ts";
+import type { ProbeEvent } from "../src/report/training-event.ts";
+import type { AgentEpisode } from "../src/rollout/episode.ts";
+import type { ProbeConfig } from "./config/training-config.ts";
+import type { PlayedGroup } from "./credit/index.ts";
+import { ofTrainedAgents } from "./credit/trained-agents.ts";
+import { agentsOf, hasSignal, trajectoriesOf } from "./credit/trajectory.ts";
+import { openPlayers } from "./open-policy.ts";
+import { playedUnit, playTasks } from "./play-tasks.ts";
+import { playedMetrics } from "./played-metrics.ts";
+import { probeAdvice } from "./probe-advice.ts";
+import { refuseFailure } from "./refuse-failure.ts";
+import { processRewards } from "./rewards/process-rewards.ts";
+import { lastCompletion } from "./sample-event.ts";
+import type { TrainingRun } from "./training-run.ts";
+
+/** Fewer episodes of a task say little about how its rewards differ. */
+const leastEpisodes = 4;
+
+/**
+ * Plays the first tasks of the first batch, as the first step will, and tells whether their rewards have a signal. It
+ * takes nothing from the run: neither tasks nor random numbers, and nothing of it is in the trace. Throws what failed
+ * the first episode if every episode failed.
+ */
+export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConfig): Promise<ProbeEvent> {
+  const { config, algorithm, signal } = run;
+  const started = performance.now();
+  using meter = run.activity.begin({ activity: "probing", step: 0, unit: playedUnit(run) });
+  const groupCount = Math.min(count, config.training.batchSize);
+  const tasks = await run.tasks.peek(groupCount, signal === undefined ? {} : { signal });
+  await using actors = await openPlayers(run, { onTokens: meter.addTokens });
+  const all = await playTasks(run, {
+    policies: actors.policies,
+    tasks,
+    seed: deriveSeed(config.seed, "probe"),
+    groupSize: Math.max(algorithm.rollout.groupSize, leastEpisodes),
+    meter,
+  });
+  refuseFailure(all.map(({ group }) => group));
+  const frozen = new Set(Object.keys(run.frozen));
+  const played = all.map((group) => ofTrainedAgents(group, frozen));
+  const withSignal = groupsWithSignal(run, played);
+  const metrics = playedMetrics(run, all);
+  const { comparison = "group" } = algorithm.credit;
+  const found = { groups: played.length, withSignal, comparison, metrics };
+  return {
+    type: "probe",
+    step: 0,
+    ...found,
+    elapsedMs: performance.now() - started,
+    samples: bestAndWorst(played),
+    advice: probeAdvice(run, { ...found, rewards: played.flatMap(rewardsOf) }),
+  };
+}
+
+/** How many groups teach something, by the rewards that are learnt from. */
+function groupsWithSignal({ algorithm, rewardProcessors }: TrainingRun, played: readonly PlayedGroup[]): number {
+  const { credit } = algorithm;
+  const learnt = played.map((group) => processRewards(group, rewardProcessors));
+  if (credit.comparison !== "batch") {
+    return learnt.filter((group) => credit.hasSignal?.(group) ?? hasSignal(group.group)).length;
+  }
+  const rewards = new Map<string, Set<number>>();
+  for (const { group } of learnt) {
+    for (const agent of agentsOf(group)) {
+      const known = rewards.get(agent) ?? new Set();
+      for (const { reward } of trajectoriesOf(group, agent)) known.add(reward);
+      rewards.set(agent, known);
+    }
+  }
+  return [...rewards.values()].some(({ size }) => size > 1) ? learnt.length : 0;
+}
+
+function rewardsOf({ group }: PlayedGroup): number[] {
+  return agentsOf(group).flatMap((agent) => trajectoriesOf(group, agent).map(({ reward }) => reward));
+}
+
+/** The completions that earned the most and the least; two of different tasks if all earned the same. */
+function bestAndWorst(played: readonly PlayedGroup[]): ProbeEvent["samples"] {
+  const acted = played
+    .flatMap(({ group }) => group.episodes.flatMap(({ agents }) => Object.values(agents)))
+    .filter(({ turns }) => turns.length > 0);
+  if (acted.length === 0) return [];
+  const sorted = acted.toSorted((a, b) => rewardOf(b) - rewardOf(a));
+  const samples = [lastCompletion(sorted[0]!), lastCompletion(sorted.at(-1)!)];
+  const [best, worst] = samples;
+  return JSON.stringify(best) === JSON.stringify(worst) ? samples.slice(1) : samples;
+}
+
+function rewardOf({ reward }: AgentEpisode): number {
+  return reward.status === "scored" ? reward.value : Number.NEGATIVE_INFINITY;
+}
