@@ -82,7 +82,10 @@ function bestAndWorst(played: readonly PlayedGroup[]): ProbeEvent["samples"] {
     .filter(({ turns }) => turns.length > 0);
   if (acted.length === 0) return [];
   const sorted = acted.toSorted((a, b) => rewardOf(b) - rewardOf(a));
-  const samples = [lastCompletion(sorted[0]!), lastCompletion(sorted.at(-1)!)];
+  const samples = [sorted[0]!, sorted.at(-1)!].map((agent) => {
+    const { messages: _, ...sample } = lastCompletion(agent);
+    return sample;
+  });
   const [best, worst] = samples;
   return JSON.stringify(best) === JSON.stringify(worst) ? samples.slice(1) : samples;
 }

@@ -9,13 +9,7 @@ import { LyceumError } from "../errors/index.ts";
 import { watchHealth } from "../health/index.ts";
 import type { Json } from "../json.ts";
 import { translateOverrides } from "../migrate/translate-overrides.ts";
-import {
-  recordedEvents,
-  recordRun,
-  reportFileName,
-  showTraining,
-  TrainingProgress,
-} from "../report/index.ts";
+import { recordedEvents, recordRun, reportFileName, showTraining, TrainingProgress } from "../report/index.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { createTrackers } from "../trackers/index.ts";
 import type { TrainArguments } from "./create-program.ts";

@@ -49,7 +49,7 @@ export function writeActivity(
 }
 
 /** Asked once a second, gives a line about an activity that takes long: after 10 seconds, 20, 40 and so on. */
-export function activityLines(progress: TrainingProgress | undefined): () => string | undefined {
+function activityLines(progress: TrainingProgress | undefined): () => string | undefined {
   let current = "";
   let due = firstLineMs;
   return () => {

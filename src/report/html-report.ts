@@ -5,6 +5,7 @@ import { type Html, html, trustedHtml } from "./html.ts";
 import { htmlPage } from "./html-page.ts";
 import { lineChart } from "./line-chart.ts";
 import { evaluationSummary } from "./metric-summary.ts";
+import { probeFacts } from "./probe-text.ts";
 import { reportCharts } from "./report-charts.ts";
 import { reportScript } from "./report-script.ts";
 import { reportStyle } from "./report-style.ts";
@@ -43,6 +44,7 @@ ${
     : html`<details><summary>All other metrics (${charts.other.length} charts)</summary><div class="charts">${charts.other.map(lineChart)}</div></details>`
 }
 ${evaluationTable(record)}
+${probePanel(record)}
 ${samples(record)}
 ${warnings(record)}
 ${configPanel(record)}
@@ -128,6 +130,15 @@ function evaluationTable({ evaluations }: RunRecord): Html | undefined {
     )}</tr>
 `,
   )}</tbody></table></div>`;
+}
+
+/** What the rewards of a few tasks looked like before the first step. */
+function probePanel({ probe }: RunRecord): Html | undefined {
+  if (probe === undefined) return undefined;
+  const advice = probe.advice.map((text) => html`<li>Try ${text}</li>`);
+  return html`<h2>Before the first step</h2><div class="panel"><p>${probeFacts(probe).join(", ")}</p>${
+    advice.length === 0 ? undefined : html`<ul class="warnings">${advice}</ul>`
+  }</div><div class="samples">${probe.samples.map((sample) => sampleCard({ ...sample, type: "sample", step: 0 }))}</div>`;
 }
 
 function samples({ samples: all }: RunRecord): Html | undefined {

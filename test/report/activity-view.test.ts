@@ -51,6 +51,7 @@ describe("the activity of a run", () => {
     const gate = Promise.withResolvers<void>();
     async function* events(): AsyncGenerator<TrainingEvent> {
       await gate.promise;
+      yield* [];
     }
     const stream = { write: (text: string) => lines.push(text) > 0 };
     const shown = showTraining(events(), { stream, color: false, progress });

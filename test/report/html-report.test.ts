@@ -54,6 +54,15 @@ describe("htmlReport", () => {
     }
   });
 
+  it("has what the probe before the first step found", () => {
+    const probe = everywhere("x").filter(({ type }) => type === "probe");
+    const { text } = tokens(report([...sampleRun({ steps: 1 }), ...probe]));
+    expect(text).toContain("Before the first step");
+    expect(text).toContain("0 of 2 groups have a signal, reward 1 ±1");
+    expect(text).toContain("Try x");
+    expect(tokens(report(sampleRun({ steps: 1 }))).text).not.toContain("Before the first step");
+  });
+
   it("tells warnings that differ in numbers only once, with how often and where", () => {
     const warn = (step: number, message: string): TrainingEvent => ({ type: "warning", step, message });
     const { text } = tokens(
@@ -190,6 +199,10 @@ function everywhere(text: string): TrainingEvent[] {
       seed: 1,
       steps: 2,
       resumedFrom: 0,
+    },
+    {
+      ...{ type: "probe", step: 0, groups: 2, withSignal: 0, comparison: "group", metrics, elapsedMs: 1 },
+      ...{ samples: [{ prompt: text, completion: text, reward: 0 }], advice: [text] },
     },
     { type: "step", step: 1, steps: 2, metrics, elapsedMs: 1, etaMs: 1 },
     { type: "step", step: 2, steps: 2, metrics, elapsedMs: 2, etaMs: 0 },
