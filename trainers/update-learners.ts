@@ -32,7 +32,12 @@ export async function updateLearners(
     const metrics = await updatePolicy({ ...updateOptions(run, { ...options, learner, index }), meter, samples: own });
     perLearner.set(learner.name, metrics);
   }
-  return { ...combined(perLearner), ...(await updateCritics(run, { ...options, critics, meter })), ...counts, ...masked };
+  return {
+    ...combined(perLearner),
+    ...(await updateCritics(run, { ...options, critics, meter })),
+    ...counts,
+    ...masked,
+  };
 }
 
 function isCutOff({ sequences }: TrainingSample): boolean {
