@@ -4,6 +4,7 @@ import { importRuntime } from "../../trainers/backends/onnx/engine/import-runtim
 import type { Device } from "../../trainers/config/model-config.ts";
 import { type ConfigKey, configReference } from "../config/index.ts";
 import type { EnvironmentEntry } from "../environment/registry.ts";
+import { toErrorData } from "../errors/index.ts";
 import { knownProviders } from "../policy/ai-sdk/provider-model.ts";
 import { type DeviceInfo, deviceInfo } from "./device-info.ts";
 import { packageVersion } from "./package-version.ts";
@@ -95,6 +96,6 @@ async function onnxRuntimeInfo(): Promise<OnnxRuntimeInfo> {
       providers: [...runtime.listSupportedBackends()],
     };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: toErrorData(error).message };
   }
 }

@@ -27,7 +27,7 @@ export function checkRuntime(): void {
     throw new LyceumError({
       code: "backend.unsupported",
       message: "ONNX Runtime (the package onnxruntime-node) is not installed, and the embedded engine needs it.",
-      hint: "Run ONNXRUNTIME_NODE_INSTALL=skip npm install in your project; docs/install.md says why it can be missing.",
+      hint: "Run ONNXRUNTIME_NODE_INSTALL=skip npm install in your project; docs/install.md of the package says why it can be missing.",
       cause,
     });
   }
