@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
+import { sharedStyle } from "../src/report/shared-style.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -20,8 +21,8 @@ export async function buildPage(folder: string): Promise<void> {
   await bundle.write({ file: join(folder, "page.js"), format: "esm", minify: true, postBanner: await licenses() });
   await bundle.close();
   const styles = [require.resolve("uplot/dist/uPlot.min.css"), join(sources, "page.css")];
-  const texts = await Promise.all(styles.map((path) => readFile(path, "utf8")));
-  await writeFile(join(folder, "page.css"), texts.join("\n"));
+  const [plot, page] = await Promise.all(styles.map((path) => readFile(path, "utf8")));
+  await writeFile(join(folder, "page.css"), [plot, sharedStyle, page].join("\n"));
 }
 
 /** The licences, as a comment. */

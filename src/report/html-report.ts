@@ -1,15 +1,16 @@
 import { stringify } from "yaml";
-import { formatCount, formatDuration, formatNumber, formatPercent } from "./format.ts";
+import { formatCount, formatDuration, formatNumber } from "./format.ts";
 import { frozenAgents } from "./frozen-agents.ts";
 import { type Html, html, trustedHtml } from "./html.ts";
 import { htmlPage } from "./html-page.ts";
 import { lineChart } from "./line-chart.ts";
 import { evaluationSummary } from "./metric-summary.ts";
 import { probeFacts } from "./probe-text.ts";
-import { reportCharts } from "./report-charts.ts";
+import { type ChartSection, reportCharts } from "./report-charts.ts";
 import { reportScript } from "./report-script.ts";
 import { reportStyle } from "./report-style.ts";
 import type { RunRecord } from "./run-record.ts";
+import { runTiles } from "./run-tiles.ts";
 import type { SampleEvent } from "./training-event.ts";
 import { groupWarnings, type WarningGroup } from "./warning-group.ts";
 
@@ -23,93 +24,51 @@ const maximumSampleCharacters = 4000;
 export function htmlReport(record: RunRecord): string {
   const { start } = record;
   const title = start === undefined ? "Training run" : `${start.algorithm} on ${start.environment}`;
-  const charts = reportCharts(record);
-  const body = html`<header>
-<h1>${title} ${statusBadge(record)}</h1>
-<p>${subtitle(record)}</p>
-</header>
+  const sections = reportCharts(record);
+  const body = html`<nav><span class="brand">Lyceum</span><span class="soft">/</span><span>report</span></nav>
 <main>
+<header class="title"><h1>${title}</h1>${statusBadge(record)}</header>
+${facts(record)}
 ${tiles(record)}
 ${errorPanel(record)}
 ${health(record)}
-<h2>Learning curves</h2>
-${
-  charts.main.length === 0
-    ? html`<p class="panel">No step or evaluation was recorded.</p>`
-    : html`<div class="charts">${charts.main.map(lineChart)}</div>`
-}
-${
-  charts.other.length === 0
-    ? undefined
-    : html`<details><summary>All other metrics (${charts.other.length} charts)</summary><div class="charts">${charts.other.map(lineChart)}</div></details>`
-}
+${sections.length === 0 ? html`<p class="note">No step or evaluation was recorded.</p>` : sections.map(chartSection)}
 ${evaluationTable(record)}
 ${probePanel(record)}
 ${samples(record)}
 ${warnings(record)}
 ${configPanel(record)}
-${facts(record)}
 </main>
 <footer>Made by Lyceum from metrics.jsonl, which lies beside this file.</footer>`;
   return htmlPage({ title, style: reportStyle, script: reportScript, body });
 }
 
-function statusBadge({ end }: RunRecord): Html {
-  const words = { completed: "completed", aborted: "stopped early", failed: "failed" } as const;
-  if (end === undefined) return html`<span class="status">unfinished</span>`;
-  const look = end.reason === "completed" ? "good" : end.reason === "failed" ? "bad" : "";
-  return html`<span class="status ${look}">${words[end.reason]}</span>`;
+function chartSection({ title, charts, collapsed }: ChartSection): Html {
+  const open = collapsed === true ? undefined : trustedHtml(" open");
+  return html`<details class="section"${open}><summary><h2>${title}</h2> <span class="soft">${charts.length}</span></summary><div class="charts">${charts.map(lineChart)}</div></details>
+`;
 }
 
-function subtitle({ start, startedAt }: RunRecord): string {
-  const parts: string[] = [];
-  if (start !== undefined) {
-    const { name, trainableParameters, device } = start.model;
-    parts.push(name, `${formatCount(trainableParameters)} trainable parameters`, device, `seed ${start.seed}`);
-  }
-  if (startedAt !== undefined) parts.push(startedAt.slice(0, 16).replace("T", " "));
-  return parts.join(" · ");
+/** The words of the viewer. A report does not know whether a run that has not ended still goes on. */
+function statusBadge({ end }: RunRecord): Html {
+  if (end === undefined) return html`<span class="status stopped">not ended</span>`;
+  const status = end.reason === "aborted" ? "interrupted" : end.reason;
+  return html`<span class="status ${status}">${status}</span>`;
 }
 
 function tiles(record: RunRecord): Html {
-  const { steps, start, evaluations, elapsedMs } = record;
-  const made: Html[] = [];
-  const tile = (label: string, value: string, note = ""): void => {
-    made.push(html`<div class="tile"><span>${label}</span><b>${value}</b><small>${note}</small></div>`);
-  };
-  const last = evaluations.at(-1);
-  const first = evaluations.find(({ split }) => split === last?.split);
-  const accuracy = last?.metrics.accuracy;
-  if (last !== undefined && accuracy !== undefined) {
-    const before = first === last ? undefined : first?.metrics.accuracy;
-    const gain = before === undefined ? "" : `from ${formatPercent(before)} at step ${first!.step}`;
-    tile(`Accuracy, ${last.split}`, formatPercent(accuracy), gain);
-  }
-  for (const [label, metric] of [
-    ["Reward", "reward/mean"],
-    ["Loss", "loss/total"],
-  ] as const) {
-    const values = steps.flatMap(({ metrics }) => (metrics[metric] === undefined ? [] : [metrics[metric]]));
-    const [from, to] = [values[0], values.at(-1)];
-    if (to !== undefined) tile(label, formatNumber(to), values.length > 1 ? `from ${formatNumber(from!)}` : "");
-  }
-  const speeds = steps.flatMap(
-    ({ metrics }) => metrics["tokens/sampled-per-second"] ?? metrics["tokens/trained-per-second"] ?? [],
-  );
-  if (speeds.length > 0) tile("Tokens per second", formatCount(median(speeds)), "median");
-  const done = steps.at(-1)?.step ?? 0;
-  tile("Steps", formatNumber(done), start === undefined ? "" : `of ${formatNumber(start.steps)}`);
-  if (elapsedMs > 0)
-    tile("Time", formatDuration(elapsedMs), done > 0 ? `${formatDuration(elapsedMs / done)} a step` : "");
-  return html`<section class="tiles">${made}</section>`;
+  return html`<section class="tiles">${runTiles(record).map(
+    ({ label, value, note }) =>
+      html`<div class="tile"><span class="soft">${label}</span><b>${value}</b><small class="soft">${note}</small></div>`,
+  )}</section>`;
 }
 
 function errorPanel({ end }: RunRecord): Html | undefined {
   if (end?.error === undefined || end.reason !== "failed") return undefined;
   const { message, hint, code } = end.error;
-  return html`<h2>What went wrong</h2><div class="panel"><pre class="bad">${message}</pre>${
+  return html`<div class="problem"><b>${code}</b> ${message}${
     hint === undefined ? undefined : html`<p>${hint}</p>`
-  }<p class="soft">${code}</p></div>`;
+  }</div>`;
 }
 
 function evaluationTable({ evaluations }: RunRecord): Html | undefined {
@@ -148,12 +107,16 @@ function samples({ samples: all }: RunRecord): Html | undefined {
   return html`<h2>Samples${note}</h2><div class="samples">${shown.map(sampleCard)}</div>`;
 }
 
-function sampleCard({ step, prompt, completion, reward, demonstration }: SampleEvent): Html {
-  return html`<article class="sample"><header><span>step <b>${formatNumber(step)}</b></span>${
-    reward === undefined ? undefined : html`<span>reward <b>${formatNumber(reward)}</b></span>`
-  }${demonstration === true ? html`<span>demonstration</span>` : undefined}</header>
-<pre class="prompt">${clip(prompt)}</pre>
-<pre>${completion === "" ? "(empty)" : clip(completion)}</pre></article>
+function sampleCard({ step, agent, prompt, messages, completion, reward, demonstration }: SampleEvent): Html {
+  const read = messages ?? [{ role: "prompt", text: prompt }];
+  return html`<article class="sample"><header><span>step ${formatNumber(step)}</span>${
+    agent === undefined ? undefined : html`<span>${agent}</span>`
+  }${reward === undefined ? undefined : html`<span>reward ${formatNumber(reward)}</span>`}${
+    demonstration === true ? html`<span>demonstration</span>` : undefined
+  }</header>
+${read.map(({ role, text }) => html`<div><span>${role}</span><pre class="soft">${clip(text)}</pre></div>\n`)}<div class="completion"><span>${
+    messages === undefined ? "completion" : "assistant"
+  }</span><pre>${completion === "" ? "(empty)" : clip(completion)}</pre></div></article>
 `;
 }
 
@@ -193,24 +156,22 @@ function facts(record: RunRecord): Html | undefined {
   const trained = steps.reduce((sum, { metrics }) => sum + (metrics["tokens/trained"] ?? 0), 0);
   const sampled = steps.reduce((sum, { metrics }) => sum + (metrics["tokens/sampled"] ?? 0), 0);
   const rows: [label: string, value: string | undefined][] = [
-    ["Algorithm", start?.algorithm],
-    ["Environment", start?.environment],
-    ["Model", start?.model.name],
-    ["Frozen agents", start === undefined ? undefined : frozenAgents(start).join(", ") || undefined],
-    ["Trainable parameters", start?.model.trainableParameters.toLocaleString("en-US")],
-    ["Device", start?.model.device],
-    ["Seed", start === undefined ? undefined : String(start.seed)],
-    ["Started", startedAt],
-    ["Working time", elapsedMs > 0 ? formatDuration(elapsedMs) : undefined],
-    ["Resumed", resumptions === 0 ? undefined : resumptions === 1 ? "once" : `${resumptions} times`],
-    ["Tokens sampled", sampled > 0 ? formatCount(sampled) : undefined],
-    ["Tokens trained on", trained > 0 ? formatCount(trained) : undefined],
-    ["Last checkpoint", end?.checkpoint ?? checkpoints.at(-1)?.path],
+    ["model", start?.model.name],
+    ["frozen agents", start === undefined ? undefined : frozenAgents(start).join(", ") || undefined],
+    ["trainable", start && formatCount(start.model.trainableParameters)],
+    ["device", start?.model.device],
+    ["seed", start === undefined ? undefined : String(start.seed)],
+    ["started", startedAt?.slice(0, 16).replace("T", " ")],
+    ["time", elapsedMs > 0 ? formatDuration(elapsedMs) : undefined],
+    ["resumed", resumptions === 0 ? undefined : resumptions === 1 ? "once" : `${resumptions} times`],
+    ["tokens sampled", sampled > 0 ? formatCount(sampled) : undefined],
+    ["tokens trained on", trained > 0 ? formatCount(trained) : undefined],
+    ["last checkpoint", end?.checkpoint ?? checkpoints.at(-1)?.path],
   ];
   if (rows.every(([, value]) => value === undefined)) return undefined;
-  return html`<h2>Run</h2><div class="panel"><table class="facts"><tbody>${rows.map(([label, value]) =>
-    value === undefined ? undefined : html`<tr><th>${label}</th><td>${value}</td></tr>\n`,
-  )}</tbody></table></div>`;
+  return html`<dl class="facts">${rows.map(([label, value]) =>
+    value === undefined ? undefined : html`<div><dt>${label}</dt><dd>${value}</dd></div>\n`,
+  )}</dl>`;
 }
 
 function clip(text: string): string {
@@ -222,8 +183,4 @@ function clip(text: string): string {
 function spreadOut<T>(items: readonly T[], count: number): T[] {
   if (items.length <= count) return [...items];
   return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]!);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

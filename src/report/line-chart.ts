@@ -2,11 +2,14 @@ import { type ChartScale, chartScale } from "./chart-scale.ts";
 import { type ChartPoint, downsample } from "./downsample.ts";
 import { formatNumber, formatPercent } from "./format.ts";
 import { type Html, html, jsonForScript } from "./html.ts";
+import { chartExtent, shareTick, usesLogScale, valueRange } from "./value-range.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** One line of a chart. */
 export interface ChartSeries {
   readonly name: string;
+  /** What it shows, such as `loss/total`: the same in every run. */
+  readonly metric: string;
   readonly xs: readonly number[];
   /** As many as `xs`; where a value is not finite the line is interrupted and a mark stands at the top. */
   readonly ys: readonly number[];
@@ -22,16 +25,16 @@ export interface LineChart {
   /** What the chart shows, in a few words beside the title. */
   readonly note?: string;
   readonly series: readonly ChartSeries[];
-  /** The values are shares from 0 to 1, drawn as percentages over the whole range. */
+  /** The values are shares from 0 to 1, drawn as percentages. */
   readonly share?: boolean;
-  /** The axis begins at 0. */
-  readonly fromZero?: boolean;
+  /** Values cannot be beyond these, such as the range of rewards: the axis does not go there. */
+  readonly bounds?: { readonly least?: number; readonly most?: number };
   /** Steps that every chart of a report spans, so that charts can be compared at a glance. */
   readonly steps: readonly [first: number, last: number];
 }
 
-const width = 560;
-const height = 234;
+const width = 400;
+const height = 210;
 const margin = { left: 58, right: 26, top: 10, bottom: 32 };
 const plotRight = width - margin.right;
 const plotBottom = height - margin.bottom;
@@ -41,6 +44,12 @@ interface DrawnSeries extends Omit<ChartSeries, "xs" | "ys"> {
   readonly points: readonly ChartPoint[];
   /** Points stand for several values each. */
   readonly thinned: boolean;
+}
+
+/** The axis of values. */
+interface ValueScale extends ChartScale {
+  /** It is over powers of ten; its ends and ticks are their exponents. */
+  readonly isLog: boolean;
 }
 
 /** Turns values into coordinates of the drawing. */
@@ -61,15 +70,24 @@ export function lineChart(chart: LineChart): Html {
   const y = valueScale(chart, series);
   const projection: Projection = {
     left: (value) => round(margin.left + ((value - x.minimum) / (x.maximum - x.minimum)) * (plotRight - margin.left)),
-    top: (value) => round(plotBottom - ((value - y.minimum) / (y.maximum - y.minimum)) * (plotBottom - margin.top)),
+    top: (value) => {
+      const place = y.isLog ? Math.log10(Math.max(value, 1e-300)) : value;
+      const share = (place - y.minimum) / (y.maximum - y.minimum);
+      return round(plotBottom - Math.min(1, Math.max(0, share)) * (plotBottom - margin.top));
+    },
   };
   const broken = series.flatMap(({ points }) => points).reduce((count, { nonFinite }) => count + nonFinite, 0);
   const range = series.some(({ thinned }) => thinned) ? "shaded: range of neighbouring steps" : undefined;
-  const notes = [chart.note, range, broken > 0 ? `${formatNumber(broken)} not finite (×)` : undefined];
+  const notes = [
+    chart.note,
+    y.isLog ? "log scale" : undefined,
+    range,
+    broken > 0 ? `${formatNumber(broken)} not finite (×)` : undefined,
+  ];
   const note = notes.filter((part) => part !== undefined).join(" · ");
   const legend = series.length > 1 || series.some(({ spread }) => spread !== undefined);
   return html`<figure class="chart" data-share="${chart.share === true ? 1 : 0}">
-<figcaption><strong>${chart.title}</strong>${note === "" ? undefined : html` <span>${note}</span>`}</figcaption>
+<figcaption><strong>${chart.title}</strong>${note === "" ? undefined : html` <span class="soft">${note}</span>`}</figcaption>
 ${legend ? html`<ul class="legend">${series.map(legendItems)}</ul>` : undefined}
 <div class="plot">
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${describe(chart)}">
@@ -84,26 +102,27 @@ ${axes({ x, y, projection, share: chart.share === true })}${series.map((line, in
 </figure>`;
 }
 
-function valueScale(chart: LineChart, series: readonly DrawnSeries[]): ChartScale {
-  let minimum = chart.share === true || chart.fromZero === true ? 0 : Number.POSITIVE_INFINITY;
-  let maximum = chart.share === true ? 1 : Number.NEGATIVE_INFINITY;
-  for (const { low, high, y, spread } of series.flatMap(({ points }) => points)) {
-    if (!Number.isFinite(y)) continue;
-    minimum = Math.min(minimum, low, y - spread);
-    maximum = Math.max(maximum, high, y + spread);
-  }
-  if (minimum > maximum) [minimum, maximum] = [0, 1];
-  return chartScale({ minimum, maximum, count: 5, whole: true });
+function valueScale(chart: LineChart, series: readonly DrawnSeries[]): ValueScale {
+  const isLog = usesLogScale(chart);
+  const { low, high } = chartExtent(chart);
+  const lows = series.flatMap(({ points }) => points.map((point) => point.low));
+  const least = lows.reduce((one, other) => (other > 0 ? Math.min(one, other) : one), high);
+  const [minimum, maximum] = isLog
+    ? [Math.log10(least), Math.log10(high)]
+    : valueRange({ low, high, bounds: chart.bounds });
+  return { ...chartScale({ minimum, maximum, count: 5, whole: isLog, integer: isLog }), isLog };
 }
 
-function axes(options: { x: ChartScale; y: ChartScale; projection: Projection; share: boolean }): Html {
+function axes(options: { x: ChartScale; y: ValueScale; projection: Projection; share: boolean }): Html {
   const { left, top } = options.projection;
-  const label = options.share ? (value: number) => `${Math.round(value * 100)}%` : formatNumber;
-  const rows = options.y.ticks.map(
-    (tick) => html`<line class="grid" x1="${margin.left}" x2="${plotRight}" y1="${top(tick)}" y2="${top(tick)}"/>
+  const label = options.share ? shareTick : formatNumber;
+  const rows = options.y.ticks
+    .map((tick) => (options.y.isLog ? 10 ** tick : tick))
+    .map(
+      (tick) => html`<line class="grid" x1="${margin.left}" x2="${plotRight}" y1="${top(tick)}" y2="${top(tick)}"/>
 <text class="tick" x="${margin.left - 8}" y="${top(tick) + 4}" text-anchor="end">${label(tick)}</text>
 `,
-  );
+    );
   const columns = options.x.ticks.map(
     (tick) => html`<line class="axis" x1="${left(tick)}" x2="${left(tick)}" y1="${plotBottom}" y2="${plotBottom + 4}"/>
 <text class="tick" x="${left(tick)}" y="${plotBottom + 17}" text-anchor="middle">${formatNumber(tick)}</text>

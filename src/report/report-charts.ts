@@ -1,121 +1,140 @@
+import { type ChartPlan, sectionPlans } from "./chart-plans.ts";
 import type { ChartSeries, LineChart } from "./line-chart.ts";
+import { metricSeries, type RecordedMetric, recordedMetrics } from "./metric-series.ts";
 import type { RunRecord } from "./run-record.ts";
+import { scaleGroups } from "./scale-groups.ts";
 
-/** The charts of a report: the ones that everybody looks for first, and one for every other group of metrics. */
-export interface ReportCharts {
-  readonly main: readonly LineChart[];
-  readonly other: readonly LineChart[];
+/** Charts under one heading. */
+export interface ChartSection {
+  readonly title: string;
+  readonly charts: readonly LineChart[];
+  /** It is shown when it is asked for. */
+  readonly collapsed?: true;
 }
 
-/** The most lines that one chart of other metrics shows. */
-const seriesPerChart = 6;
-
-/** Charts for whatever metrics the run recorded; a metric that never occurred has no chart. */
-export function reportCharts(record: RunRecord): ReportCharts {
-  const names = new Set(record.steps.flatMap(({ metrics }) => Object.keys(metrics)));
-  const allSteps = [...record.steps, ...record.evaluations].map(({ step }) => step);
-  const steps: [number, number] = [
-    allSteps.reduce((a, b) => Math.min(a, b), allSteps[0] ?? 0),
-    allSteps.reduce((a, b) => Math.max(a, b), allSteps[0] ?? 1),
-  ];
-  const used = new Set<string>();
-  const main: LineChart[] = [];
-  const add = (chart: Omit<LineChart, "steps">): void => {
-    if (chart.series.length > 0) main.push({ ...chart, steps });
-  };
-  /** Series of those named metrics that occurred; they are then no longer among the others. */
-  const take = (metrics: readonly string[], labels: Readonly<Record<string, string>> = {}): ChartSeries[] =>
-    metrics.flatMap((name) => {
-      if (!names.has(name) || used.has(name)) return [];
-      used.add(name);
-      return [stepSeries(record, name, labels[name] ?? name)];
-    });
-  const named = (pattern: RegExp): string[] => [...names].filter((name) => pattern.test(name)).sort();
-
-  const reward = take(["reward/mean"], { "reward/mean": "mean" });
-  const spread = take(["reward/std"])[0];
-  add({
-    title: "Reward",
-    note: "of training episodes",
-    series: reward.map((series) => (spread === undefined ? series : withSpread(series, spread))),
-  });
-  const accuracies = evaluationSeries(record, "accuracy");
-  add({ title: "Evaluation accuracy", note: "of held-out tasks", series: accuracies, share: true });
-  if (accuracies.length === 0) {
-    add({ title: "Evaluation reward", note: "of held-out tasks", series: evaluationSeries(record, "reward/mean") });
-  }
-  add({ title: "Loss", series: take(["loss/total"], { "loss/total": "total" }) });
-  add({ title: "KL divergence", note: "from the reference", series: take(["kl/reference"]), fromZero: true });
-  add({ title: "Entropy", note: "nats per token", series: take(named(/^entropy\//)), fromZero: true });
-  add({ title: "Gradient norm", series: take(["optimizer/gradient-norm"]), fromZero: true });
-  add({
-    title: "Completion length",
-    note: "tokens",
-    series: take(["length/completion-mean"], { "length/completion-mean": "mean" }),
-    fromZero: true,
-  });
-  add({
-    title: "Tokens per second",
-    series: take(["tokens/sampled-per-second", "tokens/trained-per-second"], {
-      "tokens/sampled-per-second": "sampled",
-      "tokens/trained-per-second": "trained",
-    }),
-    fromZero: true,
-  });
-
-  add({ title: "Reward by turn", note: "over the episodes that played it", series: take(...byTurn("reward")) });
-  add({ title: "Level reached by turn", note: "from 0 to 4", series: take(...byTurn("level")), fromZero: true });
-
-  const others = [...names].filter((name) => !used.has(name)).sort();
-  const groups = Map.groupBy(others, (name) => (name.includes("/") ? name.slice(0, name.indexOf("/")) : "other"));
-  const other = [...groups].flatMap(([group, members]) =>
-    chunks(members, seriesPerChart).map((chunk) => ({
-      title: group,
-      series: chunk.map((name) => stepSeries(record, name, name)),
-      steps,
-    })),
+/**
+ * Charts for whatever metrics a run recorded, in sections by importance. A chart has one metric, or several of one unit
+ * and scale. Metrics that no section knows have charts of their own in the last one.
+ */
+export function reportCharts(record: RunRecord): ChartSection[] {
+  const left = new Set(recordedMetrics(record));
+  const rest = (): LineChart[] =>
+    [...Map.groupBy(left, groupName)].flatMap(([title, metrics]) =>
+      charts(
+        record,
+        { title, metrics: [] },
+        metrics.map((metric) => metricSeries(record, metric, lineName(metric))),
+      ),
+    );
+  const known = sectionPlans.map(({ charts: plans, ofEvaluations = false, ...section }) => ({
+    ...section,
+    charts: plans.flatMap((plan) => charts(record, plan, takeLines({ record, plan, left, ofEvaluations }))),
+  }));
+  return [...known, { title: "All other metrics", collapsed: true as const, charts: rest() }].filter(
+    (section) => section.charts.length > 0,
   );
-  // Alone in its chart, a line says by the title what it is.
-  return {
-    main,
-    other: other.map((chart) => (chart.series.length === 1 ? { ...chart, title: chart.series[0]!.name } : chart)),
-  };
 }
 
-function stepSeries(record: RunRecord, metric: string, name: string): ChartSeries {
-  const points = record.steps.flatMap(({ step, metrics }) => {
-    const value = metrics[metric];
-    return value === undefined ? [] : [[step, value] as const];
+/** The lines of a plan: what they show is then no longer left. */
+function takeLines(options: {
+  readonly record: RunRecord;
+  readonly plan: ChartPlan;
+  readonly left: Set<RecordedMetric>;
+  readonly ofEvaluations: boolean;
+}): ChartSeries[] {
+  const { record, plan, left, ofEvaluations } = options;
+  const candidates = [...left].filter(({ split }) => (split !== undefined) === ofEvaluations);
+  const found = plan.metrics.flatMap((pattern, place) =>
+    candidates.flatMap((metric) => {
+      const match = pattern.exec(metric.name);
+      return match === null ? [] : [{ metric, own: plan.names?.[place] ?? match[1]?.replace("turn-", "turn ") }];
+    }),
+  );
+  const lines = found.map(({ metric, own }) => {
+    // Beside the lines of single agents, that of the whole run is their mean.
+    const whole = found.some((other) => other.own !== undefined) ? "mean" : plan.title.toLowerCase();
+    return metricSeries(
+      record,
+      metric,
+      seriesName({ record, metric, own: own ?? (ofEvaluations ? undefined : whole) }),
+    );
   });
-  return { name, xs: points.map(([step]) => step), ys: points.map(([, value]) => value) };
+  const [line] = lines;
+  if (lines.length === 1 && line !== undefined && plan.unlessSameAs !== undefined) {
+    const { split } = found[0]!.metric;
+    const same = metricSeries(record, { name: plan.unlessSameAs, ...(split === undefined ? {} : { split }) }, "");
+    if (JSON.stringify(same.ys) === JSON.stringify(line.ys)) return [];
+  }
+  for (const { metric } of found) left.delete(metric);
+  return lines.map((series, place) => withDeviation(series, { record, left, metric: found[place]!.metric }));
 }
 
-/** The metrics of the first turns by a name, and what lines of a chart call them. */
-function byTurn(name: string): [metrics: string[], labels: Record<string, string>] {
-  const turns = Array.from({ length: seriesPerChart }, (_, i) => [`rollout/turn-${i + 1}/${name}`, `turn ${i + 1}`]);
-  return [turns.map(([metric]) => metric!), Object.fromEntries(turns) as Record<string, string>];
+/** What a line is called: by what tells it from the others of its chart. */
+function seriesName(options: {
+  readonly record: RunRecord;
+  readonly metric: RecordedMetric;
+  readonly own: string | undefined;
+}): string {
+  const { record, metric, own } = options;
+  const isOneOfSeveral = record.evaluations.some(({ split }) => split !== metric.split);
+  const split = own === undefined || isOneOfSeveral ? metric.split : undefined;
+  return [own, split].filter((part) => part !== undefined).join(", ");
 }
 
-function withSpread(mean: ChartSeries, deviation: ChartSeries): ChartSeries {
-  const byStep = new Map(deviation.xs.map((x, i) => [x, deviation.ys[i]!]));
+/** The mean reward, with the deviation of rewards as a band. */
+function withDeviation(
+  mean: ChartSeries,
+  options: { readonly record: RunRecord; readonly left: Set<RecordedMetric>; readonly metric: RecordedMetric },
+): ChartSeries {
+  const { record, left, metric } = options;
+  // The deviation of a few held-out tasks says little.
+  if (metric.name !== "reward/mean" || metric.split !== undefined) return mean;
+  const deviation = [...left].find(({ name, split }) => name === "reward/std" && split === undefined);
+  if (deviation === undefined) return mean;
+  left.delete(deviation);
+  const { xs, ys } = metricSeries(record, deviation, "");
+  const byStep = new Map(xs.map((x, i) => [x, ys[i]!]));
   return { ...mean, spread: { name: "± standard deviation", values: mean.xs.map((x) => byStep.get(x) ?? Number.NaN) } };
 }
 
-function evaluationSeries(record: RunRecord, metric: string): ChartSeries[] {
-  return [...Map.groupBy(record.evaluations, ({ split }) => split)].flatMap(([split, evaluations]) => {
-    const points = evaluations.filter(({ metrics }) => metrics[metric] !== undefined);
-    if (points.length === 0) return [];
-    return [
-      {
-        name: split,
-        xs: points.map(({ step }) => step),
-        ys: points.map(({ metrics }) => metrics[metric]!),
-        dots: true,
-      },
-    ];
-  });
+function charts(record: RunRecord, plan: ChartPlan, lines: readonly ChartSeries[]): LineChart[] {
+  const { note, share, isReward, together, divisor = 1, unlessAll } = plan;
+  const title = plan.title.replace("{part}", record.start?.agents === undefined ? "environment" : "agent");
+  const drawn = lines.map((line) => (divisor === 1 ? line : { ...line, ys: line.ys.map((y) => y / divisor) }));
+  if (drawn.every(({ ys }) => ys.every((y) => y === unlessAll))) return [];
+  const [least, most] = share === true ? [0, 1] : isReward === true ? rangeOf(record) : [];
+  const bounds = { ...(least === undefined ? {} : { least }), ...(most === undefined ? {} : { most }) };
+  return (together === true ? [drawn] : scaleGroups(drawn)).map((series, _, all) => ({
+    // Apart from the others of its title, a line says in the title what it is.
+    title: all.length > 1 && series.length === 1 ? `${title}: ${series[0]!.name}` : title,
+    ...(note === undefined ? {} : { note }),
+    series,
+    ...(share === undefined ? {} : { share }),
+    ...(Object.keys(bounds).length === 0 ? {} : { bounds }),
+    steps: stepsOf(record),
+  }));
 }
 
-function chunks<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
+function rangeOf({ start }: RunRecord): (number | undefined)[] {
+  return (start?.rewardRange ?? []).map((bound) => (Number.isFinite(bound) ? bound : undefined));
+}
+
+function stepsOf({ steps, evaluations }: RunRecord): [first: number, last: number] {
+  const all = [...steps, ...evaluations].map(({ step }) => step);
+  return [
+    all.reduce((one, other) => Math.min(one, other), all[0] ?? 0),
+    all.reduce((one, other) => Math.max(one, other), 1),
+  ];
+}
+
+/** Metrics that differ only by their turn or agent share a chart. */
+function groupName({ name, split }: RecordedMetric): string {
+  const alike = name.replace(/^rollout\/turn-\d+\//, "by turn: ").replace(/^agents\/[^/]+\//, "by agent: ");
+  return split === undefined ? alike : `evaluation: ${alike}`;
+}
+
+function lineName({ name, split }: RecordedMetric): string {
+  const own = /^rollout\/turn-(\d+)\//.exec(name)?.[1];
+  const line = own === undefined ? (/^agents\/([^/]+)\//.exec(name)?.[1] ?? name) : `turn ${own}`;
+  return split === undefined ? line : `${line}, ${split}`;
 }

@@ -29,8 +29,15 @@ export interface EpisodeRow {
 
 /** A line of the table as it is shown. */
 export interface ShownRow extends EpisodeRow {
+  /** The beginning of the prompt, without what all prompts of the page begin with. Absent as `words` is. */
+  readonly prompt?: string;
   /** The beginning of what was said last. Absent where episodes are too long to look into. */
   readonly words?: string;
+}
+
+/** A line with its texts, of which empty ones are left out. */
+export function shownRow(row: EpisodeRow, { prompt, words }: { prompt: string; words: string }): ShownRow {
+  return { ...row, ...(prompt === "" ? {} : { prompt }), ...(words === "" ? {} : { words }) };
 }
 
 /** The files that episodes are in: of an evaluation, or of a training. */

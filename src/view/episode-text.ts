@@ -30,6 +30,31 @@ export function lastWords(episode: Episode, agent?: string): string {
   return "";
 }
 
+/** What an agent read first of the task, by default the first agent that read something: its first user message. */
+export function firstWords(episode: Episode, agent?: string): string {
+  const readers = Object.entries(episode.agents).filter(([name]) => agent === undefined || name === agent);
+  for (const [, { nodes }] of readers) {
+    const given = nodes.filter(({ message: { role } }) => role !== "assistant");
+    const message = (given.find(({ message: { role } }) => role === "user") ?? given[0])?.message;
+    const text = message === undefined ? "" : textOf(message).slice(0, 8_000).replaceAll(/\s+/g, " ").trim();
+    if (text !== "") return text;
+  }
+  return "";
+}
+
+/** A shared beginning that is shorter stays: it costs little room. */
+const shortest = 24;
+
+/** Names for prompts: the beginning of each, without the words that all of them begin with. */
+export function promptNames(prompts: readonly string[]): string[] {
+  const [first = "", ...others] = [...new Set(prompts)].filter((prompt) => prompt !== "").sort();
+  const last = others.at(-1) ?? "";
+  let shared = 0;
+  while (shared < last.length && first[shared] === last[shared]) shared += 1;
+  const cut = shared === 0 ? 0 : first.lastIndexOf(" ", shared - 1) + 1;
+  return prompts.map((prompt) => (cut < shortest || prompt === "" ? prompt : `… ${prompt.slice(cut)}`).slice(0, 200));
+}
+
 /** Whether an episode has a text, in any case. */
 export function hasText(episode: Episode, text: string): boolean {
   const wanted = text.toLowerCase();

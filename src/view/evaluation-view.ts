@@ -2,13 +2,11 @@ import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
 import { readManifest, readSummary } from "../evaluate/log/read-log.ts";
 import { runFolder } from "../evaluate/log/run-folder.ts";
 import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
-import { formatNumber, formatPercent } from "../report/format.ts";
-import type { MetricSummary } from "../report/metric-summary.ts";
 import { fileSize } from "../trace/file-size.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 import { changedMs, unfinishedStatus } from "./run-age.ts";
-import type { EvaluationView, RunStatus, RunSummary } from "./view-source.ts";
+import type { EvaluationView, RunScores, RunStatus, RunSummary } from "./view-source.ts";
 
 /** An evaluation and its figures; of one that goes on, or was killed, the figures so far. `index` is up to date. */
 export async function evaluationView(options: {
@@ -105,14 +103,14 @@ function metricsSoFar(rows: readonly EpisodeRow[], counts: EvaluationView["count
   };
 }
 
-function headline(metrics: Readonly<Record<string, Metric>>): MetricSummary[] {
+function headline(metrics: Readonly<Record<string, Metric>>): RunScores {
   const { accuracy, reward } = metrics;
   const winRate = metrics["win-rate"];
-  return [
-    ...(accuracy === undefined ? [] : [{ label: "accuracy", value: formatPercent(accuracy.value) }]),
-    ...(winRate === undefined ? [] : [{ label: "win rate", value: formatPercent(winRate.value) }]),
-    ...(reward === undefined ? [] : [{ label: "reward", value: formatNumber(reward.value) }]),
-  ];
+  return {
+    ...(reward === undefined ? {} : { reward: reward.value }),
+    ...(accuracy === undefined ? {} : { accuracy: accuracy.value }),
+    ...(winRate === undefined ? {} : { "win rate": winRate.value }),
+  };
 }
 
 function withoutTasks({ tasks: _, ...summary }: EvaluationSummary): Omit<EvaluationSummary, "tasks"> {

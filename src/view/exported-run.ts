@@ -1,7 +1,8 @@
-import type { Comparison } from "../evaluate/compare.ts";
+import type { Episode } from "../rollout/episode.ts";
 import { filterRows } from "./episode-filter.ts";
-import { hasText, lastWords } from "./episode-text.ts";
-import type { EpisodeView, RunSummary, RunView, ViewSource } from "./view-source.ts";
+import { type EpisodeRow, shownRow } from "./episode-row.ts";
+import { firstWords, hasText, lastWords, promptNames } from "./episode-text.ts";
+import type { ComparisonView, EpisodeView, RunSummary, RunView, ViewSource } from "./view-source.ts";
 
 /** What an exported file holds: one run, and some of its transcripts. */
 export interface ExportedRun {
@@ -24,10 +25,12 @@ export function exportedSource({ line, view, episodes }: ExportedRun): ViewSourc
     run: async () => view,
     episodes: async (_path, { filter, offset, limit }) => {
       const rows = rowsOf(filter);
-      const shown = rows.slice(offset, offset + limit).map((row) => {
-        const words = lastWords(byId.get(row.id)!.episode, filter.agent);
-        return { ...row, ...(words === "" ? {} : { words }) };
-      });
+      const page = rows.slice(offset, offset + limit);
+      const episodeOf = ({ id }: EpisodeRow): Episode => byId.get(id)!.episode;
+      const prompts = promptNames(page.map((row) => firstWords(episodeOf(row), filter.agent)));
+      const shown = page.map((row, place) =>
+        shownRow(row, { prompt: prompts[place]!, words: lastWords(episodeOf(row), filter.agent) }),
+      );
       return { total: allRows.length, matched: rows.length, offset, rows: shown };
     },
     episode: async (_path, { id, filter }) => {
@@ -44,6 +47,6 @@ export function exportedSource({ line, view, episodes }: ExportedRun): ViewSourc
         ...(next === undefined ? {} : { next: next.id }),
       };
     },
-    compare: (): Promise<Comparison> => Promise.reject(new Error("This file has one run only.")),
+    compare: (): Promise<ComparisonView> => Promise.reject(new Error("This file has one run only.")),
   };
 }

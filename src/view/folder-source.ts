@@ -14,8 +14,8 @@ import { fileSize } from "../trace/file-size.ts";
 import { readEpisodeAt } from "../trace/read-episode.ts";
 import { type EpisodeFilter, filterRows } from "./episode-filter.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
-import type { IndexedRow, ShownRow } from "./episode-row.ts";
-import { lastWords } from "./episode-text.ts";
+import { type IndexedRow, type ShownRow, shownRow } from "./episode-row.ts";
+import { firstWords, lastWords, promptNames } from "./episode-text.ts";
 import { createEvaluationIndex } from "./evaluation-index.ts";
 import { evaluationLine, evaluationView } from "./evaluation-view.ts";
 import { type FoundRun, findRuns } from "./find-runs.ts";
@@ -145,7 +145,13 @@ export function folderSource(
     compare: async (first, second) => {
       const comparison = await compareRuns(await runPath(root, first), await runPath(root, second));
       const named = (run: typeof comparison.first, folder: string): typeof comparison.first => ({ ...run, folder });
-      return { ...comparison, first: named(comparison.first, first), second: named(comparison.second, second) };
+      const prompts = await taskPrompts(await logOf(first), comparison.changed.slice(0, namedTasks));
+      return {
+        ...comparison,
+        first: named(comparison.first, first),
+        second: named(comparison.second, second),
+        prompts,
+      };
     },
   };
 }
@@ -177,14 +183,36 @@ async function shownRows(
   agent: string | undefined,
 ): Promise<ShownRow[]> {
   const isLong = rows.reduce((sum, { length }) => sum + length, 0) > lookedInto;
-  return await Promise.all(
+  const texts = await Promise.all(
     rows.map(async (row) => {
       // What cannot be read is told where it is opened.
       const episode = isLong ? undefined : await readEpisodeAt(paths[row.file]!, row).catch(() => undefined);
-      const words = episode === undefined ? "" : lastWords(episode, agent);
-      return { ...withoutPlace(row), ...(words === "" ? {} : { words }) };
+      return episode === undefined ? ["", ""] : [firstWords(episode, agent), lastWords(episode, agent)];
     }),
   );
+  const prompts = promptNames(texts.map(([prompt]) => prompt!));
+  return rows.map((row, place) => shownRow(withoutPlace(row), { prompt: prompts[place]!, words: texts[place]![1]! }));
+}
+
+/** The most tasks of a comparison that are named by their prompts. */
+const namedTasks = 100;
+
+/** The beginning of the prompt of each task, by its hash. */
+async function taskPrompts(
+  { index }: OpenLog,
+  tasks: readonly { readonly id: string; readonly hash: string }[],
+): Promise<Record<string, string>> {
+  const rows = new Map(index.rows.map((row) => [row.task.id, row]));
+  const found = tasks.flatMap(({ id, hash }) => {
+    const row = rows.get(id);
+    return row === undefined ? [] : [{ hash, row }];
+  });
+  const shown = await shownRows(
+    index,
+    found.map(({ row }) => row),
+    undefined,
+  );
+  return Object.fromEntries(found.map(({ hash }, place) => [hash, shown[place]!.prompt ?? ""]));
 }
 
 async function readTask({ folder, index }: OpenLog, place: number): Promise<TaskLine | undefined> {
@@ -210,7 +238,7 @@ function withoutPlace({
 }
 
 function unreadable({ path, kind }: FoundRun, problem: string): RunSummary {
-  const empty = { name: "", environment: "", model: "", startedAt: "", done: 0, total: 0, scores: [] };
+  const empty = { name: "", environment: "", model: "", startedAt: "", done: 0, total: 0, scores: {} };
   return { path, kind, status: "failed", ...empty, problem };
 }
 

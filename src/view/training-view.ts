@@ -2,12 +2,11 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isJsonObject } from "../json.ts";
 import { downsample } from "../report/downsample.ts";
-import { formatNumber } from "../report/format.ts";
 import type { ChartSeries, LineChart } from "../report/line-chart.ts";
-import { evaluationSummary } from "../report/metric-summary.ts";
 import { metricsFileName, readMetrics } from "../report/metrics-file.ts";
 import { reportCharts } from "../report/report-charts.ts";
 import { type RunRecord, runRecord } from "../report/run-record.ts";
+import { runTiles } from "../report/run-tiles.ts";
 import { groupWarnings } from "../report/warning-group.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import { unfinishedStatus } from "./run-age.ts";
@@ -89,7 +88,6 @@ interface KnownTraining {
 
 function trainingView({ path, training: { record }, status }: KnownTraining): TrainingView {
   const { start, end, config, evaluations, startedAt = "", elapsedMs } = record;
-  const { main, other } = reportCharts(record);
   const last = record.steps.at(-1);
   return {
     kind: "training",
@@ -101,7 +99,8 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     elapsedMs,
     ...(status === "running" && last !== undefined ? { etaMs: last.etaMs } : {}),
     step: last?.step ?? 0,
-    charts: { main: main.map(thinned), other: other.map(thinned) },
+    tiles: runTiles(record),
+    sections: reportCharts(record).map((section) => ({ ...section, charts: section.charts.map(thinned) })),
     evaluations,
     samples: record.samples.slice(-maximumSamples).toReversed(),
     warnings: groupWarnings(record.warnings),
@@ -110,18 +109,9 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
 }
 
 function trainingLine({ path, training, status }: KnownTraining): RunSummary {
-  const { start, steps, evaluations, startedAt = "" } = training.record;
-  const reward = steps.findLast(({ metrics }) => metrics["reward/mean"] !== undefined)?.metrics["reward/mean"];
-  const loss = steps.at(-1)?.metrics["loss/total"];
-  const last = evaluations.at(-1);
-  const scores =
-    last !== undefined
-      ? evaluationSummary(last.metrics).slice(0, 2)
-      : reward !== undefined
-        ? [{ label: "reward", value: formatNumber(reward) }]
-        : loss !== undefined
-          ? [{ label: "loss", value: formatNumber(loss) }]
-          : [];
+  const { record } = training;
+  const { start, end, steps, startedAt = "" } = record;
+  const trend = trendOf(record);
   return {
     path,
     kind: "training",
@@ -132,8 +122,43 @@ function trainingLine({ path, training, status }: KnownTraining): RunSummary {
     startedAt,
     done: steps.at(-1)?.step ?? 0,
     total: start?.steps ?? 0,
-    scores,
+    ...scoresOf(record),
+    ...(trend.length > 1 ? { trend } : {}),
+    ...(end?.reason === "failed" && end.error !== undefined ? { error: end.error.message } : {}),
   };
+}
+
+/** Of the last evaluation, or else of the last step. The loss stands in for rewards that there are not. */
+function scoresOf({ steps, evaluations }: RunRecord): Pick<RunSummary, "scores" | "scoresOf"> {
+  const last = evaluations.at(-1);
+  const step = steps.findLast(({ metrics }) => metrics["reward/mean"] !== undefined);
+  const { "reward/mean": reward, accuracy } = last?.metrics ?? step?.metrics ?? {};
+  const loss = reward === undefined && accuracy === undefined ? steps.at(-1)?.metrics["loss/total"] : undefined;
+  const place = last === undefined ? "training episodes" : `${last.split}, step ${last.step}`;
+  return {
+    scores: {
+      ...(reward === undefined ? {} : { reward }),
+      ...(accuracy === undefined ? {} : { accuracy }),
+      ...(loss === undefined ? {} : { loss }),
+    },
+    scoresOf: place,
+  };
+}
+
+/** Values of a trend: as many as a small drawing tells apart. */
+const trendLength = 40;
+
+function trendOf({ steps }: RunRecord): number[] {
+  const metric = steps.some(({ metrics }) => metrics["reward/mean"] !== undefined) ? "reward/mean" : "loss/total";
+  const values = steps.flatMap(({ metrics }) => metrics[metric] ?? []).filter(Number.isFinite);
+  const count = Math.min(trendLength, values.length);
+  return Array.from({ length: count }, (_, place) => {
+    const part = values.slice(
+      Math.floor((place * values.length) / count),
+      Math.floor(((place + 1) * values.length) / count),
+    );
+    return part.reduce((sum, value) => sum + value, 0) / part.length;
+  });
 }
 
 async function statusOf({ record, changed }: ReadTraining, folder: string): Promise<RunStatus> {

@@ -2,9 +2,9 @@ import type { Comparison } from "../evaluate/compare.ts";
 import type { EvaluationManifest, TaskLine } from "../evaluate/log/manifest.ts";
 import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
 import type { Json } from "../json.ts";
-import type { LineChart } from "../report/line-chart.ts";
-import type { MetricSummary } from "../report/metric-summary.ts";
+import type { ChartSection } from "../report/report-charts.ts";
 import type { RunRecord } from "../report/run-record.ts";
+import type { RunTile } from "../report/run-tiles.ts";
 import type { WarningGroup } from "../report/warning-group.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { EpisodeFilter } from "./episode-filter.ts";
@@ -16,7 +16,7 @@ export interface ViewSource {
   run(path: string, signal?: AbortSignal): Promise<RunView>;
   episodes(path: string, query: EpisodeQuery, signal?: AbortSignal): Promise<EpisodePage>;
   episode(path: string, query: TranscriptQuery, signal?: AbortSignal): Promise<EpisodeView>;
-  compare(first: string, second: string, signal?: AbortSignal): Promise<Comparison>;
+  compare(first: string, second: string, signal?: AbortSignal): Promise<ComparisonView>;
 }
 
 /** The runs in a folder. */
@@ -44,10 +44,24 @@ export interface RunSummary {
   /** Episodes or steps. */
   readonly done: number;
   readonly total: number;
-  /** The figures that it is judged by, first things first. */
-  readonly scores: readonly MetricSummary[];
+  /** Of the scores that are known, the newest. */
+  readonly scores: RunScores;
+  /** What the scores are of, such as `test, step 60`. */
+  readonly scoresOf?: string;
+  /** The course of a training's reward, or of its loss: few values, evenly spread. */
+  readonly trend?: readonly number[];
+  /** What ended it. */
+  readonly error?: string;
   /** Why it cannot be read, where it cannot. */
   readonly problem?: string;
+}
+
+/** The figures that runs are compared by. Rewards and losses are in their own units, all else is a share. */
+export interface RunScores {
+  readonly reward?: number;
+  readonly accuracy?: number;
+  readonly "win rate"?: number;
+  readonly loss?: number;
 }
 
 /** A run with its figures. */
@@ -90,7 +104,9 @@ export interface TrainingView {
   readonly elapsedMs: number;
   readonly etaMs?: number;
   readonly step: number;
-  readonly charts: { readonly main: readonly LineChart[]; readonly other: readonly LineChart[] };
+  /** The figures that it is judged by. */
+  readonly tiles: readonly RunTile[];
+  readonly sections: readonly ChartSection[];
   readonly evaluations: RunRecord["evaluations"];
   /** The last ones, newest first. */
   readonly samples: RunRecord["samples"];
@@ -131,6 +147,12 @@ export interface EpisodePage {
   readonly more?: boolean;
   /** As in {@link EvaluationView}: there are more episodes. */
   readonly reading?: number;
+}
+
+/** Two evaluations compared. */
+export interface ComparisonView extends Comparison {
+  /** The beginning of the prompt of tasks that differ, by the task's hash: of the first ones. */
+  readonly prompts: Readonly<Record<string, string>>;
 }
 
 /** Which episode, and among which. */

@@ -26,7 +26,7 @@ const run = [
 describe("the health of a run", () => {
   it("stands in the report with each step, apart from other warnings", () => {
     const page = htmlReport(runRecord({ events: run }));
-    const section = page.slice(page.indexOf("<h2>Health</h2>"), page.indexOf("<h2>Learning curves</h2>"));
+    const section = page.slice(page.indexOf("<h2>Health</h2>"), page.indexOf("<h2>Reward</h2>"));
     expect(section).toMatch(/step 3<\/td><th>truncation<\/th><td>30% is cut off/);
     expect(section).toMatch(/step 6<\/td><th>truncation<\/th><td>40% is cut off/);
     expect(section).toMatch(

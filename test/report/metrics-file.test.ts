@@ -110,7 +110,8 @@ describe("recordRun", () => {
     const { events } = await readMetrics(path());
     expect(events.at(-1)).toMatchObject({ type: "run-end", reason, error: { code } });
     const report = await readFile(join(folder, "report.html"), "utf8");
-    expect(report).toContain(reason === "failed" ? "What went wrong" : "stopped early");
+    expect(report).toContain(reason === "failed" ? 'class="status failed"' : 'class="status interrupted"');
+    expect(report.includes('class="problem"')).toBe(reason === "failed");
   });
 
   it("writes nothing when the run fails before it starts", async () => {

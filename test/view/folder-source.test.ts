@@ -40,7 +40,7 @@ describe("the runs of a folder", () => {
     expect(runs[0]).toMatchObject({ kind: "training", environment: "gsm8k", done: 40, total: 40, status: "completed" });
     const accuracy = summary.metrics.accuracy!.value;
     expect(runs[1]).toMatchObject({ model: "small-coder", status: "completed", done: 12, total: 12 });
-    expect(runs[1]!.scores[0]).toEqual({ label: "accuracy", value: `${(accuracy * 100).toFixed(1)}%` });
+    expect(runs[1]!.scores.accuracy).toBe(accuracy);
     expect(runs[2]).toMatchObject({ status: "failed", problem: expect.stringContaining("cannot be read") });
   });
 
@@ -219,7 +219,8 @@ describe("a training", () => {
     const source = folderSource(folder);
     const before = (await source.run(".")) as TrainingView;
     expect(before).toMatchObject({ kind: "training", status: "stopped", start: { algorithm: "grpo" } });
-    const rewards = (view: TrainingView) => view.charts.main.find(({ title }) => title === "Reward")!.series[0]!;
+    const rewards = (view: TrainingView) =>
+      view.sections[0]!.charts.find(({ title }) => title === "Reward")!.series[0]!;
     expect(rewards(before).xs).toHaveLength(before.step);
     await writeTraining(folder, events);
     const after = (await source.run(".")) as TrainingView;
@@ -236,8 +237,8 @@ describe("a training", () => {
       return { type: "step", step: n, steps: 20_000, metrics, elapsedMs: n, etaMs: 0 } as const;
     };
     await writeTraining(folder, [[...trainingEvents(1)][0]!, ...Array.from({ length: 6_000 }, (_, n) => step(n + 1))]);
-    const { charts } = (await folderSource(folder).run(".")) as TrainingView;
-    const [loss] = charts.main[0]!.series;
+    const { sections } = (await folderSource(folder).run(".")) as TrainingView;
+    const [loss] = sections[0]!.charts[0]!.series;
     expect(loss!.xs.length).toBeLessThanOrEqual(2_000);
     expect(Math.max(...loss!.ys)).toBe(99);
     expect([...loss!.xs].sort((a, b) => a - b)).toEqual(loss!.xs);

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { ViewSource } from "../view-source.ts";
 import { ComparePage } from "./compare-page.tsx";
 import { EpisodePage } from "./episode-page.tsx";
+import { OverlayPage } from "./overlay-page.tsx";
 import { parseHash, type Route } from "./route.ts";
 import { RunPage } from "./run-page.tsx";
 import { RunsPage } from "./runs-page.tsx";
@@ -33,13 +34,15 @@ function mainKey(route: Route): string {
 function Main({ route, source, live }: { route: Route; source: ViewSource; live: boolean }): JSX.Element {
   switch (route.page) {
     case "runs":
-      return <RunsPage source={source} live={live} />;
+      return <RunsPage source={source} live={live} route={route} />;
     case "run":
       return <RunPage source={source} live={live} route={route} />;
     case "episode":
       return <EpisodePage source={source} route={route} />;
     case "compare":
       return <ComparePage source={source} first={route.first} second={route.second} />;
+    case "overlay":
+      return <OverlayPage source={source} live={live} route={route} />;
   }
 }
 
@@ -56,10 +59,10 @@ function Head({ route }: { readonly route: Route }): JSX.Element {
           <a href={`#/run/${encodeURIComponent(run)}`}>{run === "." ? "run" : run}</a>
         </>
       )}
-      {route.page === "compare" && (
+      {(route.page === "compare" || route.page === "overlay") && (
         <>
           <span class="soft">/</span>
-          <span>comparison</span>
+          <span>{route.page === "compare" ? "comparison" : "overlay"}</span>
         </>
       )}
     </nav>

@@ -1,23 +1,54 @@
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatCount, formatNumber, formatPercent } from "../../report/format.ts";
-import type { ChartSeries, LineChart } from "../../report/line-chart.ts";
+import type { LineChart } from "../../report/line-chart.ts";
+import { chartExtent, shareTick, usesLogScale, valueRange } from "../../report/value-range.ts";
+import { type ChartValues, chartValues } from "./chart-values.ts";
 
-const height = 200;
+const height = 190;
 
-/** Curves over steps; the values under the pointer stand in the legend, and charts of one page share the pointer. */
-export function Chart({ chart }: { readonly chart: LineChart }): JSX.Element {
+/** Colours that lines have in turn; from then on they are dashed. */
+const palette = 8;
+
+/** How the curves of a page are drawn. */
+export interface ChartLook {
+  /** From 0 (as recorded) to below 1. */
+  readonly smoothing: number;
+}
+
+/**
+ * Curves over steps; the values under the pointer stand in the legend, and charts of one page share the pointer. `colors`
+ * gives each line's place in the palette, its own place by default.
+ */
+export function Chart(props: {
+  readonly chart: LineChart;
+  readonly look: ChartLook;
+  readonly colors?: readonly number[];
+}): JSX.Element {
+  const { chart, look, colors } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
-  const latest = useRef(chart);
-  latest.current = chart;
-  const shape = JSON.stringify(chart.series.map(({ name, spread }) => [name, spread?.name]));
+  const [chosen, setChosen] = useState<boolean>();
+  const { least, most } = chart.bounds ?? {};
+  // What lies between two bounds spans no powers of ten.
+  const canBeLog = (least === undefined || most === undefined) && isPositive(chart);
+  const isLog = canBeLog && (chosen ?? usesLogScale(chart));
+  const values = chartValues(chart, { ...look, isLog });
+  const latest = useRef({ chart, values, isLog, colors });
+  latest.current = { chart, values, isLog, colors };
+  const shape = JSON.stringify([
+    isLog,
+    colors,
+    chart.title,
+    chart.series.map(({ name }) => name),
+    values.lines.map(({ kind }) => kind),
+  ]);
   useEffect(() => {
     const element = place.current!;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(plotOptions(latest.current, element), plotData(latest.current), element);
+      plot.current = new uPlot(plotOptions(latest.current, element), plotData(latest.current.values), element);
     };
     draw();
     const resized = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
@@ -30,19 +61,46 @@ export function Chart({ chart }: { readonly chart: LineChart }): JSX.Element {
       plot.current?.destroy();
     };
   }, [shape]);
-  useEffect(() => plot.current?.setData(plotData(chart)), [chart]);
+  useEffect(() => plot.current?.setData(plotData(values)), [chart, look.smoothing]);
   return (
     <figure>
       <figcaption>
         <b>{chart.title}</b>
-        {chart.note !== undefined && <span class="soft"> {chart.note}</span>}
+        {chart.note !== undefined && <span class="soft">{chart.note}</span>}
+        {canBeLog && (
+          <button type="button" class="scale" aria-pressed={isLog} onClick={() => setChosen(!isLog)}>
+            log
+          </button>
+        )}
       </figcaption>
-      <div ref={place} />
+      <div ref={place} role="img" aria-label={description(chart)} />
     </figure>
   );
 }
 
-function plotOptions(chart: LineChart, element: HTMLElement): uPlot.Options {
+/** What a chart shows, for those who cannot see it. */
+function description({ title, series, share }: LineChart): string {
+  const show = share === true ? formatPercent : formatNumber;
+  const lasts = series.map(({ name, ys }) => {
+    const last = ys.findLast((value) => Number.isFinite(value));
+    return `${name} ${last === undefined ? "without values" : show(last)}`;
+  });
+  return `${title} over steps. Last: ${lasts.join(", ")}.`;
+}
+
+function isPositive({ series }: LineChart): boolean {
+  const values = series.flatMap(({ ys }) => ys.filter((value) => Number.isFinite(value)));
+  return values.some((value) => value > 0) && values.every((value) => value >= 0);
+}
+
+interface Drawn {
+  readonly chart: LineChart;
+  readonly values: ChartValues;
+  readonly isLog: boolean;
+  readonly colors: readonly number[] | undefined;
+}
+
+function plotOptions({ chart, values, isLog, colors }: Drawn, element: HTMLElement): uPlot.Options {
   const styles = getComputedStyle(element);
   const color = (name: string): string => styles.getPropertyValue(`--${name}`).trim();
   const [ink, grid] = [color("soft"), color("grid")];
@@ -53,35 +111,47 @@ function plotOptions(chart: LineChart, element: HTMLElement): uPlot.Options {
     ticks: { stroke: grid, width: 1 },
     font: "11px system-ui",
   };
-  const lines = chart.series.flatMap(({ name, dots, spread }, index): uPlot.Series[] => {
-    const stroke = color(`s${index % 6}`);
+  const colorOf = (series: number): number => colors?.[series] ?? series;
+  const lines = values.lines.map(({ series, kind }): uPlot.Series => {
+    const { name, dots, xs } = chart.series[series]!;
+    const stroke = color(`s${colorOf(series) % palette}`);
     const value = (_: uPlot, raw: number | null): string => (raw === null ? "–" : show(raw));
-    const line = {
+    if (kind === "edge") return { class: "edge", stroke: "transparent", points: { show: false }, value };
+    if (kind === "raw") return { class: "edge", stroke: `${stroke}50`, width: 1, points: { show: false }, value };
+    return {
       label: name,
       stroke,
       width: 1.5,
       value,
-      points: { show: dots === true, size: 5 },
-      spanGaps: dots === true,
+      // A single value is no line.
+      points: { show: dots === true || xs.length === 1, size: 5, fill: stroke },
+      spanGaps: dots === true || colors !== undefined,
+      ...(colorOf(series) >= palette ? { dash: [6, 3] } : {}),
     };
-    const edge = { class: "edge", stroke: "transparent", points: { show: false }, value };
-    return spread === undefined ? [line] : [line, edge, edge];
   });
-  let place = 1;
-  const bands = chart.series.flatMap(({ spread }, index): uPlot.Band[] => {
-    const first = place;
-    place += spread === undefined ? 1 : 3;
-    return spread === undefined ? [] : [{ series: [first + 1, first + 2], fill: `${color(`s${index % 6}`)}28` }];
+  const bands = values.lines.flatMap(({ kind, series }, place): uPlot.Band[] => {
+    const isFirst = kind === "edge" && values.lines[place - 1]!.kind !== "edge";
+    return isFirst ? [{ series: [place + 1, place + 2], fill: `${color(`s${colorOf(series) % palette}`)}28` }] : [];
   });
+  const tick = chart.share === true ? shareTick : formatNumber;
   return {
     width: element.clientWidth,
     height,
+    padding: [8, 8, 0, 0],
     series: [{ label: "step", value: (_, step: number | null) => (step === null ? "–" : formatCount(step)) }, ...lines],
     bands,
-    scales: { x: { time: false }, y: { range: yRange(chart) } },
+    scales: {
+      x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
+      y: isLog ? { distr: 3, log: 10 } : { range: (plot) => axisRange(chart, plot) },
+    },
     axes: [
       { ...axis, size: 26, incrs: wholeSteps },
-      { ...axis, size: 52, space: 28, values: (_, ticks) => ticks.map((tick) => tickText(tick, chart)) },
+      {
+        ...axis,
+        size: axisWidth,
+        space: 28,
+        values: (_, ticks) => ticks.map((value) => (value === null ? "" : tick(value))),
+      },
     ],
     cursor: { sync: { key: "steps" }, points: { size: 6 }, drag: { x: true, y: false } },
     legend: { live: true },
@@ -92,38 +162,23 @@ function plotOptions(chart: LineChart, element: HTMLElement): uPlot.Options {
 /** Distances between ticks: there is no half of a step. */
 const wholeSteps = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8].flatMap((unit) => [unit, 2 * unit, 5 * unit]);
 
+/** Room for the longest tick; much the same for most charts, so that they stand below one another. */
+function axisWidth(_: uPlot, ticks: readonly string[] | null): number {
+  return Math.max(54, 16 + 6.5 * Math.max(0, ...(ticks ?? []).map(({ length }) => length)));
+}
+
 /** Away from the pointer, the legend has the last step. */
 function showLast(plot: uPlot): void {
   const { idx } = plot.cursor;
   if (idx === null || idx === undefined) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
 }
 
-function tickText(value: number, { share }: LineChart): string {
-  return share === true ? `${Math.round(100 * value)}%` : formatNumber(value);
+/** Of the values at the steps that are shown. */
+function axisRange(chart: LineChart, { scales }: uPlot): [low: number, high: number] {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = scales.x!;
+  return valueRange({ ...chartExtent(chart, [min, max]), bounds: chart.bounds });
 }
 
-function yRange({ share, fromZero }: LineChart): uPlot.Range.Function {
-  return (_, low, high) => {
-    if (share === true) return [0, 1];
-    if (low === null || high === null) return [0, 1];
-    const room = (high - low || Math.abs(high) || 1) * 0.05;
-    return [fromZero === true ? Math.min(0, low) : low - room, high + room];
-  };
-}
-
-/** All lines over the steps of any of them; null where a line has no value. */
-function plotData({ series }: LineChart): uPlot.AlignedData {
-  const steps = [...new Set(series.flatMap(({ xs }) => xs))].sort((one, other) => one - other);
-  return [steps, ...series.flatMap((line) => valuesOver(steps, line))] as uPlot.AlignedData;
-}
-
-function valuesOver(steps: readonly number[], { xs, ys, spread }: ChartSeries): (number | null)[][] {
-  const over = (values: readonly (number | null)[]): (number | null)[] => {
-    const byStep = new Map(xs.map((x, index) => [x, values[index] ?? null]));
-    return steps.map((step) => byStep.get(step) ?? null);
-  };
-  if (spread === undefined) return [over(ys)];
-  const edge = (sign: 1 | -1): (number | null)[] =>
-    over(ys.map((y, index) => (y === null ? null : y + sign * (spread.values[index] ?? 0))));
-  return [over(ys), edge(1), edge(-1)];
+function plotData({ steps, lines }: ChartValues): uPlot.AlignedData {
+  return [steps, ...lines.map(({ values }) => values)] as uPlot.AlignedData;
 }

@@ -1,9 +1,9 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { ComparedTask, Comparison } from "../../evaluate/compare.ts";
+import type { ComparedTask } from "../../evaluate/compare.ts";
 import { formatNumber } from "../../report/format.ts";
-import type { ViewSource } from "../view-source.ts";
-import { differenceText, metricText } from "./metric-text.ts";
+import type { ComparisonView, ViewSource } from "../view-source.ts";
+import { differenceRangeText, differenceText, metricText } from "./metric-text.ts";
 import { Problem, Text } from "./parts.tsx";
 import { routeHash } from "./route.ts";
 import { Table } from "./table.tsx";
@@ -31,7 +31,7 @@ export function ComparePage(props: {
     <>
       <header class="title">
         <h1>Comparison</h1>
-        <span class="soft">{data.shared} tasks in both</span>
+        <span class="soft">{data.shared === 1 ? "1 task" : `${data.shared} tasks`} in both</span>
         <a class="button" href={routeHash({ page: "compare", first: second, second: first })}>
           swap
         </a>
@@ -43,7 +43,7 @@ export function ComparePage(props: {
   );
 }
 
-function Sides({ comparison }: { readonly comparison: Comparison }): JSX.Element {
+function Sides({ comparison }: { readonly comparison: ComparisonView }): JSX.Element {
   const sides = [
     ["A", comparison.first],
     ["B", comparison.second],
@@ -75,8 +75,7 @@ function Sides({ comparison }: { readonly comparison: Comparison }): JSX.Element
   );
 }
 
-function Figures({ metrics }: Pick<Comparison, "metrics">): JSX.Element {
-  const difference = (name: string, value: number): string => differenceText(value, (size) => metricText(name, size));
+function Figures({ metrics }: Pick<ComparisonView, "metrics">): JSX.Element {
   return (
     <Table
       name="metrics"
@@ -88,12 +87,11 @@ function Figures({ metrics }: Pick<Comparison, "metrics">): JSX.Element {
         { name: "B", number: ([name, { second }]) => metricText(name, second) },
         {
           name: "B − A",
-          number: ([name, metric]) => <b class={sign(metric.difference)}>{difference(name, metric.difference)}</b>,
+          number: ([name, metric]) => <b class={sign(metric.difference)}>{differenceText(name, metric.difference)}</b>,
         },
         {
           name: "95 % interval",
-          number: ([name, { interval }]) =>
-            interval && `${difference(name, interval.low)} – ${difference(name, interval.high)}`,
+          number: ([name, { interval }]) => interval && differenceRangeText(name, interval),
           title: ([, { interval }]) => interval?.method,
         },
         { name: "B better", number: ([, { wins }]) => wins },
@@ -106,7 +104,7 @@ function Figures({ metrics }: Pick<Comparison, "metrics">): JSX.Element {
 }
 
 function Changed(props: {
-  readonly comparison: Comparison;
+  readonly comparison: ComparisonView;
   readonly first: string;
   readonly second: string;
 }): JSX.Element {
@@ -115,7 +113,7 @@ function Changed(props: {
   const metric = Object.keys(comparison.metrics)[0] ?? "score";
   const tasks = comparison.changed.filter((task) => side === "all" || (side === "better") === task.second > task.first);
   const link = (run: string, { id }: ComparedTask, value: number): JSX.Element => (
-    <a href={routeHash({ page: "run", run, filter: { task: `=${id}` }, offset: 0 })}>{formatNumber(value)}</a>
+    <a href={routeHash({ page: "run", run, filter: { task: `=${id}` }, offset: 0 })}>{metricText(metric, value)}</a>
   );
   return (
     <section>
@@ -126,7 +124,7 @@ function Changed(props: {
           <option value="worse">B worse</option>
         </select>
         <span class="soft">
-          {tasks.length} tasks by {metric}
+          {tasks.length} {tasks.length === 1 ? "task" : "tasks"} by {metric}
           {tasks.length > listed && `, the first ${listed} shown`}
         </span>
       </div>
@@ -137,14 +135,18 @@ function Changed(props: {
           keyOf={({ hash, id }) => `${hash} ${id}`}
           columns={[
             { name: "task", kind: "name", cell: ({ id }) => <Text>{id}</Text> },
+            {
+              name: "prompt",
+              kind: "words",
+              cell: ({ hash }) => <Text>{comparison.prompts[hash] ?? ""}</Text>,
+              title: ({ hash }) => comparison.prompts[hash],
+            },
             { name: "A", number: (task) => link(first, task, task.first) },
             { name: "B", number: (task) => link(second, task, task.second) },
             {
               name: "B − A",
               number: (task) => (
-                <span class={sign(task.second - task.first)}>
-                  {differenceText(task.second - task.first, formatNumber)}
-                </span>
+                <span class={sign(task.second - task.first)}>{differenceText(metric, task.second - task.first)}</span>
               ),
             },
           ]}

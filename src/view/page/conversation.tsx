@@ -3,29 +3,68 @@ import { formatCount, formatDuration, formatNumber } from "../../report/format.t
 import type { AgentEpisode, AgentTurn, MessageNode } from "../../rollout/episode.ts";
 import { MessageView } from "./message-view.tsx";
 import { Text } from "./parts.tsx";
+import { timeline } from "./timeline.ts";
 import type { ShownToken } from "./token-text.tsx";
 
-/** One agent's messages in order, with what is known of each of its turns. */
-export function Conversation(props: {
-  readonly agent: AgentEpisode;
-  /** Texts of tokens by node, where the trace has ids only. */
-  readonly texts: Readonly<Record<number, readonly string[]>>;
+/** How the messages of a transcript are shown. */
+interface TranscriptLook {
+  /** Texts of tokens by agent and node, where the trace has ids only. */
+  readonly texts: Readonly<Record<string, Readonly<Record<number, readonly string[]>>>>;
   readonly colored: boolean;
-}): JSX.Element {
-  const { agent, texts, colored } = props;
+  /** Long messages are shown whole. */
+  readonly unfolded: boolean;
+}
+
+/** One agent's messages in order, with what is known of each of its turns. */
+export function Conversation(
+  props: TranscriptLook & { readonly name: string; readonly agent: AgentEpisode },
+): JSX.Element {
+  const { name, agent, texts, colored, unfolded } = props;
   const turns = new Map(agent.turns.map((turn) => [turn.node, turn]));
   if (agent.nodes.length === 0) return <p class="soft">No message.</p>;
   return (
     <div class="messages">
       {agent.nodes.map((node, index) => {
         const turn = turns.get(node.id);
-        const tokens = shownTokens(node, { turn, texts: texts[node.id] });
+        const tokens = colored ? shownTokens(node, { turn, texts: texts[name]?.[node.id] }) : undefined;
         const goesOn = index === 0 || node.parent === agent.nodes[index - 1]!.id;
         return (
           <div key={node.id}>
             {!goesOn && <p class="break">the conversation begins anew</p>}
-            <MessageView message={node.message} tokens={colored ? tokens : undefined} />
+            <MessageView message={node.message} tokens={tokens} unfolded={unfolded} />
             {turn !== undefined && <TurnLine turn={turn} node={node} only={agent.turns.length === 1} />}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** The messages of all agents in one order, turn by turn. */
+export function JointConversation(
+  props: TranscriptLook & { readonly agents: Readonly<Record<string, AgentEpisode>> },
+): JSX.Element {
+  const { agents, texts, colored, unfolded } = props;
+  const names = Object.keys(agents);
+  const entries = timeline(agents);
+  if (entries.length === 0) return <p class="soft">No message.</p>;
+  return (
+    <div class="messages joint">
+      {entries.map(({ agent, readers, node, turn }, index) => {
+        const tokens = colored ? shownTokens(node, { turn, texts: texts[agent]?.[node.id] }) : undefined;
+        const isNewTurn = node.turn !== entries[index - 1]?.node.turn;
+        return (
+          <div key={`${agent} ${node.id}`}>
+            {isNewTurn && <p class="break">turn {node.turn + 1}</p>}
+            <div class={turn === undefined ? "" : `acts agent-${names.indexOf(agent) % 8}`}>
+              <MessageView
+                message={node.message}
+                tokens={tokens}
+                agents={turn === undefined ? readers : [agent]}
+                unfolded={unfolded}
+              />
+              {turn !== undefined && <TurnLine turn={turn} node={node} only={true} />}
+            </div>
           </div>
         );
       })}

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatDuration } from "../../report/format.ts";
 import type { AgentEpisode, Episode } from "../../rollout/episode.ts";
 import type { EpisodeView, ViewSource } from "../view-source.ts";
-import { Conversation } from "./conversation.tsx";
+import { Conversation, JointConversation } from "./conversation.tsx";
 import { pageSize } from "./episode-table.tsx";
 import { isTyping } from "./is-typing.ts";
 import { JsonView } from "./json-view.tsx";
@@ -48,7 +48,7 @@ export function EpisodePage({ source, route }: { readonly source: ViewSource; re
     if (data !== undefined) document.title = `${data.row.task.id} · Lyceum`;
     scrollTo(0, 0);
   }, [data?.row.id]);
-  useHighlight(filter.text, `${data?.row.id} ${route.agent} ${colored}`);
+  useHighlight(filter.text, `${data?.row.id} ${route.agent} ${route.all} ${colored}`);
   if (error !== undefined) return <Problem message={error} />;
   if (data === undefined) return <p class="soft">Reading the transcript…</p>;
   const { row, episode, position, matched } = data;
@@ -121,9 +121,11 @@ function Agents(props: {
 }): JSX.Element {
   const { view, route, colored, setColored } = props;
   const agents = Object.entries(view.episode.agents);
-  const [name, agent] =
-    agents.find(([candidate]) => candidate === (route.agent ?? route.filter.agent)) ?? agents[0] ?? [];
-  if (name === undefined || agent === undefined) return <p class="soft">No agent took part.</p>;
+  const wanted = route.all === true ? undefined : (route.agent ?? route.filter.agent);
+  const chosen = agents.find(([candidate]) => candidate === wanted) ?? (agents.length === 1 ? agents[0] : undefined);
+  if (agents.length === 0) return <p class="soft">No agent took part.</p>;
+  const { agent: _, all: __, ...bare } = route;
+  const look = { texts: view.tokenTexts, colored, unfolded: route.filter.text !== undefined };
   const hasLogprobs = agents.some(
     ([, { turns, nodes }]) =>
       turns.some(({ logprobs }) => logprobs !== undefined) ||
@@ -133,13 +135,22 @@ function Agents(props: {
     <div>
       {(agents.length > 1 || hasLogprobs) && (
         <div class="bar">
+          {agents.length > 1 && (
+            <a
+              class={`button ${chosen === undefined ? "chosen" : ""}`}
+              aria-current={chosen === undefined}
+              href={routeHash({ ...bare, ...(route.filter.agent === undefined ? {} : { all: true }) })}
+            >
+              all agents
+            </a>
+          )}
           {agents.length > 1 &&
             agents.map(([candidate, { reward }]) => (
               <a
                 key={candidate}
-                class={`button ${candidate === name ? "chosen" : ""}`}
-                aria-current={candidate === name}
-                href={routeHash({ ...route, agent: candidate })}
+                class={`button ${candidate === chosen?.[0] ? "chosen" : ""}`}
+                aria-current={candidate === chosen?.[0]}
+                href={routeHash({ ...bare, agent: candidate })}
               >
                 <Text>{candidate}</Text>{" "}
                 <span class="soft">{rewardText(reward.status === "scored" ? reward.value : null)}</span>
@@ -162,7 +173,11 @@ function Agents(props: {
           )}
         </div>
       )}
-      <Conversation agent={agent} texts={view.tokenTexts[name] ?? {}} colored={colored} />
+      {chosen === undefined ? (
+        <JointConversation key={view.row.id} agents={view.episode.agents} {...look} />
+      ) : (
+        <Conversation key={view.row.id} name={chosen[0]} agent={chosen[1]} {...look} />
+      )}
     </div>
   );
 }

@@ -110,6 +110,7 @@ function Rows(props: {
     member: rows.some(({ member }) => member > 0),
     tokens: rows.some(({ tokens }) => tokens !== null),
     words: rows.some(({ words }) => words !== undefined),
+    prompt: rows.some(({ prompt }) => prompt !== undefined),
     reason: rows.some(({ reason }) => reason !== undefined),
   };
   const { agent } = filter;
@@ -122,12 +123,22 @@ function Rows(props: {
         has.step && { name: "step", number: ({ step }) => (step === undefined ? "now" : formatCount(step)) },
         {
           name: "task",
-          kind: "name",
-          cell: ({ id, task }) => (
+          kind: has.prompt ? "prompt" : "name",
+          cell: ({ id, task, prompt }) => (
             <a href={routeHash({ page: "episode", run, id, filter })}>
-              <Text>{task.id}</Text>
+              {prompt === undefined ? (
+                <Text>{task.id}</Text>
+              ) : (
+                <>
+                  <span class="id">
+                    <Text>{task.id}</Text>
+                  </span>{" "}
+                  <Text>{prompt}</Text>
+                </>
+              )}
             </a>
           ),
+          title: ({ prompt }) => prompt,
         },
         has.member && { name: "sample", number: ({ member }) => member },
         has.level && { name: "level", cell: ({ level = "" }) => <Text>{level}</Text> },

@@ -106,7 +106,7 @@ function MetricTable({ metrics }: Pick<EvaluationView, "metrics">): JSX.Element 
         { name: "value", number: ([name, { value }]) => <b>{metricText(name, value)}</b> },
         {
           name: "95 % interval",
-          number: ([name, { interval }]) => interval && `${text(name, interval.low)} – ${text(name, interval.high)}`,
+          number: ([name, { interval }]) => interval && `${text(name, interval.low)} to ${text(name, interval.high)}`,
           title: ([, { interval }]) => interval?.method,
         },
         hasAll && { name: "unscored as wrong", number: ([name, { overAll }]) => text(name, overAll) },

@@ -2,7 +2,15 @@ import { type EpisodeFilter, filterParameters, parseFilter } from "../episode-fi
 
 /** What the page shows: all of it stands in the address, so that a copied address opens the same. */
 export type Route =
-  | { readonly page: "runs" }
+  | {
+      readonly page: "runs";
+      /** The column that runs are sorted by; newest first when absent. */
+      readonly sort?: string;
+      readonly descending?: boolean;
+      readonly kind?: "training" | "evaluation";
+      /** Words that a run must have in its name, model or environment. */
+      readonly words?: string;
+    }
   | {
       readonly page: "run";
       readonly run: string;
@@ -10,35 +18,50 @@ export type Route =
       readonly part?: "episodes";
       readonly filter: EpisodeFilter;
       readonly offset: number;
+      /** Of the curves, from above 0 to below 1; none when absent. */
+      readonly smoothing?: number;
     }
   | {
       readonly page: "episode";
       readonly run: string;
       readonly id: string;
       readonly filter: EpisodeFilter;
-      /** Whose messages are shown; by default the agent's that the filter names, or the first one's. */
+      /** Whose messages are shown; by default those of the agent that the filter names, or of all. */
       readonly agent?: string;
+      /** Those of all agents, although the filter names one. */
+      readonly all?: true;
     }
-  | { readonly page: "compare"; readonly first: string; readonly second: string };
+  | { readonly page: "compare"; readonly first: string; readonly second: string }
+  | { readonly page: "overlay"; readonly runs: readonly string[]; readonly smoothing?: number };
 
 /** The address of a route, from `#` on. */
 export function routeHash(route: Route): string {
   const part = encodeURIComponent;
   switch (route.page) {
-    case "runs":
-      return "#/";
+    case "runs": {
+      const { sort, descending, kind, words } = route;
+      const given = { sort, order: descending === true ? "descending" : undefined, kind, words: words || undefined };
+      return `#/${query(parametersOf(given))}`;
+    }
     case "run": {
       const parameters = filterParameters(route.filter);
       if (route.offset > 0) parameters.set("offset", String(route.offset));
+      addSmoothing(parameters, route.smoothing);
       return `#/run/${part(route.run)}${route.part === undefined ? "" : `/${route.part}`}${query(parameters)}`;
     }
     case "episode": {
       const parameters = filterParameters(route.filter);
       if (route.agent !== undefined) parameters.set("show", route.agent);
+      if (route.all === true) parameters.set("all", "1");
       return `#/run/${part(route.run)}/episode/${part(route.id)}${query(parameters)}`;
     }
     case "compare":
       return `#/compare/${part(route.first)}/${part(route.second)}`;
+    case "overlay": {
+      const parameters = new URLSearchParams();
+      addSmoothing(parameters, route.smoothing);
+      return `#/overlay/${route.runs.map(part).join("/")}${query(parameters)}`;
+    }
   }
 }
 
@@ -50,10 +73,13 @@ export function parseHash(hash: string): Route {
   const filter = parseFilter(parameters);
   const [page, first, next, id] = parts;
   if (page === "compare" && first && next) return { page, first, second: next };
-  if (page !== "run" || !first) return { page: "runs" };
+  const smoothing = smoothingOf(parameters);
+  if (page === "overlay" && first) return { page, runs: parts.slice(1).filter((run) => run !== ""), ...smoothing };
+  if (page !== "run" || !first) return runsRoute(parameters);
   if (next === "episode" && id) {
     const agent = parameters.get("show");
-    return { page: "episode", run: first, id, filter, ...(agent === null ? {} : { agent }) };
+    const all = parameters.get("all") === "1" ? { all: true as const } : {};
+    return { page: "episode", run: first, id, filter, ...(agent === null ? {} : { agent }), ...all };
   }
   const offset = Number(parameters.get("offset"));
   return {
@@ -62,7 +88,34 @@ export function parseHash(hash: string): Route {
     ...(next === "episodes" ? { part: next } : {}),
     filter,
     offset: Number.isSafeInteger(offset) && offset > 0 ? offset : 0,
+    ...smoothing,
   };
+}
+
+function runsRoute(parameters: URLSearchParams): Route {
+  const [sort, words] = [parameters.get("sort"), parameters.get("words")];
+  const kind = parameters.get("kind");
+  return {
+    page: "runs",
+    ...(sort ? { sort } : {}),
+    ...(parameters.get("order") === "descending" ? { descending: true } : {}),
+    ...(kind === "training" || kind === "evaluation" ? { kind } : {}),
+    ...(words ? { words } : {}),
+  };
+}
+
+function addSmoothing(parameters: URLSearchParams, smoothing: number | undefined): void {
+  if (smoothing !== undefined && smoothing > 0) parameters.set("smoothing", String(smoothing));
+}
+
+function smoothingOf(parameters: URLSearchParams): { readonly smoothing?: number } {
+  const smoothing = Number(parameters.get("smoothing"));
+  return smoothing > 0 && smoothing < 1 ? { smoothing } : {};
+}
+
+function parametersOf(values: Readonly<Record<string, string | undefined>>): URLSearchParams {
+  const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return new URLSearchParams(given);
 }
 
 function query(parameters: URLSearchParams): string {

@@ -1,17 +1,30 @@
 import type { ComponentChildren, JSX } from "preact";
 import { Text } from "./parts.tsx";
+import { Scroller } from "./scroller.tsx";
+import type { SortValue } from "./sort-rows.ts";
 
 /** A column of a table; a value in place of one, such as `false`, is left out. */
 export interface Column<Row> {
   readonly name: string;
   /** What stands above it, where that is not its name. */
   readonly head?: ComponentChildren;
-  /** How its cells are set: names on one line, `wrap` on as many as they need, `words` on one and in what room is left. */
-  readonly kind?: "name" | "wrap" | "words" | "narrow";
+  /**
+   * How its cells are set: names on one line, `wrap` on as many as they need, `words` and the `prompt` on one and in what
+   * room is left.
+   */
+  readonly kind?: "name" | "wrap" | "words" | "prompt" | "narrow";
   readonly cell?: (row: Row) => ComponentChildren;
   /** In place of `cell`, a number: it stands to the right. */
   readonly number?: (row: Row) => ComponentChildren;
   readonly title?: (row: Row) => string | undefined;
+  /** Makes the column's head a button that sorts by this. */
+  readonly sort?: (row: Row) => SortValue;
+}
+
+/** Which column a table is sorted by. */
+export interface TableOrder {
+  readonly sort: string;
+  readonly descending: boolean;
 }
 
 /** A table that is scrolled sideways where there is no room for it. `name` is also its class. */
@@ -20,24 +33,25 @@ export function Table<Row>(props: {
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
   readonly columns: readonly (Column<Row> | false)[];
+  readonly classOf?: (row: Row) => string;
+  readonly order?: TableOrder;
+  readonly onSort?: (name: string) => void;
 }): JSX.Element {
-  const { name, rows, keyOf } = props;
+  const { name, rows, keyOf, classOf, order, onSort } = props;
   const columns = props.columns.filter((column) => column !== false);
   return (
-    <div class="scroll">
+    <Scroller label={`table of ${name}`}>
       <table class={name}>
         <thead>
           <tr>
-            {columns.map(({ name, head = name, kind, number }) => (
-              <th key={name} class={number === undefined ? kind : "number"}>
-                {typeof head === "string" ? <Text>{head}</Text> : head}
-              </th>
+            {columns.map((column) => (
+              <Head key={column.name} column={column} order={order} onSort={onSort} />
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)}>
+            <tr key={keyOf(row)} class={classOf?.(row)}>
               {columns.map(({ name, kind, cell, number, title }) => (
                 <td key={name} class={number === undefined ? kind : "number"} title={title?.(row)}>
                   {(number ?? cell)?.(row)}
@@ -47,6 +61,28 @@ export function Table<Row>(props: {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroller>
+  );
+}
+
+function Head<Row>(props: {
+  readonly column: Column<Row>;
+  readonly order: TableOrder | undefined;
+  readonly onSort: ((name: string) => void) | undefined;
+}): JSX.Element {
+  const { column, order, onSort } = props;
+  const { name, head = name, kind, number, sort } = column;
+  const text = typeof head === "string" ? <Text>{head}</Text> : head;
+  const style = number === undefined ? kind : "number";
+  if (sort === undefined || onSort === undefined) return <th class={style}>{text}</th>;
+  const isSorted = order?.sort === name;
+  const direction = order?.descending === true ? "descending" : "ascending";
+  return (
+    <th class={style} aria-sort={isSorted ? direction : undefined}>
+      <button type="button" class="sort" onClick={() => onSort(name)}>
+        {text}
+        <span aria-hidden="true">{isSorted ? (order.descending ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
   );
 }

@@ -1,18 +1,22 @@
 import type { JSX } from "preact";
-import { formatCount, formatDuration, formatNumber } from "../../report/format.ts";
+import { formatCount, formatDuration } from "../../report/format.ts";
 import { evaluationSummary } from "../../report/metric-summary.ts";
 import type { TrainingView, ViewSource } from "../view-source.ts";
-import { Chart } from "./chart.tsx";
+import { ChartSections, SmoothingField } from "./chart-sections.tsx";
 import { EpisodeTable } from "./episode-table.tsx";
 import { JsonView } from "./json-view.tsx";
 import { dateText, Facts, Status, Text } from "./parts.tsx";
 import { type Route, routeHash } from "./route.ts";
+import { Samples } from "./samples.tsx";
+import { type Column, Table } from "./table.tsx";
+
+type RunRoute = Extract<Route, { page: "run" }>;
 
 /** A training: its curves, evaluations and samples, and on a page of its own its episodes, where it keeps a trace. */
 export function TrainingPage(props: {
   readonly source: ViewSource;
   readonly run: TrainingView;
-  readonly route: Extract<Route, { page: "run" }>;
+  readonly route: RunRoute;
   readonly live: boolean;
 }): JSX.Element {
   const { source, run, route, live } = props;
@@ -48,14 +52,34 @@ export function TrainingPage(props: {
           ["device", start?.model.device],
           ["seed", start && String(start.seed)],
           ["started", dateText(run.startedAt)],
-          ["time", formatDuration(run.elapsedMs)],
           ["exported", end?.exported],
         ]}
       />
+      {status === "stopped" && (
+        <p class="note">
+          The process of this training is gone, but the training has not ended: it was killed, or it crashed. The last
+          step that it wrote is {formatCount(step)}. <code>lyceum train --resume</code> goes on from its newest
+          checkpoint.
+        </p>
+      )}
       {end?.error !== undefined && (
         <div class="problem">
           <Text>{end.error.message}</Text> {end.error.hint !== undefined && <Text>{end.error.hint}</Text>}
         </div>
+      )}
+      {run.note !== undefined && <p class="note">{run.note}</p>}
+      {run.tiles.length > 0 && (
+        <section class="tiles">
+          {run.tiles.map(({ label, value, note }) => (
+            <div class="tile" key={label}>
+              <span class="soft">
+                <Text>{label}</Text>
+              </span>
+              <b>{value}</b>
+              <small class="soft">{note}</small>
+            </div>
+          ))}
+        </section>
       )}
       {warnings.map(({ message, count, firstStep, lastStep }) => (
         <p class="note" key={message}>
@@ -66,9 +90,8 @@ export function TrainingPage(props: {
           </span>
         </p>
       ))}
-      {run.note !== undefined && <p class="note">{run.note}</p>}
       {trace !== undefined && (
-        <div class="bar">
+        <div class="bar tabs">
           {tab(undefined, "Curves")}
           {tab("episodes", `Episodes ${formatCount(trace.episodes)}`)}
         </div>
@@ -82,33 +105,29 @@ export function TrainingPage(props: {
           version={trace.episodes}
         />
       ) : (
-        <Curves run={run} />
+        <Curves run={run} route={route} />
       )}
     </>
   );
 }
 
 /** What a training came to so far; samples tell of episodes where no trace does. */
-function Curves({ run }: { readonly run: TrainingView }): JSX.Element {
-  const { charts, config, trace } = run;
+function Curves({ run, route }: { readonly run: TrainingView; readonly route: RunRoute }): JSX.Element {
+  const { sections, config, trace } = run;
+  const { smoothing = 0 } = route;
   return (
     <>
-      <div class="charts">
-        {charts.main.map((chart) => (
-          <Chart key={chart.title} chart={chart} />
-        ))}
-      </div>
-      {charts.main.length === 0 && <p class="soft">No step was recorded yet.</p>}
-      {charts.other.length > 0 && (
-        <details>
-          <summary>All other metrics ({charts.other.length} charts)</summary>
-          <div class="charts">
-            {charts.other.map((chart) => (
-              <Chart key={`${chart.title} ${chart.series[0]?.name}`} chart={chart} />
-            ))}
-          </div>
-        </details>
+      {sections.length === 0 ? (
+        <p class="soft">No step was recorded yet.</p>
+      ) : (
+        <div class="bar">
+          <SmoothingField
+            smoothing={smoothing}
+            change={(chosen) => location.replace(routeHash({ ...route, smoothing: chosen }))}
+          />
+        </div>
       )}
+      <ChartSections sections={sections} look={{ smoothing }} />
       <Evaluations evaluations={run.evaluations} />
       <Samples samples={run.samples} />
       {trace === undefined && (
@@ -118,8 +137,10 @@ function Curves({ run }: { readonly run: TrainingView }): JSX.Element {
         </p>
       )}
       {config !== undefined && (
-        <details>
-          <summary>Config</summary>
+        <details class="section">
+          <summary>
+            <h2>Config</h2>
+          </summary>
           <JsonView value={config} />
         </details>
       )}
@@ -131,50 +152,32 @@ const traceOutcomes = ["scored", "unscored", "completed", "truncated", "failed",
 
 function Evaluations({ evaluations }: Pick<TrainingView, "evaluations">): JSX.Element | null {
   if (evaluations.length === 0) return null;
+  const rows = evaluations.map(({ step, split, metrics }) => ({
+    step,
+    split,
+    values: new Map(evaluationSummary(metrics).map(({ label, value }) => [label, value])),
+  }));
+  const labels = [...new Set(rows.flatMap(({ values }) => [...values.keys()]))];
   return (
-    <details open={evaluations.length <= 12}>
-      <summary>Evaluations ({evaluations.length})</summary>
-      <table class="metrics scroll">
-        <tbody>
-          {evaluations.map(({ step, split, metrics }) => (
-            <tr key={`${step} ${split}`}>
-              <td class="number">step {formatCount(step)}</td>
-              <td>
-                <Text>{split}</Text>
-              </td>
-              {evaluationSummary(metrics).map(({ label, value }) => (
-                <td key={label}>
-                  <b>{value}</b> <span class="soft">{label}</span>
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </details>
-  );
-}
-
-function Samples({ samples }: Pick<TrainingView, "samples">): JSX.Element | null {
-  if (samples.length === 0) return null;
-  return (
-    <details open>
-      <summary>Samples (the last {samples.length})</summary>
-      {samples.map(({ step, prompt, completion, reward, demonstration }, index) => (
-        <article class="sample" key={`${step} ${index}`}>
-          <p class="soft">
-            step {formatCount(step)}
-            {reward !== undefined && `, reward ${formatNumber(reward)}`}
-            {demonstration === true && ", demonstration"}
-          </p>
-          <pre class="soft">
-            <Text>{prompt}</Text>
-          </pre>
-          <pre>
-            <Text>{completion}</Text>
-          </pre>
-        </article>
-      ))}
+    <details class="section" open={evaluations.length <= 12}>
+      <summary>
+        <h2>Evaluations</h2> <span class="soft">{evaluations.length}</span>
+      </summary>
+      <Table
+        name="metrics"
+        rows={rows}
+        keyOf={({ step, split }) => `${step} ${split}`}
+        columns={[
+          { name: "step", number: ({ step }) => formatCount(step) },
+          { name: "split", cell: ({ split }) => <Text>{split}</Text> },
+          ...labels.map(
+            (label): Column<(typeof rows)[number]> => ({
+              name: label,
+              number: ({ values }) => values.get(label) ?? "–",
+            }),
+          ),
+        ]}
+      />
     </details>
   );
 }

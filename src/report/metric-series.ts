@@ -1,0 +1,36 @@
+import type { ChartSeries } from "./line-chart.ts";
+import type { RunRecord } from "./run-record.ts";
+
+/** A metric of a run's steps, or of its evaluations of one split. */
+export interface RecordedMetric {
+  readonly name: string;
+  /** Of an evaluation. */
+  readonly split?: string;
+}
+
+/** Every metric that a run recorded, by name. */
+export function recordedMetrics({ steps, evaluations }: RunRecord): RecordedMetric[] {
+  const ofSteps = new Set(steps.flatMap(({ metrics }) => Object.keys(metrics)));
+  const ofEvaluations = new Map(
+    evaluations.flatMap(({ split, metrics }) =>
+      Object.keys(metrics).map((name) => [JSON.stringify([name, split]), { name, split }] as const),
+    ),
+  );
+  const found: RecordedMetric[] = [...[...ofSteps].map((name) => ({ name })), ...ofEvaluations.values()];
+  return found.sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
+}
+
+/** A metric as a line of a chart that calls it `name`. Evaluations are few and far between: they have dots. */
+export function metricSeries(record: RunRecord, metric: RecordedMetric, name: string): ChartSeries {
+  const { split } = metric;
+  const events =
+    split === undefined ? record.steps : record.evaluations.filter((evaluation) => evaluation.split === split);
+  const points = events.filter(({ metrics }) => metrics[metric.name] !== undefined);
+  return {
+    name,
+    metric: split === undefined ? metric.name : `evaluation/${metric.name} of ${split}`,
+    xs: points.map(({ step }) => step),
+    ys: points.map(({ metrics }) => metrics[metric.name]!),
+    ...(split === undefined ? {} : { dots: true }),
+  };
+}

@@ -1,0 +1,14 @@
+/**
+ * Values without their noise: an exponential moving average, as TensorBoard's, in which the value before counts `weight`
+ * (0 to below 1) and the first values are not drawn to zero. A gap stays a gap.
+ */
+export function smoothed(values: readonly (number | null)[], weight: number): (number | null)[] {
+  let average = 0;
+  let counted = 0;
+  return values.map((value) => {
+    if (value === null || !Number.isFinite(value)) return null;
+    average = weight * average + (1 - weight) * value;
+    counted = weight * counted + (1 - weight);
+    return average / counted;
+  });
+}
