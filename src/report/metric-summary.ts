@@ -8,17 +8,40 @@ export interface MetricSummary {
 
 type Metrics = Readonly<Record<string, number>>;
 
+/** The most components or agents that are worth a line. */
+const countedRewards = 6;
+
+/** What was earned: the mean reward with its deviation, then that of each agent, then each component of the reward. */
+export function rewardSummary(metrics: Metrics): MetricSummary[] {
+  const { "reward/mean": mean, "reward/std": deviation } = metrics;
+  const parts = (pattern: RegExp): [label: string, value: number][] =>
+    Object.entries(metrics).flatMap(([name, value]) => {
+      const label = pattern.exec(name)?.[1];
+      return label === undefined ? [] : [[label, value] as [string, number]];
+    });
+  const agents = parts(/^agents\/([^/]+)\/reward$/).concat(parts(/^reward\/((?!mean$|std$)[^/]+)$/));
+  const components = parts(/^reward\/component\/(.+)$/);
+  // A single component is the reward itself.
+  const shown = [...agents, ...(components.length > 1 ? components : [])].slice(0, countedRewards);
+  const spread = deviation === undefined ? "" : ` ±${formatNumber(deviation)}`;
+  return [
+    ...(mean === undefined ? [] : [{ label: "reward", value: `${formatNumber(mean)}${spread}` }]),
+    ...shown.map(([label, value]) => ({ label, value: formatNumber(value) })),
+  ];
+}
+
 /** The metrics of a step worth a line, in the order in which they matter. Absent metrics are left out. */
 export function stepSummary(metrics: Metrics): MetricSummary[] {
+  return [...rewardSummary(metrics), ...updateSummary(metrics)];
+}
+
+/** Those of how the model is updated, how long its completions are, and what went wrong. */
+export function updateSummary(metrics: Metrics): MetricSummary[] {
   const summaries: MetricSummary[] = [];
   const add = (label: string, name: string, format: (value: number) => string = formatNumber): void => {
     const value = metrics[name];
     if (value !== undefined) summaries.push({ label, value: format(value) });
   };
-  const deviation = metrics["reward/std"];
-  add("reward", "reward/mean", (mean) =>
-    deviation === undefined ? formatNumber(mean) : `${formatNumber(mean)} ±${formatNumber(deviation)}`,
-  );
   add("loss", "loss/total");
   add("kl", "kl/reference");
   add("entropy", metrics["entropy/mean"] === undefined ? "entropy/sampled" : "entropy/mean");

@@ -50,7 +50,7 @@ export function plainLine(event: TrainingEvent): string {
 }
 
 function words(summaries: readonly MetricSummary[]): string[] {
-  return summaries.map(({ label, value }) => `${label} ${value}`);
+  return summaries.map(({ label, value }) => `${visibleLine(label)} ${value}`);
 }
 
 function join(parts: readonly string[]): string {

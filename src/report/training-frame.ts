@@ -1,6 +1,6 @@
 import { formatCount, formatDuration, formatNumber } from "./format.ts";
 import { frozenAgents } from "./frozen-agents.ts";
-import { evaluationSummary, stepSummary } from "./metric-summary.ts";
+import { evaluationSummary, type MetricSummary, rewardSummary, updateSummary } from "./metric-summary.ts";
 import { sparkline } from "./sparkline.ts";
 import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-text.ts";
 import { type ActivityProgress, progressText } from "./training-progress.ts";
@@ -28,8 +28,9 @@ export function trainingFrame(state: TrainingState, options: FrameOptions): stri
     progressLine(state, options),
     ...activityLine(options),
     ...trendLine(state, width),
-    ...metricLines(state, width),
+    ...metricLines(state.step === undefined ? [] : rewardSummary(state.step.metrics), width),
     ...evaluationLine(state),
+    ...metricLines(state.step === undefined ? [] : updateSummary(state.step.metrics), width),
     ...sampleLines(state, width),
     ...statusLines(state, options),
   ];
@@ -95,12 +96,12 @@ function trendLine({ rewards, losses }: TrainingState, width: number): Span[][] 
 }
 
 /** Label and value pairs, as many on a line as fit, never broken within a pair. */
-function metricLines({ step }: TrainingState, width: number): Span[][] {
-  if (step === undefined) return [];
+function metricLines(summaries: readonly MetricSummary[], width: number): Span[][] {
   const lines: Span[][] = [];
   let line: Span[] = [];
   let used = 0;
-  for (const { label, value } of stepSummary(step.metrics)) {
+  for (const { label: name, value } of summaries) {
+    const label = visibleLine(name);
     const size = displayWidth(label) + displayWidth(value) + 1;
     const gap = line.length === 0 ? 0 : 3;
     if (line.length > 0 && used + gap + size > width) {

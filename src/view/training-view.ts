@@ -4,6 +4,7 @@ import { isJsonObject } from "../json.ts";
 import { downsample } from "../report/downsample.ts";
 import type { ChartSeries, LineChart } from "../report/line-chart.ts";
 import { metricsFileName, readMetrics } from "../report/metrics-file.ts";
+import { probeFacts } from "../report/probe-text.ts";
 import { reportCharts } from "../report/report-charts.ts";
 import { type RunRecord, runRecord } from "../report/run-record.ts";
 import { runTiles } from "../report/run-tiles.ts";
@@ -87,7 +88,7 @@ interface KnownTraining {
 }
 
 function trainingView({ path, training: { record }, status }: KnownTraining): TrainingView {
-  const { start, end, config, evaluations, startedAt = "", elapsedMs } = record;
+  const { start, end, config, evaluations, probe, startedAt = "", elapsedMs } = record;
   const last = record.steps.at(-1);
   return {
     kind: "training",
@@ -101,6 +102,9 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     step: last?.step ?? 0,
     tiles: runTiles(record),
     sections: reportCharts(record).map((section) => ({ ...section, charts: section.charts.map(thinned) })),
+    ...(probe === undefined
+      ? {}
+      : { probe: { facts: probeFacts(probe), advice: probe.advice, samples: probe.samples } }),
     evaluations,
     samples: record.samples.slice(-maximumSamples).toReversed(),
     warnings: groupWarnings(record.warnings),

@@ -107,6 +107,8 @@ export interface TrainingView {
   /** The figures that it is judged by. */
   readonly tiles: readonly RunTile[];
   readonly sections: readonly ChartSection[];
+  /** What was found before the first step. */
+  readonly probe?: { readonly facts: readonly string[] } & Pick<NonNullable<RunRecord["probe"]>, "advice" | "samples">;
   readonly evaluations: RunRecord["evaluations"];
   /** The last ones, newest first. */
   readonly samples: RunRecord["samples"];

@@ -79,6 +79,23 @@ describe("trainingFrame", () => {
     expect(frame).toContain("checkpoint of step 80");
   });
 
+  it("shows rewards with their components and agents first, then the evaluation, then the update", () => {
+    const metrics = {
+      ...{ "loss/total": 0.5, "reward/mean": 0.6, "reward/std": 0.1, "agents/x/reward": 1, "agents/o/reward": -1 },
+      ...{ "reward/component/for\u001b[31mmat": 0.1, "reward/component/answer": 0.5 },
+    };
+    const step: TrainingEvent = { type: "step", step: 1, steps: 9, metrics, elapsedMs: 1, etaMs: 1 };
+    const evaluation: TrainingEvent = { type: "evaluation", step: 1, split: "test", metrics: { "reward/mean": 0.4 } };
+    const state = [start, step, evaluation].reduce(updateTrainingState, initialTrainingState);
+    const frame = trainingFrame(state, { width: 90, color: false, elapsedMs: 1, stopping: false });
+    const first = frame.findIndex((line) => line.startsWith("reward 0.6"));
+    expect(frame[first]).toMatch(/^reward 0\.6 ±0\.1 · x 1 · o -1 · for.*mat 0\.1 · answer 0\.5$/);
+    expect(frame.slice(first + 1)).toEqual(["evaluation reward 0.4 (test, step 1)", "loss 0.5"]);
+    expect(frame.join("")).not.toContain("\u001b");
+    expect(plainLine(step)).toContain("reward 0.6 ±0.1  x 1  o -1");
+    expect(plainLine(step)).not.toContain("\u001b");
+  });
+
   it("shows a sample's question also where a line on how to answer follows it", () => {
     const prompt = `You are kind.\nHow many ${"very ".repeat(40)}old eggs?\n\nAnswer with a number.\n`;
     const sample: TrainingEvent = { type: "sample", step: 6, prompt, completion: "7", reward: 1 };

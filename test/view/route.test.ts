@@ -21,6 +21,7 @@ const filter = fc
   )
   // An address has no negative zero.
   .map((parts) => parseFilter(filterParameters(parts)));
+const smoothing = fc.integer({ min: 1, max: 99 }).map((hundredths) => hundredths / 100);
 const route: fc.Arbitrary<Route> = fc.oneof(
   fc.constant({ page: "runs" } as const),
   fc.record({ page: fc.constant("run" as const), run: text, filter, offset: fc.nat() }),
@@ -30,7 +31,21 @@ const route: fc.Arbitrary<Route> = fc.oneof(
   }),
   fc.record({ page: fc.constant("episode" as const), run: text, id: text, filter }),
   fc.record({ page: fc.constant("episode" as const), run: text, id: text, filter, agent: text }),
+  fc.record({ page: fc.constant("episode" as const), run: text, id: text, filter, all: fc.constant(true as const) }),
   fc.record({ page: fc.constant("compare" as const), first: text, second: text }),
+  fc.record({ page: fc.constant("overlay" as const), runs: fc.array(text, { minLength: 1 }) }),
+  fc.record({ page: fc.constant("overlay" as const), runs: fc.array(text, { minLength: 1 }), smoothing }),
+  fc.record({ page: fc.constant("run" as const), run: text, filter, offset: fc.nat(), smoothing }),
+  fc.record(
+    {
+      page: fc.constant("runs" as const),
+      sort: text,
+      descending: fc.constant(true),
+      kind: fc.constantFrom("training" as const, "evaluation" as const),
+      words: text,
+    },
+    { requiredKeys: ["page"] },
+  ),
 );
 
 describe("an address", () => {

@@ -20,12 +20,18 @@ export function Samples({ samples }: Pick<TrainingView, "samples">): JSX.Element
   );
 }
 
-function Sample({ sample }: { readonly sample: TrainingView["samples"][number] }): JSX.Element {
+type ShownSample = TrainingView["samples"][number];
+
+/** A completion with what the model read; without a step, one from before the first. */
+export function Sample(props: {
+  readonly sample: Pick<ShownSample, "prompt" | "completion"> & Partial<ShownSample>;
+}): JSX.Element {
+  const { sample } = props;
   const { step, agent, prompt, messages, completion, reward, demonstration } = sample;
   return (
     <article class="sample">
       <header>
-        <span>step {formatCount(step)}</span>
+        {step !== undefined && <span>step {formatCount(step)}</span>}
         {agent !== undefined && (
           <span>
             <Text>{agent}</Text>

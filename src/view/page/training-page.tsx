@@ -7,7 +7,7 @@ import { EpisodeTable } from "./episode-table.tsx";
 import { JsonView } from "./json-view.tsx";
 import { dateText, Facts, Status, Text } from "./parts.tsx";
 import { type Route, routeHash } from "./route.ts";
-import { Samples } from "./samples.tsx";
+import { Sample, Samples } from "./samples.tsx";
 import { type Column, Table } from "./table.tsx";
 
 type RunRoute = Extract<Route, { page: "run" }>;
@@ -113,7 +113,7 @@ export function TrainingPage(props: {
 
 /** What a training came to so far; samples tell of episodes where no trace does. */
 function Curves({ run, route }: { readonly run: TrainingView; readonly route: RunRoute }): JSX.Element {
-  const { sections, config, trace } = run;
+  const { sections, config, trace, probe } = run;
   const { smoothing = 0 } = route;
   return (
     <>
@@ -129,6 +129,7 @@ function Curves({ run, route }: { readonly run: TrainingView; readonly route: Ru
       )}
       <ChartSections sections={sections} look={{ smoothing }} />
       <Evaluations evaluations={run.evaluations} />
+      {probe !== undefined && <Probe probe={probe} />}
       <Samples samples={run.samples} />
       {trace === undefined && (
         <p class="soft">
@@ -149,6 +150,30 @@ function Curves({ run, route }: { readonly run: TrainingView; readonly route: Ru
 }
 
 const traceOutcomes = ["scored", "unscored", "completed", "truncated", "failed", "aborted"] as const;
+
+function Probe({ probe }: { readonly probe: NonNullable<TrainingView["probe"]> }): JSX.Element {
+  const { facts, advice, samples } = probe;
+  return (
+    <details class="section" open={advice.length > 0}>
+      <summary>
+        <h2>Before the first step</h2>
+      </summary>
+      <p>
+        <Text>{facts.join(", ")}</Text>
+      </p>
+      {advice.map((text) => (
+        <p class="note" key={text}>
+          Try <Text>{text}</Text>
+        </p>
+      ))}
+      <div class="samples">
+        {samples.map((sample, index) => (
+          <Sample key={index} sample={sample} />
+        ))}
+      </div>
+    </details>
+  );
+}
 
 function Evaluations({ evaluations }: Pick<TrainingView, "evaluations">): JSX.Element | null {
   if (evaluations.length === 0) return null;
