@@ -174,9 +174,10 @@ function showLast(plot: uPlot): void {
 }
 
 /** Of the values at the steps that are shown. */
-function axisRange(chart: LineChart, { scales }: uPlot): [low: number, high: number] {
-  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = scales.x!;
-  return valueRange({ ...chartExtent(chart, [min, max]), bounds: chart.bounds });
+function axisRange(chart: LineChart, { series: [steps] }: uPlot): [low: number, high: number] {
+  const { min, max } = steps!;
+  const shown = chartExtent(chart, [min ?? Number.NEGATIVE_INFINITY, max ?? Number.POSITIVE_INFINITY]);
+  return valueRange({ ...shown, bounds: chart.bounds });
 }
 
 function plotData({ steps, lines }: ChartValues): uPlot.AlignedData {
