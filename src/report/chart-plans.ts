@@ -42,6 +42,7 @@ export const sectionPlans: readonly SectionPlan[] = [
     title: "Reward",
     charts: [
       { title: "Reward", note: "of training episodes", metrics: [/^reward\/mean$/], isReward: true },
+      { title: "Spread of rewards", note: "standard deviation", metrics: [/^reward\/std$/] },
       { title: "Reward components", metrics: [component], unlessSameAs: "reward/mean" },
       { title: "Reward of each {part}", metrics: ofAgent, isReward: true, together: true },
       {

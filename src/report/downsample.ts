@@ -8,8 +8,6 @@ export interface ChartPoint {
   /** Least and greatest finite value. */
   readonly low: number;
   readonly high: number;
-  /** Mean of the finite spreads; 0 without any. */
-  readonly spread: number;
   /** Values that are NaN or infinite. */
   readonly nonFinite: number;
 }
@@ -22,20 +20,17 @@ export interface ChartPoint {
 export function downsample(series: {
   readonly xs: readonly number[];
   readonly ys: readonly number[];
-  readonly spreads?: readonly number[];
   readonly buckets: number;
 }): ChartPoint[] {
-  const { xs, ys, spreads, buckets } = series;
+  const { xs, ys, buckets } = series;
   const point = (start: number, end: number): ChartPoint => {
     const finite = ys.slice(start, end).filter(Number.isFinite);
-    const finiteSpreads = spreads?.slice(start, end).filter(Number.isFinite) ?? [];
     return {
       from: xs[start]!,
       to: xs[end - 1]!,
       y: mean(finite) ?? Number.NaN,
       low: finite.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
       high: finite.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
-      spread: mean(finiteSpreads) ?? 0,
       nonFinite: end - start - finite.length,
     };
   };

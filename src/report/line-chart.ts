@@ -2,7 +2,7 @@ import { type ChartScale, chartScale } from "./chart-scale.ts";
 import { type ChartPoint, downsample } from "./downsample.ts";
 import { formatNumber, formatPercent } from "./format.ts";
 import { type Html, html, jsonForScript } from "./html.ts";
-import { chartExtent, shareTick, usesLogScale, valueRange } from "./value-range.ts";
+import { shareTick, usesLogScale, valueRange } from "./value-range.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** One line of a chart. */
@@ -13,8 +13,6 @@ export interface ChartSeries {
   readonly xs: readonly number[];
   /** As many as `xs`; where a value is not finite the line is interrupted and a mark stands at the top. */
   readonly ys: readonly number[];
-  /** Draws a band of this half-width around the line; as many as `xs`. */
-  readonly spread?: { readonly name: string; readonly values: readonly number[] };
   /** Draws a dot at each value: for values that are few and far between. */
   readonly dots?: boolean;
 }
@@ -62,8 +60,7 @@ interface Projection {
 export function lineChart(chart: LineChart): Html {
   const series = chart.series.map((line): DrawnSeries => {
     const { xs, ys, ...rest } = line;
-    const spreads = line.spread?.values;
-    const points = downsample({ xs, ys, buckets: bucketsPerLine, ...(spreads === undefined ? {} : { spreads }) });
+    const points = downsample({ xs, ys, buckets: bucketsPerLine });
     return { ...rest, points, thinned: points.length < xs.length };
   });
   const x = chartScale({ minimum: chart.steps[0], maximum: chart.steps[1], count: 6, whole: false, integer: true });
@@ -85,10 +82,10 @@ export function lineChart(chart: LineChart): Html {
     broken > 0 ? `${formatNumber(broken)} not finite (×)` : undefined,
   ];
   const note = notes.filter((part) => part !== undefined).join(" · ");
-  const legend = series.length > 1 || series.some(({ spread }) => spread !== undefined);
+  const legend = series.length > 1;
   return html`<figure class="chart" data-share="${chart.share === true ? 1 : 0}">
 <figcaption><strong>${chart.title}</strong>${note === "" ? undefined : html` <span class="soft">${note}</span>`}</figcaption>
-${legend ? html`<ul class="legend">${series.map(legendItems)}</ul>` : undefined}
+${legend ? html`<ul class="legend">${series.map(legendItem)}</ul>` : undefined}
 <div class="plot">
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${describe(chart)}">
 ${axes({ x, y, projection, share: chart.share === true })}${series.map((line, index) => drawSeries(line, index, projection))}<line class="cursor" y1="${margin.top}" y2="${plotBottom}"/>
@@ -104,9 +101,13 @@ ${axes({ x, y, projection, share: chart.share === true })}${series.map((line, in
 
 function valueScale(chart: LineChart, series: readonly DrawnSeries[]): ValueScale {
   const isLog = usesLogScale(chart);
-  const { low, high } = chartExtent(chart);
-  const lows = series.flatMap(({ points }) => points.map((point) => point.low));
-  const least = lows.reduce((one, other) => (other > 0 ? Math.min(one, other) : one), high);
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let least = low;
+  for (const point of series.flatMap(({ points }) => points)) {
+    low = Math.min(low, point.low);
+    high = Math.max(high, point.high);
+    if (point.low > 0) least = Math.min(least, point.low);
+  }
   const [minimum, maximum] = isLog
     ? [Math.log10(least), Math.log10(high)]
     : valueRange({ low, high, bounds: chart.bounds });
@@ -138,27 +139,13 @@ function drawSeries(series: DrawnSeries, index: number, { left, top }: Projectio
   const x = ({ from, to }: ChartPoint): number => left((from + to) / 2);
   const path = (points: readonly ChartPoint[], value: (point: ChartPoint) => number): string =>
     points.map((point) => `${x(point)} ${top(value(point))}`).join("L");
-  const bands = (name: string, low: (point: ChartPoint) => number, high: (point: ChartPoint) => number): Html[] =>
-    runs
-      .filter((run) => run.length > 1)
-      .map((run) => html`<path class="${name} s${index}" d="M${path(run, high)}L${path(run.toReversed(), low)}Z"/>\n`);
-  return html`${
-    series.spread === undefined
-      ? undefined
-      : bands(
-          "band",
-          ({ y, spread }) => y - spread,
-          ({ y, spread }) => y + spread,
-        )
-  }${
-    series.thinned
-      ? bands(
-          "range",
-          ({ low }) => low,
-          ({ high }) => high,
-        )
-      : undefined
-  }${runs
+  const range = runs
+    .filter((run) => run.length > 1)
+    .map(
+      (run) =>
+        html`<path class="range s${index}" d="M${path(run, ({ high }) => high)}L${path(run.toReversed(), ({ low }) => low)}Z"/>\n`,
+    );
+  return html`${series.thinned ? range : undefined}${runs
     .filter((run) => run.length > 1)
     .map((run) => html`<path class="line s${index}" d="M${path(run, ({ y }) => y)}"/>\n`)}${runs
     .filter((run) => series.dots === true || run.length === 1)
@@ -179,13 +166,12 @@ function finiteRuns(points: readonly ChartPoint[]): ChartPoint[][] {
   return runs.filter((run) => run.length > 0);
 }
 
-function legendItems({ name, spread }: DrawnSeries, index: number): Html {
-  const item = (text: string, look: string): Html => html`<li><i class="key${look} s${index}"></i>${text}</li>`;
-  return html`${item(name, "")}${spread === undefined ? undefined : item(spread.name, " band")}`;
+function legendItem({ name }: DrawnSeries, index: number): Html {
+  return html`<li><i class="key s${index}"></i>${name}</li>`;
 }
 
 /** What the script shows of a series under the pointer: columns, with words for what is not finite. */
-function hoverData({ name, points, thinned, spread }: DrawnSeries): Record<string, unknown> {
+function hoverData({ name, points, thinned }: DrawnSeries): Record<string, unknown> {
   const column = (value: (point: ChartPoint) => number): (number | string)[] =>
     points.map((point) => (Number.isFinite(value(point)) ? value(point) : String(value(point))));
   return {
@@ -194,7 +180,6 @@ function hoverData({ name, points, thinned, spread }: DrawnSeries): Record<strin
     to: column(({ to }) => to),
     y: column(({ y }) => y),
     ...(thinned ? { low: column(({ low }) => low), high: column(({ high }) => high) } : {}),
-    ...(spread === undefined ? {} : { spread: column((point) => point.spread) }),
   };
 }
 

@@ -66,7 +66,7 @@ function takeLines(options: {
     if (JSON.stringify(same.ys) === JSON.stringify(line.ys)) return [];
   }
   for (const { metric } of found) left.delete(metric);
-  return lines.map((series, place) => withDeviation(series, { record, left, metric: found[place]!.metric }));
+  return lines;
 }
 
 /** What a line is called: by what tells it from the others of its chart. */
@@ -79,22 +79,6 @@ function seriesName(options: {
   const isOneOfSeveral = record.evaluations.some(({ split }) => split !== metric.split);
   const split = own === undefined || isOneOfSeveral ? metric.split : undefined;
   return [own, split].filter((part) => part !== undefined).join(", ");
-}
-
-/** The mean reward, with the deviation of rewards as a band. */
-function withDeviation(
-  mean: ChartSeries,
-  options: { readonly record: RunRecord; readonly left: Set<RecordedMetric>; readonly metric: RecordedMetric },
-): ChartSeries {
-  const { record, left, metric } = options;
-  // The deviation of a few held-out tasks says little.
-  if (metric.name !== "reward/mean" || metric.split !== undefined) return mean;
-  const deviation = [...left].find(({ name, split }) => name === "reward/std" && split === undefined);
-  if (deviation === undefined) return mean;
-  left.delete(deviation);
-  const { xs, ys } = metricSeries(record, deviation, "");
-  const byStep = new Map(xs.map((x, i) => [x, ys[i]!]));
-  return { ...mean, spread: { name: "± standard deviation", values: mean.xs.map((x) => byStep.get(x) ?? Number.NaN) } };
 }
 
 function charts(record: RunRecord, plan: ChartPlan, lines: readonly ChartSeries[]): LineChart[] {

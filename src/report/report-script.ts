@@ -50,14 +50,14 @@ for (const figure of document.querySelectorAll("figure.chart")) {
     cursor.setAttribute("x2", at * viewWidth);
     const title = element("b");
     const rows = [title];
-    series.forEach(({ name, from, to, y, low, high, spread }, index) => {
+    series.forEach(({ name, from, to, y, low, high }, index) => {
       const i = from.findIndex((first, j) => first <= step && step <= to[j]);
       if (i < 0) return;
       title.textContent = from[i] === to[i] ? "step " + from[i] : "steps " + from[i] + " to " + to[i] + ", mean";
       const row = element("div");
       const range = low && from[i] !== to[i] ? " (" + show(low[i]) + " to " + show(high[i]) + ")" : "";
       row.append(element("i", "", "key s" + index), name + "  ");
-      row.append(element("b", show(y[i]) + (spread ? " ± " + show(spread[i]) : "")), range);
+      row.append(element("b", show(y[i])), range);
       rows.push(row);
     });
     tip.replaceChildren(...rows);

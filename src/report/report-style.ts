@@ -5,7 +5,6 @@ export const reportStyle: string = `${sharedStyle}
 main > h2 { margin: 24px 0 8px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 4px 0 0; padding: 0; list-style: none; font-size: 12px; color: var(--soft); }
 .key { display: inline-block; width: 16px; height: 3px; margin-right: 6px; border-radius: 2px; vertical-align: 4px; background: currentColor; }
-.key.band { height: 11px; opacity: 0.25; vertical-align: -1px; }
 .chart { display: flex; flex-direction: column; }
 .plot { position: relative; margin-top: auto; padding-top: 6px; }
 svg { display: block; width: 100%; height: auto; font: 11px system-ui, sans-serif; }
@@ -13,7 +12,6 @@ svg { display: block; width: 100%; height: auto; font: 11px system-ui, sans-seri
 .tick { fill: var(--soft); font-variant-numeric: tabular-nums; }
 .line { fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; stroke-linecap: round; }
 path.range { fill: currentColor; stroke: none; opacity: 0.3; }
-path.band { fill: currentColor; stroke: none; opacity: 0.16; }
 .dot { fill: currentColor; stroke: var(--page); stroke-width: 1; }
 .broken { fill: var(--bad); font-weight: 700; }
 .cursor { stroke: var(--soft); stroke-dasharray: 3 3; visibility: hidden; }

@@ -47,42 +47,7 @@ function spansMagnitudes(values: readonly number[]): boolean {
 
 /** Whether a chart's axis is over powers of ten: its values span several of them. */
 export function usesLogScale({ series, share }: LineChart): boolean {
-  if (share === true || series.some(({ spread }) => spread !== undefined)) return false;
-  return spansMagnitudes(series.flatMap(({ ys }) => ys));
-}
-
-/**
- * The least and the greatest value that a chart must show, over the steps of a range. A band around a line counts as far
- * as the line itself reaches: it must not flatten the line. Around a line that is flat anyway, it counts whole.
- */
-export function chartExtent(
-  chart: LineChart,
-  [first, last]: readonly [first: number, last: number] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
-): Pick<ValueExtent, "low" | "high"> {
-  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { xs, ys, spread } of chart.series) {
-    const points = ys.flatMap((y, place) => {
-      const isShown = Number.isFinite(y) && first <= xs[place]! && xs[place]! <= last;
-      const half = spread?.values[place] ?? 0;
-      return isShown ? [{ y, half: Number.isFinite(half) ? half : 0 }] : [];
-    });
-    const [least, most, widest] = points.reduce(
-      ([least, most, widest], { y, half }) => [Math.min(least, y), Math.max(most, y), Math.max(widest, half)],
-      [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0],
-    );
-    const reach = most - least < 0.1 * widest! ? widest! : most! - least!;
-    for (const { y, half } of points) {
-      low = Math.min(low, edgeWithin(y - Math.min(half, reach), chart), y);
-      high = Math.max(high, edgeWithin(y + Math.min(half, reach), chart), y);
-    }
-  }
-  return { low, high };
-}
-
-/** An edge of a band around a line, moved to where values can be. */
-export function edgeWithin(edge: number, { bounds = {} }: LineChart): number {
-  const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = bounds;
-  return Math.min(most, Math.max(least, edge));
+  return share !== true && spansMagnitudes(series.flatMap(({ ys }) => ys));
 }
 
 /** A share at the side of an axis: with as many digits as it needs. */

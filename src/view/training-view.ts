@@ -176,18 +176,12 @@ function thinned(chart: LineChart): LineChart {
 }
 
 function thinnedSeries(series: ChartSeries): ChartSeries {
-  const { xs, ys, spread, ...rest } = series;
+  const { xs, ys, ...rest } = series;
   if (xs.length <= 2 * buckets) return series;
-  const points = downsample({ xs, ys, buckets, ...(spread === undefined ? {} : { spreads: spread.values }) });
   // Where a point stands for several values, its least and greatest are both kept.
-  const kept = points.flatMap((point) => [
-    { x: point.from, y: point.low, spread: point.spread },
-    { x: point.to, y: point.high, spread: point.spread },
+  const kept = downsample({ xs, ys, buckets }).flatMap(({ from, to, low, high }) => [
+    { x: from, y: low },
+    { x: to, y: high },
   ]);
-  return {
-    ...rest,
-    xs: kept.map(({ x }) => x),
-    ys: kept.map(({ y }) => y),
-    ...(spread === undefined ? {} : { spread: { name: spread.name, values: kept.map((point) => point.spread) } }),
-  };
+  return { ...rest, xs: kept.map(({ x }) => x), ys: kept.map(({ y }) => y) };
 }

@@ -43,7 +43,7 @@ describe("htmlReport", () => {
       /http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;|content="default-src 'none'/,
     );
     expect(page).not.toMatch(/https?:|src=|href=(?!"data:,")|@import|url\(/);
-    expect(tags.filter((tag) => tag === "figure")).toHaveLength(12 + 4);
+    expect(tags.filter((tag) => tag === "figure")).toHaveLength(13 + 4);
     expect(tags.filter((tag) => tag === "article")).toHaveLength(12);
     const opened = tags.filter((tag) => !tag.startsWith("/"));
     for (const name of ["div", "figure", "svg", "table", "tr", "td", "details", "article", "pre", "main", "ul", "li"]) {

@@ -1,12 +1,11 @@
 import type { ChartSeries, LineChart } from "../../report/line-chart.ts";
-import { edgeWithin } from "../../report/value-range.ts";
 import { smoothed } from "./smoothed.ts";
 
-/** What a line of a drawn chart is: a value as it was recorded, without its noise, or an edge of the band around it. */
+/** A line of a drawn chart: values as they were recorded or without their noise, or faint behind these. */
 export interface DrawnLine {
   /** The place of its series in the chart. */
   readonly series: number;
-  readonly kind: "value" | "raw" | "edge";
+  readonly kind: "value" | "raw";
   readonly values: readonly (number | null)[];
 }
 
@@ -18,7 +17,7 @@ export interface ChartValues {
 
 /**
  * All lines over the steps of any of them. With a `smoothing` above 0, a line is drawn faint as it is and strong without
- * its noise, in place of its band; dots stay as they are. On a log scale, values of 0 and below are gaps.
+ * its noise; dots stay as they are. On a log scale, values of 0 and below are gaps.
  */
 export function chartValues(
   chart: LineChart,
@@ -37,13 +36,7 @@ export function chartValues(
         { series, kind: "value", values: smoothed(values, smoothing) },
       ];
     }
-    if (line.spread === undefined) return [{ series, kind: "value", values }];
-    const edge = (sign: 1 | -1): DrawnLine => ({
-      series,
-      kind: "edge",
-      values: over(line.ys.map((y, index) => edgeWithin(y + sign * (line.spread!.values[index] ?? 0), chart))),
-    });
-    return [{ series, kind: "value", values }, edge(1), edge(-1)];
+    return [{ series, kind: "value", values }];
   });
   return { steps, lines };
 }

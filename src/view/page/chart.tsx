@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { formatCount, formatNumber, formatPercent } from "../../report/format.ts";
 import type { LineChart } from "../../report/line-chart.ts";
-import { chartExtent, shareTick, usesLogScale, valueRange } from "../../report/value-range.ts";
+import { shareTick, usesLogScale, valueRange } from "../../report/value-range.ts";
 import { type ChartValues, chartValues } from "./chart-values.ts";
 
 const height = 190;
@@ -116,7 +116,6 @@ function plotOptions({ chart, values, isLog, colors }: Drawn, element: HTMLEleme
     const { name, dots, xs } = chart.series[series]!;
     const stroke = color(`s${colorOf(series) % palette}`);
     const value = (_: uPlot, raw: number | null): string => (raw === null ? "–" : show(raw));
-    if (kind === "edge") return { class: "edge", stroke: "transparent", points: { show: false }, value };
     if (kind === "raw") return { class: "edge", stroke: `${stroke}50`, width: 1, points: { show: false }, value };
     return {
       label: name,
@@ -129,20 +128,15 @@ function plotOptions({ chart, values, isLog, colors }: Drawn, element: HTMLEleme
       ...(colorOf(series) >= palette ? { dash: [6, 3] } : {}),
     };
   });
-  const bands = values.lines.flatMap(({ kind, series }, place): uPlot.Band[] => {
-    const isFirst = kind === "edge" && values.lines[place - 1]!.kind !== "edge";
-    return isFirst ? [{ series: [place + 1, place + 2], fill: `${color(`s${colorOf(series) % palette}`)}28` }] : [];
-  });
   const tick = chart.share === true ? shareTick : formatNumber;
   return {
     width: element.clientWidth,
     height,
     padding: [8, 8, 0, 0],
     series: [{ label: "step", value: (_, step: number | null) => (step === null ? "–" : formatCount(step)) }, ...lines],
-    bands,
     scales: {
       x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
-      y: isLog ? { distr: 3, log: 10 } : { range: (plot) => axisRange(chart, plot) },
+      y: isLog ? { distr: 3, log: 10 } : { range: (_, low, high) => axisRange(chart, low, high) },
     },
     axes: [
       { ...axis, size: 26, incrs: wholeSteps },
@@ -173,11 +167,8 @@ function showLast(plot: uPlot): void {
   if (idx === null || idx === undefined) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
 }
 
-/** Of the values at the steps that are shown. */
-function axisRange(chart: LineChart, { series: [steps] }: uPlot): [low: number, high: number] {
-  const { min, max } = steps!;
-  const shown = chartExtent(chart, [min ?? Number.NEGATIVE_INFINITY, max ?? Number.POSITIVE_INFINITY]);
-  return valueRange({ ...shown, bounds: chart.bounds });
+function axisRange({ bounds }: LineChart, low: number | null, high: number | null): [low: number, high: number] {
+  return valueRange({ low: low ?? Number.POSITIVE_INFINITY, high: high ?? Number.NEGATIVE_INFINITY, bounds });
 }
 
 function plotData({ steps, lines }: ChartValues): uPlot.AlignedData {

@@ -38,11 +38,9 @@ function addLine(
   line: { readonly chart: LineChart; readonly series: ChartSeries; readonly run: number; readonly name: string },
 ): void {
   const { chart, series, run, name } = line;
-  // The bands of several runs would hide the lines.
-  const { spread: _, ...bare } = series;
   const known = metrics.get(series.metric);
   const { title, steps, ...rest } = chart;
-  const own = { series: [{ ...bare, name }], runs: [run], steps };
+  const own = { series: [{ ...series, name }], runs: [run], steps };
   if (known === undefined) {
     const isNamed = chart.series.length === 1 || title.endsWith(`: ${series.name}`);
     metrics.set(series.metric, { ...rest, title: isNamed ? title : `${title}: ${series.name}`, ...own });
