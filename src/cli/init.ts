@@ -11,6 +11,8 @@ export interface InitializedPackage {
   readonly folder: string;
   /** Relative to the folder. */
   readonly files: readonly string[];
+  /** How its `package.json` refers to Lyceum. */
+  readonly reference: string;
 }
 
 /**
@@ -23,17 +25,17 @@ export async function initPackage(name: string): Promise<InitializedPackage> {
   await refuseFull(folder);
   await mkdir(folder, { recursive: true });
   const template = join(import.meta.dirname, "template");
-  const reference = JSON.stringify(packageReference(resolve(folder)));
+  const reference = packageReference(resolve(folder));
   const files: string[] = [];
   for (const file of (await readdir(template)).toSorted()) {
     const text = await readFile(join(template, file), "utf8");
     // npm leaves a file called .gitignore out of what it packs.
     const written = file.slice(0, -ending.length).replace(/^gitignore$/, ".gitignore");
-    const filled = text.replaceAll("{{name}}", name).replaceAll('"{{lyceum}}"', () => reference);
+    const filled = text.replaceAll("{{name}}", name).replaceAll('"{{lyceum}}"', () => JSON.stringify(reference));
     await writeFile(join(folder, written), filled, { flag: "wx" });
     files.push(written);
   }
-  return { folder, files };
+  return { folder, files, reference };
 }
 
 function checkName(name: string): void {

@@ -61,9 +61,18 @@ export async function runCli(argv: readonly string[]): Promise<number> {
 
   async function init({ name }: InitArguments): Promise<void> {
     const { initPackage } = await import("./init.ts");
-    const { folder, files } = await initPackage(name);
-    stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n  cd ${folder}\n  npm install\n  npm test\n`);
-    stdout.write("  npx lyceum play ./environment.ts\n  npx lyceum train\n  npx lyceum train --config grpo.yaml\n");
+    const { folder, files, reference } = await initPackage(name);
+    const next = [
+      `cd ${folder}`,
+      // A clone that runs from its sources may not be built.
+      ...(import.meta.filename.endsWith(".ts") ? [`npm run build --prefix ${reference.slice("file:".length)}`] : []),
+      "npm install",
+      "npm test",
+      "npx lyceum play ./environment.ts",
+      "npx lyceum train",
+      "npx lyceum train --config grpo.yaml",
+    ];
+    stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`);
   }
 
   async function play(args: PlayArguments): Promise<void> {

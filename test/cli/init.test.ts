@@ -27,7 +27,9 @@ describe("lyceum init", () => {
   it("writes a package whose tests pass and whose configs train to a learning curve, one after the other", async () => {
     const { code, stdout, stderr } = await lyceum(["init", "my-env"], { folder });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/^my-env: .*\n\nNext:\n {2}cd my-env\n/);
+    expect(stdout).toMatch(
+      /^my-env: .*\n\nNext:\n {2}cd my-env\n {2}npm run build --prefix \.\.\S*\n {2}npm install\n/,
+    );
     const files = await readdir(join(folder, "my-env"));
     for (const file of files) {
       const text = await readFile(join(folder, "my-env", file), "utf8");
