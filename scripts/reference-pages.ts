@@ -26,7 +26,8 @@ async function configurationPage(): Promise<string> {
     "",
     "Every key of a config for `lyceum train`. A key that does not exist is an error that names the nearest one.",
     "`--set key=value` changes any key from the command line, with the value in YAML:",
-    "`--set training.steps=50 --set 'sampling.stop=[\"###\"]'`. `lyceum info --keys` shows the same reference.",
+    "`--set training.steps=50 --set 'sampling.stop=[\"###\"]'`.",
+    "`lyceum info --keys` shows the same, and `lyceum info NAME` the keys of an environment or algorithm.",
     ...sections.flatMap((section) => sectionText(section, keys)),
   ]);
 }

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { environments } from "../../environments/index.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
+import { codeBlocks } from "../docs/code-blocks.ts";
 import { repository } from "../examples/run-program.ts";
 
 const execute = promisify(execFile);
@@ -48,7 +49,9 @@ beforeAll(async () => {
     { filename: string; files: PackedFile[] },
   ];
   packed = result.files;
-  await writeFile(join(project, "package.json"), '{ "private": true, "type": "module" }');
+  // As the README says.
+  await execute(npm, ["init", "-y"], { cwd: project, env: environment });
+  await execute(npm, ["pkg", "set", "type=module"], { cwd: project, env: environment });
   tarball = join(folder, result.filename);
   await execute(npm, ["install", "--no-audit", "--no-fund", tarball], { cwd: project, env: environment });
 });
@@ -110,7 +113,9 @@ describe("what is packed", () => {
     const targets = Object.values(manifest.exports).flatMap((target) =>
       typeof target === "string" ? [target] : [target.types, target.default],
     );
-    expect(paths).toEqual(expect.arrayContaining([...targets, ...Object.values(manifest.bin)]));
+    expect(paths).toEqual(
+      expect.arrayContaining([...targets, ...Object.values(manifest.bin).map((path) => `./${path}`)]),
+    );
     expect(paths).toContain("./dist/trainers/backends/onnx/engine/worker.js");
     expect(paths).toContain("./dist/trainers/backends/onnx/device-trial.js");
   });
@@ -137,7 +142,7 @@ describe("what is packed", () => {
   });
 
   it("starts by its first line", () => {
-    const main = packed.find(({ path }) => path === manifest.bin.lyceum!.replace("./", ""));
+    const main = packed.find(({ path }) => path === manifest.bin.lyceum);
     expect(main!.mode & 0o111).toBe(0o111);
   });
 });
@@ -222,28 +227,16 @@ describe("the installed package", () => {
     await expect(importing).rejects.toThrow("ERR_PACKAGE_PATH_NOT_EXPORTED");
   });
 
-  it("trains from a program", async () => {
-    const shown = await run(
-      "train.mjs",
-      `${everyImport}
-      const environment = defineEnvironment({
-        id: "copy",
-        tasks: ["a", "b", "c"],
-        reset: ({ task }) => task,
-        step: ({ task, text }) => ({ reward: text === task ? 1 : 0 }),
-        demonstrate: (task) => task,
-      });
-      if ((await checkEnvironment(environment)).problems.length > 0) throw new Error("a law is broken");
-      await using backend = await createOnnxBackend();
-      const config = {
-        algorithm: { id: "sft" },
-        model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 32 } },
-        training: { steps: 2, batchSize: 2 },
-      };
-      for await (const event of train({ config, environment, backend, output: "run" })) console.log(event.type);`,
-    );
-    expect(shown.trim().split("\n")).toEqual(["run-start", "step", "sample", "step", "checkpoint", "run-end"]);
-    expect(await readdir(join(project, "run/model"))).toContain("model.safetensors");
+  it("runs the programs of the README", async () => {
+    const blocks = await codeBlocks("README.md");
+    const programs = blocks.filter(({ file }) => file?.endsWith(".ts") === true);
+    for (const { file, code } of programs) await writeFile(join(project, file!), code);
+    const names = programs.map(({ file }) => file!);
+    expect(names).toEqual(["backwards.ts", "train.ts"]);
+    const { stdout, stderr } = await execute(process.execPath, ["train.ts"], { cwd: project, env: environment });
+    expect(stderr).toBe("");
+    expect(stdout).toMatch(/\nstep 20\/20 .*[^]*\ncompleted at step 20 /);
+    expect(await readdir(join(project, "runs/backwards/model"))).toContain("model.safetensors");
   });
 
   it("has types that a strict program compiles against", async () => {
