@@ -42,7 +42,8 @@ export async function collectBatch(
   const { credit } = algorithm;
   const signal = (task: PlayedGroup): boolean => credit.hasSignal?.(task) ?? hasSignal(task.group);
   const { dropGroupsWithoutSignal, resampleRounds } = algorithm.rollout;
-  const { batchSize } = config.training;
+  const { epochs, batchSize: full } = config.training;
+  const batchSize = epochs === undefined ? full : Math.min(full, run.tasks.leftInPass ?? full);
   const frozen = new Set(Object.keys(run.frozen));
   const played: PlayedGroup[] = [];
   const kept: KeptGroup[] = [];

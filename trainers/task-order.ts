@@ -6,6 +6,8 @@ import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
 export interface TaskOrder<Task = unknown> {
   /** How many tasks have been handed out. Set at the start to go on from there. */
   readonly cursor: number;
+  /** How many tasks are left in the pass that has begun, the next one included; absent if there are no passes. */
+  readonly leftInPass?: number;
   /** Under a curriculum, how many tasks the next one is drawn from. */
   readonly pool?: number;
   /** The next `count` tasks, which stay the next ones. */
@@ -38,6 +40,9 @@ export function createTaskOrder<Task>(
   return {
     get cursor() {
       return cursor;
+    },
+    get leftInPass() {
+      return length === "unbounded" ? Number.POSITIVE_INFINITY : length - (cursor % length);
     },
     peek,
     take: async (count, takeOptions) => {

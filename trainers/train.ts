@@ -137,7 +137,10 @@ async function* trainStep(
   const unscored = unscoredWarning(groups);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
-    const message = `None of the ${played.length} groups has a signal: the weights did not change.`;
+    const first = run.fromScratch
+      ? " A model from scratch rarely earns anything by chance: let it learn from demonstrations first, such as in a stage of algorithm: sft."
+      : "";
+    const message = `None of the ${played.length} groups has a signal: the weights did not change.${first}`;
     yield { type: "warning", step, message };
   }
   const frozen = new Set(Object.keys(run.frozen));
@@ -269,6 +272,10 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
     ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
     rewardRange: environment.spec.rewardRange,
     seed: config.seed,
+    learningRate: {
+      value: config.training.learningRate,
+      ...(run.defaultRateOf === undefined ? {} : { defaultOf: run.defaultRateOf }),
+    },
     steps: config.training.steps,
     resumedFrom: progress.step,
   };

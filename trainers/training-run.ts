@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentId, EnvironmentDefinition } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
-import type { Json } from "../src/json.ts";
+import { isJsonObject, type Json } from "../src/json.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { TrainingProgress } from "../src/report/training-progress.ts";
@@ -21,12 +21,15 @@ import type { CheckpointManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type Checkpoint, newestCheckpoint, removePartialCheckpoints } from "./checkpoint/find-checkpoints.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "./checkpoint/run-identity.ts";
 import {
+  type OptimizationConfig,
   parseTrainingConfig,
   samplingSettings,
   type TrainingConfig,
   type TrainingConfigInput,
 } from "./config/training-config.ts";
 import { createCurriculum } from "./curriculum.ts";
+import { defaultLearningRate } from "./default-learning-rate.ts";
+import { epochSteps } from "./epoch-steps.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
 import { needsReference } from "./losses/loss.ts";
@@ -63,9 +66,18 @@ export interface TrainOptions {
   readonly progress?: TrainingProgress;
 }
 
+/** A config whose defaults that depend on the model and the tasks are filled in. */
+export interface ResolvedConfig extends TrainingConfig {
+  readonly training: OptimizationConfig & { readonly steps: number; readonly learningRate: number };
+}
+
 /** A run that is set up: everything its steps need, and how far it is. Closing it closes its models. */
 export interface TrainingRun extends AsyncDisposable {
-  readonly config: TrainingConfig;
+  readonly config: ResolvedConfig;
+  /** What the learning rate is the default of; undefined if the config gives one. */
+  readonly defaultRateOf: string | undefined;
+  /** True if the model began with random weights, in this run or in the one that it goes on from. */
+  readonly fromScratch: boolean;
   /** Config and environment as JSON: what checkpoints are compared by. */
   readonly identity: Json;
   readonly algorithm: Algorithm;
@@ -114,34 +126,42 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const known = options.algorithms ?? algorithms;
   const id: unknown = options.config.algorithm?.id;
   if (typeof id === "string") algorithmDefinition(id, known);
-  const config = parseTrainingConfig(options.config, known);
-  const { id: algorithmId, ...settings } = config.algorithm;
+  const parsed = parseTrainingConfig(options.config, known);
+  const { id: algorithmId, ...settings } = parsed.algorithm;
   const algorithm = algorithmDefinition(algorithmId, known).create(settings);
-  checkSupport({ config, algorithm, capabilities: backend.capabilities });
+  checkSupport({ config: parsed, algorithm, capabilities: backend.capabilities });
   checkDemonstrations(algorithm, environment);
   checkEnvironmentFits(algorithm, environment);
-  const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(config.agents.policies)])];
+  const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(parsed.agents.policies)])];
   const { agents } = environment.spec;
-  checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(config.agents.models) });
+  checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(parsed.agents.models) });
   const frozen = frozenPolicies({
     given: policies,
-    named: config.agents.policies,
-    sampling: samplingSettings(config.sampling),
+    named: parsed.agents.policies,
+    sampling: samplingSettings(parsed.sampling),
   });
-  checkBranching(algorithm, { environment, config, frozen: frozenNames });
-  checkBest(config);
-  const processors = rewardProcessors(config.rewards, config.sampling);
+  checkBranching(algorithm, { environment, config: parsed, frozen: frozenNames });
+  checkBest(parsed);
+  const processors = rewardProcessors(parsed.rewards, parsed.sampling);
 
   const checkpoints = join(output, "checkpoints");
   const checkpoint = await findCheckpoint(checkpoints, options.resume === true);
+  const chosen = await defaultLearningRate({ model: parsed.model, algorithm });
+  // A run goes on as it began, also if the defaults or the files that they depend on have changed.
+  const { learningRate = recordedRate(checkpoint) ?? chosen.learningRate } = parsed.training;
+  const rated = { ...parsed, training: { ...parsed.training, learningRate } };
   const identity = runIdentity({
-    config,
+    config: rated,
     environment: environment.spec.id,
     environmentOptions: options.environmentOptions ?? {},
     policies,
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
-  const { tasks, heldOut } = await openTasks({ config, environment, signal });
+  const { tasks, heldOut } = await openTasks({ config: rated, environment, signal });
+  const { epochs, steps = 100 } = rated.training;
+  const { resampleRounds } = algorithm.rollout;
+  const lasting = epochs === undefined ? steps : epochSteps({ epochs, tasks, config: rated, resampleRounds });
+  const config: ResolvedConfig = { ...rated, training: { ...rated.training, steps: lasting } };
   const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
 
   await using resources = new AsyncDisposableStack();
@@ -175,6 +195,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
 
   return {
     config,
+    defaultRateOf: learningRate === parsed.training.learningRate ? undefined : chosen.defaultOf,
+    fromScratch: chosen.fromScratch,
     identity,
     algorithm,
     environment,
@@ -254,6 +276,12 @@ function checkBranching(
   if (shape === undefined) return;
   const maxTurns = Math.min(spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
   checkJointShape(shape, { agents: spec.agents.length, maxTurns });
+}
+
+function recordedRate(checkpoint: Checkpoint | undefined): number | undefined {
+  const config = checkpoint?.manifest.config;
+  const training = isJsonObject(config) && isJsonObject(config.training) ? config.training : {};
+  return typeof training.learningRate === "number" ? training.learningRate : undefined;
 }
 
 /** The checkpoint to resume from. A new run in a folder that holds another's checkpoints is refused. */

@@ -16,7 +16,7 @@ export interface TrainArguments {
   readonly config: string;
   /** `key=value`, in order. */
   readonly set: readonly string[];
-  /** Passes over the tasks, in place of `training.steps`. */
+  /** `training.epochs`, in place of `training.steps`. */
   readonly numEpochs?: number;
   /** A text is the run, or the checkpoint, to go on with. */
   readonly resume: boolean | string;

@@ -53,6 +53,9 @@ function merged(base: JsonObject, over: JsonObject): JsonObject {
   const result: { [key: string]: Json } = { ...base };
   if (over.environment !== undefined) delete result.environments;
   if (over.environments !== undefined) delete result.environment;
+  // Of what only one may be given, the stage's own wins.
+  if (over.epochs !== undefined) delete result.steps;
+  if (over.steps !== undefined) delete result.epochs;
   for (const [key, value] of Object.entries(over)) {
     const before = result[key];
     result[key] =

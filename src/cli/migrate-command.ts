@@ -37,7 +37,7 @@ export async function migrateCommand(
   const lines = [
     `${file}: ${set.size} keys, ${lost.length === 0 ? "nothing lost" : `${lost.length} without a counterpart:`}`,
     ...lostLines(lost),
-    ...(output === undefined ? [] : [`Train with: ${trainCommandLine(converted, output)}`]),
+    ...(output === undefined ? [] : [`Train with: ${trainCommandLine(output)}`]),
   ];
   (output === undefined ? options.report : options.output)(visibleText(`${lines.join("\n")}\n`));
 }

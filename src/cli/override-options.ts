@@ -38,7 +38,7 @@ export function addOverrideOptions(command: Command, { positive, finite }: Reade
       ).helpGroup(others),
     )
     .addOption(
-      new Option("--num_epochs, --num-epochs <n>", "training.steps, as so many passes over the tasks")
+      new Option("--num_epochs, --num-epochs <n>", "training.epochs, instead of training.steps")
         .argParser(positive)
         .helpGroup(others),
     );

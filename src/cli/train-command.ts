@@ -13,7 +13,6 @@ import { recordedEvents, recordRun, reportFileName, showTraining, TrainingProgre
 import { visibleText } from "../report/visible-text.ts";
 import { createTrackers } from "../trackers/index.ts";
 import type { TrainArguments } from "./create-program.ts";
-import { epochSteps } from "./epoch-steps.ts";
 import { loadStages } from "./load-stages.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
 import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
@@ -47,7 +46,7 @@ export async function trainCommand(args: TrainArguments, options: TrainCommandOp
     const { models, policies } = given.agents;
     const { agents } = environment.spec;
     checkFrozenAgents({ agents, frozen: Object.keys(policies), models: Object.keys(models) });
-    const config = await withEpochs(given, { epochs: args.numEpochs ?? epochs, environment, signal });
+    const config = withEpochs(given, args.numEpochs ?? epochs);
     const training = trainingConfig(config);
     runs.push({ name, config, training, environment, environmentOptions, algorithms, output, resume });
   }
@@ -125,16 +124,9 @@ async function runOne(
   }
 }
 
-async function withEpochs(
-  config: RunConfig,
-  options: {
-    readonly epochs: number | undefined;
-    readonly environment: EnvironmentDefinition;
-    readonly signal: AbortSignal;
-  },
-): Promise<RunConfig> {
-  const { epochs, environment, signal } = options;
+/** A config that counts in epochs instead of steps, if the command line does. */
+function withEpochs(config: RunConfig, epochs: number | undefined): RunConfig {
   if (epochs === undefined) return config;
-  const steps = await epochSteps({ epochs, environment, config, signal });
-  return { ...config, training: { ...config.training, steps } };
+  const { steps: _, ...training } = config.training;
+  return { ...config, training: { ...training, epochs } };
 }

@@ -30,7 +30,8 @@ export function readHealth(state: HealthState, settings: HealthSettings): Health
     ...shares(now, settings),
     ...lengths(state, settings),
     ...componentFalls(state, settings),
-    ...rewardHacking(state, settings),
+    ...lossRise(state, settings),
+    ...scoreFalls(state, settings),
   ];
   return readings.filter(({ check }) => !settings.ignore.includes(check));
 }
@@ -84,7 +85,8 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
     settings.withoutSignal,
     `${formatPercent(silent ?? 0)} of the groups that are not solved are without a signal: all their episodes earn the ` +
       "same, and teach nothing. The tasks are too hard, or the policy has collapsed to one answer each: choose others, " +
-      "larger groups or a lower learning rate.",
+      "larger groups or a lower learning rate. A model that never earns anything, such as one from scratch, first has to " +
+      "learn from demonstrations (algorithm: sft).",
   );
   const cut = Math.max(now("length/cut-off") ?? 0, now("episodes/truncated") ?? 0);
   add(
@@ -144,8 +146,27 @@ function componentFalls({ windows }: HealthState, { componentFall, standardError
   });
 }
 
-/** The training reward rises while the score that it stands for falls (Goodhart's law). */
-function rewardHacking(state: HealthState, settings: HealthSettings): HealthReading[] {
+/** The loss of demonstrations rises, which nothing but the optimizer explains. */
+function lossRise({ windows }: HealthState, { lossRise: most, standardErrors }: HealthSettings): HealthReading[] {
+  const { first, lowest, now } = windows["loss/total"] ?? {};
+  if (first === undefined || lowest === undefined || now === undefined) return [];
+  const rise = now.mean - lowest.mean;
+  // The lowest of many windows is below the mean by chance: hence twice the standard errors.
+  const certainty = inStandardErrors(rise, lowest, now) / (2 * standardErrors);
+  // What is left of a loss once it is learned wavers by many times itself.
+  const size = ratioOf(rise, Math.max(Math.abs(lowest.mean), Math.abs(first.mean) / 10)) / most;
+  const message =
+    `The loss rose from ${formatNumber(lowest.mean)} (its lowest, at step ${lowest.step}) to ${formatNumber(now.mean)}: ` +
+    "the learning rate is likely too high. Lower training.learningRate, let it warm up (training.warmupSteps) or fall " +
+    "(training.schedule), or take larger batches.";
+  return [{ check: "loss-rise", level: Math.min(certainty, size), message }];
+}
+
+/**
+ * The score falls that training is for: as reward hacking if the training reward rises meanwhile (Goodhart's law), else
+ * as a fall of the evaluation.
+ */
+function scoreFalls(state: HealthState, settings: HealthSettings): HealthReading[] {
   const { hidden } = settings;
   const reward = state.windows["reward/mean"];
   const score = state.windows[hidden];
@@ -158,9 +179,29 @@ function rewardHacking(state: HealthState, settings: HealthSettings): HealthRead
     // Of two evaluations the better: one alone may be bad luck. After the best one that is the best itself.
     const now = last.reduce((a, b) => (b.mean > a.mean ? b : a));
     const fall = { best, now, name: `${hidden} of ${split}` };
-    found.push(...hackingReading({ ...fall, reward: [rewardAtBest ?? reward?.first, reward?.now] }, settings));
+    const hacking = hackingReading({ ...fall, reward: [rewardAtBest ?? reward?.first, reward?.now] }, settings);
+    found.push(...hacking);
+    if (hacking.every(({ level }) => level < 1)) found.push(evaluationFall(fall, settings));
   }
   return found;
+}
+
+function evaluationFall(
+  {
+    name,
+    best,
+    now,
+  }: { readonly name: string; readonly best: EvaluatedScore["best"]; readonly now: EvaluatedScore["best"] },
+  { standardErrors }: HealthSettings,
+): HealthReading {
+  const fall = best.mean - now.mean;
+  const certainty = inStandardErrors(fall, best, now) / standardErrors;
+  const level = Math.min(certainty, ratioOf(fall, Math.abs(best.mean)) / materialChange);
+  const message =
+    `${name} fell from ${formatNumber(best.mean)} (its best, at step ${best.step}) to ${formatNumber(now.mean)}: ` +
+    "training makes the model worse at what it has not seen. Lower training.learningRate, stop sooner, or train on more " +
+    "tasks; checkpoint.best with export.from: best keeps the best model.";
+  return { check: "evaluation-fall", subject: name, level, message };
 }
 
 function hackingReading(

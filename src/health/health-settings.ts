@@ -12,6 +12,8 @@ const healthChecks = [
   "duplicates",
   "unscored",
   "reward-hacking",
+  "loss-rise",
+  "evaluation-fall",
 ] as const;
 
 /** The name of one check. */
@@ -30,6 +32,7 @@ export interface HealthSettings {
   readonly lengthGrowth: number;
   readonly lengthFall: number;
   readonly componentFall: number;
+  readonly lossRise: number;
   readonly duplicates: number;
   readonly unscored: number;
   readonly hidden: string;
@@ -60,18 +63,25 @@ export const healthSettingsSchema: z.ZodType<HealthSettings> = z.strictObject({
   componentFall: share()
     .default(0.3)
     .describe("component-fall: most fall of the reward or one of its components from its best, as a share of it."),
+  lossRise: z
+    .number()
+    .positive()
+    .default(0.2)
+    .describe("loss-rise: most rise of the loss of demonstrations from its lowest, as a share of it."),
   duplicates: share().default(0.5).describe("duplicates: most episodes that repeat another of their group."),
   unscored: share().default(0.05).describe("unscored: most episodes that could not be scored."),
   hidden: z
     .string()
     .min(1)
     .default("evaluation/reward/mean")
-    .describe("reward-hacking: the metric that must not fall while the training reward rises."),
+    .describe("evaluation-fall: the score that must not fall; reward-hacking: while the training reward rises."),
   standardErrors: z
     .number()
     .positive()
     .default(3)
-    .describe("reward-hacking: how far both must have moved; component-fall asks twice that."),
+    .describe(
+      "reward-hacking, evaluation-fall: how far a score must have moved; component-fall and loss-rise ask twice that.",
+    ),
 });
 
 /** Every threshold at its default. */

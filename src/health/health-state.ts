@@ -39,7 +39,10 @@ export function rememberStep(state: HealthState, event: StepEvent, { window, hid
   for (const [name, value] of Object.entries(event.metrics)) {
     if (!isWatched(name, hidden)) continue;
     // Demonstrations are as long as they are: only what was sampled can drift.
-    if (name.startsWith("length/") && event.metrics["tokens/sampled"] === undefined) continue;
+    const isDemonstrated = event.metrics["tokens/sampled"] === undefined;
+    if (name.startsWith("length/") && isDemonstrated) continue;
+    // The loss of a policy that learns from its own answers need not fall.
+    if (name === "loss/total" && !isDemonstrated) continue;
     // Of an infinite divergence there must be a mean.
     const counted = name.startsWith("kl/") ? Math.min(value, 1e6) : value;
     if (!Number.isFinite(counted)) continue;
@@ -73,6 +76,7 @@ export function rememberEvaluation(
 const watched = new Set([
   "reward/mean",
   "reward/std",
+  "loss/total",
   "kl/sampler",
   "kl/behaviour",
   "entropy/mean",

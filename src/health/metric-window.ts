@@ -10,6 +10,8 @@ export interface MetricWindow {
   readonly now?: WindowSummary;
   /** The full window of the greatest mean so far. */
   readonly best?: WindowSummary;
+  /** The full window of the least mean so far. */
+  readonly lowest?: WindowSummary;
 }
 
 /** A full window in numbers. */
@@ -41,6 +43,13 @@ export function addToWindow(
   // Half the mean square of differences between neighbours is the variance, a trend left out (von Neumann 1941).
   const variance = differences.squares / (2 * differences.count);
   const now: WindowSummary = { step: next.step, mean, standardError: Math.sqrt(variance / values.length) };
-  const { first = now, best } = window;
-  return { values, differences, first, now, best: best === undefined || mean > best.mean ? now : best };
+  const { first = now, best = now, lowest = now } = window;
+  return {
+    values,
+    differences,
+    first,
+    now,
+    best: mean > best.mean ? now : best,
+    lowest: mean < lowest.mean ? now : lowest,
+  };
 }

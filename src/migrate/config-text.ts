@@ -41,7 +41,7 @@ export function configText(
   const header = commentLines([
     `${options.from}, a config of ${systemNames[system]}, converted by lyceum migrate.`,
     "",
-    `  ${trainCommandLine(converted, options.to)}`,
+    `  ${trainCommandLine(options.to)}`,
     ...(lost.length === 0 ? [] : ["", "Without a counterpart:", ...lostLines(lost)]),
     ...(idle.length === 0 ? [] : ["", `Without effect: ${idle.join(", ")}.`]),
   ]);
@@ -50,8 +50,8 @@ export function configText(
 }
 
 /** The command that trains by a converted config. */
-export function trainCommandLine({ flags }: Pick<ConvertedConfig, "flags">, path: string): string {
-  return ["lyceum train --config", path, ...flags].join(" ");
+export function trainCommandLine(path: string): string {
+  return `lyceum train --config ${path}`;
 }
 
 /** Old keys without a counterpart, with their values: a line for each reason. */

@@ -11,7 +11,6 @@ export interface ConvertedKeys {
   /** Where a value comes from, by dotted new key. */
   readonly origins: ReadonlyMap<string, KeyOrigin>;
   /** What the command line says instead of the config. */
-  readonly flags: readonly string[];
   readonly lost: readonly LostKey[];
   /** Keys that changed nothing there or say what holds here anyway. */
   readonly idle: readonly string[];
@@ -33,8 +32,6 @@ export interface KeyOrigin {
 export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: OldConfig): ConvertedKeys {
   const set = new Map<string, Json>();
   const origins = new Map<string, KeyOrigin>();
-  const flags: string[] = [];
-  const flagged: string[] = [];
   const lost: LostKey[] = [];
   const idle: string[] = [];
   const rowOf = rowFinder(rows, config);
@@ -53,10 +50,8 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
     const says = given ?? (there ? row.none : missingValue(row, config));
     if (says === undefined) continue;
     if (there && (row.noEffect === true || row.idle?.some((word) => isDeepStrictEqual(word, says)))) continue;
-    const { set: changes = {}, lost: reason, flag, note } = convertOne(row, says, config);
+    const { set: changes = {}, lost: reason, note } = convertOne(row, says, config);
     const keys = Object.keys(changes);
-    if (flag !== undefined) flags.push(flag);
-    if (flag !== undefined) flagged.push(path);
     if (there && reason !== undefined) {
       lost.push(...(typeof reason === "string" ? [{ key: path, value: says, reason }] : reason));
     }
@@ -87,13 +82,13 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
       reason: "no version of the program that is known here reads it",
     }));
   const kept = [...origins.values()].flatMap(({ from }) => from);
-  const names = [...kept, ...flagged, ...[...lost, ...unknown].map(({ key }) => key), ...idle];
+  const names = [...kept, ...[...lost, ...unknown].map(({ key }) => key), ...idle];
   const isNamed = nameFinder(names, config.section);
   for (const { path, row } of all) {
     if (isNamed(path)) continue;
     idle.push(row === undefined || isRest(row, rows, config) ? path : spelled(row.old, config));
   }
-  return { set, origins, flags, lost, idle: [...new Set(idle)], unknown };
+  return { set, origins, lost, idle: [...new Set(idle)], unknown };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Json } from "../json.ts";
-import { epochsFlag } from "./epochs-flag.ts";
+import { epochs } from "./epochs.ts";
 import { datasetOf, splitSize } from "./llm-collab-dataset.ts";
 import {
   agentNames,
@@ -52,10 +52,10 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   },
   {
     old: "*.num_train_epochs",
-    now: "training.steps",
-    note: "as --num_epochs counts them: passes over tasks.split, training.batchSize a step",
+    now: "training.steps, or training.epochs",
+    note: "passes over tasks.split, training.batchSize a step; as steps if the number of tasks is known",
     missing: (config) => (turnsOf(config) > 1 ? 7 : 10),
-    convert: epochs,
+    convert: passes,
   },
   ...["lr", "learning_rate", "agent_learning_rate", "actor_learning_rate"].map(
     (name): OldKey => ({ old: `*.${name}`, now: "training.learningRate", alone: true }),
@@ -342,7 +342,7 @@ function numberOfTurns(turns: Json, config: OldConfig): Converted {
   return { set: { "environment.maxTurns": turns, "environment.payEveryTurn": true, ...seen } };
 }
 
-function epochs(value: Json, config: OldConfig): Converted {
+function passes(value: Json, config: OldConfig): Converted {
   const dataset = datasetOf(config);
   const ratio = config.number("data.split_ratio");
   const named = config.text("dataset.train_split") ?? config.text("data.train_split");
@@ -351,7 +351,7 @@ function epochs(value: Json, config: OldConfig): Converted {
   const given = named ?? (ratio === undefined ? whole : `test[:${Math.round(ratio * 100)}%]`);
   const tasks = splitSize(given, dataset);
   const perStep = tasksPerStep(config);
-  if (tasks === undefined) return epochsFlag(value);
+  if (tasks === undefined) return epochs(value);
   const steps = Math.ceil((Number(value) * tasks) / perStep);
   return { set: { "training.steps": steps }, note: `${String(value)} passes over ${tasks} tasks, ${perStep} a step` };
 }

@@ -1,6 +1,6 @@
 import { unknownNameError } from "../errors/index.ts";
 import { isJsonObject, type Json } from "../json.ts";
-import { epochsFlag } from "./epochs-flag.ts";
+import { epochs } from "./epochs.ts";
 import { mrlmEnvironments } from "./mrlm-environments.ts";
 import { mrlmModelKeys } from "./mrlm-model-keys.ts";
 import { algorithmOf, missing, online, under } from "./mrlm-run.ts";
@@ -73,19 +73,19 @@ export const mrlmKeys: readonly OldKey[] = [
 
   {
     old: "training.num_epochs",
-    now: "training.steps",
-    note: "an epoch of PPO and GRPO there is a step here; DPO and SFT go through a file: --num_epochs",
+    now: "training.steps, or training.epochs",
+    note: "an epoch of PPO and GRPO there is a step here; DPO and SFT go through a file in epochs",
     missing: (config) => (config.has("training.num_iterations") ? undefined : 100),
     convert: (value, config) =>
-      online.includes(algorithmOf(config)) ? { set: { "training.steps": value } } : epochsFlag(value),
+      online.includes(algorithmOf(config)) ? { set: { "training.steps": value } } : epochs(value),
   },
   {
     old: "training.num_iterations",
-    now: "training.steps",
+    now: "training.steps, or training.epochs",
     note: "as num_epochs",
     convert: (value, config) => {
       if (online.includes(algorithmOf(config))) return { set: { "training.steps": value } };
-      return config.has("training.num_epochs") ? {} : epochsFlag(value);
+      return config.has("training.num_epochs") ? {} : epochs(value);
     },
   },
   ...["num_rollouts_per_iteration", "episodes_per_iteration"].map(

@@ -24,7 +24,7 @@ export const oldFlags: readonly OldFlag[] = [
   },
   { command: "train", flag: "--override a=b c=d", now: "--override", note: "with old or new keys" },
   { command: "train", flag: "--model_name", now: "model.path" },
-  { command: "train", flag: "--num_epochs", now: "training.steps" },
+  { command: "train", flag: "--num_epochs", now: "training.epochs" },
   { command: "train", flag: "--num_turns", now: "environment.maxTurns" },
   { command: "train", flag: "--turn_gradient_weights", now: "algorithm.turnWeights" },
   { command: "train", flag: "--strategy", note: oneProcess },

@@ -7,8 +7,6 @@ export interface Converted {
   readonly set?: Readonly<Record<string, Json>>;
   /** Why there is nothing that the value could become. A list names several keys below this one. */
   readonly lost?: string | readonly LostKey[];
-  /** What the command line of `lyceum train` says instead of the config, such as `--num_epochs 8`. */
-  readonly flag?: string;
   /** What differs, for the comment at the first key that is set. */
   readonly note?: string;
 }

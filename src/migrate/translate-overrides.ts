@@ -46,7 +46,7 @@ export function translateOverrides(
     const value = plainValue(unquoted(text.slice(equals + 1).trim()));
     if (row.old === "*.num_train_epochs" || row.old === "training.num_epochs") {
       epochs = passes(key, value);
-      notes.push(`${key} is --num_epochs`);
+      notes.push(`${key} is training.epochs`);
       continue;
     }
     const changes = translated(key, row, value);
@@ -103,7 +103,7 @@ function unquoted(text: string): string {
 
 function passes(key: string, value: Json): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
-  throw refusal(key, value, "is --num_epochs, a whole number above 0", undefined);
+  throw refusal(key, value, "is training.epochs, a whole number above 0", "training.epochs");
 }
 
 function refusal(key: string, value: Json, message: string, now: string | undefined): LyceumError {

@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatNumber } from "./format.ts";
 import { frozenAgents } from "./frozen-agents.ts";
+import { learningRateText } from "./learning-rate-text.ts";
 import { evaluationSummary, type MetricSummary, stepSummary } from "./metric-summary.ts";
 import { probeLines } from "./probe-text.ts";
 import { truncateText } from "./terminal-text.ts";
@@ -12,10 +13,10 @@ export function plainLine(event: TrainingEvent): string {
     case "run-start": {
       const { name, trainableParameters, device } = event.model;
       const resumed = event.resumedFrom > 0 ? `, resumed from step ${event.resumedFrom}` : "";
-      const frozen = frozenAgents(event).map((text) => `, ${text}`);
+      const more = [...frozenAgents(event), ...learningRateText(event)].map((text) => `, ${text}`);
       return visibleLine(
         `run: ${event.algorithm} on ${event.environment}, ${name} (${formatCount(trainableParameters)} trainable ` +
-          `parameters, ${device})${frozen.join("")}, ${event.steps} steps, seed ${event.seed}${resumed}`,
+          `parameters, ${device})${more.join("")}, ${event.steps} steps, seed ${event.seed}${resumed}`,
       );
     }
     case "probe":

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { LyceumError, toErrorData } from "../errors/index.ts";
-import type { Json } from "../json.ts";
+import { isJsonObject, type Json } from "../json.ts";
 import { lockRun } from "../run-lock.ts";
 import { followRun, type RunFollower } from "../trackers/follow-run.ts";
 import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
@@ -9,7 +9,7 @@ import { htmlReport } from "./html-report.ts";
 import { metricsFileName, readMetrics } from "./metrics-file.ts";
 import { replaceFile } from "./replace-file.ts";
 import { runRecord } from "./run-record.ts";
-import type { RunEndEvent, TrainingEvent, WarningEvent } from "./training-event.ts";
+import type { RunEndEvent, RunStartEvent, TrainingEvent, WarningEvent } from "./training-event.ts";
 
 /** The name of the report within a run's folder. */
 export const reportFileName = "report.html";
@@ -49,7 +49,7 @@ export async function* recordRun(
       });
       followers = [jsonlTracker(folder), ...trackers].map((tracker) =>
         followRun(tracker, {
-          run: { start: event, folder, ...(config === undefined ? {} : { config }) },
+          run: { start: event, folder, ...(config === undefined ? {} : { config: withChosen(config, event) }) },
           ...(signal === undefined ? {} : { signal }),
         }),
       );
@@ -113,6 +113,12 @@ export async function writeReport(folder: string): Promise<string> {
     });
   });
   return path;
+}
+
+/** A config with the learning rate that the run chose itself. */
+function withChosen(config: Json, { learningRate }: RunStartEvent): Json {
+  if (learningRate === undefined || !isJsonObject(config) || !isJsonObject(config.training)) return config;
+  return { ...config, training: { learningRate: learningRate.value, ...config.training } };
 }
 
 function reasonOf(error: unknown): string {

@@ -26,6 +26,7 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
       .exactOptional(),
     rewardRange: z.tuple([numberSchema, numberSchema]).exactOptional(),
     seed: z.number(),
+    learningRate: z.object({ value: z.number(), defaultOf: z.string().exactOptional() }).exactOptional(),
     steps: stepSchema,
     resumedFrom: stepSchema,
   }),

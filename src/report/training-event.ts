@@ -22,6 +22,8 @@ export interface RunStartEvent {
   /** The least and the greatest reward of an episode, as the environment declares them. */
   readonly rewardRange?: readonly [minimum: number, maximum: number];
   readonly seed: number;
+  /** After warm-up; with the kind of training that it is the default of, unless the config gives it. */
+  readonly learningRate?: { readonly value: number; readonly defaultOf?: string };
   /** Steps the run takes in all. */
   readonly steps: number;
   /** Steps already taken by the run that this one resumes; 0 for a new run. */

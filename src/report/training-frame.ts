@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, formatNumber } from "./format.ts";
 import { frozenAgents } from "./frozen-agents.ts";
+import { learningRateText } from "./learning-rate-text.ts";
 import { evaluationSummary, type MetricSummary, rewardSummary, updateSummary } from "./metric-summary.ts";
 import { sparkline } from "./sparkline.ts";
 import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-text.ts";
@@ -52,6 +53,7 @@ function titleLines({ start }: TrainingState): Span[][] {
             `${formatCount(trainableParameters)} trainable`,
             device,
             ...frozenAgents(start),
+            ...learningRateText(start),
             `seed ${start.seed}`,
           ].join(" · "),
         ),

@@ -33,7 +33,7 @@ describe("runConfigSchema", () => {
     const config = await load(`environment: { id: sums, digits: 3 }\nalgorithm: { id: grpo }\n${model}\n`);
     expect(config.environment).toEqual({ id: "sums", digits: 3, terms: 2 });
     expect(config.algorithm.id).toBe("grpo");
-    expect(config.training.steps).toBeGreaterThan(0);
+    expect(config.training.batchSize).toBeGreaterThan(0);
   });
 
   it("refuses options of another environment, unknown ids and unknown keys, each with its line and a suggestion", async () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { HealthCheck } from "../../src/health/index.ts";
+import { createRandom } from "../../src/random/random.ts";
 import { evaluation, healthEvents, healthy, stepEvent, steps, warningsOf } from "./runs.ts";
 
 /** From 0 to 1 between two steps, and flat before and after. */
@@ -288,4 +289,79 @@ it("is a pure function: the same history gives the same warnings, and no event i
   const before = structuredClone(run);
   expect(warningsOf(run)).toEqual(warningsOf(run));
   expect(run).toEqual(before);
+});
+
+describe("the loss of demonstrations", () => {
+  const { "tokens/sampled": _, ...shown } = healthy;
+  /** A run of SFT whose loss is this at each step, wavering by a share of itself. */
+  const demonstrated = (loss: (step: number) => number, { seed = 1, share = 0.1, count = 200 } = {}) => {
+    const random = createRandom(seed);
+    return Array.from({ length: count }, (_unused, i) => ({
+      ...stepEvent(i + 1),
+      metrics: { ...shown, "loss/total": loss(i + 1) * (1 + share * random.normal()) },
+    }));
+  };
+  const learned = (step: number) => 0.05 + 5.5 * Math.exp(-step / 15);
+
+  it("is warned of if it rises, soon after, and not if it falls, stays, or wavers near 0, over 20 seeds", () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const [warning, ...others] = warningsOf(
+        demonstrated((step) => (step < 100 ? 2 : 2 + 0.05 * (step - 100)), { seed }),
+      );
+      expect(others).toEqual([]);
+      expect(warning).toMatchObject({ check: "loss-rise" });
+      expect(warning!.message).toMatch(
+        /^The loss rose from [12]\.\d+ \(its lowest, at step \d+\) to [23]\.\d+: the learning rate/,
+      );
+      expect(warning!.step).toBeGreaterThan(100);
+      expect(warning!.step).toBeLessThan(130);
+      for (const loss of [learned, () => 2, (step: number) => 0.002 + 0.001 * (step % 7)]) {
+        expect(warningsOf(demonstrated(loss, { seed }))).toEqual([]);
+      }
+    }
+  });
+
+  it("may rise a little after it was learned, and not come back", () => {
+    expect(warningsOf(demonstrated((step) => learned(step) + (step > 150 ? 0.02 : 0)))).toEqual([]);
+    expect(warningsOf(demonstrated((step) => learned(step) + (step > 150 ? 1 : 0)))).toHaveLength(1);
+  });
+
+  it("is that of demonstrations alone: a policy's own may rise", () => {
+    expect(warningsOf(steps(200, (step) => ({ "loss/total": 0.1 + step / 100 })))).toEqual([]);
+  });
+});
+
+describe("an evaluation that falls", () => {
+  const evaluated = (scores: readonly number[], run = steps(200)) =>
+    run.flatMap((step) => (step.step % 20 === 0 ? [step, evaluation(step.step, scores[step.step / 20 - 1]!)] : [step]));
+  const falls = (events: Parameters<typeof warningsOf>[0]) =>
+    warningsOf(events).map(({ check, subject, step }) => [check, subject, step]);
+
+  it("is warned of once two in a row are below the best, by more than chance", () => {
+    const scores = [0.5, 0.7, 0.9, 0.6, 0.55, 0.5, 0.5, 0.5, 0.5, 0.5];
+    expect(falls(evaluated(scores))).toEqual([["evaluation-fall", "evaluation/reward/mean of test", 100]]);
+  });
+
+  it.each([
+    ["one alone is low", [0.5, 0.7, 0.9, 0.4, 0.9, 0.9, 0.4, 0.9, 0.9, 0.9]],
+    ["it is within chance", [0.5, 0.55, 0.5, 0.48, 0.52, 0.5, 0.47, 0.5, 0.51, 0.5]],
+    ["it rises", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]],
+  ])("is not warned of if %s", (_, scores) => {
+    expect(falls(evaluated(scores))).toEqual([]);
+  });
+
+  it("is reward hacking instead if the training reward rises meanwhile, and one warning", () => {
+    const rising = steps(200, (step) => ({ "reward/mean": 0.3 + 0.003 * step }));
+    const scores = [0.5, 0.7, 0.9, 0.6, 0.5, 0.4, 0.4, 0.4, 0.4, 0.4];
+    expect(falls(evaluated(scores, rising)).map(([check]) => check)).toEqual(["reward-hacking"]);
+  });
+
+  it("is over once the score is back", () => {
+    const scores = [0.5, 0.7, 0.9, 0.6, 0.55, 0.5, 0.9, 0.9, 0.9, 0.9];
+    const told = healthEvents(evaluated(scores)).map(({ check, step, over = false }) => [check, step, over]);
+    expect(told).toEqual([
+      ["evaluation-fall", 100, false],
+      ["evaluation-fall", 140, true],
+    ]);
+  });
 });

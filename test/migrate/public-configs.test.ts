@@ -269,10 +269,11 @@ describe("public configs of MRLM", () => {
       ["eval_envs", "training.episodes_per_iteration", "model.generation.temperature", "model.generation.top_p"],
     ],
   ])("%s keeps what is trained, on what, and how", async (_, old, expected, without) => {
-    const { config, lost, flags } = await migrated(old);
+    const { config, lost } = await migrated(old);
     expect(config).toMatchObject(expected);
     expect(lost.map(({ key }) => key).toSorted()).toEqual([...without].toSorted());
     const { algorithm, num_epochs } = settingsOf(old as Settings, "training");
-    expect(flags).toEqual(["dpo", "sft"].includes(String(algorithm)) ? [`--num_epochs ${num_epochs}`] : []);
+    const counted = ["dpo", "sft"].includes(String(algorithm)) ? { epochs: num_epochs } : { steps: num_epochs };
+    expect(config).toMatchObject({ training: counted });
   });
 });

@@ -56,7 +56,7 @@ describe("overrides with old keys", () => {
 
   it("counts passes over the tasks, the last one where there are several", () => {
     expect(translate("grpo.num_train_epochs=20", "magrpo.num_train_epochs=7")).toMatchObject({ set: [], epochs: 7 });
-    expect(() => translate("grpo.num_train_epochs=many")).toThrow("is --num_epochs, a whole number above 0");
+    expect(() => translate("grpo.num_train_epochs=many")).toThrow("is training.epochs, a whole number above 0");
   });
 
   it.each([

@@ -18,6 +18,8 @@ export interface Algorithm {
    * joint actions that branch, a completion that was cut off. Rewards of both are compared with the others' all the same.
    */
   readonly maskTruncated?: boolean;
+  /** What it learns from, which decides the learning rate of a run that gives none; rewards if absent. */
+  readonly learnsFrom?: "demonstrations" | "preferences" | "rewards";
   /** Why it cannot learn in an environment, asked before a run begins; undefined where it can. */
   problemWith?(spec: EnvironmentSpec): string | undefined;
 }

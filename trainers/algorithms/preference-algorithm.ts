@@ -74,5 +74,6 @@ export function preferenceAlgorithm(settings: FullPreferenceSettings, options: {
     credit: preferencePairs({ pairs, margin, ...(options.joint ? { joint: { referenceFree } } : {}) }),
     loss: { terms: [], sequence: dpo({ beta, form, labelSmoothing, referenceFree }), aggregation: "token-mean" },
     updates: updateSchedule(settings),
+    learnsFrom: "preferences",
   };
 }

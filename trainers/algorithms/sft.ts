@@ -40,5 +40,6 @@ export const sft: AlgorithmDefinition<SftSettings> = defineAlgorithm({
     credit: imitation({ actions: actionWeight, observations: observationWeight }),
     loss: { terms: [{ type: "crossEntropy" }], aggregation: lossAggregation },
     updates: { epochs: 1, minibatches: 1 },
+    learnsFrom: "demonstrations",
   }),
 });

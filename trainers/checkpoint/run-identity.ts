@@ -21,6 +21,7 @@ const changeable: readonly string[] = [
   "model.deviceIndex",
   "model.threads",
   "training.steps",
+  "training.epochs",
   "training.sampleEvery",
 ];
 
@@ -39,9 +40,14 @@ export function runIdentity(options: {
   const environment = { id: options.environment, ...options.environmentOptions };
   const names = Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
   const agents = { ...config.agents, policies: { ...names, ...config.agents.policies } };
-  const { weightDecay } = config.training;
-  // Earlier versions decayed every parameter: such a run cannot go on as it began.
-  const training = { ...config.training, ...(weightDecay > 0 ? { notDecayed: ["biases", "norms"] } : {}) };
+  const { weightDecay, epochs } = config.training;
+  const training = {
+    ...config.training,
+    // Earlier versions decayed every parameter: such a run cannot go on as it began.
+    ...(weightDecay > 0 ? { notDecayed: ["biases", "norms"] } : {}),
+    // Batches fall otherwise than in a run that is counted in steps.
+    ...(epochs === undefined ? {} : { batchesEndWithEpochs: true }),
+  };
   return JSON.parse(JSON.stringify({ environment, ...config, training, agents })) as Json;
 }
 

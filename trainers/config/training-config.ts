@@ -83,9 +83,13 @@ export interface RolloutConfig {
 
 /** How long and how fast the model is trained. */
 export interface OptimizationConfig {
-  readonly steps: number;
+  /** Absent: as many as `epochs` take, or 100. */
+  readonly steps?: number | undefined;
+  /** Passes over the tasks, instead of steps. */
+  readonly epochs?: number | undefined;
   readonly batchSize: number;
-  readonly learningRate: number;
+  /** Absent: by the kind of training; see `defaultLearningRate`. */
+  readonly learningRate?: number | undefined;
   readonly schedule: "constant" | "linear" | "cosine";
   readonly warmupSteps: number;
   readonly finalLearningRateFraction: number;
@@ -214,27 +218,43 @@ const rollout = z.strictObject({
     .prefault({}),
 });
 
-const optimization = z.strictObject({
-  steps: count().default(100).describe("Training steps: one batch of tasks each."),
-  batchSize: count().default(16).describe("Tasks per step; times the group size, episodes per step."),
-  learningRate: z.number().positive().default(1e-5).describe("Learning rate of AdamW after warm-up."),
-  schedule: z.enum(["constant", "linear", "cosine"]).default("constant").describe("How the learning rate falls."),
-  warmupSteps: z.int().min(0).default(0).describe("Steps over which the learning rate rises from 0."),
-  finalLearningRateFraction: z.number().min(0).max(1).default(0).describe("What is left of it at the last step."),
-  clipNorm: z.number().positive().default(1).describe("The gradient is scaled down to this global norm."),
-  weightDecay: z
-    .number()
-    .min(0)
-    .default(0)
-    .describe("Decoupled weight decay, of every trained weight but biases and norms."),
-  beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of the first moment."),
-  beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the second moment."),
-  epsilon: z.number().positive().default(1e-8).describe("Added to the root of the second moment."),
-  maxTokensPerMicroBatch: count()
-    .default(2048)
-    .describe("Sequences are run in parts of at most so many tokens, padding included: bounds memory."),
-  sampleEvery: z.int().min(0).default(10).describe("Show a completion every so many steps; 0 for never."),
-});
+const optimization = z
+  .strictObject({
+    steps: count().optional().describe("Training steps: one batch of tasks each. 100 if there are no epochs either."),
+    epochs: count()
+      .optional()
+      .describe(
+        "Instead of steps: how often each task is played. The last batch of an epoch has the tasks that are left.",
+      ),
+    batchSize: count().default(16).describe("Tasks per step; times the group size, episodes per step."),
+    learningRate: z
+      .number()
+      .positive()
+      .optional()
+      .describe("Learning rate of AdamW after warm-up. By the kind of training when absent; see training.md."),
+    schedule: z.enum(["constant", "linear", "cosine"]).default("constant").describe("How the learning rate falls."),
+    warmupSteps: z.int().min(0).default(0).describe("Steps over which the learning rate rises from 0."),
+    finalLearningRateFraction: z.number().min(0).max(1).default(0).describe("What is left of it at the last step."),
+    clipNorm: z.number().positive().default(1).describe("The gradient is scaled down to this global norm."),
+    weightDecay: z
+      .number()
+      .min(0)
+      .default(0)
+      .describe("Decoupled weight decay, of every trained weight but biases and norms."),
+    beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of the first moment."),
+    beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the second moment."),
+    epsilon: z.number().positive().default(1e-8).describe("Added to the root of the second moment."),
+    maxTokensPerMicroBatch: count()
+      .default(2048)
+      .describe("Sequences are run in parts of at most so many tokens, padding included: bounds memory."),
+    sampleEvery: z.int().min(0).default(10).describe("Show a completion every so many steps; 0 for never."),
+  })
+  .check((context) => {
+    const { steps, epochs } = context.value;
+    if (steps === undefined || epochs === undefined) return;
+    const message = "give either steps or epochs (passes over the tasks), and leave the other out";
+    context.issues.push({ code: "custom", message, input: epochs, path: ["epochs"] });
+  });
 
 const evaluation = z.strictObject({
   split: z.string().min(1).optional().describe("Held-out tasks, such as test[:500]; no evaluation when absent."),

@@ -268,6 +268,7 @@ const proofs: Readonly<
   "rollout.limits.environmentSeconds": [9, limitsOf],
   "rollout.limits.actSeconds": [9, limitsOf],
   "training.steps": [5],
+  "training.epochs": [1, traces, [["training.steps", undefined as never]]],
   "training.batchSize": [7],
   "training.learningRate": [0.1],
   "training.schedule": ["constant"],
@@ -343,7 +344,7 @@ describe("the training config", () => {
       tasks: { split: "train" },
       algorithm: { groupSize: 8, advantage: "group-z-score" },
       model: { adapter: { type: "full" }, device: "auto" },
-      training: { steps: 100, beta2: 0.999 },
+      training: { batchSize: 16, beta2: 0.999 },
     });
   });
 
