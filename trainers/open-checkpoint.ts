@@ -42,7 +42,7 @@ async function readCheckpointConfig(folder: string): Promise<CheckpointConfig> {
  * are opened. Close the models after use.
  */
 export async function openCheckpoint(folder: string, options: OpenModelsOptions): Promise<AgentModel[]> {
-  const { backend, base, chatTemplate, agents: team, signal } = options;
+  const { backend, base, chatTemplate, templateVariables, agents: team, signal } = options;
   const recorded = await readCheckpointConfig(folder);
   const { seed } = recorded;
   const { models = { [modelFolder]: { valueHead: false } } } = await readManifest(folder);
@@ -53,7 +53,11 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
   if (team !== undefined && names.length > 0) checkTeam({ team: folder, members: names, agents: team });
   const changed = (recordedModel: ModelConfig): ModelConfig => {
     const model = base === undefined ? recordedModel : withBase(recordedModel, base);
-    return chatTemplate === undefined ? model : { ...model, chatTemplate };
+    return {
+      ...model,
+      ...(chatTemplate === undefined ? {} : { chatTemplate }),
+      ...(templateVariables === undefined ? {} : { templateVariables }),
+    };
   };
   const { model: shared, agents } = await startingModels(
     {

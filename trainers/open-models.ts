@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import type { AgentId } from "../src/environment/environment.ts";
-import type { Model, TrainingBackend } from "./backend/training-backend.ts";
+import { LyceumError } from "../src/errors/index.ts";
+import type { Model, TemplateVariables, TrainingBackend } from "./backend/training-backend.ts";
 import { referenceSpec } from "./config/model-config.ts";
 import { locateModel } from "./model-place.ts";
 import { openCheckpoint } from "./open-checkpoint.ts";
@@ -18,6 +20,10 @@ export interface OpenModelsOptions {
   readonly base?: string | undefined;
   /** Takes the place of the models' own, as in a `ModelSource`. */
   readonly chatTemplate?: string | undefined;
+  /** What the template sees by name, as in a `ModelSource`. */
+  readonly templateVariables?: TemplateVariables | undefined;
+  /** Branch, tag or commit of a hub id. */
+  readonly revision?: string | undefined;
   /** The agents that a team must fit; only the models of those that are played are opened. */
   readonly agents?: TeamAgents | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -29,11 +35,13 @@ export interface OpenModelsOptions {
  * models after use.
  */
 export async function openModels(path: string, options: OpenModelsOptions): Promise<AgentModel[]> {
-  const { backend, base, chatTemplate, agents, signal } = options;
+  const { backend, base, chatTemplate, templateVariables, revision, agents, signal } = options;
   const place = await locateModel(path);
+  if (revision !== undefined && (place.type !== "model" || existsSync(path))) throw noRevision(path, revision);
   if (place.type === "checkpoint") return openCheckpoint(place.folder, options);
   const open = (folder: string): Promise<Model> => {
-    const config = { path: folder, base, chatTemplate, adapter: { type: "full" }, device: "auto" } as const;
+    const which = { path: folder, revision, base, chatTemplate, templateVariables };
+    const config = { ...which, adapter: { type: "full" }, device: "auto" } as const;
     return backend.openModel(referenceSpec(config, { seed: 0 }), signal === undefined ? {} : { signal });
   };
   if (place.type === "model") return [{ agent: undefined, model: await open(place.path) }];
@@ -43,4 +51,13 @@ export async function openModels(path: string, options: OpenModelsOptions): Prom
     if (agents === undefined || agents.played.includes(agent)) opened.push({ agent, model: await open(folder) });
   }
   return opened;
+}
+
+function noRevision(path: string, revision: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The revision ${revision} was given for ${path}, which is on this machine.`,
+    hint: "A revision is of a model on the hub, owner/name: leave it out.",
+    data: { path, revision },
+  });
 }

@@ -17,6 +17,7 @@ import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import type { Rooms } from "./rooms.ts";
+import { limitsOf, samplingOf } from "./sampling-options.ts";
 import { engineOn } from "./shared-engine.ts";
 
 /** Parts of a reward, such as thirds, need not add up to the last bit. */
@@ -34,6 +35,7 @@ export async function collectCommand(
 ): Promise<void> {
   const { rooms, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
+  const limits = limitsOf(args);
   await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
   const { open } = opener;
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments, open });
@@ -55,7 +57,8 @@ export async function collectCommand(
     groupSize,
     concurrency,
     seed,
-    sampling: { temperature, maxTokens },
+    sampling: { temperature, maxTokens, ...samplingOf(args) },
+    ...(limits === undefined ? {} : { limits }),
     signal,
   });
   const failed: Episode[] = [];

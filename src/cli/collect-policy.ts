@@ -7,7 +7,7 @@ import type { PolicyOpener } from "./policy-opener.ts";
 
 /** Who plays: the environment's expert, or a model. Throws `config.invalid` for arguments that do not go together. */
 export async function openCollector(
-  { policy, model, base }: Pick<CollectArguments, "policy" | "model" | "base">,
+  { policy, model, base, modelOption }: Pick<CollectArguments, "policy" | "model" | "base" | "modelOption">,
   { environment, opener }: { readonly environment: EnvironmentDefinition; readonly opener: PolicyOpener },
 ): Promise<Policy> {
   if ((policy === "model") !== (model !== undefined)) {
@@ -17,6 +17,6 @@ export async function openCollector(
       hint: "Such as --policy model --model runs/train/model.",
     });
   }
-  const settings = model === undefined ? { model: "demonstration" } : await modelSettings({ model, base });
+  const settings = model === undefined ? { model: "demonstration" } : await modelSettings({ model, base, modelOption });
   return opener.openSettings(settings, { environment });
 }

@@ -6,6 +6,7 @@ import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { replaceFile } from "../report/replace-file.ts";
 import type { CollectArguments } from "./create-program.ts";
+import { limitsOf, samplingOf } from "./sampling-options.ts";
 
 /** What a collection has come to so far. */
 export interface CollectCounts {
@@ -136,7 +137,15 @@ function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
       group,
     },
     ...{ minReward: minReward ?? null, temperature, maxTokens, seed },
+    modelOption: args.modelOption.length === 0 ? null : [...args.modelOption],
+    sampling: someOf({ ...samplingOf(args) }),
+    limits: someOf({ ...limitsOf(args) }),
   };
+}
+
+/** Null for nothing: files of earlier versions do not have it. */
+function someOf(settings: Readonly<Record<string, Json>>): Json {
+  return Object.keys(settings).length === 0 ? null : settings;
 }
 
 async function readProgress(path: string, settings: ReturnType<typeof settingsOf>): Promise<CollectProgress> {
@@ -152,7 +161,7 @@ async function readProgress(path: string, settings: ReturnType<typeof settingsOf
       cause: error,
     });
   }
-  const other = Object.keys(settings).filter((key) => !isDeepStrictEqual(settings[key], read.settings[key]));
+  const other = Object.keys(settings).filter((key) => !isDeepStrictEqual(settings[key], read.settings[key] ?? null));
   if (other.length === 0) return { tasks: read.tasks, bytes: read.bytes, counts: read.counts };
   const shown = other.map((key) => `${key} was ${JSON.stringify(read.settings[key] ?? null)}`);
   throw new LyceumError({

@@ -7,6 +7,7 @@ import { helpLayout } from "./help-layout.ts";
 import { addMigrateCommand, type MigrateCommands } from "./migrate-program.ts";
 import { addCollectAliases, addEnvironmentAlias, addServeRefusal, addTrainAliases } from "./old-flag-options.ts";
 import { addOverrideOptions } from "./override-options.ts";
+import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 import { addViewCommand, type ViewCommands } from "./view-program.ts";
 
 const devices = ["auto", "cpu", "webgpu", "cuda", "coreml", "dml"];
@@ -53,7 +54,7 @@ export interface PlayArguments {
 }
 
 /** What `lyceum collect` was told. */
-export interface CollectArguments {
+export interface CollectArguments extends SamplingArguments {
   /** A name, a file or a package. */
   readonly env: string;
   /** `option=value` of the environment, in order. */
@@ -62,6 +63,8 @@ export interface CollectArguments {
   /** See `ModelArguments`. */
   readonly model?: readonly string[];
   readonly base?: string;
+  /** `option=value` of the model, in order. */
+  readonly modelOption: readonly string[];
   readonly device: string;
   /** The environment's first split when absent. */
   readonly split?: string;
@@ -193,6 +196,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     )
     .option("-m, --model <model>", `plays: ${modelKinds}, or agent=MODEL for each agent (repeatable)`, appendFirst)
     .option("--base <model>", baseHelp)
+    .option("-M, --model-option <option=value>", modelOptionHelp, append, [])
     .addOption(new Option("--device <device>", "what runs the model").choices(devices).default("auto"))
     .option("--split <split>", "the tasks, such as train[:1000] (default: the first split)")
     .option("-n, --episodes <n>", "the most episodes, in whole groups (default: every task)", positive)
@@ -208,6 +212,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
       commands.collect({ ...args, policy: args.policy ?? (args.model === undefined ? "demonstration" : "model") }),
     );
   addEnvironmentAlias(collect);
+  addSamplingOptions(collect, { positive, finite });
   addCollectAliases(collect, { positive, finite });
 
   addEvaluationCommands(program, commands, {
@@ -218,6 +223,7 @@ export function createProgram(commands: Commands, options: { readonly version: s
     appendFirst,
     devices,
     modelKinds,
+    modelOptionHelp,
     baseHelp,
   });
   addViewCommand(program, commands, { positive });
@@ -271,6 +277,9 @@ function finite(value: string): number {
   throw new InvalidArgumentError("Expected a number.");
 }
 
+/** What `--model-option` takes. */
+const modelOptionHelp =
+  "how the model is opened and asked, such as revision=main, templateVariables.enable_thinking=false or maxRetries=2; repeatable";
 /** What `--model` takes. */
 const modelKinds = "a folder, hub id, run, checkpoint, provider:model, server's URL or policy file";
 const baseHelp = "under an adapter: this folder or hub id, instead of the model that the adapter names";

@@ -1,4 +1,4 @@
-import type { Model } from "../../trainers/backend/training-backend.ts";
+import type { Model, TemplateVariables } from "../../trainers/backend/training-backend.ts";
 import { openModels } from "../../trainers/open-models.ts";
 import { type OpenPolicy, openModelPolicy } from "../../trainers/open-policy.ts";
 import { oneModelError, type TeamAgents } from "../../trainers/team-agents.ts";
@@ -17,6 +17,8 @@ export async function openEnginePolicy(options: {
   readonly name: string;
   readonly base?: string | undefined;
   readonly chatTemplate?: string | undefined;
+  readonly templateVariables?: TemplateVariables | undefined;
+  readonly revision?: string | undefined;
   readonly engine: SharedEngine;
   /** The agents that it plays; none for a policy that stands by itself, such as a judge. */
   readonly agents?: TeamAgents | undefined;
@@ -24,11 +26,14 @@ export async function openEnginePolicy(options: {
   readonly completion?: boolean;
   readonly signal?: AbortSignal | undefined;
 }): Promise<OpenPolicy> {
-  const { path, name, base, engine, agents, completion = false, signal } = options;
+  const { path, name, base, revision, engine, agents, completion = false, signal } = options;
   // Base models, which have no template, are what completion prompts are for.
   const chatTemplate = completion ? "none" : options.chatTemplate;
+  const templateVariables = completion ? undefined : options.templateVariables;
   await using resources = new AsyncDisposableStack();
-  const models = await openModels(path, { backend: await engine.backend(), base, chatTemplate, agents, signal });
+  const models = await openModels(path, {
+    ...{ backend: await engine.backend(), base, chatTemplate, templateVariables, revision, agents, signal },
+  });
   for (const { model } of models) resources.defer(() => model.close());
   const open = async (model: Model, called: string): Promise<Policy> => {
     const renderer = completion ? { renderer: createTextRenderer(model.tokenizer) } : {};

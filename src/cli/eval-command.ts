@@ -16,6 +16,7 @@ import { showEvaluation } from "./eval-view.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { ratingsText } from "./ratings-text.ts";
 import type { Rooms } from "./rooms.ts";
+import { limitsOf, samplingOf } from "./sampling-options.ts";
 import { engineOn } from "./shared-engine.ts";
 import { softwareVersions } from "./software-versions.ts";
 
@@ -34,6 +35,8 @@ export async function evalCommand(
   const targets = await evalTargets(args, rooms);
   await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
   const players = await readPlayers(args, opener);
+  const note = temperatureNote(args);
+  if (note !== undefined && !args.json) output.write(`${note}\n`);
   const judge = await players.judge();
   const finished: FinishedRun[] = [];
   const printed: unknown[] = [];
@@ -89,7 +92,9 @@ function evaluateOptions(
   const split = args.split ?? target.split;
   const limits = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
   const limit = Math.min(...limits.map((count) => count ?? Number.POSITIVE_INFINITY));
-  const { temperature, seed, concurrency, price, k } = args;
+  const { seed, concurrency, price, k } = args;
+  const bounds = limitsOf(args);
+  const stops = [...(stop ?? []), ...(args.stop ?? [])];
   return {
     ...measured,
     ...(split === undefined ? {} : { split }),
@@ -97,13 +102,33 @@ function evaluateOptions(
     samples,
     ...(k === undefined ? {} : { k }),
     seed,
-    sampling: { temperature, maxTokens: args.maxTokens ?? maxTokens, ...(stop === undefined ? {} : { stop }) },
+    sampling: {
+      ...{ temperature: temperatureOf(args), maxTokens: args.maxTokens ?? maxTokens, ...samplingOf(args) },
+      ...(stops.length === 0 ? {} : { stop: stops }),
+    },
+    ...(bounds === undefined ? {} : { limits: bounds }),
     concurrency,
     ...(price === undefined ? {} : { price }),
     software: softwareVersions(),
     folder,
     existing: args.retryFailed ? "retry-failed" : args.resume ? "resume" : "refuse",
   };
+}
+
+/** Greedy, unless each task is played several times: equal answers would say nothing more than one. */
+function temperatureOf({ temperature, samples = 1 }: Pick<EvalArguments, "temperature" | "samples">): number {
+  return temperature ?? (samples > 1 ? 1 : 0);
+}
+
+/** What is said of the temperature if each task is played several times; undefined if there is nothing to say. */
+function temperatureNote({
+  temperature,
+  samples = 1,
+}: Pick<EvalArguments, "temperature" | "samples">): string | undefined {
+  if (samples <= 1) return undefined;
+  if (temperature === undefined) return `temperature 1, for each task is played ${samples} times (--temperature)`;
+  if (temperature > 0) return undefined;
+  return `warning: at temperature 0 the ${samples} answers to a task are the same, unless the environment, the server or the model's own settings make them differ; set --temperature above 0`;
 }
 
 function interrupted(folder: string): LyceumError {

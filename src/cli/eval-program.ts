@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addEnvironmentAlias } from "./old-flag-options.ts";
+import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 
 /** What `lyceum eval` was told. */
-export interface EvalArguments {
+export interface EvalArguments extends SamplingArguments {
   readonly benchmarks: readonly string[];
   /** A name, a file or a package, in place of benchmarks. */
   readonly env?: string;
@@ -28,7 +29,8 @@ export interface EvalArguments {
   readonly k?: readonly number[];
   readonly format?: "chat" | "completion";
   readonly shots?: number;
-  readonly temperature: number;
+  /** When absent: 0, or 1 if each task is played several times. */
+  readonly temperature?: number;
   /** The benchmark's own when absent. */
   readonly maxTokens?: number;
   readonly concurrency: number;
@@ -78,13 +80,14 @@ export interface SharedOptions {
   readonly append: (value: string, values: string[]) => string[];
   readonly appendFirst: (value: string, values: readonly string[] | undefined) => string[];
   readonly modelKinds: string;
+  readonly modelOptionHelp: string;
   readonly baseHelp: string;
   readonly devices: readonly string[];
 }
 
 /** Adds `eval`, `compare` and `rescore`. */
 export function addEvaluationCommands(program: Command, commands: EvaluationCommands, read: SharedOptions): void {
-  const { positive, wholeNumber, finite, append, appendFirst, devices, modelKinds, baseHelp } = read;
+  const { positive, wholeNumber, finite, append, appendFirst, devices, modelKinds, modelOptionHelp, baseHelp } = read;
   const evaluation = program
     .command("eval")
     .summary("measure a model on benchmarks, or in any environment")
@@ -103,12 +106,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
       appendFirst,
     )
     .option("--base <model>", baseHelp)
-    .option(
-      "-M, --model-option <option=value>",
-      "how the model is asked, such as maxRetries=2, baseUrl=http://... or extraBody.top_k=20; repeatable",
-      append,
-      [],
-    )
+    .option("-M, --model-option <option=value>", modelOptionHelp, append, [])
     .option(
       "--opponent <model>",
       "plays against the model, both in every seat in turn; repeatable: a tournament of all, with ratings",
@@ -130,7 +128,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .option("-k, --k <list>", "the k of pass@k and pass^k, such as 1,5,10 (default: 1 and the samples)", counts)
     .addOption(new Option("--format <format>", "how tasks are put, chat unless given").choices(["chat", "completion"]))
     .option("--shots <n>", "worked examples in the prompt (default: as published)", wholeNumber)
-    .option("--temperature <t>", "0 is greedy", finite, 0)
+    .option("--temperature <t>", "0 is greedy (default: 0, or 1 with --samples above 1)", finite)
     .option("--max-tokens <n>", "the most tokens of one answer (default: the benchmark's, else 512)", positive)
     .option("--concurrency <n>", "episodes that are played at once", positive, 64)
     .option("--seed <n>", "seeds everything random", wholeNumber, 0)
@@ -141,6 +139,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .option("--max <metric=value>", "fail above it, such as unscored=0; repeatable", append, [])
     .option("--json", "print the summary as JSON", false)
     .action((benchmarks: string[], args: Omit<EvalArguments, "benchmarks">) => commands.eval({ benchmarks, ...args }));
+  addSamplingOptions(evaluation, { positive, finite });
   addEnvironmentAlias(evaluation);
 
   program

@@ -48,14 +48,25 @@ export async function openNamedPolicy(
 /** The policy without sampling settings of its own. */
 async function openModel(settings: PolicySettings, options: NamedPolicyOptions): Promise<OpenPolicy> {
   const named = policyNameOf(settings);
-  const { model, name = model, baseUrl: _, base, chatTemplate, agents: __, ...asked } = settings;
+  const {
+    model,
+    name = model,
+    baseUrl: _,
+    base,
+    chatTemplate,
+    templateVariables,
+    revision,
+    agents: __,
+    ...asked
+  } = settings;
   const { engine, agents, completion = false, environment } = options;
   const signal = options.signal === undefined ? {} : { signal: options.signal };
   switch (named.kind) {
     case "engine": {
       const hosted = existsSync(named.path) ? undefined : hostedModelError(named.path);
       if (hosted !== undefined) throw hosted;
-      return openEnginePolicy({ path: named.path, name, base, chatTemplate, engine, agents, completion, ...signal });
+      const which = { path: named.path, name, base, chatTemplate, templateVariables, revision };
+      return openEnginePolicy({ ...which, engine, agents, completion, ...signal });
     }
     case "server":
       return owned(await serverPolicy(named, { settings, completion, ...signal }));

@@ -3,6 +3,7 @@ import type { AgentId } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { PolicyName } from "../policy/policy-name.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../policy/policy-specification.ts";
+import { templateVariablesSchema } from "../tokens/template-variables.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 const text = z.string().min(1);
@@ -79,6 +80,10 @@ const embedded = {
   chatTemplate: text
     .optional()
     .describe("A Jinja file instead of the model's own chat template, or none: prompts are then plain texts."),
+  templateVariables: templateVariablesSchema
+    .optional()
+    .describe("What the chat template sees by name, such as enable_thinking: false."),
+  revision: text.optional().describe("Branch, tag or commit of a hub id."),
 } as const;
 
 /** What a policy file says: the settings of one model, or of a model for each agent. */

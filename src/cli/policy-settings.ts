@@ -21,6 +21,10 @@ export interface PolicySettings extends ServingOptions {
   readonly base?: string;
   /** Of a model of this machine: a Jinja file instead of its own chat template, or `"none"`. */
   readonly chatTemplate?: string;
+  /** Of a model of this machine: what its chat template sees by name. */
+  readonly templateVariables?: Readonly<Record<string, Json>>;
+  /** Of a hub id: branch, tag or commit. */
+  readonly revision?: string;
   /** What logs call it; the model by default. */
   readonly name?: string;
   readonly baseUrl?: string;
@@ -75,19 +79,20 @@ export async function readSettings(
     return whole;
   }
   checkPolicyOptions(settings, "team");
-  const { name, sampling, base, chatTemplate } = settings;
+  const { name, sampling, base, chatTemplate, templateVariables, revision } = settings;
+  const defaults = { sampling, base, chatTemplate, templateVariables, revision };
   const members: Record<AgentId, PolicySettings> = {};
   const file = "path" in source ? source.path : source.name;
   for (const [agent, given] of Object.entries(agents ?? {})) {
     const member = await specifiedSettings(given, `${file}, agents.${agent}`);
-    members[agent] = withDefaults(member, JSON.parse(JSON.stringify({ sampling, base, chatTemplate })) as TeamDefaults);
+    members[agent] = withDefaults(member, JSON.parse(JSON.stringify(defaults)) as TeamDefaults);
   }
   const model = Object.entries(members).map(([agent, member]) => `${agent}=${member.model}`);
   return { model: model.join(" "), agents: members, ...(name === undefined ? {} : { name }) };
 }
 
 /** What a team says of all its models. */
-type TeamDefaults = Pick<PolicySettings, "sampling" | "base" | "chatTemplate">;
+type TeamDefaults = Pick<PolicySettings, "sampling" | "base" | "chatTemplate" | "templateVariables" | "revision">;
 
 /** The settings of one of a team's models, with what the team says of all of them. */
 function withDefaults(settings: PolicySettings, defaults: TeamDefaults): PolicySettings {
@@ -121,11 +126,14 @@ export function policyNameOf({ model, baseUrl }: PolicySettings): PolicyName {
 
 /** What else than its name decides what a policy answers, for the record. It holds no key. */
 export function answerSettings(settings: PolicySettings): Readonly<Record<string, Json>> | undefined {
-  const { model, name = model, base, chatTemplate, endpoint, extraBody, providerOptions, sampling } = settings;
+  const { model, name = model, base, chatTemplate, templateVariables, revision, ...asked } = settings;
+  const { endpoint, extraBody, providerOptions, sampling } = asked;
   const answering = {
     ...(name === model ? {} : { model }),
     ...(base === undefined ? {} : { base }),
     ...(chatTemplate === undefined ? {} : { chatTemplate }),
+    ...(templateVariables === undefined ? {} : { templateVariables }),
+    ...(revision === undefined ? {} : { revision }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(extraBody === undefined ? {} : { extraBody }),
     ...(providerOptions === undefined ? {} : { providerOptions }),

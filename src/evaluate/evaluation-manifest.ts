@@ -59,6 +59,7 @@ export function checkSameRun(folder: string, before: EvaluationManifest, now: Ma
 function identityOf<Task>(options: EvaluateOptions<Task>, split: string): EvaluationIdentity {
   const { environment, policies, prompt, judge, modelOptions, sampling = defaultSampling, seed = 0 } = options;
   const environmentOptions = options.environmentOptions ?? {};
+  const limits = Object.fromEntries(Object.entries(options.limits ?? {}).filter(([, limit]) => Number.isFinite(limit)));
   return {
     models: options.models ?? policyNames(environment.spec.agents, policies),
     ...(modelOptions === undefined ? {} : { modelOptions }),
@@ -69,6 +70,7 @@ function identityOf<Task>(options: EvaluateOptions<Task>, split: string): Evalua
     split,
     ...(prompt === undefined ? {} : { prompt }),
     sampling,
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
     seed,
   };
 }

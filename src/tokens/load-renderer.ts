@@ -40,7 +40,10 @@ export async function loadRenderer(
   });
 }
 
-async function readTemplate(folder: string): Promise<string | { default: string; toolUse?: string } | undefined> {
+/** The chat template of a folder: one, or one for conversations with tools beside it; undefined if there is none. */
+export async function readTemplate(
+  folder: string,
+): Promise<string | { default: string; toolUse?: string } | undefined> {
   const file = await readModelText(folder, "chat_template.jinja");
   if (file !== undefined) return file;
   for (const name of ["tokenizer_config.json", "chat_template.json"]) {

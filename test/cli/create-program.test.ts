@@ -140,7 +140,7 @@ describe("lyceum collect", () => {
       temperature: 1,
       maxTokens: 256,
     };
-    const rest = { set: [], concurrency: 64, seed: 0 };
+    const rest = { set: [], modelOption: [], concurrency: 64, seed: 0 };
     expect((await parse("collect", "-e", "math", "-o", "f.jsonl")).calls).toEqual([
       { collect: { env: "math", output: "f.jsonl", ...defaults, ...rest } },
     ]);
@@ -158,6 +158,31 @@ describe("lyceum collect", () => {
         },
       },
     ]);
+  });
+
+  it("takes how answers are drawn and what bounds an episode, as eval does", async () => {
+    const words =
+      "--top-p 0.9 --top-k 5 --min-p 0.1 --stop END --stop DONE --limit-turns 3 --limit-tokens 99 --limit-seconds 1.5 -M revision=main";
+    const told = {
+      ...{ topP: 0.9, topK: 5, minP: 0.1, stop: ["END", "DONE"], modelOption: ["revision=main"] },
+      ...{ limitTurns: 3, limitTokens: 99, limitSeconds: 1.5 },
+    };
+    expect((await parse("collect", "-e", "math", "-o", "f.jsonl", ...words.split(" "))).calls).toMatchObject([
+      { collect: told },
+    ]);
+    expect((await parse("eval", "-e", "math", "-m", "m", ...words.split(" "))).calls).toMatchObject([{ eval: told }]);
+  });
+
+  it.each([
+    ["--top-p", "0"],
+    ["--top-p", "1.1"],
+    ["--top-k", "0"],
+    ["--min-p", "-1"],
+    ["--stop", ""],
+    ["--limit-turns", "0"],
+    ["--limit-seconds", "0"],
+  ])("refuses %s %j", async (...words) => {
+    expect((await parse("collect", "-e", "math", "-o", "f.jsonl", ...words)).calls).toEqual([]);
   });
 });
 

@@ -6,6 +6,7 @@ import { readManifest, readSummary } from "../../src/evaluate/log/read-log.ts";
 import { wilsonInterval } from "../../src/evaluate/metrics/interval.ts";
 import type { Ratings } from "../../src/evaluate/ratings/rate-runs.ts";
 import { evalFolder, timeless } from "./eval-world.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { type LyceumResult, lyceum } from "./run-lyceum.ts";
 
 let folder: string;
@@ -141,5 +142,45 @@ describe("lyceum eval", () => {
     // Two names of one player are as strong as each other.
     expect(ratingOf("the long one")).toBeCloseTo(ratingOf("scripted:long.json"), 6);
     expect(ratingOf("the short one")).toBeLessThan(ratingOf("the long one"));
+  });
+});
+
+describe("how answers are drawn", () => {
+  const inProcess = (words: string) => runInProcess(words.split(" "), { folder });
+  const samplingIn = async (name: string): Promise<unknown> => {
+    const { identity } = await readManifest(join(folder, name));
+    return { sampling: identity.sampling, limits: identity.limits };
+  };
+
+  it("is greedy for one answer to a task, and at temperature 1 for several, which is said", async () => {
+    const once = await inProcess("eval -e ./uneven.ts -m demonstration -l 1 -o once");
+    expect(once.stdout).not.toContain("temperature");
+    expect(await samplingIn("once")).toMatchObject({ sampling: { temperature: 0 } });
+    const often = await inProcess("eval -e ./uneven.ts -m demonstration -l 1 --samples 3 -o often");
+    expect(often).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^temperature 1, for each task is played 3 times/),
+    });
+    expect(await samplingIn("often")).toMatchObject({ sampling: { temperature: 1 } });
+    const equal = await inProcess("eval -e ./uneven.ts -m demonstration -l 1 --samples 3 --temperature 0 -o equal");
+    expect(equal.stdout).toMatch(/^warning: at temperature 0 the 3 answers to a task are the same, unless/);
+    expect(await samplingIn("equal")).toMatchObject({ sampling: { temperature: 0 } });
+    const own = await inProcess(
+      "eval -e ./uneven.ts -m demonstration -l 1 --samples 3 --temperature 0.5 -o own --json",
+    );
+    expect(JSON.parse(own.stdout)).toHaveLength(1);
+  });
+
+  it("and what bounds an episode, is as the command line says", async () => {
+    const words = "--top-p 0.9 --top-k 5 --min-p 0.1 --stop END --limit-turns 1 --limit-tokens 99 --limit-seconds 60";
+    expect(await inProcess(`eval -e ./uneven.ts -m demonstration -l 2 -o a ${words}`)).toMatchObject({ code: 0 });
+    expect(await samplingIn("a")).toMatchObject({
+      sampling: { topP: 0.9, topK: 5, minP: 0.1, stop: ["END"] },
+      limits: { turns: 1, tokens: 99, episodeMs: 60_000 },
+    });
+    const { counts } = await readSummary(join(folder, "a"));
+    expect(counts).toMatchObject({ played: 2, correct: 0 });
+    const refused = await inProcess("eval -e ./uneven.ts -m demonstration -l 2 -o a --resume");
+    expect(refused.code).not.toBe(0);
   });
 });

@@ -70,6 +70,23 @@ test.each([
   if (hint !== undefined) expect(refused.hint).toMatch(hint);
 });
 
+test("a model of this machine has a revision and variables of its template, which are recorded; others have not", async () => {
+  const options = ["revision=v2", "templateVariables.enable_thinking=false"];
+  const settings = { model: "owner/name", revision: "v2", templateVariables: { enable_thinking: false } };
+  expect(await readPolicySettings("owner/name", options)).toEqual(settings);
+  expect(recordedPolicy(settings)).toEqual(settings);
+  for (const option of options) {
+    await expect(readPolicySettings("http://h/v1#m", [option])).rejects.toMatchObject({
+      code: "config.invalid",
+      message: expect.stringMatching(/"(revision|templateVariables)" is no option of the model http/),
+    });
+  }
+  await expect(readPolicySettings("owner/name", ["templateVariables.messages=[]"])).rejects.toMatchObject({
+    code: "config.invalid",
+    message: expect.stringContaining("templateVariables"),
+  });
+});
+
 test("a team's settings are those of each agent's model", async () => {
   const file = await policyFile(
     "agents: { aux: a, main: { model: b, base: c, sampling: { topK: 3 } } }\nbase: d\nsampling: { temperature: 0, topK: 2 }",

@@ -1,3 +1,4 @@
+import type { Json } from "../../src/json.ts";
 import type { Sampler } from "../../src/policy/sampler.ts";
 import type { Renderer } from "../../src/tokens/renderer.ts";
 import type { Tokenizer } from "../../src/tokens/tokenizer.ts";
@@ -33,6 +34,9 @@ export type ExportFormat = "huggingface" | "peft";
 /** What the weights of a Hugging Face folder are written in. */
 export type ExportDtype = "float32" | "float16" | "bfloat16";
 
+/** What a chat template sees by name. */
+export type TemplateVariables = Readonly<Record<string, Json>>;
+
 /** Where a model's weights come from. */
 export type ModelSource =
   /**
@@ -41,7 +45,8 @@ export type ModelSource =
    * of the one that the adapter's config names.
    *
    * `chatTemplate` takes the place of the model's own: a Jinja file, or `"none"` for a base model, whose prompts are the
-   * texts of the messages, one after another.
+   * texts of the messages, one after another. `templateVariables` are what the template sees beside messages, tools and
+   * special tokens, such as `enable_thinking`.
    */
   | {
       readonly type: "pretrained";
@@ -49,6 +54,7 @@ export type ModelSource =
       readonly revision?: string;
       readonly base?: string;
       readonly chatTemplate?: string;
+      readonly templateVariables?: TemplateVariables;
     }
   /** Random weights of a given shape. `config` has the keys of a Hugging Face `config.json`. */
   | { readonly type: "scratch"; readonly config: Readonly<Record<string, unknown>>; readonly seed: number };

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { deriveSeed } from "../../src/random/random.ts";
 import { createByteTokenizer } from "../../src/tokens/byte-tokenizer.ts";
-import type { ModelSource, ModelSpec, TrainableSpec } from "../backend/training-backend.ts";
+import { templateVariablesSchema } from "../../src/tokens/template-variables.ts";
+import type { ModelSource, ModelSpec, TemplateVariables, TrainableSpec } from "../backend/training-backend.ts";
 
 /** Where the engine runs a model; `auto` takes the fastest that works. */
 export type Device = "auto" | "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
@@ -12,6 +13,7 @@ export interface ModelConfig {
   readonly revision?: string | undefined;
   readonly base?: string | undefined;
   readonly chatTemplate?: string | undefined;
+  readonly templateVariables?: TemplateVariables | undefined;
   readonly scratch?: ScratchModelConfig | undefined;
   readonly adapter: AdapterConfig;
   readonly device: Device;
@@ -45,6 +47,7 @@ export interface ModelConfigInput {
   readonly revision?: string;
   readonly base?: string;
   readonly chatTemplate?: string;
+  readonly templateVariables?: TemplateVariables;
   readonly scratch?: Partial<ScratchModelConfig>;
   readonly adapter?:
     | {
@@ -164,6 +167,9 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
       .describe(
         "A Jinja file in place of the model's chat template. none: prompts are the plain texts of the messages, for base models.",
       ),
+    templateVariables: templateVariablesSchema
+      .optional()
+      .describe("What the chat template sees by name, such as enable_thinking: false. The export's template keeps it."),
     scratch: scratchSchema.optional().describe("A new model with random weights over bytes, instead of path."),
     adapter: adapterSchema
       .default({ type: "full" })
@@ -186,7 +192,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
     threads: size().optional().describe("CPU threads; one per core when absent."),
   })
   .check((context) => {
-    const { path, scratch, revision, base, chatTemplate } = context.value;
+    const { path, scratch, revision, base, chatTemplate, templateVariables } = context.value;
     if ((path === undefined) === (scratch === undefined)) {
       const message = "give either path (a model to load) or scratch (the shape of a new one)";
       context.issues.push({ code: "custom", message, input: context.value, path: [] });
@@ -199,6 +205,9 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
     } else if (chatTemplate !== undefined && path === undefined) {
       const message = "a chat template belongs to a model in path: models from scratch have one of their own";
       context.issues.push({ code: "custom", message, input: chatTemplate, path: ["chatTemplate"] });
+    } else if (templateVariables !== undefined && (path === undefined || chatTemplate === "none")) {
+      const message = "variables are for a chat template: give path, and no chatTemplate: none";
+      context.issues.push({ code: "custom", message, input: templateVariables, path: ["templateVariables"] });
     }
   });
 
@@ -228,13 +237,14 @@ function modelSource(config: ModelConfig, seed: number): ModelSource {
   if (config.scratch !== undefined) {
     return { type: "scratch", config: huggingFaceConfig(config.scratch), seed: deriveSeed(seed, "weights") };
   }
-  const { path = "", revision, base, chatTemplate } = config;
+  const { path = "", revision, base, chatTemplate, templateVariables } = config;
   return {
     type: "pretrained",
     path,
     ...(revision === undefined ? {} : { revision }),
     ...(base === undefined ? {} : { base }),
     ...(chatTemplate === undefined ? {} : { chatTemplate }),
+    ...(templateVariables === undefined ? {} : { templateVariables }),
   };
 }
 

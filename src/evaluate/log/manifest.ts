@@ -1,6 +1,7 @@
 import type { AgentId, EnvironmentSpec } from "../../environment/environment.ts";
 import type { Json } from "../../json.ts";
 import type { SamplingSettings } from "../../policy/sampler.ts";
+import type { RolloutLimits } from "../../rollout/rollout-limits.ts";
 
 /** `evaluation.json`: what is evaluated, and how. What is in `identity` decides the episodes. */
 export interface EvaluationManifest {
@@ -55,6 +56,8 @@ export interface EvaluationIdentity {
   /** How tasks are put to the model, where a benchmark says so; such as `chat`, or `completion` with 8 shots. */
   readonly prompt?: { readonly format: string; readonly shots: number };
   readonly sampling: SamplingSettings;
+  /** What bounds an episode, of the limits that were given and are finite. */
+  readonly limits?: Partial<RolloutLimits>;
   readonly seed: number;
 }
 

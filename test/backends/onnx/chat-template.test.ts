@@ -82,6 +82,28 @@ describe("a model folder without a chat template", () => {
     expect(existsSync(path.join(plain, "tokenizer.json"))).toBe(false);
   });
 
+  it("takes variables of its template, and an export keeps them", async () => {
+    const thinking = path.join(folder, "thinking.jinja");
+    const choice = "{% if enable_thinking is defined and not enable_thinking %}<none>{% else %}<think>{% endif %}";
+    await writeFile(thinking, `${template}${choice}`);
+    expect(promptOf(await open({ chatTemplate: thinking }))).toBe("<system>Add. <user>1+1=<assistant><think>");
+    const variables = { chatTemplate: thinking, templateVariables: { enable_thinking: false } };
+    const model = await open(variables);
+    expect(promptOf(model)).toBe("<system>Add. <user>1+1=<assistant><none>");
+    const whole = path.join(folder, "not thinking");
+    await model.export(whole, "huggingface");
+    expect(promptOf(await open({ path: whole }))).toBe("<system>Add. <user>1+1=<assistant><none>");
+    const adapter = path.join(folder, "not thinking adapter");
+    await (await open(variables, lora)).export(adapter, "peft");
+    expect(promptOf(await open({ path: adapter }))).toBe("<system>Add. <user>1+1=<assistant><none>");
+    // A folder's own template takes them too; one without a template has nothing that they are for.
+    expect(promptOf(await open({ path: whole, templateVariables: { enable_thinking: true } }))).toMatch(/<think>$/);
+    await expect(open({ templateVariables: { enable_thinking: true } })).rejects.toMatchObject({
+      code: "model.template",
+      message: expect.stringContaining("variables for one are given"),
+    });
+  });
+
   it("is refused with a template that is no file", async () => {
     await expect(open({ chatTemplate: path.join(folder, "absent.jinja") })).rejects.toMatchObject({
       code: "model.template",

@@ -5,10 +5,11 @@ import { LyceumError } from "../../../src/errors/index.ts";
 import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
 import { createByteTokenizer } from "../../../src/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../../src/tokens/huggingface-tokenizer.ts";
-import { loadRenderer } from "../../../src/tokens/load-renderer.ts";
+import { loadRenderer, readTemplate } from "../../../src/tokens/load-renderer.ts";
 import type { Renderer } from "../../../src/tokens/renderer.ts";
+import { withTemplateVariables } from "../../../src/tokens/template-variables.ts";
 import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
-import type { ModelSource } from "../../backend/training-backend.ts";
+import type { ModelSource, TemplateVariables } from "../../backend/training-backend.ts";
 import type { LocalSource } from "./engine/base-store.ts";
 import type { TokenizerSource } from "./engine/tokenizer-source.ts";
 import { findBase } from "./find-base.ts";
@@ -31,7 +32,7 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
   if (source.type === "scratch") {
     return { source, tokenizerSource: undefined, tokenizer: createByteTokenizer(), renderer: createByteRenderer() };
   }
-  const { path: name, revision, base, chatTemplate } = source;
+  const { path: name, revision, base, chatTemplate, templateVariables } = source;
   const hub = signal === undefined ? {} : { signal };
   const found = await findModel(name, { ...hub, ...(revision === undefined ? {} : { revision }) });
   if (found.kind === "model" && base !== undefined) throw noAdapter(name, base);
@@ -40,7 +41,8 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
   const ownTokenizer = adapter !== undefined && existsSync(path.join(adapter, "tokenizer.json"));
   const folder = ownTokenizer ? adapter : model.folder;
   const tokenizer = await loadTokenizer(folder);
-  const template = chatTemplate === undefined ? undefined : await readTemplate(chatTemplate);
+  const given = chatTemplate === undefined ? undefined : await readTemplateFile(chatTemplate);
+  const template = templateVariables === undefined ? given : await templateWith(templateVariables, { given, folder });
   return {
     source: {
       type: "folder",
@@ -64,7 +66,25 @@ const noTemplate = "none";
 const plainTexts =
   "{% for message in messages %}{{ message.content }}{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
 
-async function readTemplate(file: string): Promise<string> {
+/** The template of a model with its variables in it. Throws `model.template` for a folder without one. */
+async function templateWith(
+  variables: TemplateVariables,
+  { given, folder }: { readonly given: string | undefined; readonly folder: string },
+): Promise<string> {
+  const template = given ?? (await readTemplate(folder));
+  if (typeof template === "string") return withTemplateVariables(template, variables);
+  throw new LyceumError({
+    code: "model.template",
+    message:
+      template === undefined
+        ? `The tokenizer in ${folder} has no chat template, and variables for one are given.`
+        : `The tokenizer in ${folder} has several chat templates, and variables go with one.`,
+    hint: "Name the template as a Jinja file: model.chatTemplate, in a policy file chatTemplate. Or leave templateVariables out.",
+    data: { folder },
+  });
+}
+
+async function readTemplateFile(file: string): Promise<string> {
   if (file === noTemplate) return plainTexts;
   try {
     return await readFile(file, "utf8");
