@@ -4,7 +4,6 @@ import type { TrainingConfigInput } from "../../trainers/config/training-config.
 import { checkFrozenAgents } from "../../trainers/frozen-agents.ts";
 import { planStages } from "../../trainers/stages.ts";
 import { train } from "../../trainers/train.ts";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
 import { LyceumError } from "../errors/index.ts";
 import { watchHealth } from "../health/index.ts";
 import type { Json } from "../json.ts";

@@ -27,7 +27,11 @@ function watchedLetters(): { readonly environment: EnvironmentDefinition; readon
 const epochs = (changes: Partial<TrainingConfigInput> = {}): TrainingConfigInput => {
   const { training, ...config } = letterConfig({ tasks: { split: "train[:10]" }, ...changes });
   const { steps: _, ...optimization } = training!;
-  return { ...config, training: { ...optimization, batchSize: 4, epochs: 2, ...changes.training } };
+  return {
+    ...config,
+    probe: { groups: 0 },
+    training: { ...optimization, batchSize: 4, epochs: 2, ...changes.training },
+  };
 };
 
 describe.each([
