@@ -71,12 +71,10 @@ export {
   ticTacToeEntry,
   ticTacToeEnvironment,
 } from "./tic-tac-toe/tic-tac-toe.ts";
-export { type AiSdkTool, aiSdkTools } from "./tools/ai-sdk-tools.ts";
-export { type McpServer, type McpTools, mcpTools } from "./tools/mcp-tools.ts";
 export type { SearchEngine, SearchResult } from "./tools/search-tool.ts";
-export { defineTool, type Tool, type ToolContext, type ToolEpisode, toToolSpec } from "./tools/tool.ts";
 export { type ToolsExtras, toolsEntry, toolsEnvironment } from "./tools/tools.ts";
 export type { ToolsOptions } from "./tools/tools-options.ts";
+export type { ToolsState } from "./tools/tools-state.ts";
 export type { ToolsTask } from "./tools/tools-task.ts";
 export { braveSearch, searxngSearch, tavilySearch, type WebSearchOptions } from "./tools/web-search.ts";
 export { type WinRateOptions, winRateEnvironment } from "./win-rate/win-rate.ts";

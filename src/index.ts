@@ -55,6 +55,7 @@ export {
   type UnscoredReward,
   unscored,
 } from "./environment/reward.ts";
+export type { AfterCalls, CallRecord } from "./environment/tool-steps.ts";
 export { type ErrorCode, type ErrorData, LyceumError, type LyceumErrorOptions } from "./errors/index.ts";
 export { type ComparedMetric, type Comparison, compareRuns } from "./evaluate/compare.ts";
 export { evaluate } from "./evaluate/evaluate.ts";
@@ -171,6 +172,12 @@ export { loadTokenizer } from "./tokens/huggingface-tokenizer.ts";
 export { loadRenderer } from "./tokens/load-renderer.ts";
 export type { Renderer } from "./tokens/renderer.ts";
 export type { Tokenizer } from "./tokens/tokenizer.ts";
+export { callMessage, type DemonstratedCall } from "./tools/call-message.ts";
+export type { ToolLimits } from "./tools/call-tool.ts";
+export { type McpServer, type McpTools, mcpTools } from "./tools/mcp-tools.ts";
+export { defineTool, type Tool, type ToolContext, type ToolInput, type ToolRecord } from "./tools/tool.ts";
+export type { ToolProtocol } from "./tools/tool-message.ts";
+export type { ToolSource } from "./tools/tool-set.ts";
 export { readTrace } from "./trace/read-trace.ts";
 export type { AgentEntry, TraceEntry } from "./trace/trace-entry.ts";
 export { createTraceWriter, type TraceWriter } from "./trace/trace-writer.ts";

@@ -1,4 +1,5 @@
-import { answerText, callText, type TaskGenerator } from "./tools-task.ts";
+import { callMessage } from "../../src/tools/call-message.ts";
+import { answerText, type TaskGenerator } from "./tools-task.ts";
 
 /** Arithmetic of numbers too long for the head; the calculator is exact on them. */
 export const arithmeticTask: TaskGenerator = (random) => {
@@ -18,6 +19,6 @@ export const arithmeticTask: TaskGenerator = (random) => {
     question: `What is ${asked}?`,
     answer,
     tools: ["calculator"],
-    solution: [callText("calculator", { expression }), answerText(answer)],
+    solution: [callMessage(["calculator", { expression }]), answerText(answer)],
   };
 };

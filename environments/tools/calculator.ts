@@ -1,6 +1,6 @@
 import type { MathNode } from "mathjs";
 import { z } from "zod";
-import { defineTool, type Tool } from "./tool.ts";
+import { defineTool, type Tool } from "../../src/tools/tool.ts";
 
 const maximumLength = 500;
 const maximumDepth = 40;
@@ -21,12 +21,11 @@ const operators = new Set(["+", "-", "*", "/", "^", "%", "!"]);
  * names, lists, units or texts, so every expression ends at once. Results that are no finite number are errors.
  */
 export const calculatorTool: Tool = defineTool({
-  name: "calculator",
   description:
     "Works out an arithmetic expression such as (3 + 4) * sqrt(2)^3. Operators: + - * / ^ % (remainder) !. " +
     `Functions: ${[...functions].join(", ")}. Constants: ${[...constants].join(", ")}. Angles are in radians.`,
-  parameters: z.strictObject({ expression: z.string().min(1).max(maximumLength) }),
-  call: ({ expression }) => calculate(expression),
+  inputSchema: z.strictObject({ expression: z.string().min(1).max(maximumLength) }),
+  execute: ({ expression }) => calculate(expression),
 });
 
 /** The value of an expression, as text. Rejects with an error that says what is wrong with it. */

@@ -1,5 +1,6 @@
 import type { Random } from "../../src/random/random.ts";
-import { answerText, callText, type TaskGenerator } from "./tools-task.ts";
+import { callMessage } from "../../src/tools/call-message.ts";
+import { answerText, type TaskGenerator } from "./tools-task.ts";
 
 /** The languages that there are interpreters of. */
 export type InterpreterLanguage = "python" | "javascript";
@@ -13,7 +14,10 @@ export function codeTask(language: InterpreterLanguage): TaskGenerator {
       question,
       answer: String(answer),
       tools: [language],
-      solution: [callText(language, { code: language === "python" ? python : javascript }), answerText(String(answer))],
+      solution: [
+        callMessage([language, { code: language === "python" ? python : javascript }]),
+        answerText(String(answer)),
+      ],
     };
   };
 }

@@ -1,5 +1,6 @@
 import type { Random } from "../../src/random/random.ts";
-import { answerText, callText, type TaskGenerator } from "./tools-task.ts";
+import { callMessage } from "../../src/tools/call-message.ts";
+import { answerText, type TaskGenerator } from "./tools-task.ts";
 
 const products = ["lamps", "chairs", "desks", "shelves", "rugs", "mirrors", "clocks", "vases", "stools", "trays"];
 const regions = ["north", "south", "east", "west"];
@@ -31,8 +32,8 @@ export function fileTask(options: { readonly calculator: boolean }): TaskGenerat
       tools: ["read_file", ...(options.calculator ? ["calculator"] : [])],
       files: { [path]: table(rows) },
       solution: [
-        callText("read_file", { path }),
-        ...(options.calculator ? [callText("calculator", { expression })] : []),
+        callMessage(["read_file", { path }]),
+        ...(options.calculator ? [callMessage(["calculator", { expression }])] : []),
         answerText(answer),
       ],
     };

@@ -2,11 +2,12 @@ import { z } from "zod";
 import type { ExecuteResult } from "../../sandbox/execution.ts";
 import type { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
 import { LyceumError } from "../../src/errors/index.ts";
+import { defineTool, type Tool, type ToolContext } from "../../src/tools/tool.ts";
 import { languageNames } from "../code-turns/code-block.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import type { InterpreterLanguage } from "./code-tasks.ts";
 import { interpreterProgram } from "./interpreter-program.ts";
-import { defineTool, type Tool, type ToolEpisode } from "./tool.ts";
+import type { ToolsState } from "./tools-state.ts";
 
 /**
  * An interpreter that keeps its names from call to call of an episode. Each call runs a program of its own in the
@@ -20,28 +21,27 @@ export function interpreterTool(options: {
   readonly cpuSeconds: number;
 }): Tool {
   const { language, sandbox: shared, cpuSeconds } = options;
-  const earlier = new WeakMap<ToolEpisode, string[]>();
+  const earlier = new WeakMap<ToolsState, string[]>();
   return defineTool({
-    name: language,
     description:
       `Runs ${languageNames[language]} code and gives what it prints and, as an interactive session does, the value ` +
       "of its last expression. Names stay defined for later calls.",
-    parameters: z.strictObject({ code: z.string().min(1).max(20_000) }),
-    call: async ({ code }, { episode, signal }) => {
-      const cells = earlier.get(episode) ?? [];
+    inputSchema: z.strictObject({ code: z.string().min(1).max(20_000) }),
+    execute: async ({ code }, { state, signal }: ToolContext<ToolsState>) => {
+      const cells = earlier.get(state) ?? [];
       await using hold = await shared.hold();
       const result = await hold.sandbox.execute({
         language,
         ...interpreterProgram(language, [...cells, code]),
         task: { kind: "script", integrity: "inline" },
         limits: processorTime(cpuSeconds),
-        seed: episode.seed,
+        seed: state.seed,
         signal,
       });
       signal.throwIfAborted();
       if (result.status === "infra_error") throw sandboxFailed(language, result);
       if (result.status !== "ok") throw new Error(`the code was stopped (${result.status}).${outputOf(result)}`);
-      earlier.set(episode, [...cells, code]);
+      earlier.set(state, [...cells, code]);
       const error = result.cases[0]?.error;
       if (error !== undefined) throw new Error(`${error.type}: ${error.message}${outputOf(result)}`);
       return result.stdout.text.trimEnd();

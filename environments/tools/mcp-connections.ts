@@ -1,11 +1,12 @@
-import { LyceumError, unknownNameError } from "../../src/errors/index.ts";
+import { unknownNameError } from "../../src/errors/index.ts";
+import { mcpTools } from "../../src/tools/mcp-tools.ts";
+import type { ToolRecord } from "../../src/tools/tool.ts";
 import { type McpServerOptions, namedServer } from "./mcp-options.ts";
-import { mcpTools } from "./mcp-tools.ts";
-import type { Tool } from "./tool.ts";
 
 /** Connections to the servers of a config, for as long as somebody holds them. */
 export interface HeldServers extends AsyncDisposable {
-  readonly tools: readonly Tool[];
+  /** One record of each server. */
+  readonly tools: readonly ToolRecord[];
 }
 
 /** Connects to servers for the first that holds them, and ends the connections when the last lets go. */
@@ -47,33 +48,24 @@ export class McpConnections {
 
 async function connect(servers: readonly McpServerOptions[]): Promise<HeldServers> {
   await using stack = new AsyncDisposableStack();
-  const tools: Tool[] = [];
+  const tools: ToolRecord[] = [];
   for (const server of servers) {
     const { tools: offered } = stack.use(await mcpTools(namedServer(server)));
-    tools.push(...chosen(server, offered));
+    tools.push(chosen(server, offered));
   }
   const owned = stack.move();
   return { tools, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-function chosen({ tools: names }: McpServerOptions, offered: readonly Tool[]): readonly Tool[] {
+function chosen({ tools: names }: McpServerOptions, offered: ToolRecord): ToolRecord {
   if (names === undefined) return offered;
-  const known = offered.map(({ name }) => name);
-  return names.map((name) => {
-    const tool = offered.find((other) => other.name === name);
-    if (tool === undefined) throw unknownNameError({ kind: "tool of an MCP server", name, known });
-    return tool;
-  });
-}
-
-/** Throws `config.invalid` where two tools have one name: a model could not tell them apart. */
-export function refuseNamesakes(tools: readonly Tool[]): void {
-  const names = tools.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice === undefined) return;
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `Two tools have the name "${twice}".`,
-    hint: "Leave one out: choose the tools of an MCP server by its key tools.",
-  });
+  return Object.fromEntries(
+    names.map((name) => {
+      const tool = Object.hasOwn(offered, name) ? offered[name] : undefined;
+      if (tool === undefined) {
+        throw unknownNameError({ kind: "tool of an MCP server", name, known: Object.keys(offered) });
+      }
+      return [name, tool];
+    }),
+  );
 }

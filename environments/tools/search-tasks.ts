@@ -1,6 +1,7 @@
 import type { Random } from "../../src/random/random.ts";
+import { callMessage } from "../../src/tools/call-message.ts";
 import { type Fact, facts } from "./documents.ts";
-import { answerText, callText, type TaskGenerator } from "./tools-task.ts";
+import { answerText, type TaskGenerator } from "./tools-task.ts";
 
 /** Facts of several documents to be looked up and put together. With a calculator, it must be used too. */
 export function searchTask(options: { readonly calculator: boolean }): TaskGenerator {
@@ -22,8 +23,8 @@ export function searchTask(options: { readonly calculator: boolean }): TaskGener
       answer,
       tools: ["web_search", ...(options.calculator ? ["calculator"] : [])],
       solution: [
-        [a, b, c].map(({ title, phrase }) => callText("web_search", { query: `${title}: ${phrase}` })).join("\n"),
-        ...(options.calculator ? [callText("calculator", { expression })] : []),
+        callMessage(...[a, b, c].map(({ title, phrase }) => ["web_search", { query: `${title}: ${phrase}` }] as const)),
+        ...(options.calculator ? [callMessage(["calculator", { expression }])] : []),
         answerText(answer),
       ],
     };

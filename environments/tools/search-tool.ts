@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import { LyceumError } from "../../src/errors/index.ts";
-import { defineTool, type Tool } from "./tool.ts";
+import { defineTool, type Tool } from "../../src/tools/tool.ts";
 
 /** One thing that was found. */
 export interface SearchResult {
@@ -29,11 +29,10 @@ const [attemptMs, pauseMs] = [10_000, 500];
  */
 export function searchTool(engine: SearchEngine): Tool {
   return defineTool({
-    name: "web_search",
     description: "Searches for texts on a subject and gives the three best.",
-    parameters: z.strictObject({ query: z.string().min(1).max(300) }),
+    inputSchema: z.strictObject({ query: z.string().min(1).max(300) }),
     asksService: true,
-    call: async ({ query }, { signal }) => {
+    execute: async ({ query }, { signal }) => {
       const results = await searchTwice(engine, query, signal);
       if (results.length === 0) return "Nothing was found. Try other words.";
       return results

@@ -1,14 +1,15 @@
 import { createSandbox, type SandboxChoice } from "../../sandbox/create-sandbox.ts";
 import { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
+import type { ToolRecord } from "../../src/tools/tool.ts";
+import { createToolSet } from "../../src/tools/tool-set.ts";
 import { calculatorTool } from "./calculator.ts";
 import { documents } from "./documents.ts";
 import { EpisodeFolder } from "./episode-folder.ts";
 import { fileTools } from "./file-tools.ts";
 import { interpreterTool } from "./interpreter-tool.ts";
-import { McpConnections, refuseNamesakes } from "./mcp-connections.ts";
+import { McpConnections } from "./mcp-connections.ts";
 import { offlineSearch } from "./offline-search.ts";
 import { type SearchEngine, searchTool } from "./search-tool.ts";
-import type { Tool } from "./tool.ts";
 import type { SearchEngineName, ToolSetName, ToolsOptions } from "./tools-options.ts";
 import { braveSearch, searxngSearch, tavilySearch } from "./web-search.ts";
 
@@ -21,7 +22,7 @@ const runs: Readonly<Record<"python" | "javascript", readonly SandboxChoice[]>> 
 /** The tools of an environment, and what its instances hold for them. */
 export interface ToolBox {
   /** Those that are known before anything is opened: all but the tools of MCP servers. */
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ToolRecord[];
   /** Keeps sandboxes and servers open until it is disposed of. Rejects as `createSandbox` and `mcpTools` do. */
   open(): Promise<HeldTools>;
   /** The names of all tools; asks the MCP servers, where there are some. */
@@ -31,11 +32,11 @@ export interface ToolBox {
 /** What one instance holds: the sandboxes and servers with their tools, and the folder of the episode that runs. */
 export class HeldTools implements AsyncDisposable {
   /** Everything that a model may call. */
-  readonly tools: readonly Tool[];
+  readonly tools: readonly ToolRecord[];
   readonly #resources: AsyncDisposable;
   #folder: EpisodeFolder | undefined;
 
-  constructor(tools: readonly Tool[], resources: AsyncDisposable) {
+  constructor(tools: readonly ToolRecord[], resources: AsyncDisposable) {
     this.tools = tools;
     this.#resources = resources;
   }
@@ -66,26 +67,26 @@ export class HeldTools implements AsyncDisposable {
 /** The tools that the options name, with `engine` for searches in place of the one that they name. */
 export function createToolBox(
   options: Pick<ToolsOptions, "tools" | "mcp" | "sandbox" | "cpuSeconds" | "engine" | "engineUrl">,
-  more: { readonly engine?: SearchEngine | undefined; readonly tools?: readonly Tool[] | undefined },
+  more: { readonly engine?: SearchEngine | undefined; readonly tools?: ToolRecord | undefined },
 ): ToolBox {
   const { tools: names, sandbox: backend, cpuSeconds } = options;
   const shared: SharedSandbox[] = [];
-  const interpreter = (language: "python" | "javascript"): readonly Tool[] => {
+  const interpreter = (language: "python" | "javascript"): ToolRecord => {
     const sandbox = new SharedSandbox(() =>
       createSandbox({ language, backend: runs[language].includes(backend) ? backend : "auto" }),
     );
     shared.push(sandbox);
-    return [interpreterTool({ language, sandbox, cpuSeconds })];
+    return { [language]: interpreterTool({ language, sandbox, cpuSeconds }) };
   };
-  const sets: Readonly<Record<ToolSetName, () => readonly Tool[]>> = {
-    calculator: () => [calculatorTool],
-    search: () => [searchTool(more.engine ?? namedEngine(options))],
+  const sets: Readonly<Record<ToolSetName, () => ToolRecord>> = {
+    calculator: () => ({ calculator: calculatorTool }),
+    search: () => ({ web_search: searchTool(more.engine ?? namedEngine(options)) }),
     files: () => fileTools,
     python: () => interpreter("python"),
     javascript: () => interpreter("javascript"),
   };
-  const tools = [...[...new Set(names)].flatMap((name) => sets[name]()), ...(more.tools ?? [])];
-  refuseNamesakes(tools);
+  const tools = [...[...new Set(names)].map((name) => sets[name]()), more.tools ?? {}];
+  createToolSet(tools);
   const servers = new McpConnections(options.mcp);
   return {
     tools,
@@ -93,12 +94,12 @@ export function createToolBox(
       await using stack = new AsyncDisposableStack();
       for (const sandbox of shared) stack.use(await sandbox.hold());
       const all = [...tools, ...stack.use(await servers.hold()).tools];
-      refuseNamesakes(all);
+      createToolSet(all);
       return new HeldTools(all, stack.move());
     },
     names: async () => {
       await using held = await servers.hold();
-      return [...tools, ...held.tools].map(({ name }) => name);
+      return createToolSet([...tools, ...held.tools]).specs.map(({ name }) => name);
     },
   };
 }

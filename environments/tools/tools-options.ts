@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { SandboxChoice } from "../../sandbox/create-sandbox.ts";
 import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { type ToolProtocol, toolProtocols } from "../../src/tools/tool-message.ts";
 import { type McpServerOptions, mcpServerSchema } from "./mcp-options.ts";
-import { type ToolProtocol, toolProtocols } from "./tool-message.ts";
 
 /** The sets of tools that come with the environment. */
 const toolSets = ["calculator", "search", "files", "python", "javascript"] as const;

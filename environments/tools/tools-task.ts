@@ -1,3 +1,4 @@
+import type { Message } from "../../src/message/message.ts";
 import type { Random } from "../../src/random/random.ts";
 
 /** A question with one answer, and how an expert comes to it. */
@@ -11,18 +12,13 @@ export interface ToolsTask {
   /** Files in the episode's folder when it begins, by path. */
   readonly files?: Readonly<Record<string, string>>;
   /** An expert's messages, the answer last. */
-  readonly solution?: readonly string[];
+  readonly solution?: readonly (string | Message)[];
 }
 
 /** Makes a task of one kind. */
 export type TaskGenerator = (random: Random) => ToolsTask;
 
-/** A call in the text protocol. */
-export function callText(name: string, input: object): string {
-  return `<tool_call>${JSON.stringify({ name, arguments: input })}</tool_call>`;
-}
-
-/** An answer in the text protocol. */
+/** An answer of an expert. */
 export function answerText(answer: string): string {
   return `<answer>${answer}</answer>`;
 }

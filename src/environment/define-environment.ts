@@ -1,14 +1,23 @@
+import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
+import type { Message } from "../message/message.ts";
 import type { Random } from "../random/random.ts";
+import { defaultToolLimits, type ToolLimits } from "../tools/call-tool.ts";
+import type { Tool, ToolRecord } from "../tools/tool.ts";
+import { type ToolProtocol, withTaggedCalls, withToolInstruction } from "../tools/tool-message.ts";
+import { createToolSet, type ToolSet, type ToolSource } from "../tools/tool-set.ts";
 import {
   type DefinitionBase,
   type DemonstrationContext,
   defineParallelEnvironment,
+  type ParallelDefinition,
+  type ParallelStepOutcome,
   type ResetContext,
 } from "./define-parallel-environment.ts";
 import type { Action, EnvironmentDefinition, Observation } from "./environment.ts";
-import type { Prompt } from "./prompt.ts";
+import { type Prompt, promptMessages } from "./prompt.ts";
 import type { Reward } from "./reward.ts";
+import { type AfterCalls, type CallRecord, ToolSteps } from "./tool-steps.ts";
 
 /** What `reset` answers: the first prompt, with the episode's state where there is one. */
 export type ResetOutcome<State> = Prompt | { readonly messages: Prompt; readonly state: State };
@@ -18,8 +27,10 @@ export interface StepContext<Task, State, Held = undefined> {
   readonly task: Task;
   readonly state: State;
   readonly action: Action;
-  /** The text of the action's message, reasoning left out. */
+  /** The text of the action's message, without reasoning and tagged calls. */
   readonly text: string;
+  /** The calls of tools in the episode so far, those of this message included. Empty without `tools`. */
+  readonly calls: readonly CallRecord[];
   readonly turn: number;
   readonly random: Random;
   /** What `open` gave this instance. */
@@ -47,9 +58,31 @@ export interface StepOutcome<State> {
 }
 
 /** A single-agent environment as its author writes it: functions of one message. */
-export interface SingleAgentDefinition<Task, State = undefined, Held extends AsyncDisposable | undefined = undefined>
-  extends DefinitionBase<Task, Held> {
+export interface SingleAgentDefinition<
+  Task,
+  State = undefined,
+  Held extends AsyncDisposable | undefined = undefined,
+  // biome-ignore lint/suspicious/noExplicitAny: without inference, a tool's input is not checked.
+  Schemas = any,
+> extends DefinitionBase<Task, Held> {
   readonly reset: (context: ResetContext<Task, NoInfer<Held>>) => ResetOutcome<State> | Promise<ResetOutcome<State>>;
+  /**
+   * What the model may call, by name; after `reset`, so that the type of the state is known. Calls are run and answered
+   * here. `step` gets the messages without calls, the message in which a tool ends the episode, and that of the last
+   * turn. Several records, and a function of what `open` gave, are for tools from elsewhere, such as those of a server.
+   */
+  readonly tools?:
+    | { readonly [Name in keyof Schemas]: Tool<Schemas[Name], NoInfer<State>, NoInfer<Task>, NoInfer<Held>> }
+    | readonly ToolRecord[]
+    | ((held: NoInfer<Held>) => ToolSource);
+  /**
+   * How the model is told of the tools. `native` (the default): as its chat template or server does it. `tagged`: in the
+   * system message, for models whose template has no place for tools.
+   */
+  readonly toolProtocol?: ToolProtocol;
+  readonly toolLimits?: ToolLimits;
+  /** What is said after the results of calls, such as how many turns are left. Nothing by default. */
+  readonly afterCalls?: AfterCalls;
   readonly step: (
     context: StepContext<Task, State, NoInfer<Held>>,
   ) => StepOutcome<NoInfer<State>> | Promise<StepOutcome<NoInfer<State>>>;
@@ -59,42 +92,153 @@ export interface SingleAgentDefinition<Task, State = undefined, Held extends Asy
    * rollout of several turns needs it where the environment is not deterministic; else it can replay instead.
    */
   readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
-  /** The answers of an expert, one a turn; undefined where none is known. */
-  readonly demonstrate?: (task: Task, context: DemonstrationContext) => string | readonly string[] | undefined;
+  /** The messages of an expert, one a turn; {@link callMessage} makes those with calls. Undefined if none is known. */
+  readonly demonstrate?: (
+    task: Task,
+    context: DemonstrationContext,
+  ) => string | Message | readonly (string | Message)[] | undefined;
 }
+
+/** `maxTurns` of an environment with tools. */
+const defaultToolTurns = 10;
 
 /**
  * An environment for one agent from two functions. `reset` gives the first prompt, `step` judges an answer and says
- * what comes next; without a reply the episode is over. The agent is called `"agent"`.
+ * what comes next; without a reply the episode is over. The agent is called `"agent"`. With `tools`, the calls of a
+ * message are run and their results are the reply; what a tool throws is an error for the model, and stands with its
+ * file and line under `toolErrors` in the info of the step.
  *
- * Splits that do not exist throw `data.out-of-range`. What `reset` or `step` throws fails the episode that it
- * happened in and no other.
+ * Splits that do not exist throw `data.out-of-range`; tools that cannot be used throw `config.invalid`. What `reset` or
+ * `step` throws fails the episode that it happened in and no other.
  */
-export function defineEnvironment<Task, State = undefined, Held extends AsyncDisposable | undefined = undefined>(
-  definition: SingleAgentDefinition<Task, State, Held>,
+export function defineEnvironment<
+  Task,
+  State = undefined,
+  Held extends AsyncDisposable | undefined = undefined,
+  // biome-ignore lint/suspicious/noExplicitAny: without inference, a tool's input is not checked.
+  Schemas = any,
+>(definition: SingleAgentDefinition<Task, State, Held, Schemas>): EnvironmentDefinition<Task> {
+  const { tools, ...rest } = definition;
+  return tools === undefined ? plainEnvironment(rest) : toolEnvironment(rest, tools);
+}
+
+type Definition<Task, State, Held extends AsyncDisposable | undefined> = Omit<
+  SingleAgentDefinition<Task, State, Held>,
+  "tools"
+>;
+
+function plainEnvironment<Task, State, Held extends AsyncDisposable | undefined>(
+  definition: Definition<Task, State, Held>,
 ): EnvironmentDefinition<Task> {
-  const { reset, step, demonstrate, ...base } = definition;
+  const { reset, step, demonstrate, toolProtocol: _, toolLimits: __, afterCalls: ___, ...base } = definition;
   return defineParallelEnvironment<"agent", Task, State, Held>({
     ...base,
     agents: ["agent"],
     reset: async (context) => {
-      const outcome = await reset(context);
-      return typeof outcome === "object" && "messages" in outcome
-        ? { prompts: { agent: outcome.messages }, state: outcome.state }
-        : { agent: outcome };
+      const { messages, state } = begun(await reset(context));
+      return { prompts: { agent: messages }, state };
     },
-    step: async ({ actions, texts, ...context }) => {
-      const { reply, ...outcome } = await step({ ...context, action: actions.agent!, text: texts.agent });
-      return reply === undefined ? outcome : { ...outcome, replies: { agent: reply } };
-    },
-    ...(demonstrate === undefined
-      ? {}
-      : {
-          demonstrate: (task: Task, context) => {
-            const answers = demonstrate(task, context);
-            if (answers === undefined) return undefined;
-            return (typeof answers === "string" ? [answers] : answers).map((text) => ({ agent: text }));
-          },
-        }),
+    step: async ({ actions, texts, ...context }) =>
+      replied(await step({ ...context, action: actions.agent!, text: texts.agent, calls: [] })),
+    ...demonstrated(demonstrate, (message) => message),
   });
+}
+
+/** The state of an episode with tools. */
+interface ToolState<State> {
+  readonly state: State;
+  readonly calls: readonly CallRecord[];
+}
+
+function toolEnvironment<Task, State, Held extends AsyncDisposable | undefined>(
+  definition: Definition<Task, State, Held>,
+  source: ToolSource | ((held: Held) => ToolSource),
+): EnvironmentDefinition<Task> {
+  const { reset, step, fork, demonstrate, toolProtocol = "native", toolLimits, afterCalls, ...base } = definition;
+  const { id, maxTurns = defaultToolTurns } = base;
+  const limits = checkedLimits({ ...defaultToolLimits, ...toolLimits });
+  const toolsOf = toolSets(source);
+  const steps = new ToolSteps<Task, State, Held>({ environment: id, maxTurns, limits, afterCalls, step });
+  const native = toolProtocol === "native";
+  return defineParallelEnvironment<"agent", Task, ToolState<State>, Held>({
+    ...base,
+    maxTurns,
+    agents: ["agent"],
+    ...(native ? { tools: typeof source === "function" ? (held) => toolsOf(held).specs : toolsOf().specs } : {}),
+    reset: async (context) => {
+      const { messages, state } = begun(await reset(context));
+      const prompt = native ? messages : withToolInstruction(promptMessages(messages), toolsOf(context.held).specs);
+      return { prompts: { agent: prompt }, state: { state, calls: [] } };
+    },
+    step: async ({ actions, texts, state: { state, calls: earlier }, ...context }) => {
+      const { outcome, calls } = await steps.take(
+        { ...context, state, action: actions.agent!, text: texts.agent },
+        { tools: toolsOf(context.held), earlier },
+      );
+      return replied({ ...outcome, state: { state: outcome.state ?? state, calls } });
+    },
+    ...(fork === undefined
+      ? {}
+      : { fork: async ({ state, calls }: ToolState<State>) => ({ state: await fork(state), calls }) }),
+    ...demonstrated(demonstrate, native ? (message) => message : withTaggedCalls),
+  });
+}
+
+/** The tools of an instance. Those of a function are read once for each value that `open` gave. */
+function toolSets<Held extends AsyncDisposable | undefined>(
+  source: ToolSource | ((held: Held) => ToolSource),
+): (held?: Held) => ToolSet {
+  if (typeof source !== "function") {
+    const tools = createToolSet(source);
+    return () => tools;
+  }
+  const read = new WeakMap<object, ToolSet>();
+  return (held) => {
+    const known = held === undefined ? undefined : read.get(held);
+    if (known !== undefined) return known;
+    const tools = createToolSet(source(held as Held));
+    if (held !== undefined) read.set(held, tools);
+    return tools;
+  };
+}
+
+function checkedLimits(limits: Required<ToolLimits>): Required<ToolLimits> {
+  for (const [name, value] of Object.entries(limits)) {
+    if (value > 0) continue;
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `toolLimits.${name} is ${value}.`,
+      hint: "Give a number above 0, or leave it out.",
+    });
+  }
+  return limits;
+}
+
+function begun<State>(outcome: ResetOutcome<State>): { readonly messages: Prompt; readonly state: State } {
+  return typeof outcome === "object" && "messages" in outcome
+    ? outcome
+    : { messages: outcome, state: undefined as State };
+}
+
+function replied<State>({ reply, ...outcome }: StepOutcome<State>): ParallelStepOutcome<"agent", State> {
+  return reply === undefined ? outcome : { ...outcome, replies: { agent: reply } };
+}
+
+function demonstrated<Task>(
+  demonstrate: SingleAgentDefinition<Task>["demonstrate"],
+  written: (message: Message) => Message,
+): Pick<ParallelDefinition<"agent", Task>, "demonstrate"> {
+  if (demonstrate === undefined) return {};
+  return {
+    demonstrate: (task, context) => {
+      const answers = demonstrate(task, context);
+      if (answers === undefined) return undefined;
+      const turns = typeof answers === "string" || !isList(answers) ? [answers] : answers;
+      return turns.map((answer) => ({ agent: typeof answer === "string" ? answer : written(answer) }));
+    },
+  };
+}
+
+function isList(answers: Message | readonly (string | Message)[]): answers is readonly (string | Message)[] {
+  return Array.isArray(answers);
 }

@@ -1,7 +1,7 @@
 import type { Json } from "../json.ts";
-import type { ToolSpec } from "../message/message.ts";
+import type { Message, ToolSpec } from "../message/message.ts";
 import type { Random } from "../random/random.ts";
-import type { Action, EnvironmentDefinition, EnvironmentSpec, Observation } from "./environment.ts";
+import type { Action, Demonstration, EnvironmentDefinition, EnvironmentSpec, Observation } from "./environment.ts";
 import { ParallelEnvironment, resetRandom } from "./parallel-environment.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Reward } from "./reward.ts";
@@ -86,8 +86,6 @@ export interface DefinitionBase<Task, Held extends AsyncDisposable | undefined> 
    * and do not depend on rewards. False by default: who earns the top of `rewardRange` is right.
    */
   readonly statesCorrect?: boolean;
-  /** What the model may call; a function of what `open` gave where that is known only then. */
-  readonly tools?: readonly ToolSpec[] | ((held: NoInfer<Held>) => readonly ToolSpec[]);
   /**
    * Called for each instance: what it holds until it is closed, such as a sandbox or a connection. `reset` and `step`
    * get it as `held`; it is disposed of when the instance closes. What it rejects with fails the episode.
@@ -104,6 +102,11 @@ export interface ParallelDefinition<
 > extends DefinitionBase<Task, Held> {
   /** Every agent, in a fixed order. */
   readonly agents: readonly Agent[];
+  /**
+   * What models are told that they may call: `step` answers the calls. A function of what `open` gave, if that is known
+   * only then.
+   */
+  readonly tools?: readonly ToolSpec[] | ((held: NoInfer<Held>) => readonly ToolSpec[]);
   readonly reset: (
     context: ResetContext<Task, NoInfer<Held>>,
   ) => ParallelResetOutcome<NoInfer<Agent>, State> | Promise<ParallelResetOutcome<NoInfer<Agent>, State>>;
@@ -114,11 +117,14 @@ export interface ParallelDefinition<
     | Promise<ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>>;
   /** As in {@link SingleAgentDefinition}. */
   readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
-  /** The answers of an expert for each agent, one record a turn; undefined where none is known. */
+  /**
+   * The answers of an expert, one record a turn with an answer of each agent that acts in it; undefined if none is
+   * known.
+   */
   readonly demonstrate?: (
     task: Task,
     context: DemonstrationContext,
-  ) => readonly Readonly<Record<NoInfer<Agent>, string>>[] | undefined;
+  ) => readonly Readonly<Partial<Record<NoInfer<Agent>, string | Message>>>[] | undefined;
 }
 
 /**
@@ -155,7 +161,7 @@ export function defineParallelEnvironment<
       ? {}
       : {
           demonstrate: (task: Task, { seed, member = 0 } = { seed: 0 }) =>
-            demonstrate(task, { random: resetRandom(seed), member }),
+            demonstrate(task, { random: resetRandom(seed), member }) as Demonstration | undefined,
         }),
   };
 }

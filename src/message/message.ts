@@ -36,6 +36,14 @@ export interface Message {
   readonly name?: string;
 }
 
+/**
+ * Whom a server is told that a message is from. A `tool` message that answers no call (one that could not be read) is a
+ * user's: servers refuse a result without its call.
+ */
+export function servedRole({ role, toolCallId }: Message): Role {
+  return role === "tool" && toolCallId === undefined ? "user" : role;
+}
+
 /** A message of one text part. */
 export function textMessage(role: Role, text: string): Message {
   return { role, content: [{ type: "text", text }] };

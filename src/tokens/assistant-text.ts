@@ -6,9 +6,10 @@ import { type Message, type Part, type ToolCall, textOf } from "../message/messa
 /**
  * How a model writes tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of
  * them among text. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, perhaps after
- * `<|python_tag|>`. `none`: in no form that is read here.
+ * `<|python_tag|>`. `bytes`: calls stand at the end, each as `<|tool|>`, its name and its arguments as JSON, if it has
+ * any. `none`: in no form that is read here.
  */
-export type ToolCallFormat = "hermes" | "llama" | "none";
+export type ToolCallFormat = "hermes" | "llama" | "bytes" | "none";
 
 /** What an assistant's text says. */
 export interface AssistantText {
@@ -67,19 +68,21 @@ function splitReasoning(text: string, startsInside: boolean): { reasoning: strin
   return { reasoning: inner.slice(0, end).trim(), rest: inner.slice(end + closeTag.length).replace(/^\n+/, "") };
 }
 
-interface ToolCallText {
+/** A text with its tool calls apart. */
+export interface AssistantToolCalls {
   readonly text: string;
   readonly toolCalls: readonly ToolCall[];
   readonly parseErrors: readonly ParseError[];
 }
 
-function readToolCalls(text: string, format: ToolCallFormat): ToolCallText {
+function readToolCalls(text: string, format: ToolCallFormat): AssistantToolCalls {
   if (format === "hermes") return readHermesCalls(text);
   if (format === "llama") return readLlamaCall(text);
+  if (format === "bytes") return readByteCalls(text.split(toolMark));
   return { text, toolCalls: [], parseErrors: [] };
 }
 
-function readHermesCalls(text: string): ToolCallText {
+function readHermesCalls(text: string): AssistantToolCalls {
   const toolCalls: ToolCall[] = [];
   const parseErrors: ParseError[] = [];
   let kept = "";
@@ -98,13 +101,40 @@ function readHermesCalls(text: string): ToolCallText {
   return { text: toolCalls.length > 0 ? kept.trimEnd() : kept, toolCalls, parseErrors };
 }
 
-function readLlamaCall(text: string): ToolCallText {
+function readLlamaCall(text: string): AssistantToolCalls {
   const tag = /^\s*<\|python_tag\|>/.exec(text)?.[0];
   const body = text.slice(tag?.length ?? 0);
   if (tag === undefined && !/^\s*\{\s*"(name|type)"\s*:/.test(body)) return { text, toolCalls: [], parseErrors: [] };
   const call = readCall(body, "parameters", 0);
   if (typeof call !== "string") return { text: "", toolCalls: [call], parseErrors: [] };
   return { text, toolCalls: [], parseErrors: [{ message: call, text: body }] };
+}
+
+const toolMark = "<|tool|>";
+
+/** A call as a model over bytes writes it. */
+export function byteCallText({ name, arguments: values }: ToolCall): string {
+  const json = JSON.stringify(values);
+  return json === "{}" ? name : name + json;
+}
+
+/** Reads what stands before the first tool mark, and the calls after each mark. */
+export function readByteCalls([before = "", ...marked]: readonly string[]): AssistantToolCalls {
+  const toolCalls: ToolCall[] = [];
+  const parseErrors: ParseError[] = [];
+  let text = before;
+  for (const written of marked) {
+    const [, name, json] = /^([\w.:/-]+)(\{.*)?$/s.exec(written) ?? [];
+    const values = json === undefined ? {} : parseJson(json);
+    if (name !== undefined && isJsonObject(values)) {
+      toolCalls.push({ id: `call_${toolCalls.length}`, name, arguments: values });
+      continue;
+    }
+    const problem = name === undefined ? "it has no name" : "its arguments are not a JSON object";
+    parseErrors.push({ message: `the tool call cannot be read: ${problem}`, text: written });
+    text += toolMark + written;
+  }
+  return { text, toolCalls, parseErrors };
 }
 
 /** The call that `json` writes, or what is wrong with it. Arguments may be JSON in a string; absent ones are `{}`. */

@@ -1,5 +1,7 @@
 import { LyceumError } from "../errors/lyceum-error.ts";
-import { type Message, textMessage, textOf } from "../message/message.ts";
+import { isJsonObject } from "../json.ts";
+import { type Message, type Part, type ToolSpec, textOf } from "../message/message.ts";
+import { byteCallText, readByteCalls } from "./assistant-text.ts";
 import { createByteTokenizer } from "./byte-tokenizer.ts";
 import type { Renderer } from "./renderer.ts";
 import { assertExpressible } from "./unsupported-input.ts";
@@ -11,22 +13,36 @@ const accepts = ["text"] as const;
  * text; an assistant's ends with `<|eot|>`. Two things keep it short: the marker of a first user message is left
  * out unless its text is empty, and no other message is closed. So the user message `12+34=` is six bytes and
  * `<|assistant|>`. Different conversations have different ids: special tokens written in a text stay bytes.
+ *
+ * A call of a tool follows the assistant's text as `<|tool|>`, the tool's name and its arguments as JSON, if it has any;
+ * a result is a `tool` message. Of tools, the names are told: `<|bos|>look,take` before a first message with a marker.
  */
 export function createByteRenderer(): Renderer {
   const tokenizer = createByteTokenizer();
   const idOf = (token: string): number => tokenizer.tokenId(token)!;
   const endOfTurn = idOf("<|eot|>");
+  const toolMark = idOf("<|tool|>");
   const encoder = new TextEncoder();
 
-  const renderMessage = (message: Message, isFirst: boolean): number[] => {
-    const bytes = encoder.encode(textOf(message));
-    const unmarked = isFirst && message.role === "user" && bytes.length > 0;
-    return [
-      ...(unmarked ? [] : [idOf(`<|${message.role}|>`)]),
-      ...bytes,
-      ...(message.role === "assistant" ? [endOfTurn] : []),
-    ];
+  const renderAnswer = (message: Message): number[] => [
+    ...encoder.encode(textOf(message)),
+    ...(message.toolCalls ?? []).flatMap((call) => [toolMark, ...encoder.encode(byteCallText(call))]),
+    endOfTurn,
+  ];
+  const renderMessage = (message: Message, isUnmarked: boolean): number[] => {
+    const bytes = message.role === "assistant" ? renderAnswer(message) : [...encoder.encode(textOf(message))];
+    return isUnmarked && message.role === "user" && bytes.length > 0 ? bytes : [idOf(`<|${message.role}|>`), ...bytes];
   };
+  const renderTools = (tools: readonly ToolSpec[]): number[] =>
+    tools.length === 0 ? [] : [idOf("<|bos|>"), ...encoder.encode(tools.map(({ name }) => name).join(","))];
+  /** What a prompt tells of tools: up to the first marker. */
+  const toolIds = (ids: readonly number[]): readonly number[] =>
+    ids[0] === idOf("<|bos|>")
+      ? ids.slice(
+          0,
+          ids.findIndex((id, i) => i > 0 && id > 255),
+        )
+      : [];
   const prompt = (messages: readonly Message[], isStart: boolean): number[] => {
     const ids = messages.flatMap((message, i) => renderMessage(message, isStart && i === 0));
     ids.push(idOf("<|assistant|>"));
@@ -38,33 +54,63 @@ export function createByteRenderer(): Renderer {
     accepts,
     stopTokenIds: [endOfTurn],
     start: ({ messages, tools = [] }) => {
-      assertTextOnly(messages, tools.length);
-      return prompt(messages, true);
+      assertRenderable(messages);
+      return [...renderTools(tools), ...prompt(messages, tools.length === 0)];
     },
     extend: ({ ids, messages, messageCount, tools = [] }) => {
       const added = messages.slice(messageCount);
-      assertTextOnly(added, tools.length);
+      assertRenderable(added);
+      const told = renderTools(tools);
+      if (!isSame(told, toolIds(ids))) return "broken";
       return [...(ids.at(-1) === endOfTurn ? [] : [endOfTurn]), ...prompt(added, false)];
     },
     complete: (message) => {
-      assertTextOnly([message], 0);
-      return [...encoder.encode(textOf(message)), endOfTurn];
+      assertRenderable([message]);
+      return renderAnswer(message);
     },
     parse: ({ ids, finish, stopString }) => {
-      const text = tokenizer.decode(ids.at(-1) === endOfTurn ? ids.slice(0, -1) : ids);
-      const cut = stopString === undefined ? -1 : text.indexOf(stopString);
-      return { message: textMessage("assistant", cut < 0 ? text : text.slice(0, cut)), finish };
+      const pieces = splitAt(toolMark, ids.at(-1) === endOfTurn ? ids.slice(0, -1) : ids).map(tokenizer.decode);
+      const { text, toolCalls, parseErrors } = readByteCalls(cutAt(stopString, pieces));
+      const content: Part[] = text === "" && toolCalls.length > 0 ? [] : [{ type: "text", text }];
+      return {
+        message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
+        finish: finish === "stop" && toolCalls.length > 0 ? "tool-calls" : finish,
+        ...(parseErrors.length === 0 ? {} : { parseErrors }),
+      };
     },
   };
 }
 
-function assertTextOnly(messages: readonly Message[], toolCount: number): void {
+function isSame(first: readonly number[], second: readonly number[]): boolean {
+  return first.length === second.length && first.every((id, i) => id === second[i]);
+}
+
+function splitAt(mark: number, ids: readonly number[]): number[][] {
+  const pieces: number[][] = [[]];
+  for (const id of ids) {
+    if (id === mark) pieces.push([]);
+    else pieces.at(-1)!.push(id);
+  }
+  return pieces;
+}
+
+/** The pieces up to a stop string. */
+function cutAt(stopString: string | undefined, pieces: readonly string[]): readonly string[] {
+  if (stopString === undefined) return pieces;
+  const last = pieces.findIndex((piece) => piece.includes(stopString));
+  if (last < 0) return pieces;
+  const cut = pieces[last]!.slice(0, pieces[last]!.indexOf(stopString));
+  return [...pieces.slice(0, last), cut];
+}
+
+function assertRenderable(messages: readonly Message[]): void {
   assertExpressible({ renderer: "bytes", accepts, messages });
-  if (toolCount > 0 || messages.some((message) => (message.toolCalls?.length ?? 0) > 0)) {
+  for (const { name, arguments: values } of messages.flatMap(({ toolCalls = [] }) => toolCalls)) {
+    if (/^[\w.:/-]+$/.test(name) && isJsonObject(values)) continue;
     throw new LyceumError({
       code: "policy.unsupported-input",
-      message: "The byte renderer has no form for tools or tool calls.",
-      hint: "Describe the tools in the prompt, or use a model whose chat template lists tools.",
+      message: `The byte renderer has no form for a call of ${JSON.stringify(name)} with ${JSON.stringify(values)}.`,
+      hint: "A tool's name has letters, digits, _, -, ., : and /, and its arguments are a JSON object.",
     });
   }
 }

@@ -115,9 +115,15 @@ export function byteTokenizerFiles(): Readonly<Record<string, Json>> {
 
 /** The layout of `createByteRenderer` as a Jinja template. */
 const byteChatTemplate: string = [
+  "{%- if tools -%}{{- '<|bos|>' -}}",
+  "{%- for tool in tools -%}{{- tool.function.name -}}{%- if not loop.last -%}{{- ',' -}}{%- endif -%}{%- endfor -%}",
+  "{%- endif -%}",
   "{%- for message in messages -%}",
-  "{%- if not (loop.first and message.role == 'user' and message.content) -%}{{- '<|' + message.role + '|>' -}}{%- endif -%}",
+  "{%- if tools or not (loop.first and message.role == 'user' and message.content) -%}{{- '<|' + message.role + '|>' -}}{%- endif -%}",
   "{{- message.content -}}",
+  "{%- for call in message.tool_calls or [] -%}{{- '<|tool|>' + call.function.name -}}",
+  "{%- if call.function.arguments -%}{{- call.function.arguments | tojson(separators=(',', ':')) -}}{%- endif -%}",
+  "{%- endfor -%}",
   "{%- if message.role == 'assistant' -%}{{- '<|eot|>' -}}{%- endif -%}",
   "{%- endfor -%}",
   "{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}",

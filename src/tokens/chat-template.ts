@@ -95,6 +95,7 @@ function attempt(action: () => string): string {
 
 function formatOf(callText: string): ToolCallFormat {
   if (callText.includes("<tool_call>")) return "hermes";
+  if (callText.includes(`<|tool|>${call.function.name}{`)) return "bytes";
   return /"parameters"\s*:/.test(callText) ? "llama" : "none";
 }
 

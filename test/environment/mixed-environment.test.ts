@@ -30,8 +30,9 @@ function words(options: { readonly value?: number; readonly demonstrates?: boole
     id: "words",
     tasks: (split) => (split === "train" ? ["red", "green"] : ["blue"]),
     rewardRange: [0, value],
-    tools: [{ name: "spell", description: "Spells.", parameters: {} }],
+    maxTurns: 1,
     reset: ({ task }) => `Say ${task}`,
+    tools: { spell: { description: "Spells.", execute: () => "" } },
     step: ({ task, text }) => ({ reward: text === task ? value : 0 }),
     ...(demonstrates ? { demonstrate: (task: string) => task } : {}),
   }) as EnvironmentDefinition;

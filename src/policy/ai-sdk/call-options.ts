@@ -1,6 +1,6 @@
 import { match } from "ts-pattern";
 import { LyceumError } from "../../errors/index.ts";
-import type { Message, Part } from "../../message/message.ts";
+import { type Message, type Part, servedRole } from "../../message/message.ts";
 import type { ActRequest } from "../policy.ts";
 import type { AiSdkModel, CallOptions } from "./language-model.ts";
 
@@ -56,7 +56,8 @@ function promptMessage(
   message: Message,
   { version, calledTools }: { readonly version: Version; readonly calledTools: ReadonlyMap<string, string> },
 ): Prompt[number] {
-  const { role, content, toolCalls = [], toolCallId = "" } = message;
+  const { content, toolCalls = [], toolCallId = "" } = message;
+  const role = servedRole(message);
   switch (role) {
     case "system":
       return { role, content: textOnly(message) };

@@ -1,5 +1,5 @@
 import { LyceumError } from "../../errors/index.ts";
-import type { Message, Part, ToolCall } from "../../message/message.ts";
+import { type Message, type Part, servedRole, type ToolCall } from "../../message/message.ts";
 import type { ActRequest } from "../policy.ts";
 import { type BodyOptions, type RequestBody, samplingFields } from "./request-body.ts";
 
@@ -21,7 +21,8 @@ export function chatBody(request: ActRequest, options: BodyOptions): RequestBody
 }
 
 function chatMessage(message: Message): unknown {
-  const { role, name, toolCallId, toolCalls = [] } = message;
+  const { name, toolCallId, toolCalls = [] } = message;
+  const role = servedRole(message);
   return {
     role,
     content: role === "user" ? userContent(message.content) : textContent(message),

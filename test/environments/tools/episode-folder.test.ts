@@ -5,8 +5,8 @@ import { array, assert, asyncProperty, constantFrom, string } from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { toolsEnvironment } from "../../../environments/index.ts";
 import { EpisodeFolder } from "../../../environments/tools/episode-folder.ts";
-import { answerText, callText } from "../../../environments/tools/tools-task.ts";
-import { play, replyOf } from "./play.ts";
+import { answerText } from "../../../environments/tools/tools-task.ts";
+import { callText, play, replyOf } from "./play.ts";
 
 let outside: string;
 

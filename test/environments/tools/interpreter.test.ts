@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { toolsEnvironment } from "../../../environments/index.ts";
-import { callText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
-import { play, replyOf, rewardOf } from "./play.ts";
+import type { ToolsTask } from "../../../environments/tools/tools-task.ts";
+import { callText, play, replyOf, rewardOf } from "./play.ts";
 
 const task: ToolsTask = { question: "?", answer: "1", tools: [] };
 

@@ -5,11 +5,11 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { environments } from "../../../environments/index.ts";
 import type { ToolsOptions } from "../../../environments/tools/tools-options.ts";
-import { answerText, callText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
+import { answerText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
 import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
 import { isAlive } from "../../sandbox/isolated-vm-sandbox.ts";
 import { wordServer } from "./mcp-server.ts";
-import { play, replyOf, rewardOf } from "./play.ts";
+import { callText, play, replyOf, rewardOf } from "./play.ts";
 import { serve } from "./serve.ts";
 
 const command = { command: process.execPath, args: [join(import.meta.dirname, "mcp-server.ts")] };

@@ -3,21 +3,24 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import { jsonSchema, tool } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { aiSdkTools, mcpTools, type Tool, toolsEnvironment, toToolSpec } from "../../../environments/index.ts";
-import { answerText, callText } from "../../../environments/tools/tools-task.ts";
+import { toolsEnvironment } from "../../../environments/index.ts";
+import { answerText } from "../../../environments/tools/tools-task.ts";
+import { mcpTools } from "../../../src/tools/mcp-tools.ts";
+import type { ToolRecord } from "../../../src/tools/tool.ts";
+import { createToolSet } from "../../../src/tools/tool-set.ts";
 import { wordServer } from "./mcp-server.ts";
-import { play, replyOf, rewardOf } from "./play.ts";
+import { callText, play, replyOf, rewardOf } from "./play.ts";
 import { serve } from "./serve.ts";
 
 const task = { question: "?", answer: "3", tools: ["count_letters"] };
 
-async function replies(tools: readonly Tool[], messages: readonly string[]): Promise<string[]> {
+async function replies(tools: ToolRecord, messages: readonly string[]): Promise<string[]> {
   return (await play(toolsEnvironment({ tools: [] }, { tools }), task, messages)).map(replyOf);
 }
 
 describe("servers of the Model Context Protocol", () => {
-  const isServed = async (tools: readonly Tool[]): Promise<void> => {
-    expect(toToolSpec(tools[0]!)).toMatchObject({
+  const isServed = async (tools: ToolRecord): Promise<void> => {
+    expect(createToolSet(tools).specs[0]).toMatchObject({
       name: "count_letters",
       description: "Counts letters.",
       parameters: { type: "object", required: ["word", "letter"] },
@@ -70,7 +73,7 @@ describe("tools of the AI SDK", () => {
   const add = z.object({ a: z.number(), b: z.number() });
 
   test("those with Zod or JSON Schema, and those that stream", async () => {
-    const tools = await aiSdkTools({
+    const tools = {
       add: tool({ description: "Adds.", inputSchema: add, execute: async ({ a, b }) => ({ sum: a + b }) }),
       upper: tool({
         inputSchema: jsonSchema<{ text: string }>({
@@ -87,8 +90,12 @@ describe("tools of the AI SDK", () => {
           yield "last";
         },
       }),
+    };
+    expect(createToolSet(tools).specs[0]).toMatchObject({
+      name: "add",
+      description: "Adds.",
+      parameters: { type: "object" },
     });
-    expect(toToolSpec(tools[0]!)).toMatchObject({ name: "add", description: "Adds.", parameters: { type: "object" } });
     const shown = await replies(tools, [
       callText("add", { a: 2, b: 3 }),
       callText("add", { a: "2", b: 3 }),
@@ -105,7 +112,7 @@ describe("tools of the AI SDK", () => {
 
   test("the signal reaches the tool when its time is over", async () => {
     let aborted = false;
-    const [wait] = await aiSdkTools({
+    const tools = {
       wait: tool({
         inputSchema: z.object({}),
         execute: (_, { abortSignal }) =>
@@ -115,17 +122,17 @@ describe("tools of the AI SDK", () => {
             });
           }),
       }),
-    });
-    const environment = toolsEnvironment({ tools: [], callSeconds: 0.02 }, { tools: [wait!] });
+    };
+    const environment = toolsEnvironment({ tools: [], callSeconds: 0.02 }, { tools });
     const [result] = await play(environment, task, [callText("wait", {})]);
     expect(replyOf(result)).toContain("longer than 0.02 s");
     expect(aborted).toBe(true);
   });
 
-  test("one that nobody carries out is refused", async () => {
-    await expect(aiSdkTools({ ask: tool({ inputSchema: z.object({}) }) })).rejects.toMatchObject({
-      code: "config.invalid",
-      message: expect.stringContaining('"ask"'),
-    });
+  test("one that nobody runs is refused", () => {
+    const ask = tool({ inputSchema: z.object({}), outputSchema: z.object({}) });
+    expect(() => toolsEnvironment({}, { tools: { ask } })).toThrow(
+      expect.objectContaining({ code: "config.invalid", message: expect.stringContaining('"ask"') }),
+    );
   });
 });

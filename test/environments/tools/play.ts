@@ -1,26 +1,29 @@
 import type { ToolsTask } from "../../../environments/tools/tools-task.ts";
 import type { Action, EnvironmentDefinition, StepResult } from "../../../src/environment/environment.ts";
-import { textMessage, textOf } from "../../../src/message/message.ts";
+import { type Message, textMessage, textOf } from "../../../src/message/message.ts";
 
 /** Plays messages one after another: texts, or whole actions. */
 export async function play(
   environment: EnvironmentDefinition<ToolsTask>,
   task: ToolsTask,
-  messages: readonly (string | Action)[],
+  messages: readonly (string | Message | Action)[],
 ): Promise<StepResult[]> {
   const instance = await environment.create();
   try {
     await instance.reset({ task, seed: 1 });
     const results: StepResult[] = [];
     for (const message of messages) {
-      const action: Action =
-        typeof message === "string" ? { message: textMessage("assistant", message), finish: "stop" } : message;
-      results.push(await instance.step({ agent: action }));
+      results.push(await instance.step({ agent: actionOf(message) }));
     }
     return results;
   } finally {
     await instance.close();
   }
+}
+
+function actionOf(message: string | Message | Action): Action {
+  if (typeof message === "string") return { message: textMessage("assistant", message), finish: "stop" };
+  return "message" in message ? message : { message, finish: "tool-calls" };
 }
 
 /** What the agent reads after a step. */
@@ -32,4 +35,9 @@ export function replyOf(result: StepResult | undefined): string {
 export function rewardOf(results: readonly StepResult[]): unknown {
   const reward = results.at(-1)?.agents.agent?.reward;
   return reward?.status === "scored" ? reward.value : reward?.status;
+}
+
+/** A call as a model writes it into its text. */
+export function callText(name: string, input: object): string {
+  return `<tool_call>${JSON.stringify({ name, arguments: input })}</tool_call>`;
 }

@@ -2,18 +2,18 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { z } from "zod";
-import { defineTool, environments, toolsEnvironment } from "../../../environments/index.ts";
-import { answerText, callText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
+import { environments, toolsEnvironment } from "../../../environments/index.ts";
+import { answerText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
 import { LyceumError } from "../../../src/errors/index.ts";
 import { textMessage } from "../../../src/message/message.ts";
 import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
 import type { Taskset } from "../../../src/taskset/taskset.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
+import { callMessage } from "../../../src/tools/call-message.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
 import { climb } from "../hill-climber.ts";
-import { play, replyOf, rewardOf } from "./play.ts";
+import { callText, play, replyOf, rewardOf } from "./play.ts";
 
 async function take(taskset: Taskset<ToolsTask>, count: number): Promise<ToolsTask[]> {
   return Promise.all(Array.from({ length: count }, async (_, index) => (await taskset.get(index)).task));
@@ -23,7 +23,7 @@ const sum: ToolsTask = {
   question: "What is 123456 * 1000?",
   answer: "123456000",
   tools: ["calculator"],
-  solution: [callText("calculator", { expression: "123456 * 1000" }), answerText("123456000")],
+  solution: [callMessage(["calculator", { expression: "123456 * 1000" }]), answerText("123456000")],
 };
 
 describe("tasks and laws", () => {
@@ -52,7 +52,7 @@ describe("tasks and laws", () => {
     ] as const) {
       const environment = toolsEnvironment({ tools: [...tools] });
       for (const task of await take(await environment.tasks("train"), 60)) {
-        const messages = environment.demonstrate!(task)!.map(({ agent }) => agent as string);
+        const messages = environment.demonstrate!(task)!.map(({ agent }) => agent!);
         expect(rewardOf(await play(environment, task, messages)), task.question).toBeCloseTo(1, 12);
       }
     }
@@ -113,8 +113,8 @@ describe("tasks and laws", () => {
 
 describe("the reward", () => {
   const environment = toolsEnvironment({ maxTurns: 6 });
-  const call = sum.solution![0]!;
-  const right = sum.solution![1]!;
+  const call = callText("calculator", { expression: "123456 * 1000" });
+  const right = answerText("123456000");
 
   test.each<[string, readonly string[], number]>([
     ["the required tool, then the answer", [call, right], 1],
@@ -175,6 +175,7 @@ describe("calls", () => {
     expect(messages.map(({ role, toolCallId, name }) => [role, toolCallId, name])).toEqual([
       ["tool", "a", "calculator"],
       ["tool", "b", "calculatr"],
+      ["tool", undefined, undefined],
       ["user", undefined, undefined],
     ]);
     expect(replyOf(result)).toMatch(/^1024\nError: Unknown tool "calculatr"\. Did you mean "calculator"\?/);
@@ -197,7 +198,9 @@ describe("calls", () => {
   });
 
   test("the last message is announced, and calls beyond eight are refused", async () => {
-    const [first] = await play(toolsEnvironment({ maxTurns: 2 }), sum, [sum.solution![0]!.repeat(9)]);
+    const [first] = await play(toolsEnvironment({ maxTurns: 2 }), sum, [
+      callText("calculator", { expression: "1" }).repeat(9),
+    ]);
     expect(replyOf(first)).toMatch(/at most 8 calls/);
     expect(replyOf(first)).toMatch(/next message is the last/);
   });
@@ -223,7 +226,7 @@ describe("calls", () => {
 describe("tools of one's own", () => {
   const own = (call: () => unknown, options = {}): ReturnType<typeof toolsEnvironment> =>
     toolsEnvironment(options, {
-      tools: [defineTool({ name: "own", description: "", parameters: z.strictObject({}), call: call as () => string })],
+      tools: { own: { execute: call } },
     });
   const reply = async (environment: ReturnType<typeof toolsEnvironment>): Promise<string> =>
     replyOf((await play(environment, sum, [callText("own", {})]))[0]);

@@ -6,8 +6,7 @@ import {
   tavilySearch,
   toolsEnvironment,
 } from "../../../environments/index.ts";
-import { callText } from "../../../environments/tools/tools-task.ts";
-import { play, replyOf, rewardOf } from "./play.ts";
+import { callText, play, replyOf, rewardOf } from "./play.ts";
 import { serve } from "./serve.ts";
 
 afterEach(() => {

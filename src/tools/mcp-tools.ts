@@ -1,7 +1,6 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
-import { LyceumError, toErrorData } from "../../src/errors/index.ts";
-import { jsonSchemaTool } from "./json-schema-tool.ts";
-import type { Tool } from "./tool.ts";
+import { LyceumError, toErrorData } from "../errors/index.ts";
+import type { Tool, ToolRecord } from "./tool.ts";
 
 /** A server of the Model Context Protocol: a program that is started, or one that is reached by HTTP. */
 export type McpServer =
@@ -16,7 +15,7 @@ export type McpServer =
 
 /** The tools of a server, as long as the connection stands. Disposing ends it, and a server that was started. */
 export interface McpTools extends AsyncDisposable {
-  readonly tools: readonly Tool[];
+  readonly tools: ToolRecord;
 }
 
 /** How long a server may take to answer the first time. */
@@ -34,18 +33,22 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
   try {
     const { tools } = await connection.listTools();
     return {
-      tools: tools.map(({ name, description = "", inputSchema }) =>
-        jsonSchemaTool({
+      tools: Object.fromEntries(
+        tools.map(({ name, description = "", inputSchema }): [string, Tool] => [
           name,
-          description,
-          jsonSchema: inputSchema,
-          call: async (input, { signal }) => {
-            const result = await connection.callTool({ name, arguments: input as Record<string, unknown> }, signal);
-            const text = result.content.map((part) => (part.type === "text" ? part.text : `(${part.type})`)).join("\n");
-            if (result.isError === true) throw new Error(text);
-            return text;
+          {
+            description,
+            inputSchema: { jsonSchema: inputSchema },
+            execute: async (input, { signal }) => {
+              const result = await connection.callTool({ name, arguments: input }, signal);
+              const text = result.content
+                .map((part) => (part.type === "text" ? part.text : `(${part.type})`))
+                .join("\n");
+              if (result.isError === true) throw new Error(text);
+              return text;
+            },
           },
-        }),
+        ]),
       ),
       [Symbol.asyncDispose]: () => connection.close(),
     };
