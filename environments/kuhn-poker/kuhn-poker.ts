@@ -82,7 +82,9 @@ export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): E
         : { replies: ask(deal, next), state: { moves: next, refused } };
     },
     demonstrate: ({ deal, chance }) =>
-      equilibriumHand(deal, createRandom(chance)).map((move) => ({ first: move, second: move })),
+      equilibriumHand(deal, createRandom(chance)).map((move, turn, hand) => ({
+        [seatToMove(hand.slice(0, turn))]: move,
+      })),
   });
 }
 

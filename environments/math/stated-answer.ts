@@ -1,3 +1,5 @@
+import { untilClosingBrace } from "../../src/parsers/extract-boxed.ts";
+
 /** The part of a text that states its answer. */
 export interface StatedAnswer {
   readonly text: string;
@@ -29,7 +31,7 @@ const phrase = new RegExp(
 );
 
 const marks: readonly Mark[] = [
-  { mark: "boxed", pattern: /\\(?:boxed|fbox)\s*\{/g, read: toClosingBrace },
+  { mark: "boxed", pattern: /\\(?:boxed|fbox)\s*\{/g, read: untilClosingBrace },
   { mark: "hashes", pattern: /(?<!#)####(?!#)/g, read: toLineEnd },
   { mark: "tag", pattern: /<answer>/gi, read: (rest) => /^([^<]|<(?!\/answer>))*(?=<\/answer>)/i.exec(rest)?.[0] },
   { mark: "phrase", pattern: phrase, read: toSentenceEnd },
@@ -71,19 +73,10 @@ function listedBoxes(text: string, last: { readonly position: number; readonly s
     .map((at) => at + position - before.length)
     .reverse()
     .slice(1, mostBoxes)) {
-    const stated = toClosingBrace(text.slice(start, position));
+    const stated = untilClosingBrace(text.slice(start, position));
     if (stated === undefined || !betweenBoxes.test(text.slice(start + stated.length, position))) break;
     if (!found.includes(stated)) found.unshift(stated);
     position = start;
   }
   return found.join(", ");
-}
-
-function toClosingBrace(rest: string): string | undefined {
-  let depth = 1;
-  for (let i = 0; i < rest.length; i++) {
-    if (rest[i] === "{") depth++;
-    else if (rest[i] === "}" && --depth === 0) return rest.slice(0, i);
-  }
-  return undefined;
 }

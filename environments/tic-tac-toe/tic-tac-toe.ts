@@ -68,10 +68,12 @@ export function ticTacToeEnvironment(options: Partial<TicTacToeOptions> = {}): E
       const end = result(next);
       return end === undefined ? { replies: ask(next), state: { moves: next, refused } } : { rewards: rewardsOf(end) };
     },
-    demonstrate: ({ opening }) =>
-      perfectGame(opening)
+    demonstrate: ({ opening }) => {
+      const game = perfectGame(opening);
+      return game
         .slice(opening.length)
-        .map((cell) => ({ x: String(cell), o: String(cell) })),
+        .map((cell, turn) => ({ [playerToMove(game.slice(0, opening.length + turn))]: String(cell) }));
+    },
   });
 }
 

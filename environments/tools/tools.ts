@@ -2,6 +2,7 @@ import { defineEnvironment } from "../../src/environment/define-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import type { EnvironmentEntry } from "../../src/environment/registry.ts";
 import { textMessage } from "../../src/message/message.ts";
+import { extractTag } from "../../src/parsers/extract-tag.ts";
 import type { ToolRecord } from "../../src/tools/tool.ts";
 import { sameAnswer } from "./same-answer.ts";
 import type { SearchEngine } from "./search-tool.ts";
@@ -69,7 +70,7 @@ export function toolsEnvironment(
     step: async ({ task, text, turn, calls, held }) => {
       const turns = turn + 1;
       // An answer beside calls does not count.
-      const answer = calls.at(-1)?.turn === turn ? undefined : answerIn(text);
+      const answer = calls.at(-1)?.turn === turn ? undefined : extractTag(text, "answer");
       if (answer === undefined && turns < maxTurns) {
         const nothing = "There is no call and no answer in this message. Call a tool, or answer.";
         return { reply: `${nothing} ${remark({ turnsLeft: maxTurns - turns })}` };
@@ -90,11 +91,6 @@ export function toolsEnvironment(
     },
     demonstrate: ({ solution }) => (solution === undefined || solution.length > maxTurns ? undefined : solution),
   });
-}
-
-/** What stands in the last `<answer>` tags. */
-function answerIn(text: string): string | undefined {
-  return [...text.matchAll(/<answer>([\s\S]*?)<\/answer>/g)].at(-1)?.[1]?.trim();
 }
 
 function remark({ turnsLeft }: { readonly turnsLeft: number }): string {

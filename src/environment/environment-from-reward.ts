@@ -1,4 +1,5 @@
-import type { Rubric } from "../rubric/rubric.ts";
+import type { Criterion } from "../rubric/criterion.ts";
+import { type Rubric, rubric } from "../rubric/rubric.ts";
 import { defineEnvironment } from "./define-environment.ts";
 import { type DefinitionBase, defineParallelEnvironment } from "./define-parallel-environment.ts";
 import type { EnvironmentDefinition } from "./environment.ts";
@@ -8,8 +9,16 @@ import type { Reward } from "./reward.ts";
 /** What a reward function may give: a number, a reward, or named parts that add up to it. */
 export type RewardValue = number | Reward | Readonly<Record<string, number>>;
 
-/** A reward function, or a rubric; of a rubric the range of the rewards is known, and its group criteria are asked. */
-export type RewardSource<Context> = ((context: Context) => RewardValue | Promise<RewardValue>) | Rubric<Context>;
+/**
+ * A reward function, criteria, or a rubric of them. Of criteria the range of the rewards is known, and those of groups
+ * are asked. In a list of criteria the type of their context is inferred; `rubric` needs it: `rubric<{ task: Task }>`.
+ */
+export type RewardSource<Context extends object> =
+  | ((context: Context) => RewardValue | Promise<RewardValue>)
+  | readonly Criterion<Context>[]
+  | Rubric<Context>;
+
+type Judge<Context> = Exclude<RewardSource<Context & object>, readonly unknown[]>;
 
 /** What a reward function of one agent is given. */
 export interface AnswerContext<Task> {
@@ -62,14 +71,31 @@ export function environmentFromReward<Task, const Agent extends string>(
 export function environmentFromReward<Task>(
   definition: AnswerDefinition<Task> | TeamDefinition<string, Task>,
 ): EnvironmentDefinition<Task> {
-  const { reward } = definition;
-  const environment = "prompt" in definition ? answerEnvironment(definition) : teamEnvironment(definition);
-  if (typeof reward === "function" || reward.scoreGroup === undefined) return environment;
-  return { ...environment, scoreGroup: reward.scoreGroup };
+  if ("prompt" in definition) {
+    const reward = judgeOf(definition.reward);
+    return { ...answerEnvironment(definition, reward), ...groupScorer(reward) };
+  }
+  const reward = judgeOf(definition.reward);
+  return { ...teamEnvironment(definition, reward), ...groupScorer(reward) };
 }
 
-function answerEnvironment<Task>(definition: AnswerDefinition<Task>): EnvironmentDefinition<Task> {
-  const { id = "reward", prompt, reward, ...base } = definition;
+function judgeOf<Context extends object>(reward: RewardSource<Context>): Judge<Context> {
+  return isList(reward) ? rubric(reward) : reward;
+}
+
+function isList<Context extends object>(reward: RewardSource<Context>): reward is readonly Criterion<Context>[] {
+  return Array.isArray(reward);
+}
+
+function groupScorer(reward: Judge<never>): Pick<EnvironmentDefinition, "scoreGroup"> {
+  return typeof reward === "function" || reward.scoreGroup === undefined ? {} : { scoreGroup: reward.scoreGroup };
+}
+
+function answerEnvironment<Task>(
+  definition: AnswerDefinition<Task>,
+  reward: Judge<AnswerContext<Task>>,
+): EnvironmentDefinition<Task> {
+  const { id = "reward", prompt, reward: _, ...base } = definition;
   return defineEnvironment<Task>({
     ...rangeOf(reward),
     ...base,
@@ -79,8 +105,11 @@ function answerEnvironment<Task>(definition: AnswerDefinition<Task>): Environmen
   });
 }
 
-function teamEnvironment<Task>(definition: TeamDefinition<string, Task>): EnvironmentDefinition<Task> {
-  const { id = "reward", prompts, reward, demonstrate, ...base } = definition;
+function teamEnvironment<Task>(
+  definition: TeamDefinition<string, Task>,
+  reward: Judge<TeamContext<string, Task>>,
+): EnvironmentDefinition<Task> {
+  const { id = "reward", prompts, reward: _, demonstrate, ...base } = definition;
   return defineParallelEnvironment<string, Task>({
     ...rangeOf(reward),
     ...base,
@@ -100,13 +129,13 @@ function teamEnvironment<Task>(definition: TeamDefinition<string, Task>): Enviro
 }
 
 function ask<Context extends { readonly signal?: AbortSignal }>(
-  reward: RewardSource<Context>,
+  reward: Judge<Context>,
   context: Context,
 ): RewardValue | Promise<RewardValue> {
   return typeof reward === "function" ? reward(context) : reward.score(context);
 }
 
-function rangeOf(reward: RewardSource<never>): Pick<RewardDefinitionBase<unknown>, "rewardRange"> {
+function rangeOf(reward: Judge<never>): Pick<RewardDefinitionBase<unknown>, "rewardRange"> {
   return typeof reward === "function" ? {} : { rewardRange: reward.range };
 }
 

@@ -103,8 +103,8 @@ export interface EnvironmentFactory<Task = unknown> {
 }
 
 /**
- * What an expert would send, turn by turn, for supervised training and tests: the text of each agent's message, or the
- * message itself where it calls tools.
+ * What an expert would send, turn by turn, for supervised training and tests: the text of the message of each agent that
+ * acts, or the message itself if it calls tools.
  */
 export type Demonstration = readonly Readonly<Record<AgentId, string | Message>>[];
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import type { Action, AgentId, EnvironmentDefinition, Observations } from "../environment/environment.ts";
 import type { Json } from "../json.ts";
-import { type Message, type ToolCall, textMessage, textOf } from "../message/message.ts";
+import { type Message, type ToolCall, textMessage } from "../message/message.ts";
 import { demonstratedMessage } from "../policy/demonstration-policy.ts";
 
 /** What agents do, one after the other as they are to act, and again from the first. Never empty. */
@@ -30,7 +30,7 @@ const oddities = [
  */
 export function actionPlans<Task>(environment: EnvironmentDefinition<Task>, task: Task): fc.Arbitrary<ActionPlan> {
   const { agents, maxTurns, tools = [] } = environment.spec;
-  const expert = demonstratedTexts(environment, task);
+  const expert = demonstratedMessages(environment, task);
   const long = fc.tuple(fc.constantFrom("x", "9", "(", " "), fc.integer({ min: 1, max: 4_000 }));
   const text = fc.oneof(
     { withCrossShrink: true },
@@ -38,12 +38,13 @@ export function actionPlans<Task>(environment: EnvironmentDefinition<Task>, task
     { weight: 1, arbitrary: fc.integer({ min: -1_000, max: 1_000 }).map(String) },
     { weight: 1, arbitrary: fc.constantFrom(...oddities) },
     { weight: 1, arbitrary: long.map(([letter, length]) => letter.repeat(length)) },
-    ...(expert.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...expert) }]),
   );
   const message = fc
-    .oneof({ withCrossShrink: true }, { weight: 9, arbitrary: text }, { weight: 1, arbitrary: fc.constant(undefined) })
-    .map(
-      (words): Message => (words === undefined ? { role: "assistant", content: [] } : textMessage("assistant", words)),
+    .oneof(
+      { withCrossShrink: true },
+      { weight: 6, arbitrary: text.map((words) => textMessage("assistant", words)) },
+      { weight: 1, arbitrary: fc.constant<Message>({ role: "assistant", content: [] }) },
+      ...(expert.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...expert) }]),
     );
   const call: fc.Arbitrary<ToolCall> = fc
     .tuple(
@@ -83,12 +84,10 @@ export function plannedActions(plan: ActionPlan, observations: Observations, act
   );
 }
 
-/** An expert's answers; none where its function throws, which is told by a rule. */
-function demonstratedTexts<Task>(environment: EnvironmentDefinition<Task>, task: Task): readonly string[] {
+/** An expert's messages; none if its function throws, which a rule reports. */
+function demonstratedMessages<Task>(environment: EnvironmentDefinition<Task>, task: Task): readonly Message[] {
   try {
-    return (environment.demonstrate?.(task) ?? []).flatMap((turn) =>
-      Object.values(turn).map((answer) => textOf(demonstratedMessage(answer))),
-    );
+    return (environment.demonstrate?.(task) ?? []).flatMap((turn) => Object.values(turn).map(demonstratedMessage));
   } catch {
     return [];
   }

@@ -126,7 +126,7 @@ export function readByteCalls([before = "", ...marked]: readonly string[]): Assi
   for (const written of marked) {
     const [, name, json] = /^([\w.:/-]+)(\{.*)?$/s.exec(written) ?? [];
     const values = json === undefined ? {} : parseJson(json);
-    if (name !== undefined && isJsonObject(values)) {
+    if (name !== undefined && !(values instanceof Error) && isJsonObject(values)) {
       toolCalls.push({ id: `call_${toolCalls.length}`, name, arguments: values });
       continue;
     }

@@ -1,12 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Message, textMessage } from "../../src/message/message.ts";
+import type { Json } from "../../src/json.ts";
+import { type Message, textMessage, textOf } from "../../src/message/message.ts";
 import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
 import { byteSpecialTokens } from "../../src/tokens/byte-tokenizer.ts";
-import { conversation } from "./conversations.ts";
+import { callMessage } from "../../src/tools/call-message.ts";
+import { callingMessage, conversation } from "./conversations.ts";
 
 const renderer = createByteRenderer();
-const [eot, system, user, assistant] = [257, 259, 260, 262];
+const [bos, eot, system, user, tool, assistant] = [256, 257, 259, 260, 261, 262];
 const bytes = (text: string): number[] => [...Buffer.from(text)];
 
 /** Texts as adversaries write them: the marker tokens themselves, empty text, control bytes. */
@@ -77,15 +79,75 @@ describe("byte renderer", () => {
     expect(action.message).toEqual(textMessage("assistant", "4"));
   });
 
+  it("renders calls, results and the names of tools", () => {
+    const messages = [
+      textMessage("user", "u"),
+      callMessage(["add", { by: 2 }], ["look"]),
+      textMessage("tool", "2"),
+      textMessage("tool", "a wall"),
+    ];
+    const turn = [...bytes("add"), ...bytes('{"by":2}')];
+    const called = [assistant, tool, ...turn, tool, ...bytes("look"), eot];
+    const results = [tool, ...bytes("2"), tool, ...bytes("a wall"), assistant];
+    expect(renderer.start({ messages })).toEqual([...bytes("u"), ...called, ...results]);
+    const tools = ["add", "look"].map((name) => ({ name, description: "", parameters: {} }));
+    expect(renderer.start({ messages, tools })).toEqual([
+      bos,
+      ...bytes("add,look"),
+      user,
+      ...bytes("u"),
+      ...called,
+      ...results,
+    ]);
+  });
+
+  it("reads calls back, whatever their arguments, and extends with their results", () => {
+    const tools = [{ name: "f", description: "", parameters: {} }];
+    fc.assert(
+      fc.property(callingMessage, hostileText, (message, result) => {
+        const sampled = renderer.complete(message);
+        expect(renderer.parse({ ids: sampled, finish: "stop" })).toEqual({ message, finish: "tool-calls" });
+        const before = [textMessage("user", "go")];
+        const ids = [...renderer.start({ messages: before, tools }), ...sampled];
+        const messages = [...before, message, textMessage("tool", result)];
+        const extension = renderer.extend({ ids, messages, messageCount: 2, tools });
+        expect([...ids, ...extension]).toEqual(renderer.start({ messages, tools }));
+        const others = [{ name: "ff", description: "", parameters: {} }];
+        expect(renderer.extend({ ids, messages, messageCount: 2, tools: others })).toBe("broken");
+        expect(renderer.extend({ ids, messages, messageCount: 2 })).toBe("broken");
+      }),
+    );
+  });
+
+  it.each([
+    ["no name", [tool, ...bytes('{"a":1}')]],
+    ["arguments that are cut off", [tool, ...bytes('f{"a":')]],
+    ["arguments that are no object", [tool, ...bytes("f[1]")]],
+    ["nothing", [tool]],
+  ])("a call with %s is a parse error, and stays in the text", (_, ids) => {
+    const action = renderer.parse({ ids: [...bytes("x"), ...ids, eot], finish: "stop" });
+    expect(action).toMatchObject({
+      finish: "stop",
+      parseErrors: [{ message: expect.stringMatching(/cannot be read/) }],
+    });
+    expect(textOf(action.message)).toBe(`x<|tool|>${Buffer.from(ids.slice(1)).toString()}`);
+    expect(action.message.toolCalls).toBeUndefined();
+  });
+
+  it("takes a tool's mark written in bytes as text", () => {
+    const action = renderer.parse({ ids: [...bytes("<|tool|>f"), eot], finish: "stop" });
+    expect(action).toEqual({ message: textMessage("assistant", "<|tool|>f"), finish: "stop" });
+  });
+
   it("refuses what it cannot express", () => {
     const reasoning: Message = { role: "user", content: [{ type: "reasoning", text: "x" }] };
-    const call: Message = { role: "assistant", content: [], toolCalls: [{ id: "1", name: "f", arguments: {} }] };
-    const tool = { name: "f", description: "", parameters: {} };
+    const call = (name: string, input: Json): Message => {
+      return { role: "assistant", content: [], toolCalls: [{ id: "1", name, arguments: input }] };
+    };
     const unsupported = expect.objectContaining({ code: "policy.unsupported-input" });
     expect(() => renderer.start({ messages: [reasoning] })).toThrow(unsupported);
-    expect(() => renderer.start({ messages: [call] })).toThrow(unsupported);
-    expect(() => renderer.complete(call)).toThrow(unsupported);
-    expect(() => renderer.start({ messages: [textMessage("user", "x")], tools: [tool] })).toThrow(unsupported);
+    expect(() => renderer.start({ messages: [call("a b", {})] })).toThrow(unsupported);
+    expect(() => renderer.complete(call("a", [1]))).toThrow(unsupported);
   });
 });
 

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { textMessage } from "../../src/message/message.ts";
 import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
 import { byteSpecialTokens, byteTokenizerFiles, createByteTokenizer } from "../../src/tokens/byte-tokenizer.ts";
 import { loadTokenizer } from "../../src/tokens/huggingface-tokenizer.ts";
 import { loadRenderer } from "../../src/tokens/load-renderer.ts";
-import { conversation } from "./conversations.ts";
+import { callingMessage, conversation, plainText } from "./conversations.ts";
 import { byteCharacter, temporaryFolder } from "./model-folder.ts";
 
 const tokenizer = createByteTokenizer();
@@ -79,6 +80,27 @@ describe("exported byte tokenizer", () => {
     fc.assert(
       fc.property(conversation({ roles: ["system", "user", "tool", "assistant"] }), (messages) => {
         expect(loaded.start({ messages })).toEqual(renderer.start({ messages }));
+      }),
+    );
+  });
+
+  it("renders and reads calls of tools as the byte renderer does", async () => {
+    await using folder = await temporaryFolder(byteTokenizerFiles());
+    const loaded = await loadRenderer(folder.path);
+    const renderer = createByteRenderer();
+    const tools = ["look", "take"].map((name) => ({ name, description: "", parameters: {} }));
+    const user = textMessage("user", "go");
+    fc.assert(
+      fc.property(callingMessage, plainText, (message, result) => {
+        const messages = [user, message, textMessage("tool", result)];
+        expect(loaded.start({ messages, tools })).toEqual(renderer.start({ messages, tools }));
+        const ids = renderer.complete(message);
+        expect(loaded.complete(message)).toEqual(ids);
+        expect(loaded.parse({ ids, finish: "stop" })).toEqual(renderer.parse({ ids, finish: "stop" }));
+        const before = [...loaded.start({ messages: [user], tools }), ...ids];
+        expect(loaded.extend({ ids: before, messages, messageCount: 2, tools })).toEqual(
+          renderer.extend({ ids: before, messages, messageCount: 2, tools }),
+        );
       }),
     );
   });
