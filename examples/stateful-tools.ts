@@ -2,27 +2,27 @@
 import { callMessage, defineEnvironment, type EnvironmentDefinition } from "lyceum";
 import { z } from "zod";
 
-type Line = { item: string; count: number };
-const prices: Record<string, number> = { tea: 3, jam: 4, egg: 1, oil: 5 };
-const lines = Object.keys(prices).flatMap((item) => [1, 2, 3, 4, 5, 6].map((count) => ({ item, count })));
-const orders = lines.flatMap((a) => lines.flatMap((b) => (a.item === b.item ? [] : [[a, b] as const])));
-const written = (order: readonly Line[]) => order.map(({ item, count }) => `${count} ${item}`).join(", ");
-const cost = (order: readonly Line[]) => order.reduce((sum, { item, count }) => sum + count * prices[item]!, 0);
+type Goods = Record<string, number>;
+const prices: Goods = { tea: 3, jam: 4, egg: 1, oil: 5 };
+const lines = Object.keys(prices).flatMap((item) => [1, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => ({ [item]: count })));
+const orders = lines.flatMap((a) => lines.map((b): Goods => ({ ...a, ...b }))).filter((o) => Object.keys(o).length > 1);
+const written = (goods: Goods) => Object.entries(goods).join(" ");
+const cost = (goods: Goods) => Object.entries(goods).reduce((sum, [item, count]) => sum + count * prices[item]!, 0);
 
-export const environment: EnvironmentDefinition<readonly [Line, Line]> = defineEnvironment({
+export const environment: EnvironmentDefinition<Goods> = defineEnvironment({
   id: "shop",
-  tasks: (split) => orders.filter(([a, b]) => ((a.count + b.count) % 4 === 0) === (split === "test")),
-  reset: ({ task }) => ({ messages: written(task), state: { cart: [] as Line[] } }),
+  tasks: (split) => orders.filter((order) => (cost(order) % 4 === 0) === (split === "test")),
+  reset: ({ task }) => ({ messages: written(task), state: { cart: {} as Goods } }),
   tools: {
     add: {
-      description: "Puts goods into the cart.",
-      inputSchema: z.object({ item: z.enum(Object.keys(prices)), count: z.int().min(1) }),
-      execute: (line, { state }) => state.cart.push(line),
+      description: "Adds goods to the cart.",
+      inputSchema: z.partialRecord(z.enum(Object.keys(prices)), z.int().min(1)),
+      execute: (goods, { state }) => written(Object.assign(state.cart, goods)),
     },
     total: { description: "Returns what the cart costs.", execute: (_, { state }) => cost(state.cart) },
   },
   step: ({ task, state, text }) => ({
     components: { cart: written(state.cart) === written(task) ? 0.5 : 0, total: text === `${cost(task)}` ? 0.5 : 0 },
   }),
-  demonstrate: (task) => [callMessage(["add", task[0]], ["add", task[1]]), callMessage(["total"]), `${cost(task)}`],
+  demonstrate: (task) => [callMessage(["add", task], ["total"]), `${cost(task)}`],
 });

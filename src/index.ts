@@ -55,6 +55,7 @@ export {
   type UnscoredReward,
   unscored,
 } from "./environment/reward.ts";
+export { type SharedResource, sharedResource } from "./environment/shared-resource.ts";
 export type { AfterCalls, CallRecord } from "./environment/tool-steps.ts";
 export { type ErrorCode, type ErrorData, LyceumError, type LyceumErrorOptions } from "./errors/index.ts";
 export { type ComparedMetric, type Comparison, compareRuns } from "./evaluate/compare.ts";

@@ -1,5 +1,6 @@
 import { createSandbox, type SandboxChoice } from "../../sandbox/create-sandbox.ts";
 import { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
+import { sharedResource } from "../../src/environment/shared-resource.ts";
 import type { ToolRecord } from "../../src/tools/tool.ts";
 import { createToolSet } from "../../src/tools/tool-set.ts";
 import { calculatorTool } from "./calculator.ts";
@@ -7,7 +8,7 @@ import { documents } from "./documents.ts";
 import { EpisodeFolder } from "./episode-folder.ts";
 import { fileTools } from "./file-tools.ts";
 import { interpreterTool } from "./interpreter-tool.ts";
-import { McpConnections } from "./mcp-connections.ts";
+import { connectServers } from "./mcp-connections.ts";
 import { offlineSearch } from "./offline-search.ts";
 import { type SearchEngine, searchTool } from "./search-tool.ts";
 import type { SearchEngineName, ToolSetName, ToolsOptions } from "./tools-options.ts";
@@ -87,19 +88,19 @@ export function createToolBox(
   };
   const tools = [...[...new Set(names)].map((name) => sets[name]()), more.tools ?? {}];
   createToolSet(tools);
-  const servers = new McpConnections(options.mcp);
+  const holdServers = sharedResource(() => connectServers(options.mcp));
   return {
     tools,
     open: async () => {
       await using stack = new AsyncDisposableStack();
       for (const sandbox of shared) stack.use(await sandbox.hold());
-      const all = [...tools, ...stack.use(await servers.hold()).tools];
+      const all = [...tools, ...stack.use(await holdServers()).value.tools];
       createToolSet(all);
       return new HeldTools(all, stack.move());
     },
     names: async () => {
-      await using held = await servers.hold();
-      return createToolSet([...tools, ...held.tools]).specs.map(({ name }) => name);
+      await using held = await holdServers();
+      return createToolSet([...tools, ...held.value.tools]).specs.map(({ name }) => name);
     },
   };
 }

@@ -76,8 +76,8 @@ export interface SingleAgentDefinition<
     | readonly ToolRecord[]
     | ((held: NoInfer<Held>) => ToolSource);
   /**
-   * How the model is told of the tools. `native` (the default): as its chat template or server does it. `tagged`: in the
-   * system message, for models whose template has no place for tools.
+   * How the model learns which tools there are. `native` (the default): its chat template or server lists them. `tagged`:
+   * the system message does, for models whose template has no place for tools.
    */
   readonly toolProtocol?: ToolProtocol;
   readonly toolLimits?: ToolLimits;

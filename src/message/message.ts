@@ -37,8 +37,8 @@ export interface Message {
 }
 
 /**
- * Whom a server is told that a message is from. A `tool` message that answers no call (one that could not be read) is a
- * user's: servers refuse a result without its call.
+ * The role of a message in a request to a server. A `tool` message that answers no call (the call cannot be read) is sent
+ * as a user's: servers refuse a result without its call.
  */
 export function servedRole({ role, toolCallId }: Message): Role {
   return role === "tool" && toolCallId === undefined ? "user" : role;

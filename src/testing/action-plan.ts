@@ -39,13 +39,12 @@ export function actionPlans<Task>(environment: EnvironmentDefinition<Task>, task
     { weight: 1, arbitrary: fc.constantFrom(...oddities) },
     { weight: 1, arbitrary: long.map(([letter, length]) => letter.repeat(length)) },
   );
-  const message = fc
-    .oneof(
-      { withCrossShrink: true },
-      { weight: 6, arbitrary: text.map((words) => textMessage("assistant", words)) },
-      { weight: 1, arbitrary: fc.constant<Message>({ role: "assistant", content: [] }) },
-      ...(expert.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...expert) }]),
-    );
+  const message = fc.oneof(
+    { withCrossShrink: true },
+    { weight: 6, arbitrary: text.map((words) => textMessage("assistant", words)) },
+    { weight: 1, arbitrary: fc.constant<Message>({ role: "assistant", content: [] }) },
+    ...(expert.length === 0 ? [] : [{ weight: 3, arbitrary: fc.constantFrom(...expert) }]),
+  );
   const call: fc.Arbitrary<ToolCall> = fc
     .tuple(
       fc.constantFrom("call-1", "call-2"),

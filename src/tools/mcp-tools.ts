@@ -24,8 +24,8 @@ const connectMs = 30_000;
 /**
  * Connects to a server and lists its tools. Needs the package `@modelcontextprotocol/client`. One connection serves
  * every episode: what a server keeps between calls, it keeps between episodes. A connection that is lost is made anew
- * once and the call repeated; where that fails too, the call rejects with `data.unavailable`. Rejects with
- * `config.invalid` where the package is not installed, `data.unavailable` where the server does not answer.
+ * once and the call repeated; if that fails too, the call rejects with `data.unavailable`. Rejects with
+ * `config.invalid` if the package is not installed, `data.unavailable` if the server does not answer.
  */
 export async function mcpTools(server: McpServer, options: { readonly signal?: AbortSignal } = {}): Promise<McpTools> {
   const client = await loadClient();

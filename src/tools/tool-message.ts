@@ -3,7 +3,7 @@ import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from 
 import { inlineText, parseAssistantText } from "../tokens/assistant-text.ts";
 
 /**
- * How a model is told of tools. `native`: as its own template or server does it. `tagged`: in the system message, with
+ * How a model learns which tools there are. `native`: its own template or server lists them. `tagged`: in the system message, with
  * calls as `<tool_call>` tags in its text. Calls are read in both forms, whichever it is.
  */
 export const toolProtocols = ["native", "tagged"] as const;
@@ -63,7 +63,7 @@ export function toolReply(options: {
   ];
 }
 
-/** A prompt that begins with the tools, for models that are told of them in the system message. */
+/** A prompt whose system message lists the tools. */
 export function withToolInstruction(messages: readonly Message[], specs: readonly ToolSpec[]): readonly Message[] {
   const instruction = [
     "You can call these tools:",

@@ -11,6 +11,38 @@ async function play<Task>(environment: EnvironmentDefinition<Task>, answer = "ye
   return rolloutEpisode({ environment, task, policies: scriptedPolicy(() => answer), seed: 1 });
 }
 
+describe("criteria in place of a function", () => {
+  test("are a rubric, and infer the type of their context", async () => {
+    const environment = environmentFromReward({
+      tasks: [{ answer: "yes" }],
+      prompt: ({ answer }) => `Say ${answer}.`,
+      reward: [
+        { name: "right", score: ({ task, text, signal }) => (text === task.answer && !signal.aborted ? 1 : 0) },
+        { name: "short", weight: 0.5, score: async ({ text }) => (text.length < 5 ? 1 : 0) },
+        { name: "first", weight: 0.5, scoreGroup: (group) => group.map(({ member }) => (member === 0 ? 1 : 0)) },
+        // @ts-expect-error: the task has no such key
+        { name: "typed", weight: 0, score: ({ task }) => (task.nothing === undefined ? 1 : 0) },
+      ],
+    });
+    expect(environment.spec.rewardRange).toEqual([0, 2]);
+    expect((await play(environment)).agents.agent!.reward).toMatchObject({ value: 1.5 });
+    expect(environment.scoreGroup).toBeDefined();
+  });
+
+  test("of several agents, too", async () => {
+    const environment = environmentFromReward({
+      tasks: [{ word: "rain" }],
+      prompts: { writer: ({ word }) => word, editor: ({ word }) => word },
+      reward: [
+        { name: "named", score: ({ task, texts }) => (texts.editor === texts.writer && task.word !== "" ? 1 : 0) },
+        // @ts-expect-error: there is no such agent
+        { name: "typed", weight: 0, score: ({ texts }) => (texts.reader === undefined ? 1 : 0) },
+      ],
+    });
+    expect((await play(environment)).agents.writer!.reward).toMatchObject({ value: 1 });
+  });
+});
+
 describe("an environment of one agent from a reward function", () => {
   const base = {
     tasks: [{ question: "Is it?", answer: "yes" }],

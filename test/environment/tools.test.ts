@@ -153,7 +153,7 @@ describe("tools of an environment", () => {
     expect(results[2]).toMatchObject({ info: { calls: 2 }, agents: { agent: { reward: scored(1) } } });
   });
 
-  test("keep the laws, and an expert's calls reach the top", async () => {
+  test("keep the rules of environments, and an expert's calls reach the top", async () => {
     expect((await checkEnvironment(counter)).problems).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { existsSync, globSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -36,7 +36,10 @@ training: { steps: 2, batchSize: 4 }
 `;
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** The demo has a test of its own; my-algorithm.ts is an algorithm, and its config is run below. */
+/**
+ * The demo has a test of its own; my-algorithm.ts is an algorithm and stateful-tools.ts an environment, whose configs are
+ * run below.
+ */
 const programs: Readonly<Record<string, Program>> = {
   "custom-environment.ts": {
     check: (stdout) => {
@@ -143,7 +146,7 @@ const programs: Readonly<Record<string, Program>> = {
 
 it("every program of the folder is run here", () => {
   const files = globSync(join(repository, "examples/*.ts")).map((path) => basename(path));
-  const others = ["demo.ts", "my-algorithm.ts"];
+  const others = ["demo.ts", "my-algorithm.ts", "stateful-tools.ts"];
   expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 
@@ -188,7 +191,8 @@ describe("the configs", () => {
 
   it("are all run here", () => {
     const files = globSync(join(repository, "examples/*.yaml")).map((path) => basename(path));
-    expect(files.toSorted()).toEqual([...Object.keys(configs), "my-algorithm.yaml"].toSorted());
+    const others = ["my-algorithm.yaml", "stateful-tools.yaml"];
+    expect(files.toSorted()).toEqual([...Object.keys(configs), ...others].toSorted());
   });
 
   it("my-algorithm.yaml learns by the algorithm beside it, with a setting of that", async () => {
@@ -214,6 +218,26 @@ describe("the configs", () => {
     const wrong = await lyceum("algorithm.leastRewards=1");
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain("leastReward");
+  });
+
+  it("stateful-tools.yaml trains by SFT, then by GRPO, in the environment beside it", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "lyceum-example-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const path = join(repository, "examples/stateful-tools.ts");
+    expect((await readFile(path, "utf8")).trimEnd().split("\n").length).toBeLessThanOrEqual(30);
+    const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: "cpu", threads: 1 };
+    const { code, stdout, stderr } = await runProgram(join(repository, "src/cli/main.ts"), {
+      folder,
+      arguments: [
+        ...["train", "-c", join(repository, "examples/stateful-tools.yaml"), "-o", ...output(folder), "--override"],
+        ...[`model=${JSON.stringify(small)}`, "evaluation.limit=2", "stages.0.training.steps=2"],
+        ...["stages.1.training.steps=1", "stages.1.training.batchSize=1", "stages.1.algorithm.groupSize=2"],
+      ],
+    });
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^run: sft on shop, .*\n(.*\n)*step 2\/2 /m);
+    expect(stdout).toMatch(/^run: grpo on shop, .*\n(.*\n)*step 1\/1 /m);
   });
 
   it.each(Object.entries(configs))("%s trains", async (file, set) => {

@@ -72,7 +72,8 @@ describe("a sound environment", () => {
       rewardRange: [-1, 1],
       reset: () => ({ left: "Your number?", right: "Your number?" }),
       step: ({ texts }) => {
-        const won = Math.sign((Number(texts.left) || 0) - (Number(texts.right) || 0));
+        const [left = 0, right = 0] = [texts.left, texts.right].map(Number).map((n) => (Number.isFinite(n) ? n : 0));
+        const won = Math.sign(left - right);
         return { rewards: { left: won + 0, right: 0 - won } };
       },
       demonstrate: () => [{ left: "7", right: "7" }],
