@@ -25,7 +25,7 @@ describe("criteria in place of a function", () => {
       ],
     });
     expect(environment.spec.rewardRange).toEqual([0, 2]);
-    expect((await play(environment)).agents.agent!.reward).toMatchObject({ value: 1.5 });
+    expect((await play(environment)).agents.agent!.reward).toMatchObject({ value: 2 });
     expect(environment.scoreGroup).toBeDefined();
   });
 
