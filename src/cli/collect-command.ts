@@ -35,7 +35,6 @@ export async function collectCommand(
 ): Promise<void> {
   const { rooms, signal } = options;
   const { seed, group: groupSize, concurrency, temperature, maxTokens } = args;
-  const limits = limitsOf(args);
   await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
   const { open } = opener;
   const environment = await namedEnvironment({ id: args.env, set: args.set, environments: rooms.environments, open });
@@ -44,7 +43,8 @@ export async function collectCommand(
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
   const count = taskCount(taskset, { split, limit, hint: "Say how much to collect, such as --episodes 1000." });
   refuseExisting(args);
-  const policies = await openCollector(args, { environment, opener });
+  const { policy: policies, limits: ofFile } = await openCollector(args, { environment, opener });
+  const limits = limitsOf(args, ofFile);
   await mkdir(dirname(args.output), { recursive: true });
   await using collection = await openCollection(args);
   const { counts, tasks: skip } = collection.progress;

@@ -4,12 +4,13 @@ import type { Policy } from "../policy/policy.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { modelSettings } from "./model-arguments.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
+import type { PolicySettings } from "./policy-settings.ts";
 
-/** Who plays: the environment's expert, or a model. Throws `config.invalid` for arguments that do not go together. */
+/** Who plays: the environment's expert, or a model with the limits of its policy file. Throws `config.invalid` for arguments that do not go together. */
 export async function openCollector(
   { policy, model, base, modelOption }: Pick<CollectArguments, "policy" | "model" | "base" | "modelOption">,
   { environment, opener }: { readonly environment: EnvironmentDefinition; readonly opener: PolicyOpener },
-): Promise<Policy> {
+): Promise<{ readonly policy: Policy; readonly limits: PolicySettings["limits"] }> {
   if ((policy === "model") !== (model !== undefined)) {
     throw new LyceumError({
       code: "config.invalid",
@@ -17,6 +18,8 @@ export async function openCollector(
       hint: "Such as --policy model --model runs/train/model.",
     });
   }
-  const settings = model === undefined ? { model: "demonstration" } : await modelSettings({ model, base, modelOption });
-  return opener.openSettings(settings, { environment });
+  const named: PolicySettings =
+    model === undefined ? { model: "demonstration" } : await modelSettings({ model, base, modelOption });
+  const { limits, ...settings } = named;
+  return { policy: await opener.openSettings(settings, { environment }), limits };
 }

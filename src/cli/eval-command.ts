@@ -35,6 +35,7 @@ export async function evalCommand(
   const targets = await evalTargets(args, rooms);
   await using opener = createPolicyOpener({ rooms, engine: engineOn(args.device), signal });
   const players = await readPlayers(args, opener);
+  const limits = limitsOf(args, players.limits);
   const note = temperatureNote(args);
   if (note !== undefined && !args.json) output.write(`${note}\n`);
   const judge = await players.judge();
@@ -46,7 +47,7 @@ export async function evalCommand(
     const runs: FinishedRun[] = [];
     for (const { folder: inner, ...seats } of await players.seatings(target)) {
       const folder = inner === undefined ? outer : join(outer, inner);
-      const events = evaluate({ ...evaluateOptions(args, target, folder), ...seats, signal });
+      const events = evaluate({ ...evaluateOptions(args, { target, folder, limits }), ...seats, signal });
       const summary = await showEvaluation(events, args.json ? undefined : output).catch((error: unknown) => {
         throw signal.aborted ? interrupted(folder) : error;
       });
@@ -83,17 +84,23 @@ async function writeRatings(folder: string, runs: readonly FinishedRun[]): Promi
 
 function evaluateOptions(
   args: EvalArguments,
-  target: EvalTarget,
-  folder: string,
+  {
+    target,
+    folder,
+    limits,
+  }: {
+    readonly target: EvalTarget;
+    readonly folder: string;
+    readonly limits: ReturnType<typeof limitsOf>;
+  },
 ): Omit<EvaluateOptions, "policies" | "models"> {
   const { maxTokens, stop, fixedSeats = false, ...measured } = target;
   // Each seat once.
   const samples = args.samples ?? (args.opponent.length === 0 || fixedSeats ? 1 : 2);
   const split = args.split ?? target.split;
-  const limits = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
-  const limit = Math.min(...limits.map((count) => count ?? Number.POSITIVE_INFINITY));
+  const counts = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
+  const limit = Math.min(...counts.map((count) => count ?? Number.POSITIVE_INFINITY));
   const { seed, concurrency, price, k } = args;
-  const bounds = limitsOf(args);
   const stops = [...(stop ?? []), ...(args.stop ?? [])];
   return {
     ...measured,
@@ -106,7 +113,7 @@ function evaluateOptions(
       ...{ temperature: temperatureOf(args), maxTokens: args.maxTokens ?? maxTokens, ...samplingOf(args) },
       ...(stops.length === 0 ? {} : { stop: stops }),
     },
-    ...(bounds === undefined ? {} : { limits: bounds }),
+    ...(limits === undefined ? {} : { limits }),
     concurrency,
     ...(price === undefined ? {} : { price }),
     software: softwareVersions(),

@@ -18,6 +18,8 @@ export type Seating = Pick<EvaluateOptions, "policies" | "models" | "rotated" | 
 
 /** Who plays and judges. */
 export interface Players {
+  /** Of the model's policy file. */
+  readonly limits: PolicySettings["limits"];
   judge(): Promise<Policy | undefined>;
   /**
    * Who sits where in an environment: one run, or one for each pair of several opponents and the model. Throws
@@ -31,7 +33,7 @@ export async function readPlayers(
   args: Pick<EvalArguments, "model" | "modelOption" | "base" | "opponent" | "judge" | "format">,
   opener: PolicyOpener,
 ): Promise<Players> {
-  const model = await modelSettings(args);
+  const { limits, ...model } = await modelSettings(args);
   const opponents = await Promise.all(args.opponent.map((opponent) => readPolicySettings(opponent)));
   const judge = args.judge === undefined ? undefined : await readPolicySettings(args.judge);
   const players = [model, ...opponents];
@@ -61,6 +63,7 @@ export async function readPlayers(
     };
   };
   return {
+    limits,
     judge: async () => (judge === undefined ? undefined : opener.openSettings(judge)),
     seatings: async (target) => {
       const { environment } = target;

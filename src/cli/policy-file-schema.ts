@@ -29,6 +29,18 @@ const sampled = {
     .describe("How it is sampled, over what it is asked with."),
 } as const;
 
+/** What bounds the episodes of the model that eval or collect plays with. */
+const bounded = {
+  limits: z
+    .strictObject({
+      turns: z.int().positive().optional().describe("End an episode after so many turns."),
+      tokens: z.int().positive().optional().describe("End an episode when an agent has sampled so many tokens in it."),
+      seconds: positive.optional().describe("End an episode after so much time."),
+    })
+    .optional()
+    .describe("What bounds an episode that eval or collect plays with it; their options go over it."),
+} as const;
+
 /** How any server is asked. */
 const serving = {
   maxConcurrent: z.int().positive().optional().describe("The most requests under way at once."),
@@ -101,6 +113,7 @@ export const policyFileSchema: z.ZodType<PolicyFile> = z
       .describe("Instead of model: the model of each agent, by a name, a policy file or the keys of one."),
     name: text.optional().describe("What logs call it; the model by default."),
     ...sampled,
+    ...bounded,
     ...embedded,
     ...serving,
     ...keyed,
@@ -116,14 +129,14 @@ export const policyFileSchema: z.ZodType<PolicyFile> = z
 
 /** Which options each kind of model has, beside `model` and `name`. */
 const known: Readonly<Record<PolicyName["kind"] | "team", Readonly<Record<string, unknown>>>> = {
-  server: { ...sampled, ...serving, ...keyed, ...server },
-  provider: { ...sampled, ...serving, ...keyed, ...provider },
-  engine: { ...sampled, ...embedded },
-  team: { ...sampled, ...embedded },
-  "transformers-js": { ...sampled },
-  scripted: {},
-  replay: {},
-  demonstration: {},
+  server: { ...sampled, ...bounded, ...serving, ...keyed, ...server },
+  provider: { ...sampled, ...bounded, ...serving, ...keyed, ...provider },
+  engine: { ...sampled, ...bounded, ...embedded },
+  team: { ...sampled, ...bounded, ...embedded },
+  "transformers-js": { ...sampled, ...bounded },
+  scripted: bounded,
+  replay: bounded,
+  demonstration: bounded,
 };
 
 /** Throws `config.invalid` for an option that this kind of model does not have. */

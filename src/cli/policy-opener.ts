@@ -2,6 +2,7 @@ import type { OpenPolicy } from "../../trainers/open-policy.ts";
 import { checkTeam, oneModelError } from "../../trainers/team-agents.ts";
 import type { AgentId } from "../environment/environment.ts";
 import type { OpenNamedPolicy } from "../environment/registry.ts";
+import { LyceumError } from "../errors/index.ts";
 import type { Policy } from "../policy/policy.ts";
 import { teamPolicy } from "../policy/team-policy.ts";
 import { canonicalJson } from "../taskset/canonical-json.ts";
@@ -56,6 +57,7 @@ export function createPolicyOpener(options: {
     return (await policy).policy;
   };
   const openSettings: PolicyOpener["openSettings"] = async (settings, { environment, played, ...more } = {}) => {
+    if (settings.limits !== undefined) throw noLimits(settings);
     const all = environment?.spec.agents;
     const agents = all === undefined ? undefined : { all, played: played ?? all };
     const playing = { ...more, ...(environment === undefined ? {} : { environment }) };
@@ -77,4 +79,13 @@ export function createPolicyOpener(options: {
     openSettings,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+function noLimits({ model }: PolicySettings): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The policy of ${model} has limits, which bound whole episodes: only the model that eval or collect plays with has them.`,
+    hint: "Leave limits out of this policy.",
+    data: { model },
+  });
 }

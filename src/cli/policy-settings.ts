@@ -37,6 +37,8 @@ export interface PolicySettings extends ServingOptions {
   readonly accepts?: readonly PartType[];
   /** Its own settings, over those that it is asked with. */
   readonly sampling?: Partial<SamplingSettings>;
+  /** What bounds an episode, of the model that eval or collect plays with. */
+  readonly limits?: { readonly turns?: number; readonly tokens?: number; readonly seconds?: number };
   readonly logprobs?: boolean;
   readonly tokenIds?: boolean;
   readonly processedLogprobs?: boolean;
@@ -79,7 +81,7 @@ export async function readSettings(
     return whole;
   }
   checkPolicyOptions(settings, "team");
-  const { name, sampling, base, chatTemplate, templateVariables, revision } = settings;
+  const { name, limits, sampling, base, chatTemplate, templateVariables, revision } = settings;
   const defaults = { sampling, base, chatTemplate, templateVariables, revision };
   const members: Record<AgentId, PolicySettings> = {};
   const file = "path" in source ? source.path : source.name;
@@ -88,7 +90,12 @@ export async function readSettings(
     members[agent] = withDefaults(member, JSON.parse(JSON.stringify(defaults)) as TeamDefaults);
   }
   const model = Object.entries(members).map(([agent, member]) => `${agent}=${member.model}`);
-  return { model: model.join(" "), agents: members, ...(name === undefined ? {} : { name }) };
+  return {
+    model: model.join(" "),
+    agents: members,
+    ...(name === undefined ? {} : { name }),
+    ...(limits && { limits }),
+  };
 }
 
 /** What a team says of all its models. */

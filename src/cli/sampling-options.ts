@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { SamplingSettings } from "../policy/sampler.ts";
 import type { RolloutLimits } from "../rollout/rollout-limits.ts";
+import type { PolicySettings } from "./policy-settings.ts";
 
 /** How answers are drawn, and what bounds an episode, as a command line says it. */
 export interface SamplingArguments {
@@ -56,16 +57,24 @@ export function samplingOf({ topP, topK, minP, stop }: SamplingArguments): Parti
   };
 }
 
-/** The limits of a command line; undefined if it gives none. */
-export function limitsOf({
-  limitTurns,
-  limitTokens,
-  limitSeconds,
-}: SamplingArguments): Partial<RolloutLimits> | undefined {
+/** The limits of a command line, over those of its model's policy file; undefined if neither has any. */
+export function limitsOf(
+  { limitTurns, limitTokens, limitSeconds }: SamplingArguments,
+  file: PolicySettings["limits"] = {},
+): Partial<RolloutLimits> | undefined {
+  const {
+    turns = file.turns,
+    tokens = file.tokens,
+    seconds = file.seconds,
+  } = {
+    turns: limitTurns,
+    tokens: limitTokens,
+    seconds: limitSeconds,
+  };
   const limits = {
-    ...(limitTurns === undefined ? {} : { turns: limitTurns }),
-    ...(limitTokens === undefined ? {} : { tokens: limitTokens }),
-    ...(limitSeconds === undefined ? {} : { episodeMs: limitSeconds * 1000 }),
+    ...(turns === undefined ? {} : { turns }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(seconds === undefined ? {} : { episodeMs: seconds * 1000 }),
   };
   return Object.keys(limits).length === 0 ? undefined : limits;
 }

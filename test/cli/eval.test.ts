@@ -180,6 +180,11 @@ describe("how answers are drawn", () => {
     });
     const { counts } = await readSummary(join(folder, "a"));
     expect(counts).toMatchObject({ played: 2, correct: 0 });
+    await writeFile(join(folder, "expert.yaml"), "model: demonstration\nlimits: { turns: 1 }\n");
+    expect(await inProcess("eval -e ./uneven.ts -m expert.yaml -l 1 -o file --limit-tokens 5")).toMatchObject({
+      code: 0,
+    });
+    expect(await samplingIn("file")).toMatchObject({ limits: { turns: 1, tokens: 5 } });
     const refused = await inProcess("eval -e ./uneven.ts -m demonstration -l 2 -o a --resume");
     expect(refused.code).not.toBe(0);
   });

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { modelSettings } from "../../src/cli/model-arguments.ts";
+import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
 import { answerSettings, policyNameOf, readPolicySettings, recordedPolicy } from "../../src/cli/policy-settings.ts";
+import { limitsOf } from "../../src/cli/sampling-options.ts";
 import { toErrorData } from "../../src/errors/index.ts";
 
 async function policyFile(text: string, name = "served.yaml"): Promise<string> {
@@ -84,6 +86,23 @@ test("a model of this machine has a revision and variables of its template, whic
   await expect(readPolicySettings("owner/name", ["templateVariables.messages=[]"])).rejects.toMatchObject({
     code: "config.invalid",
     message: expect.stringContaining("templateVariables"),
+  });
+});
+
+test("limits are of the model that is played with, a team's too, and under the command line's", async () => {
+  const limits = { turns: 3, seconds: 2 };
+  const file = await policyFile("model: a\nlimits: { turns: 3, seconds: 2 }");
+  expect(await readPolicySettings(file)).toEqual({ model: "a", limits });
+  const team = await readPolicySettings(await policyFile("agents: { x: a, y: b }\nlimits: { turns: 3, seconds: 2 }"));
+  expect(team).toMatchObject({ model: "x=a y=b", limits });
+  expect(limitsOf({ limitTurns: 1, limitTokens: 9 }, limits)).toEqual({ turns: 1, tokens: 9, episodeMs: 2000 });
+  expect(limitsOf({})).toBeUndefined();
+  await expect(readPolicySettings(file, ["limits.turns=0"])).rejects.toMatchObject({ code: "config.invalid" });
+  const rooms = { createBackend: () => Promise.reject(new Error("no backend is needed")) };
+  await using opener = createPolicyOpener({ rooms, signal: new AbortController().signal });
+  await expect(opener.openSettings({ model: "scripted:./x.ts", limits })).rejects.toMatchObject({
+    code: "config.invalid",
+    message: expect.stringContaining("only the model that eval or collect plays with has them"),
   });
 });
 
