@@ -78,17 +78,42 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
 
   it("lists the runs, and compares two that are chosen", () =>
     opened("", async (page) => {
-      await page.getByRole("link", { name: "first" }).waitFor();
+      await page.getByRole("link", { name: "first", exact: true }).waitFor();
       expect(await page.locator("table.runs tbody tr").count()).toBe(5);
-      await page.getByRole("checkbox", { name: "Compare first" }).check();
-      await page.getByRole("checkbox", { name: "Compare second" }).check();
+      await page.getByRole("checkbox", { name: "Choose first" }).check();
+      await page.getByRole("checkbox", { name: "Choose second" }).check();
       await page.getByRole("link", { name: "Compare the two" }).click();
       await page.getByText("40 tasks in both").waitFor();
       // The earlier run is the one that is compared with.
       expect(page.url()).toContain("#/compare/first/second");
-      expect(await page.locator("tbody tr", { hasText: "accuracy" }).first().innerText()).toContain("+21.2%");
+      expect(await page.locator("tbody tr", { hasText: "accuracy" }).first().innerText()).toContain("+21.2 points");
       await page.getByLabel("tasks").selectOption("worse");
       expect(await page.getByText("3 tasks by accuracy").count()).toBe(1);
+    }));
+
+  it("sorts and filters the runs, all of it in the address, and overlays trainings", () =>
+    opened("", async (page) => {
+      const paths = () => page.locator("table.runs tbody td.name a").allInnerTexts();
+      await page.getByRole("link", { name: "first", exact: true }).waitFor();
+      await page.getByRole("button", { name: "run", exact: true }).click();
+      expect(await paths()).toEqual(["first", "second", "stages/1-sft", "stages/practice", "train"]);
+      await page.getByRole("button", { name: "run", exact: true }).click();
+      expect(await page.locator("th[aria-sort=descending]").innerText()).toContain("run");
+      expect((await paths())[0]).toBe("train");
+      await page.reload();
+      await page.getByLabel("kind").selectOption("training");
+      await expect.poll(paths).toEqual(["train", "stages/practice", "stages/1-sft"]);
+      await page.getByRole("checkbox", { name: "Choose all" }).check();
+      await page.getByRole("link", { name: "Overlay the 3 trainings" }).click();
+      await page.locator(".uplot canvas").first().waitFor();
+      const legend = page.locator("figure", { hasText: "of training episodes" }).locator(".u-legend");
+      for (const name of ["train", "stages/1-sft", "stages/practice"]) expect(await legend.innerText()).toContain(name);
+      const drawn = () => page.evaluate("document.querySelector('.uplot canvas').toDataURL()");
+      const before = await drawn();
+      await page.getByLabel("smoothing").fill("0.9");
+      await expect.poll(drawn).not.toBe(before);
+      expect(page.url()).toContain("smoothing=0.9");
+      expect(await page.locator("table.metrics tbody tr", { hasText: "train" }).first().innerText()).toContain("grpo");
     }));
 
   it("filters, searches and pages through episodes, all of it in the address", () =>
@@ -132,8 +157,13 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
     opened("#/run/first?outcome=correct&order=task", async (page) => {
       await rowsOf(page).first().getByRole("link").click();
       await page.locator(".message").first().waitFor();
-      expect(await page.locator(".message.assistant").count()).toBe(2);
-      expect(await page.locator(".call").innerText()).toContain("return x + 1");
+      // All agents turn by turn, and then one of them.
+      expect(await page.locator(".message.assistant header").allInnerTexts()).toEqual([
+        ...["coder", "reviewer", "coder", "reviewer"],
+      ]);
+      await page.getByRole("link", { name: /^coder/ }).click();
+      await expect.poll(() => page.locator(".message.assistant").count()).toBe(2);
+      expect(await page.locator(".call").innerText()).toMatch(/call run[\s\S]*return x \+ 1/);
       const tokens = page.locator(".tokens .token");
       expect(await tokens.count()).toBe(16);
       expect(await tokens.allInnerTexts().then((texts) => texts.join(""))).toContain("return x + 1");
@@ -262,7 +292,7 @@ describe.skipIf(!hasBrowser)("the viewer in a browser", () => {
         await page.getByRole("alert").waitFor();
         expect(await page.getByRole("alert").innerText()).toContain("no episode nothing");
         await page.getByRole("link", { name: "Lyceum" }).click();
-        await page.getByRole("link", { name: "first" }).waitFor();
+        await page.getByRole("link", { name: "first", exact: true }).waitFor();
       },
       // So the browser tells of the answer.
       { problem: "404 (Not Found)" },
