@@ -118,17 +118,23 @@ describe("messageSegments", () => {
   const call = '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_call>';
 
   it("sets calls and results between tags apart", () => {
-    expect(messageSegments(`I add.\n${call}\ndone`)).toMatchObject([
+    expect(messageSegments(`I add.\n${call}\ndone`, "assistant")).toMatchObject([
       { kind: "text", text: "I add.\n" },
       { kind: "call", name: "add", arguments: { a: 1 } },
       { kind: "text", text: "\ndone" },
     ]);
-    expect(messageSegments('<tool_response name="add">\n<b>2</b>\n</tool_response>')).toMatchObject([
+    expect(messageSegments('<tool_response name="add">\n<b>2</b>\n</tool_response>', "user")).toMatchObject([
       { kind: "result", name: "add", text: "<b>2</b>" },
     ]);
-    expect(messageSegments('<tool_call>{"name":"f","arguments":"{\\"x\\":2}"}</tool_call>')).toMatchObject([
-      { kind: "call", arguments: { x: 2 } },
-    ]);
+    expect(messageSegments('<tool_call>{"name":"f","arguments":"{\\"x\\":2}"}</tool_call>', "assistant")).toMatchObject(
+      [{ kind: "call", arguments: { x: 2 } }],
+    );
+  });
+
+  it("takes calls in what a model reads for examples", () => {
+    expect(messageSegments(`Call so: ${call}`, "user")).toMatchObject([{ kind: "text", text: `Call so: ${call}` }]);
+    const quoted = "<tool_response>2</tool_response>";
+    expect(messageSegments(quoted, "assistant")).toMatchObject([{ kind: "text", text: quoted }]);
   });
 
   it.each([
@@ -137,7 +143,7 @@ describe("messageSegments", () => {
     ["cut off", '<tool_call>{"name": "add", "argu'],
     ["without a name", '<tool_call>{"arguments": {}}</tool_call>'],
   ])("keeps the text of a call that is %s", (_, text) => {
-    const [segment, ...others] = messageSegments(text);
+    const [segment, ...others] = messageSegments(text, "assistant");
     expect(others).toEqual([]);
     expect(segment).toMatchObject({ kind: "call", from: 0, to: text.length });
     expect(segment).not.toHaveProperty("arguments");
@@ -157,9 +163,9 @@ describe("messageSegments", () => {
       "é🙂",
     );
     fc.assert(
-      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+      fc.property(fc.array(pieces, { maxLength: 12 }), fc.constantFrom("assistant", "user"), (parts, role) => {
         const text = parts.join("");
-        const segments = messageSegments(text);
+        const segments = messageSegments(text, role);
         let end = 0;
         for (const { from, to } of segments) {
           expect(text.slice(end, from).trim()).toBe("");

@@ -4,7 +4,7 @@ import type { ComparedTask } from "../../evaluate/compare.ts";
 import { formatNumber } from "../../report/format.ts";
 import type { ComparisonView, ViewSource } from "../view-source.ts";
 import { differenceRangeText, differenceText, metricText } from "./metric-text.ts";
-import { Problem, Text } from "./parts.tsx";
+import { PathText, Problem, Text } from "./parts.tsx";
 import { routeHash } from "./route.ts";
 import { Table } from "./table.tsx";
 import { useData } from "./use-data.ts";
@@ -65,7 +65,7 @@ function Sides({ comparison }: { readonly comparison: ComparisonView }): JSX.Ele
               <Text>{name}</Text>
             </td>
             <td class="wrap">
-              <Text>{[...new Set(Object.values(models))].join(" and ")}</Text>
+              <PathText path={[...new Set(Object.values(models))].join(" and ")} />
             </td>
             <td class="soft">{alone > 0 && `${alone} tasks that the other has not`}</td>
           </tr>

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, tryParseJson } from "../../json.ts";
+import type { Message } from "../../message/message.ts";
 
 /** A stretch of a message's text, from one character to another. */
 export type Segment = { readonly from: number; readonly to: number; readonly text: string } & (
@@ -9,24 +10,29 @@ export type Segment = { readonly from: number; readonly to: number; readonly tex
   | { readonly kind: "result"; readonly name?: string }
 );
 
-const tagged =
-  /<tool_call>([\s\S]*?)(?:<\/tool_call>|$)|<tool_response(?:\s+name="([^"]*)")?>\n?([\s\S]*?)\n?<\/tool_response>/g;
+const tags = {
+  call: /<tool_call>(?<body>[\s\S]*?)(?:<\/tool_call>|$)/g,
+  result: /<tool_response(?:\s+name="(?<name>[^"]*)")?>\n?(?<body>[\s\S]*?)\n?<\/tool_response>/g,
+} as const;
 
-/** A text with the tool calls and results that stand in it between tags set apart. */
-export function messageSegments(text: string): Segment[] {
+/**
+ * A message's text with the tool calls that stand in it between tags set apart, or the results. Only an assistant calls:
+ * in what it reads, such tags are examples.
+ */
+export function messageSegments(text: string, role: Message["role"]): Segment[] {
+  const kind = role === "assistant" ? "call" : "result";
   const segments: Segment[] = [];
   let end = 0;
   const add = (segment: Segment): void => {
     if (segment.kind !== "text" || segment.text.trim() !== "") segments.push(segment);
     end = segment.to;
   };
-  for (const match of text.matchAll(tagged)) {
-    const [whole, call, name, result] = match;
-    const place = { from: match.index, to: match.index + whole.length };
+  for (const match of text.matchAll(tags[kind])) {
+    const { body = "", name } = match.groups!;
+    const place = { from: match.index, to: match.index + match[0].length };
     if (match.index > end) add({ kind: "text", from: end, to: match.index, text: text.slice(end, match.index) });
-    if (call === undefined)
-      add({ kind: "result", ...place, text: result ?? "", ...(name === undefined ? {} : { name }) });
-    else add({ kind: "call", ...place, text: call.trim(), ...readCall(call) });
+    if (kind === "call") add({ kind, ...place, text: body.trim(), ...readCall(body) });
+    else add({ kind, ...place, text: body, ...(name === undefined ? {} : { name }) });
   }
   if (end < text.length) add({ kind: "text", from: end, to: text.length, text: text.slice(end) });
   return segments;

@@ -30,7 +30,7 @@ export function MessageView(props: {
   const written = tokens?.map(({ text }) => text).join("");
   const areText = written === textOf(message);
   const parts = tokens === undefined ? content : areText ? content.filter(({ type }) => type !== "text") : [];
-  const segments = written === undefined ? [] : messageSegments(written);
+  const segments = written === undefined ? [] : messageSegments(written, role);
   const hasCalls = segments.some(({ kind }) => kind === "call");
   const isLong = role !== "assistant" && textOf(message).length > longestRead;
   return (
@@ -53,7 +53,9 @@ export function MessageView(props: {
       </header>
       <div>
         <Fold isLong={isLong} open={unfolded}>
-          {parts.map(partView)}
+          {parts.map((part, index) => (
+            <PartView key={index} part={part} role={role} />
+          ))}
           {tokens !== undefined &&
             segments.map((segment) => (
               <SegmentView key={segment.from} segment={segment} tokens={tokensWithin(tokens, segment)} />
@@ -132,28 +134,28 @@ function CallView(props: {
   );
 }
 
-function partView(part: Part, index: number): JSX.Element {
+function PartView({ part, role }: { readonly part: Part; readonly role: Message["role"] }): JSX.Element {
   if (part.type === "image") {
     const { mediaType, data } = part;
     return imageTypes.has(mediaType) && /^[\w+/=-]*$/.test(data) ? (
-      <img key={index} src={`data:${mediaType};base64,${data}`} alt="" />
+      <img src={`data:${mediaType};base64,${data}`} alt="" />
     ) : (
-      <p key={index} class="soft">
+      <p class="soft">
         an image of type <Text>{mediaType}</Text>
       </p>
     );
   }
   if (part.type === "text") {
     return (
-      <div key={index}>
-        {messageSegments(part.text).map((segment) => (
+      <div>
+        {messageSegments(part.text, role).map((segment) => (
           <SegmentView key={segment.from} segment={segment} />
         ))}
       </div>
     );
   }
   return (
-    <pre key={index} class={part.type}>
+    <pre class={part.type}>
       <Text>{part.text}</Text>
     </pre>
   );

@@ -86,6 +86,10 @@ function RunTable(props: {
   );
   const labels = [...new Set(runs.flatMap(({ tiles }) => tiles.map(({ label }) => label)))];
   const places = runs.map((_, place) => place);
+  const figure = (label: string): Column<number> => ({
+    name: label,
+    number: (place) => <b>{runs[place]!.tiles.find((tile) => tile.label === label)?.value ?? "–"}</b>,
+  });
   return (
     <Table
       name="metrics"
@@ -107,18 +111,14 @@ function RunTable(props: {
         { name: "status", cell: (place) => <Status status={runs[place]!.status} /> },
         { name: "algorithm", cell: (place) => <Text>{runs[place]!.start?.algorithm ?? ""}</Text> },
         { name: "step", number: (place) => formatCount(runs[place]!.step) },
-        ...labels.filter(isCompared).map(
-          (label): Column<number> => ({
-            name: label,
-            number: (place) => <b>{runs[place]!.tiles.find((tile) => tile.label === label)?.value ?? "–"}</b>,
-          }),
-        ),
+        ...labels.filter((label) => !costs.includes(label)).map(figure),
         ...differences.map(
           ({ setting, values }): Column<number> => ({
             name: setting,
             cell: (place) => <Text>{settingText(values[place])}</Text>,
           }),
         ),
+        ...labels.filter((label) => costs.includes(label) && label !== "Steps").map(figure),
         route.runs.length > 2 && {
           name: "remove",
           head: <span class="hidden">remove</span>,
@@ -136,10 +136,8 @@ function RunTable(props: {
   );
 }
 
-/** Steps have a column of their own. */
-function isCompared(label: string): boolean {
-  return label !== "Steps";
-}
+/** Figures of how far and how fast a run is. Steps have a column of their own. */
+const costs: readonly string[] = ["Steps", "Time", "Tokens per second"];
 
 function settingText(value: Json | undefined): string {
   if (value === undefined) return "–";

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from "preact";
+import { type ComponentChildren, Fragment, type JSX } from "preact";
 import { formatNumber } from "../../report/format.ts";
 import { visibleText } from "../../report/visible-text.ts";
 import type { EpisodeOutcome } from "../episode-row.ts";
@@ -7,6 +7,21 @@ import type { RunStatus } from "../view-source.ts";
 /** Text from outside: always a text node, with what cannot be seen made visible. */
 export function Text({ children }: { readonly children: string }): JSX.Element {
   return <>{visibleText(children)}</>;
+}
+
+/** A path that breaks behind its slashes. */
+export function PathText({ path }: { readonly path: string }): JSX.Element {
+  const parts = path.split(/(?<=\/)/);
+  return (
+    <>
+      {parts.map((part, place) => (
+        <Fragment key={place}>
+          <Text>{part}</Text>
+          <wbr />
+        </Fragment>
+      ))}
+    </>
+  );
 }
 
 /** What went wrong with a request. */

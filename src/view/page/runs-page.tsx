@@ -1,8 +1,8 @@
-import { Fragment, type JSX } from "preact";
+import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumber, formatPercent } from "../../report/format.ts";
 import type { RunScores, RunSummary, ViewSource } from "../view-source.ts";
-import { dateText, Problem, Status, Text } from "./parts.tsx";
+import { dateText, PathText, Problem, Status, Text } from "./parts.tsx";
 import { type Route, routeHash } from "./route.ts";
 import { matchesWords, nextOrder, runOrders } from "./run-columns.ts";
 import { sortRows } from "./sort-rows.ts";
@@ -218,21 +218,6 @@ function environmentCell({ kind, name, environment }: RunSummary): JSX.Element {
           <Text>{name}</Text>
         </span>
       )}
-    </>
-  );
-}
-
-/** A path that breaks behind its slashes. */
-function PathText({ path }: { readonly path: string }): JSX.Element {
-  const parts = path.split(/(?<=\/)/);
-  return (
-    <>
-      {parts.map((part, place) => (
-        <Fragment key={place}>
-          <Text>{part}</Text>
-          <wbr />
-        </Fragment>
-      ))}
     </>
   );
 }
