@@ -97,7 +97,8 @@ function SegmentView(props: { readonly segment: Segment; readonly tokens?: reado
   return (
     own ?? (
       <pre class="text">
-        <Text>{segment.text}</Text>
+        {/* The line break behind a result is no blank line. */}
+        <Text>{segment.from > 0 ? segment.text.replace(/^\n+/, "") : segment.text}</Text>
       </pre>
     )
   );
