@@ -6,7 +6,7 @@ export interface SharedResource<T> extends AsyncDisposable {
 /**
  * An `open` for what all instances of an environment share, such as the connection to a server: it is opened for the
  * first instance that needs it, and disposed of after the last has let go. What `open` rejects with, the hold rejects
- * with; the next hold tries again.
+ * with; the next hold tries again. Make it before the definition that takes it, so that its type is inferred.
  */
 export function sharedResource<T extends AsyncDisposable>(open: () => Promise<T>): () => Promise<SharedResource<T>> {
   let opened: Promise<T> | undefined;

@@ -228,23 +228,23 @@ describe("when a tool fails", () => {
 describe("limits", () => {
   test("a tool that hangs is stopped: it sees the abort, and what it does later does not count", async () => {
     let later: (() => void) | undefined;
-    const { texts, results } = await play(
-      one(
-        (_, { signal, reward, end }) =>
-          new Promise(() => {
-            signal.addEventListener("abort", () => {
-              later = () => {
-                reward(5);
-                end();
-              };
-            });
-          }),
-        { toolLimits: { callMs: 20 } },
-      ),
-      [calling(call("own")), saying("right")],
+    const hanging = one(
+      (_, { signal, reward, end }) => {
+        if (later !== undefined) return later();
+        return new Promise(() => {
+          signal.addEventListener("abort", () => {
+            later = () => {
+              reward(5);
+              end();
+            };
+          });
+        });
+      },
+      { toolLimits: { callMs: 20 } },
     );
-    expect(texts[0]).toEqual(["Error: own took longer than 0.02 s and was stopped."]);
-    later!();
+    const { texts, results } = await play(hanging, [calling(call("own"), call("own")), saying("right")]);
+    expect(texts[0]).toEqual(["Error: own took longer than 0.02 s and was stopped.", "(no output)"]);
+    expect(results[0]!.agents.agent).toEqual({ terminated: false, truncated: false });
     expect(results[1]!.agents.agent!.reward).toEqual(scored(1));
   });
 
