@@ -25,6 +25,7 @@ path.range { fill: currentColor; stroke: none; opacity: 0.3; }
 .s3 { color: var(--s3); } .s4 { color: var(--s4); } .s5 { color: var(--s5); }
 .scroll { overflow-x: auto; }
 .health td:last-child { max-width: 90ch; white-space: normal; }
+.health th { border-bottom-color: var(--grid); }
 .health th.bad { color: var(--bad); font-weight: 600; }
 .panel pre { overflow-x: auto; }
 footer { margin: 0 20px 24px; color: var(--soft); font-size: 12px; }

@@ -243,6 +243,10 @@ summary {
   color: var(--soft);
   margin-bottom: 4px;
 }
+.section > summary {
+  padding: 4px 0;
+  border-bottom: 1px solid var(--edge);
+}
 summary h2 {
   display: inline;
   color: var(--ink);
