@@ -53,7 +53,8 @@ async function isFromScratch(path: string): Promise<boolean> {
   const place = await locateModel(path);
   if (place.type === "team") return isFromScratch(Object.values(place.agents)[0]!);
   if (place.type === "checkpoint") {
-    const { config } = await readManifest(place.folder);
+    // A run that is resumed does not need the checkpoint that it began with: it may be gone.
+    const { config } = await readManifest(place.folder).catch(() => ({ config: null }));
     const model = isJsonObject(config) && isJsonObject(config.model) ? config.model : {};
     if (isJsonObject(model.scratch)) return true;
     return typeof model.path === "string" && model.path !== path && isFromScratch(model.path);

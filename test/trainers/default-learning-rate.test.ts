@@ -41,6 +41,8 @@ describe("the default learning rate", () => {
     const team = await folderWith({ "a/config.json": bytes, "b/config.json": bytes });
     const adapter = await folderWith({ "adapter_config.json": {}, "base/config.json": bytes });
     for (const path of [exported, run, team, adapter]) expect(await rateOf({ path, adapter: lora }, "grpo")).toBe(3e-4);
+    const broken = await folderWith({ "manifest.json": {} });
+    expect(await rateOf({ path: broken, adapter: lora }, "grpo")).toBe(1e-4);
     const pretrained = await folderWith({ "config.json": { vocab_size: 49_152 } });
     expect(await rateOf({ path: pretrained, adapter: lora }, "grpo")).toBe(1e-4);
   });
