@@ -16,6 +16,7 @@ import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.t
 import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
+import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
 import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
 import { bugFixReward } from "./bug-fix-reward.ts";
@@ -49,7 +50,7 @@ export function bugFixEnvironment(
   const limits = processorTime(parsed.cpuSeconds);
   const fixer = finder ? "fixer" : "agent";
   const firstTurns = finder ? 1 : 0;
-  return defineParallelEnvironment<string, BugFixTask, State, SandboxHold>({
+  const environment = defineParallelEnvironment<string, BugFixTask, State, SandboxHold>({
     id: "bug-fix",
     description,
     agents: finder ? ["finder", "fixer"] : ["agent"],
@@ -140,6 +141,7 @@ export function bugFixEnvironment(
     // A finder's answer depends on the bug, which no task tells.
     ...(finder ? {} : { demonstrate: ({ solution }) => [{ agent: fenced("python", solution) }] }),
   });
+  return anySplitOfOneFile(environment, parsed.path);
 }
 
 /** The registry's entry of the bug-fix environment. */

@@ -23,6 +23,7 @@ import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.t
 import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
 import { showAll } from "../code-turns/visible-tests.ts";
 import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
+import { anySplitOfOneFile } from "../rows/row-file.ts";
 import {
   type ClassCompletionOptions,
   classCompletionOptionsSchema,
@@ -60,7 +61,7 @@ export function classCompletionEnvironment(
     const owners = Object.fromEntries(acting.flatMap(({ own }, place) => own.map((name) => [name, place])));
     return { acting, owners };
   };
-  return defineParallelEnvironment<string, ClassTask, undefined, SandboxHold>({
+  const environment = defineParallelEnvironment<string, ClassTask, undefined, SandboxHold>({
     id: "class-completion",
     description,
     agents,
@@ -179,6 +180,7 @@ export function classCompletionEnvironment(
       return Array.from({ length: payEveryTurn ? maxTurns : 1 }, () => turn);
     },
   });
+  return anySplitOfOneFile(environment, parsed.path);
 }
 
 /** The registry's entry of the class-completion environment. */

@@ -18,7 +18,7 @@ interface PublishedBenchmark {
   /** Its splits, the usual one first, with the data set that each is in. */
   readonly splits: Readonly<Record<string, HubSource>>;
   /** The split that a row of its file belongs to; without it, the file is one split, `test`. */
-  readonly splitOf?: (row: unknown) => string;
+  readonly splitOf?: (row: unknown) => string | undefined;
 }
 
 /** Names that options have for the benchmarks of this folder. */
@@ -78,9 +78,9 @@ export function benchmarkTasks<Task>(options: {
         return mapTaskset(await loadTaskset(published, { ...hub, ...waiting }), read, `${name}/${split}`);
       }
       const rows = await readBenchmarkRows(resolve(path));
-      const wanted = splitOf === undefined ? rows : rows.filter((row) => splitOf(row) === split);
+      const wanted = splitOf === undefined ? rows : rows.filter((row) => (splitOf(row) ?? split) === split);
       if (splitOf !== undefined && wanted.length === 0) {
-        throw noSuchRows({ path, split, present: [...new Set(rows.map(splitOf))] });
+        throw noSuchRows({ path, split, present: [...new Set(rows.flatMap((row) => splitOf(row) ?? []))] });
       }
       return memoryTaskset(`${name}/${split}`, wanted.map(read));
     },
@@ -106,9 +106,9 @@ function isNumbered(row: unknown): row is { readonly task_id: number } {
   return typeof (row as { readonly task_id?: unknown } | null)?.task_id === "number";
 }
 
-/** The split that MBPP's paper gives a row by its number. */
-function mbppSplit(row: unknown): string {
-  if (!isNumbered(row)) return "train";
+/** The split that MBPP's paper gives a row by its number; undefined for a row without one. */
+function mbppSplit(row: unknown): string | undefined {
+  if (!isNumbered(row)) return undefined;
   const { task_id: number } = row;
   if (number <= 10) return "prompt";
   return number <= 510 ? "test" : number <= 600 ? "validation" : "train";

@@ -3,6 +3,7 @@ import type { EnvironmentEntry } from "../../src/environment/registry.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import type { CodeResources } from "../code-turns/code-resources.ts";
 import { namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
+import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { type CodeOptions, codeOptionsSchema, parseCodeOptions } from "./code-options.ts";
 import { pairEnvironment } from "./pair-environment.ts";
 import { singleEnvironment } from "./single-environment.ts";
@@ -23,12 +24,13 @@ export function codeEnvironment(
   const parsed = parseCodeOptions(options);
   const expert = requiredExpert("code", parsed, resources.expert);
   const make = parsed.agents === 2 ? pairEnvironment : singleEnvironment;
-  return make({
+  const environment = make({
     id: "code",
     description,
     options: parsed,
     resources: { ...resources, ...(expert === undefined ? {} : { expert }) },
   });
+  return anySplitOfOneFile(environment, parsed.path);
 }
 
 /** The registry's entry of the code environment. */

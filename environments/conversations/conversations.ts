@@ -5,7 +5,7 @@ import { loadTasks } from "../../src/environment/task-source.ts";
 import { LyceumError } from "../../src/errors/index.ts";
 import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
 import { mapTaskset } from "../../src/taskset/map-taskset.ts";
-import { loadRows, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRows, rowSplits } from "../rows/row-file.ts";
 import { ConversationEnvironment } from "./conversation-environment.ts";
 import {
   answerPlaces,
@@ -28,7 +28,7 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("The chat file (JSONL or Parquet; then the only split is train), a folder of splits, or a hub data set."),
+    .describe("The chat file (JSONL or Parquet; it is any split), a folder of splits, or a hub data set."),
   minReward: z.number().optional().describe("Only conversations with at least this reward."),
   maxReward: z.number().optional().describe("Only conversations with at most this reward."),
   agent: z.string().min(1).optional().describe("Only conversations of this agent, where the file has several."),
@@ -59,7 +59,7 @@ export function conversationsEnvironment(
   const spec: EnvironmentSpec = {
     ...{ id, agents: ["agent"], maxTurns, rewardRange: [0, 1], deterministic: true, description },
   };
-  return {
+  const environment: EnvironmentDefinition<ConversationTask> = {
     specificationVersion: "v1",
     spec,
     ...loadTasks<ConversationTask>({
@@ -79,6 +79,7 @@ export function conversationsEnvironment(
     create: async () => new ConversationEnvironment(spec),
     demonstrate: (task) => answerPlaces(task, maxTurns).map((place) => ({ agent: task.messages[place]! })),
   };
+  return anySplitOfOneFile(environment, path);
 }
 
 function isWanted({ reward, agent }: ConversationRow, wanted: Omit<ConversationsOptions, "path">): boolean {

@@ -21,7 +21,7 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("Own topics: a folder with the splits as files, one file (then the only split is train), or {split}."),
+    .describe("Own topics: a folder with the splits as files, one file (which is any split), or {split}."),
   debaters: z.int().min(2).max(6).default(2).describe("How many debate; the sides alternate between them."),
   rounds: z.int().min(1).max(10).default(2).describe("Arguments of each debater."),
   order: z

@@ -5,6 +5,7 @@ import { unscored } from "../../src/environment/reward.ts";
 import { LyceumError, toErrorData } from "../../src/errors/index.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import type { Random } from "../../src/random/random.ts";
+import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { type DebateOptions, debateOptionsSchema, parseDebateOptions } from "./debate-options.ts";
 import { debaterPrompt, nextPrompt } from "./debate-prompt.ts";
 import type { DebateResources } from "./debate-resources.ts";
@@ -66,7 +67,7 @@ export function debateEnvironment(
     );
   };
 
-  return defineParallelEnvironment<string, DebateTopic, DebateState>({
+  const environment = defineParallelEnvironment<string, DebateTopic, DebateState>({
     id: "debate",
     description,
     agents,
@@ -113,6 +114,7 @@ export function debateEnvironment(
       return demonstration({ topic, seats: seats.map((agent) => ({ agent, side: sides.get(agent)! })), rounds, order });
     },
   });
+  return anySplitOfOneFile(environment, parsed.path);
 }
 
 /** The model that judges, where one does. Throws `config.invalid` where it is missing, or given and not asked for. */

@@ -7,7 +7,7 @@ import { mapTaskset } from "../../src/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
 import type { MathTask } from "../math/math-problem.ts";
-import { loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
 import { gsm8kTask } from "./gsm8k-answer.ts";
 
 /** What the GSM8K environment is made from; the schema says what each option means. */
@@ -42,7 +42,7 @@ export function gsm8kEnvironment(
   const parsed = parseEnvironmentOptions("gsm8k", schema, options);
   const { path, dataset, revision, calculatorAnnotations, maxTurns, formatReward } = parsed;
   const { definition } = mathEpisode({ answerOnly: false, maxTurns, formatReward });
-  return defineEnvironment<MathTask, undefined, AnswerChecker>({
+  const environment = defineEnvironment<MathTask, undefined, AnswerChecker>({
     id: "gsm8k",
     description,
     splits: rowSplits(path),
@@ -53,6 +53,7 @@ export function gsm8kEnvironment(
     },
     ...definition,
   });
+  return anySplitOfOneFile(environment, path);
 }
 
 /** The registry's entry of the GSM8K environment. */

@@ -8,7 +8,7 @@ import type { AnswerChecker } from "../math/answer-checker.ts";
 import type { ComparisonPoolOptions } from "../math/equivalence/comparison-pool.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
 import { sharedChecker } from "../math/shared-checker.ts";
-import { loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
 import { chosenRows } from "./chosen-rows.ts";
 import { type MathProblemTask, mathProblemRowSchema, mathProblemTask } from "./math-problem-row.ts";
 
@@ -59,7 +59,7 @@ export function mathProblemsEnvironment(
 ): EnvironmentDefinition<MathProblemTask> {
   const { path, dataset, revision, level, types, ...rest } = parseEnvironmentOptions("math-problems", schema, options);
   const { definition, outcome } = mathEpisode({ answerOnly: false, ...rest });
-  return defineEnvironment<MathProblemTask, undefined, AnswerChecker>({
+  const environment = defineEnvironment<MathProblemTask, undefined, AnswerChecker>({
     id: "math-problems",
     description,
     splits: rowSplits(path),
@@ -77,6 +77,7 @@ export function mathProblemsEnvironment(
       return outcome({ text, turn, verdict });
     },
   });
+  return anySplitOfOneFile(environment, path);
 }
 
 /** The registry's entry of the environment of math problems. */

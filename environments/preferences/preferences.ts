@@ -5,7 +5,7 @@ import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/enviro
 import { LyceumError } from "../../src/errors/index.ts";
 import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
 import { saysTheSame } from "../conversations/chat-message.ts";
-import { loadRows, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRows, rowSplits } from "../rows/row-file.ts";
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
 
 /** What the preferences environment is made from; the schema says what each option means. */
@@ -19,7 +19,7 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("The file (JSONL or Parquet; then the only split is train), a folder of splits, or a hub data set."),
+    .describe("The file (JSONL or Parquet; it is any split), a folder of splits, or a hub data set."),
   swapped: z.boolean().default(false).describe("Prefer the rejected answers instead: a control for an experiment."),
 });
 
@@ -48,13 +48,14 @@ export function preferencesEnvironment(
     reset: ({ task }) => task.messages,
     step: ({ task, action }) => ({ reward: Number(saysTheSame(action.message, preferred(task))) }),
   });
-  return {
+  const environment: EnvironmentDefinition<PreferenceTask> = {
     ...definition,
     demonstrate: (task, { member } = { seed: 0 }) => {
       const other = preferred(task) === task.chosen ? task.rejected : task.chosen;
       return [{ agent: (member ?? 0) % 2 === 0 ? preferred(task) : other }];
     },
   };
+  return anySplitOfOneFile(environment, path);
 }
 
 function emptyFile(path: string): LyceumError {

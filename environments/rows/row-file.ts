@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { LyceumError } from "../../src/errors/index.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
 import { loadTaskset } from "../../src/taskset/load-taskset.ts";
 import type { RowSchema } from "../../src/taskset/row-schema.ts";
+import { formatSplit, parseSplit } from "../../src/taskset/split.ts";
 import type { Taskset } from "../../src/taskset/taskset.ts";
 
 /** The options of environments whose tasks are the rows of files or of a hub data set. */
@@ -16,14 +18,33 @@ export const rowOptions: {
     .string()
     .min(1)
     .optional()
-    .describe("A folder with the splits as files, one file (then the only split is train), or a path with {split}."),
+    .describe("A folder with the splits as files, one file (which is any split), or a path with {split}."),
   revision: z.string().optional().describe("Branch, tag or commit of the data set; a commit makes runs repeatable."),
 };
 
-/** The splits of rows at a path: one file has only `train`. */
+/** The splits of rows at a path: one file has only `train`, under any name that is asked for: {@link anySplitOfOneFile}. */
 export function rowSplits(path: string | undefined): readonly string[] {
-  const isOneFile = path !== undefined && /\.(?:jsonl|jsonl\.gz|parquet)$/i.test(path) && !path.includes("{split}");
-  return isOneFile ? ["train"] : ["train", "test"];
+  return isOneFile(path) ? ["train"] : ["train", "test"];
+}
+
+/** The definition; if its tasks are one file, a split that it does not name is that file too, such as `test`. */
+export function anySplitOfOneFile<Task>(
+  definition: EnvironmentDefinition<Task>,
+  path: string | undefined,
+): EnvironmentDefinition<Task> {
+  if (!isOneFile(path)) return definition;
+  const { splits, tasks } = definition;
+  return {
+    ...definition,
+    tasks: async (text, loading) => {
+      const { name, ...slice } = parseSplit(text);
+      return tasks(splits.includes(name) ? text : formatSplit({ name: splits[0]!, ...slice }), loading);
+    },
+  };
+}
+
+function isOneFile(path: string | undefined): boolean {
+  return path !== undefined && /\.(?:json|jsonl|parquet)(?:\.gz)?$/i.test(path) && !path.includes("{split}");
 }
 
 /**

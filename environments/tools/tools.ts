@@ -4,6 +4,7 @@ import type { EnvironmentEntry } from "../../src/environment/registry.ts";
 import { textMessage } from "../../src/message/message.ts";
 import { extractTag } from "../../src/parsers/extract-tag.ts";
 import type { ToolRecord } from "../../src/tools/tool.ts";
+import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { sameAnswer } from "./same-answer.ts";
 import type { SearchEngine } from "./search-tool.ts";
 import { createToolBox, type HeldTools } from "./tool-box.ts";
@@ -40,7 +41,7 @@ export function toolsEnvironment(
   const { tools, open, names } = createToolBox(parsed, extras);
   const hasServers = parsed.mcp.length > 0;
   const runsCode = parsed.tools.some((name) => name === "python" || name === "javascript");
-  return defineEnvironment<ToolsTask, ToolsState, HeldTools>({
+  const environment = defineEnvironment<ToolsTask, ToolsState, HeldTools>({
     id: "tools",
     description,
     splits: path === undefined ? ["train", "test"] : ["train"],
@@ -91,6 +92,7 @@ export function toolsEnvironment(
     },
     demonstrate: ({ solution }) => (solution === undefined || solution.length > maxTurns ? undefined : solution),
   });
+  return anySplitOfOneFile(environment, path);
 }
 
 function remark({ turnsLeft }: { readonly turnsLeft: number }): string {

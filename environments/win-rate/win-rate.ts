@@ -9,6 +9,7 @@ import type { HubOptions } from "../../src/hub/hub.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { loadTaskset } from "../../src/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { judgeBothOrders, type PairVerdict } from "./pair-judge.ts";
 import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.ts";
 
@@ -44,7 +45,7 @@ export function winRateEnvironment(
 ): EnvironmentDefinition<ChatQuestion> {
   const { path, dataset, judgeSeconds } = parseEnvironmentOptions("win-rate", schema, options);
   const { judge, hub = {} } = resources;
-  return defineParallelEnvironment<"model" | "reference", ChatQuestion, State>({
+  const environment = defineParallelEnvironment<"model" | "reference", ChatQuestion, State>({
     id: "win-rate",
     description: "Answers of two models to the same questions, compared by a judge in both orders.",
     agents: ["model", "reference"],
@@ -80,6 +81,7 @@ export function winRateEnvironment(
       }
     },
   });
+  return anySplitOfOneFile(environment, path);
 }
 
 /** 1 for a win in both orders, 0 for a loss in both; whatever else is a tie, as in the paper. */

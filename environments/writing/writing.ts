@@ -4,7 +4,7 @@ import type { EnvironmentDefinition } from "../../src/environment/environment.ts
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
 import type { HubOptions } from "../../src/hub/hub.ts";
 import { mapTaskset } from "../../src/taskset/map-taskset.ts";
-import { loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
 import { abstracts } from "./abstracts.ts";
 import { posts } from "./posts.ts";
 import type { WritingPreset } from "./shape-terms.ts";
@@ -52,7 +52,7 @@ export function writingEnvironment(
   const { form, reward: preset, path, dataset, revision } = parsed;
   const field = parsed.field ?? { tldr: "prompt", arxiv: "abstract_text" }[form];
   const rowSchema = z.object({ [field]: z.string().min(1) });
-  return defineParallelEnvironment<Writer, WritingTask>({
+  const environment = defineParallelEnvironment<Writer, WritingTask>({
     id: "writing",
     description,
     agents: ["first", "second"],
@@ -79,6 +79,7 @@ export function writingEnvironment(
       return pair && [pair];
     },
   });
+  return anySplitOfOneFile(environment, parsed.path);
 }
 
 /** The data set of posts ends each with the mark of the summary that is to follow. */

@@ -56,13 +56,16 @@ test("keeps the laws of environments, with and without feedback", async () => {
   ).toEqual([]);
 });
 
-test("reads a folder, a pattern, and a single file as train only", async () => {
+test("reads a folder, a pattern, and a single file as the split that is asked for", async () => {
   const patterned = gsm8kEnvironment({ path: join(folder, "gsm8k-{split}.jsonl") });
   const single = gsm8kEnvironment({ path: join(folder, "gsm8k-train.jsonl") });
   expect((await patterned.tasks("test")).length).toBe(1);
   expect((await single.tasks("train[-1:]")).length).toBe(1);
   expect(single.splits).toEqual(["train"]);
-  await expect(single.tasks("test")).rejects.toMatchObject({ code: "data.out-of-range" });
+  const all = (await single.tasks("train")).length!;
+  expect((await single.tasks("test")).length).toBe(all);
+  expect((await single.tasks("test[:1]")).length).toBe(1);
+  await expect(patterned.tasks("dev")).rejects.toMatchObject({ code: "data.out-of-range" });
 });
 
 test("a path that is not there is a missing file, not a hub data set", async () => {

@@ -90,7 +90,10 @@ test("a server that dies is started anew once; one that dies of every call leave
   await using instance = await opened(environment);
   await instance.reset({ task, seed: 0 });
   const results = await play(environment, task, [callText("crash", {})]);
-  expect(results[0]!.agents.agent!.reward).toMatchObject({ status: "unscored", error: { code: "data.unavailable" } });
+  expect(results[0]!.agents.agent!.reward).toMatchObject({
+    status: "unscored",
+    error: { code: "data.unavailable", message: expect.stringContaining("the disk of the server is gone") },
+  });
   const after = await play(environment, task, [count, answerText("3")]);
   expect(rewardOf(after)).toBeCloseTo(1, 12);
 });

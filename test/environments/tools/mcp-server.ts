@@ -19,7 +19,10 @@ export function wordServer(): McpServer {
 
 if (import.meta.main) {
   const server = wordServer();
-  server.registerTool("crash", { description: "Ends the server.", inputSchema: z.object({}) }, () => process.exit(1));
+  server.registerTool("crash", { description: "Ends the server.", inputSchema: z.object({}) }, () => {
+    process.stderr.write("the disk of the server is gone\n", () => process.exit(1));
+    return new Promise(() => {});
+  });
   server.registerTool("key", { description: "Tells a variable.", inputSchema: z.object({}) }, async () => ({
     content: [{ type: "text", text: `key: ${process.env.WORDS_KEY}, id ${process.pid}` }],
   }));
