@@ -1,24 +1,39 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { LyceumError } from "../errors/index.ts";
 import { type ComparedMetric, type Comparison, compareRuns } from "../evaluate/compare.ts";
-import { formatNumber } from "../report/format.ts";
+import type { Json } from "../json.ts";
+import { type ComparedTraining, compareTrainings, type TrainingComparison } from "../report/compare-trainings.ts";
+import { formatDuration, formatNumber } from "../report/format.ts";
+import { metricsFileName } from "../report/metrics-file.ts";
+import { truncateText } from "../report/terminal-text.ts";
 import { visibleText } from "../report/visible-text.ts";
 import type { CompareArguments } from "./eval-program.ts";
 
 /** The most tasks that are listed. */
 const listed = 20;
 
-/** `lyceum compare`: prints two evaluations side by side. */
+/** `lyceum compare`: prints two evaluations, or two trainings, side by side. */
 export async function compareCommand(args: CompareArguments, output: { write(text: string): unknown }): Promise<void> {
+  const trainings = [args.first, args.second].filter((folder) => existsSync(join(folder, metricsFileName)));
+  if (trainings.length === 1) throw unlike(trainings[0]!);
+  if (trainings.length === 2) {
+    const compared = await compareTrainings(args.first, args.second);
+    output.write(args.json ? `${JSON.stringify(compared, undefined, 2)}\n` : visibleText(trainingsText(compared)));
+    return;
+  }
   const comparison = await compareRuns(args.first, args.second);
   output.write(args.json ? `${JSON.stringify(comparison, undefined, 2)}\n` : visibleText(compareText(comparison)));
 }
 
 /** A comparison as a person reads it. */
-function compareText({ first, second, shared, metrics, changed }: Comparison): string {
+function compareText({ first, second, differences, shared, metrics, changed }: Comparison): string {
   const model = ({ models }: Comparison["first"]): string => [...new Set(Object.values(models))].join(" and ");
   const alone = [first, second].map((run) => run.alone);
   const lines = [
     `A  ${first.folder}: ${first.name}, ${model(first)}`,
     `B  ${second.folder}: ${second.name}, ${model(second)}`,
+    ...differenceLines(differences),
     `${shared} tasks in both${alone.some((count) => count > 0) ? ` (A alone ${alone[0]}, B alone ${alone[1]})` : ""}`,
     ...Object.entries(metrics).flatMap(([name, metric]) => metricLines(name, metric)),
     ...changed
@@ -27,6 +42,52 @@ function compareText({ first, second, shared, metrics, changed }: Comparison): s
     ...(changed.length > listed ? [`  and ${changed.length - listed} more: --json has them all`] : []),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+function unlike(training: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `${training} is a training, and the other folder is none: they have nothing to compare.`,
+    hint: "Name two trainings, or two evaluations. To compare models, evaluate both: lyceum eval.",
+  });
+}
+
+/** Two trainings as a person reads them: what each came to, then what differs between their configs. */
+function trainingsText({ first, second, differences }: TrainingComparison): string {
+  const line = (letter: string, run: ComparedTraining): string =>
+    `${letter}  ${run.folder}: ${run.algorithm} on ${run.environment}, ${run.model}, ${formatNumber(run.steps)} steps, ` +
+    `${formatDuration(run.elapsedMs)}, ${run.status}`;
+  const names = [...new Set([...Object.keys(first.scores), ...Object.keys(second.scores)])];
+  const score = (letter: string, { scores }: ComparedTraining, name: string): string => {
+    const found = scores[name];
+    if (found === undefined) return `  ${letter}  none`;
+    const { first: from, last, best, bestStep } = found;
+    return `  ${letter}  ${formatNumber(from)} to ${formatNumber(last)}, best ${formatNumber(best)} at step ${formatNumber(bestStep)}`;
+  };
+  const lines = [
+    line("A", first),
+    line("B", second),
+    ...names.flatMap((name) => [name, score("A", first, name), score("B", second, name)]),
+    differences.length === 0 ? "the configs are the same" : "the configs differ:",
+    ...differences
+      .slice(0, listed)
+      .map(({ setting, first: a, second: b }) => `  ${setting}: A ${valueText(a)}, B ${valueText(b)}`),
+    ...(differences.length > listed ? [`  and ${differences.length - listed} more: --json has them all`] : []),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** A warning with each setting that the runs do not share. */
+function differenceLines(differences: Comparison["differences"]): string[] {
+  if (differences.length === 0) return [];
+  return [
+    "warning: the runs differ in more than the models, so that scores may differ for that:",
+    ...differences.map(({ setting, first, second }) => `  ${setting}: A ${valueText(first)}, B ${valueText(second)}`),
+  ];
+}
+
+function valueText(value: Json): string {
+  return value === null ? "none" : truncateText(typeof value === "string" ? value : JSON.stringify(value), 60);
 }
 
 function metricLines(name: string, metric: ComparedMetric): string[] {

@@ -13,6 +13,7 @@ import { type EvalTarget, evalTargets } from "./eval-target.ts";
 import { evalText } from "./eval-text.ts";
 import { checkThresholds, parseThresholds } from "./eval-thresholds.ts";
 import { showEvaluation } from "./eval-view.ts";
+import { type FirstFailure, firstFailure } from "./first-failure.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
 import { ratingsText } from "./ratings-text.ts";
 import type { Rooms } from "./rooms.ts";
@@ -52,11 +53,18 @@ export async function evalCommand(
         throw signal.aborted ? interrupted(folder) : error;
       });
       if (summary === undefined) continue;
-      runs.push({ folder, summary });
-      if (!args.json) output.write(evalText(summary, folder));
+      const failure = summary.counts.unscored === 0 ? undefined : await firstFailure(folder);
+      runs.push({ folder, summary, failure });
+      if (!args.json) output.write(evalText(summary, folder, failure));
     }
     finished.push(...runs);
-    printed.push(...runs.map(({ folder, summary: { tasks: _, ...summary } }) => ({ folder, ...summary })));
+    printed.push(
+      ...runs.map(({ folder, failure, summary: { tasks: _, ...summary } }) => ({
+        folder,
+        ...summary,
+        ...(failure === undefined ? {} : { firstFailure: failure }),
+      })),
+    );
     if (args.opponent.length < 2) continue;
     const ratings = await writeRatings(outer, runs);
     printed.push({ folder: outer, ...ratings });
@@ -65,7 +73,7 @@ export async function evalCommand(
   const json = `${JSON.stringify(printed, undefined, 2)}\n`;
   if (kept.file !== undefined) await replaceFile(kept.file, json);
   if (args.json) output.write(json);
-  for (const { folder, summary } of finished) refuseFailed(summary, folder);
+  for (const run of finished) refuseFailed(run);
   for (const { summary } of finished) checkThresholds(summary, thresholds);
 }
 
@@ -73,6 +81,7 @@ export async function evalCommand(
 interface FinishedRun {
   readonly folder: string;
   readonly summary: EvaluationSummary;
+  readonly failure: FirstFailure | undefined;
 }
 
 /** What a tournament's runs say of its players, kept beside them. */
@@ -147,11 +156,11 @@ function interrupted(folder: string): LyceumError {
 }
 
 /** Something is wrong with more than one task where every episode failed. */
-function refuseFailed({ counts, name }: EvaluationSummary, folder: string): void {
+function refuseFailed({ summary: { counts, name }, folder, failure }: FinishedRun): void {
   if (counts.failed === 0 || counts.failed < counts.played) return;
   throw new LyceumError({
     code: "policy.failed",
-    message: `Every one of ${counts.failed} episodes of ${name} failed.`,
+    message: `Every one of ${counts.failed} episodes of ${name} failed. The first: ${failure?.message ?? "unknown"}`,
     hint: `${join(folder, "failures.jsonl")} has each with its error. Play them again with --retry-failed.`,
   });
 }

@@ -144,8 +144,10 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
 
   program
     .command("compare")
-    .summary("compare two evaluations task by task")
-    .description("compare two evaluations on the tasks that both have: wins, losses, a paired test")
+    .summary("compare two evaluations task by task, or two trainings")
+    .description(
+      "compare two evaluations on the tasks that both have (wins, losses, a paired test), or the scores and configs of two trainings",
+    )
     .argument("<first>", "the folder of an evaluation")
     .argument("<second>", "another")
     .option("--json", "as JSON", false)

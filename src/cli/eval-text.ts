@@ -1,23 +1,29 @@
+import { definesCorrect } from "../evaluate/correctness.ts";
 import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
 import { formatDuration, formatNumber, formatPercent } from "../report/format.ts";
 import { visibleText } from "../report/visible-text.ts";
+import type { FirstFailure } from "./first-failure.ts";
 
-/** A summary as a person reads it: counts, then a line for each metric. */
-export function evalText(summary: EvaluationSummary, folder: string): string {
+/** A summary as a person reads it: counts, why the first episode has no score, then a line for each metric. */
+export function evalText(summary: EvaluationSummary, folder: string, failure?: FirstFailure): string {
   const { name, models, status, counts, metrics, levels, tokens, cost, time } = summary;
+  const metricText = (metric: string, value: Metric): string => valueText(metric, value, counts);
   const model = [...new Set(Object.values(models))].join(" and ");
-  const rows = Object.entries(metrics).map(([metric, value]) => [metric, metricText(metric, value)] as const);
+  const isDefined = definesCorrect(summary.correct);
+  // Without a rule of its own for what is correct, reaching the top reward is all that accuracy means.
+  const label = (metric: string): string => (metric === "accuracy" && !isDefined ? "at the top reward" : metric);
+  const rows = Object.entries(metrics).map(([metric, value]) => [label(metric), metricText(metric, value)] as const);
   const levelRows = Object.entries(levels).flatMap(([level, of]) => {
-    const score = of.metrics.accuracy ?? of.metrics.reward;
+    const lead = isDefined && of.metrics.accuracy !== undefined ? "accuracy" : "reward";
+    const score = of.metrics[lead];
     if (score === undefined || Object.keys(levels).length < 2) return [];
-    return [
-      [`  level ${level}`, metricText(of.metrics.accuracy === undefined ? "reward" : "accuracy", score)] as const,
-    ];
+    return [[`  level ${level}`, metricText(lead, score)] as const];
   });
   const width = Math.max(0, ...[...rows, ...levelRows].map(([label]) => label.length));
   const { p50, p90 } = time.episodeMs ?? {};
   const lines = [
     `${name}, ${model}: ${countsText(counts)}${status === "interrupted" ? " (interrupted)" : ""}`,
+    ...(failure === undefined ? [] : failureLines(failure)),
     ...[...rows, ...levelRows].map(([label, text]) => `  ${label.padEnd(width)}  ${text}`),
     ...(tokens === undefined
       ? []
@@ -47,11 +53,23 @@ function countsText({ tasks, played, episodes, unscored, failed, truncated }: Ev
   return parts.join(", ");
 }
 
-function metricText(name: string, { value, interval, overAll }: Metric): string {
+function failureLines({ task, failed, message, hint }: FirstFailure): string[] {
+  const what = failed ? "first error" : "first unscored";
+  return [`  ${what}, task ${task.index} (${task.id}): ${message}`, ...(hint === undefined ? [] : [`    ${hint}`])];
+}
+
+/** A share is that of all episodes first if some have no score: of the scored ones alone it would look too good. */
+function valueText(
+  name: string,
+  { value, interval, overAll }: Metric,
+  { played, scored, unscored }: EvaluationSummary["counts"],
+): string {
   const isShare = overAll !== undefined || name === "win-rate";
   const show = isShare ? formatPercent : formatNumber;
   const range =
     interval === undefined ? "" : `  95 % ${show(interval.low)} to ${show(interval.high)} (${interval.method})`;
-  const least = overAll === undefined || overAll === value ? "" : `  over all ${show(overAll)}`;
-  return `${show(value)}${range}${least}`;
+  if (unscored === 0) return `${show(value)}${range}`;
+  const scoredAlone = `of the ${formatNumber(scored)} scored`;
+  if (overAll === undefined) return `${show(value)} ${scoredAlone}${range}`;
+  return `${show(overAll)} of all ${formatNumber(played)} episodes; ${show(value)} ${scoredAlone}${range}`;
 }

@@ -1,3 +1,4 @@
+import { definesCorrect } from "../evaluate/correctness.ts";
 import type { EvaluationEvent } from "../evaluate/evaluation-event.ts";
 import type { EpisodeEntry } from "../evaluate/log/episode-entry.ts";
 import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
@@ -21,7 +22,7 @@ export interface EvalProgress {
   correct: number;
   rewards: number;
   unscored: number;
-  /** Whether episodes are right or wrong, or only earn. */
+  /** Whether something says which episodes are correct, or they only earn. */
   readonly hasCorrect: boolean;
 }
 
@@ -61,7 +62,7 @@ function beginProgress(manifest: EvaluationManifest, played: readonly EpisodeEnt
     correct: 0,
     rewards: 0,
     unscored: 0,
-    hasCorrect: correct !== undefined,
+    hasCorrect: definesCorrect(correct),
   };
   for (const entry of played) countEntry(progress, entry);
   return progress;

@@ -1,3 +1,7 @@
+import { flattened } from "../flattened.ts";
+import type { Json } from "../json.ts";
+import { canonicalJson } from "../taskset/canonical-json.ts";
+import { definesCorrect } from "./correctness.ts";
 import type { EvaluationManifest } from "./log/manifest.ts";
 import { readEntries, readManifest, readTaskLines } from "./log/read-log.ts";
 import type { Interval } from "./log/summary.ts";
@@ -10,12 +14,22 @@ import type { PlannedLine } from "./task-plan.ts";
 export interface Comparison {
   readonly first: ComparedRun;
   readonly second: ComparedRun;
+  /** What differs between the runs beside the models, so that a difference of scores may not be theirs. */
+  readonly differences: readonly RunDifference[];
   /** Tasks of both runs. */
   readonly shared: number;
   /** `accuracy`, where both runs have one, and `reward`. */
   readonly metrics: Readonly<Record<string, ComparedMetric>>;
   /** Shared tasks on which the first metric differs, in the order of the first run. */
   readonly changed: readonly ComparedTask[];
+}
+
+/** A setting that two runs do not share. */
+export interface RunDifference {
+  /** Such as `sampling.temperature`. */
+  readonly setting: string;
+  readonly first: Json;
+  readonly second: Json;
 }
 
 /** A run that is compared. */
@@ -57,18 +71,44 @@ export async function compareRuns(first: string, second: string): Promise<Compar
     return counterpart === undefined ? [] : [[result, counterpart] as const];
   });
   const hasAccuracy = one.manifest.correct !== undefined && other.manifest.correct !== undefined;
+  const rewardFirst = !definesCorrect(one.manifest.correct) || !definesCorrect(other.manifest.correct);
   const scores: [name: string, score: (result: TaskResult) => number | undefined][] = [
     ...(hasAccuracy ? [["accuracy", accuracyOf] as [string, typeof accuracyOf]] : []),
     ["reward", (result) => taskSummary(result).reward ?? undefined],
   ];
+  if (rewardFirst) scores.reverse();
   const compared = scores.map(([name, score]) => [name, comparedTasks(pairs, score)] as const);
   return {
     first: comparedRun(first, one, pairs.length),
     second: comparedRun(second, other, pairs.length),
+    differences: runDifferences(one.manifest, other.manifest),
     shared: pairs.length,
     metrics: Object.fromEntries(compared.map(([name, tasks]) => [name, comparedMetric(tasks)])),
     changed: compared[0]![1].filter((task) => task.first !== task.second),
   };
+}
+
+/** The seed and the models apart: another seed draws other samples of the same, and models are what is compared. */
+function runDifferences(first: EvaluationManifest, second: EvaluationManifest): RunDifference[] {
+  const [a, b] = [first, second].map(
+    ({ identity: { models: _, modelOptions: __, seed: ___, environmentHash, ...identity }, ...manifest }) =>
+      flattened({
+        ...identity,
+        // The spec and the code behind one name and options may differ too.
+        "environment.version": environmentHash,
+        samples: manifest.samples,
+        correct: manifest.correct ?? null,
+      }),
+  ) as [Map<string, Json>, Map<string, Json>];
+  const all = [...new Set([...a.keys(), ...b.keys()])].map((setting) => ({
+    setting,
+    first: a.get(setting) ?? null,
+    second: b.get(setting) ?? null,
+  }));
+  const differences = all.filter(({ first, second }) => canonicalJson(first) !== canonicalJson(second));
+  const known = differences.filter(({ setting }) => setting !== "environment.version");
+  // The hash says nothing that the options have not said.
+  return known.some(({ setting }) => setting.startsWith("environment.")) ? known : differences;
 }
 
 interface Run {

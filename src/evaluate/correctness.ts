@@ -15,6 +15,14 @@ export function defaultRule(spec: Pick<EnvironmentSpec, "statesCorrect" | "rewar
   return Number.isFinite(top) ? { atLeast: top } : null;
 }
 
+/**
+ * True if an environment, a benchmark or a person says what is correct. Else `accuracy` is only the share of episodes at
+ * the top reward, and the reward says more.
+ */
+export function definesCorrect(rule: CorrectRule | undefined): boolean {
+  return rule !== undefined && ("stated" in rule || rule.component !== undefined);
+}
+
 /** Whether an episode counts as correct; null if it is unscored or there is no rule. */
 export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean | null {
   if (rule === null || isUnscored(episode)) return null;

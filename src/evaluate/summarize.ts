@@ -25,6 +25,7 @@ export function summarize(options: {
     models: identity.models,
     status: counts.played === counts.episodes ? "completed" : "interrupted",
     counts,
+    ...(manifest.correct === undefined ? {} : { correct: manifest.correct }),
     metrics: evaluationMetrics(results, manifest),
     levels: levels(results, manifest),
     tasks: results.map(taskSummary),

@@ -21,7 +21,10 @@ describe("lyceum eval", () => {
     const first = await run("eval -e ./uneven.ts -m demonstration -n 20 -o a --seed 3");
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(first.stdout).toMatch(
-      /^uneven, demonstration: 20 tasks, 20 episodes, 2 unscored\n {2}accuracy +66\.7% {2}95 % /,
+      /^uneven, demonstration: 20 tasks, 20 episodes, 2 unscored\n {2}first unscored, task 6 .*: nobody looked\n {2}reward +0\.6667 of the 18 scored/,
+    );
+    expect(first.stdout).toMatch(
+      /\n {2}at the top reward +60\.0% of all 20 episodes; 66\.7% of the 18 scored {2}95 % /,
     );
     // Of 0 to 19, without 6 and 13: 0, 3, 9, 12, 15, 18 are wrong.
     const { metrics, counts } = await readSummary(join(folder, "a"));
@@ -57,9 +60,13 @@ describe("lyceum eval", () => {
     expect(graded.counts).toMatchObject({ scored: 60, unscored: 0 });
     expect(JSON.parse(compared.stdout)).toMatchObject({
       shared: 60,
+      differences: expect.arrayContaining([{ setting: "rubric", first: null, second: "./strict.ts" }]),
       metrics: { accuracy: { test: { method: "sign" } } },
     });
-    expect((await run("compare a c")).stdout).toMatch(/60 tasks in both\naccuracy of 52 tasks: A 0\.\d+, B 0\.\d+/);
+    const text = (await run("compare a c")).stdout;
+    expect(text).toMatch(/60 tasks in both\nreward of 52 tasks: A 0\.\d+, B 0\.\d+/);
+    expect(text).toContain("  rubric: A none, B ./strict.ts\n");
+    expect(JSON.parse((await run("compare a a --json")).stdout).differences).toEqual([]);
   });
 
   it("holds bounds, and says which is not kept", async () => {

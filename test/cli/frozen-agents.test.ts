@@ -20,6 +20,7 @@ const debate = (partner: PolicySpecification | undefined, changes: object = {}):
   agents: partner === undefined ? {} : { policies: { "debater-2": partner } },
   sampling: { maxTokens: 4 },
   rollout: { trace: true },
+  probe: { groups: 0 },
   training: { steps: 1, batchSize: 2, learningRate: 0.01, sampleEvery: 1 },
   ...changes,
 });

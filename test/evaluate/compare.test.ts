@@ -19,7 +19,7 @@ it("two runs are compared on the tasks that both have scored, whatever their ord
   expect(comparison.changed.map(({ first: a, second: b }) => [a, b])).toEqual([
     [0, 1],
     [0, 1],
-    [1, 0],
+    [1, 0.5],
     [0, 1],
   ]);
   const same = await compareRuns(first, first);

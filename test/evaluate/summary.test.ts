@@ -44,7 +44,7 @@ describe("a summary", () => {
       right.reduce((sum, correct) => sum + estimate(correct), 0) / right.length;
     expect(metrics["pass@3"]?.value).toBe(mean((correct) => estimatePassAtK({ samples: 5, correct, k: 3 })));
     expect(metrics["pass^3"]?.value).toBe(mean((correct) => estimatePassHatK({ samples: 5, correct, k: 3 })));
-    expect(Object.keys(metrics)).toEqual(["accuracy", "pass@1", "pass@3", "pass^3", "reward", "component/worth"]);
+    expect(Object.keys(metrics)).toEqual(["reward", "accuracy", "pass@1", "pass@3", "pass^3", "component/worth"]);
   });
 
   it("has Wilson's interval where each task is right or wrong, and levels in order", async () => {

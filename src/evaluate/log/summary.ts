@@ -1,4 +1,5 @@
 import type { AgentId } from "../../environment/environment.ts";
+import type { CorrectRule } from "./manifest.ts";
 
 /** `summary.json`: what an evaluation came to. Everything but `time` and `cost` follows from the episodes alone. */
 export interface EvaluationSummary {
@@ -9,6 +10,8 @@ export interface EvaluationSummary {
   /** `interrupted`: episodes are missing. */
   readonly status: "completed" | "interrupted";
   readonly counts: EpisodeCounts;
+  /** What counts as correct; absent if nothing does. */
+  readonly correct?: CorrectRule;
   /**
    * `accuracy`, `pass@k`, `pass^k`, `win-rate`, `reward`, `reward/AGENT` (`reward/MODEL` where seats rotate),
    * `component/NAME`, by name. Scores are shares from 0 to 1, rewards in the environment's own unit.

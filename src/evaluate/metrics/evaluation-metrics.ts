@@ -1,3 +1,4 @@
+import { definesCorrect } from "../correctness.ts";
 import type { EpisodeEntry } from "../log/episode-entry.ts";
 import type { EvaluationManifest } from "../log/manifest.ts";
 import type { Metric } from "../log/summary.ts";
@@ -11,21 +12,23 @@ export type MeasuredRun = Pick<EvaluationManifest, "k" | "spec" | "correct"> & {
   readonly identity: Pick<EvaluationManifest["identity"], "models" | "rotated">;
 };
 
-/** The metrics of tasks by name. A task counts once, however often it was played; one without a score is left out. */
+/** The metrics of tasks by name, those that say most first. A task counts once, however often it was played; one without a score is left out. */
 export function evaluationMetrics(
   results: readonly TaskResult[],
   { k: ks, spec: { agents }, identity: { models, rotated = false }, correct }: MeasuredRun,
 ): Record<string, Metric> {
   const metrics: [name: string, metric: Metric | undefined][] = [];
+  const shares: typeof metrics = [];
   if (correct !== undefined) {
-    metrics.push(["accuracy", shareMetric(results, 1, ({ samples, correct }) => correct / samples)]);
+    shares.push(["accuracy", shareMetric(results, 1, ({ samples, correct }) => correct / samples)]);
     for (const k of ks) {
-      metrics.push([`pass@${k}`, shareMetric(results, k, (counts) => estimatePassAtK({ ...counts, k }))]);
+      shares.push([`pass@${k}`, shareMetric(results, k, (counts) => estimatePassAtK({ ...counts, k }))]);
     }
     for (const k of ks.filter((count) => count > 1)) {
-      metrics.push([`pass^${k}`, shareMetric(results, k, (counts) => estimatePassHatK({ ...counts, k }))]);
+      shares.push([`pass^${k}`, shareMetric(results, k, (counts) => estimatePassHatK({ ...counts, k }))]);
     }
   }
+  if (definesCorrect(correct)) metrics.push(...shares);
   const players = [...new Set(Object.values(models))];
   if (agents.length === 2 && players.length === 2) {
     metrics.push(["win-rate", meanMetric(results, (entry) => matchScore(entry, { agents, rotated }))]);
@@ -37,6 +40,7 @@ export function evaluationMetrics(
       entry.agents[rotated ? seatOf(agent, { agents, member: entry.member }) : agent]?.reward ?? undefined;
     metrics.push([`reward/${name}`, meanMetric(results, rewardOf)]);
   }
+  if (!definesCorrect(correct)) metrics.push(...shares);
   for (const name of componentNames(results)) {
     metrics.push([`component/${name}`, meanMetric(results, (entry) => component(entry, name))]);
   }
