@@ -5,7 +5,7 @@ import { collectGroups } from "../src/rollout/collect-groups.ts";
 import type { Episode } from "../src/rollout/episode.ts";
 import { rollout } from "../src/rollout/rollout.ts";
 import type { RolloutOptions } from "../src/rollout/rollout-options.ts";
-import { agentRewards } from "./agent-rewards.ts";
+import { agentMetrics } from "./agent-rewards.ts";
 import { trainedGroup } from "./credit/trained-agents.ts";
 import { partAccuracies, partRewards } from "./part-metrics.ts";
 import { refuseFailure } from "./refuse-failure.ts";
@@ -15,8 +15,8 @@ import { isUnscored, rolloutMetrics } from "./rollout-metrics.ts";
  * Plays tasks with a policy and returns metrics: those of any rollout but for the training signal, `accuracy` (the
  * share of all episodes that are correct: as the environment states, else by the top of its rewards) and
  * `accuracy/scored` (of scored ones only). Of a mixture, whose `partOf` is given, each environment's
- * `reward/<environment>` and `accuracy/<environment>` too. All are of the agents that are not `frozen`; if some are,
- * each agent's reward is there too. Throws the first episode's error if every episode failed.
+ * `reward/<environment>` and `accuracy/<environment>` too. All are of the agents that are not `frozen`; of
+ * several agents, each one's reward is there too. Throws the first episode's error if every episode failed.
  */
 export async function evaluatePolicy<Task>(
   options: RolloutOptions<Task> & {
@@ -39,7 +39,7 @@ export async function evaluatePolicy<Task>(
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
   return {
     ...metrics,
-    ...(frozen.length === 0 ? {} : agentRewards(played)),
+    ...agentMetrics(played),
     ...(partOf === undefined
       ? {}
       : { ...partRewards(groups, { partOf }), ...partAccuracies(groups, { partOf, isCorrect: solved }) }),

@@ -1,4 +1,4 @@
-import { agentRewards } from "./agent-rewards.ts";
+import { agentMetrics } from "./agent-rewards.ts";
 import type { PlayedGroup } from "./credit/index.ts";
 import { ofTrainedAgents } from "./credit/trained-agents.ts";
 import { partRewards } from "./part-metrics.ts";
@@ -6,8 +6,8 @@ import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /**
- * The metrics of what a run played in one step: those of the agents that are trained, and the reward of each agent if
- * others are frozen.
+ * The metrics of what a run played in one step: those of the agents that are trained, and of several agents the reward
+ * of each.
  */
 export function playedMetrics(
   { algorithm, environment, frozen }: Pick<TrainingRun, "algorithm" | "environment" | "frozen">,
@@ -27,7 +27,7 @@ export function playedMetrics(
       ? { hasSignal: (_, index) => credit.hasSignal!(played[index]!) }
       : {}),
   });
-  const rewards = names.size === 0 ? {} : agentRewards(all.map(({ group }) => group));
+  const rewards = agentMetrics(all.map(({ group }) => group));
   const found = { ...metrics, ...partRewards(groups, environment), ...rewards };
   return rollout.actor === "demonstration" ? withoutPolicyMetrics(found) : found;
 }

@@ -83,9 +83,17 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
 
 /** Before the first step: what the rewards of a few tasks look like, and a warning if they teach nothing. */
 async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | WarningEvent, void, undefined> {
-  const probe = await probeSignal(run, run.config.probe);
+  let probe: ProbeEvent;
+  try {
+    probe = await probeSignal(run, run.config.probe);
+  } catch (error) {
+    if (run.signal?.aborted === true) throw error;
+    // What is wrong with the environment fails the first step too; a partner that replays a run knows no other episodes.
+    yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
+    return;
+  }
   yield probe;
-  if (probe.withSignal > 0) return;
+  if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return;
   const message =
     "The probe found no signal: steps like it leave the weights as they are. The probe says what to change.";
   yield { type: "warning", step: 0, message };

@@ -11,7 +11,10 @@ type Metrics = Readonly<Record<string, number>>;
 /** The most components or agents that are worth a line. */
 const countedRewards = 6;
 
-/** What was earned: the mean reward with its deviation, then that of each agent, then each component of the reward. */
+/**
+ * What was earned: the mean reward with its deviation, that of each agent, each component of the reward, and how often
+ * each agent wins.
+ */
 export function rewardSummary(metrics: Metrics): MetricSummary[] {
   const { "reward/mean": mean, "reward/std": deviation } = metrics;
   const parts = (pattern: RegExp): [label: string, value: number][] =>
@@ -27,6 +30,10 @@ export function rewardSummary(metrics: Metrics): MetricSummary[] {
   return [
     ...(mean === undefined ? [] : [{ label: "reward", value: `${formatNumber(mean)}${spread}` }]),
     ...shown.map(([label, value]) => ({ label, value: formatNumber(value) })),
+    ...parts(/^agents\/([^/]+)\/win-rate$/).map(([label, value]) => ({
+      label: `${label} wins`,
+      value: formatPercent(value),
+    })),
   ];
 }
 
@@ -60,16 +67,22 @@ export function updateSummary(metrics: Metrics): MetricSummary[] {
   return summaries;
 }
 
-/** The metrics of an evaluation worth a line. */
+/** The metrics of an evaluation worth a line: the reward first, which every environment has. */
 export function evaluationSummary(metrics: Metrics): MetricSummary[] {
   const summaries: MetricSummary[] = [];
   const { accuracy } = metrics;
   const episodes = metrics["episodes/count"];
-  const reward = metrics["reward/mean"];
   const unscored = metrics["episodes/unscored"] ?? 0;
+  summaries.push(...rewardSummary(ofAgents(metrics)));
   if (accuracy !== undefined) summaries.push({ label: "accuracy", value: formatPercent(accuracy) });
-  if (reward !== undefined) summaries.push({ label: "reward", value: formatNumber(reward) });
   if (episodes !== undefined) summaries.push({ label: "episodes", value: formatCount(episodes) });
   if (unscored > 0) summaries.push({ label: "unscored", value: formatPercent(unscored) });
   return summaries;
+}
+
+/** The mean reward and the metrics of agents. */
+function ofAgents(metrics: Metrics): Metrics {
+  return Object.fromEntries(
+    Object.entries(metrics).filter(([name]) => name === "reward/mean" || name.startsWith("agents/")),
+  );
 }

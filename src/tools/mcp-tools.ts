@@ -18,6 +18,9 @@ export interface McpTools extends AsyncDisposable {
   readonly tools: ToolRecord;
 }
 
+/** The most characters of a server's stderr that an error shows. */
+const keptStderr = 2000;
+
 /** How long a server may take to answer the first time. */
 const connectMs = 30_000;
 
@@ -55,7 +58,7 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
   } catch (error) {
     await connection.close();
     options.signal?.throwIfAborted();
-    throw unavailable(server, error);
+    throw unavailable(server, { error, stderr: connection.stderr });
   }
 }
 
@@ -67,11 +70,17 @@ class Connection {
   readonly #module: ClientModule;
   readonly #request: { readonly timeout: number; readonly signal?: AbortSignal };
   #client: Promise<Client> | undefined;
+  #stderr = "";
 
   constructor(server: McpServer, module: ClientModule, signal: AbortSignal | undefined) {
     this.#server = server;
     this.#module = module;
     this.#request = { timeout: connectMs, ...(signal === undefined ? {} : { signal }) };
+  }
+
+  /** The end of what a server that was started has written to stderr. */
+  get stderr(): string {
+    return this.#stderr;
   }
 
   async listTools(): Promise<Awaited<ReturnType<Client["listTools"]>>> {
@@ -91,7 +100,7 @@ class Connection {
         // What the server itself says of a call is for the model.
         if (this.#module.ProtocolError.isInstance(error)) throw error;
         if (this.#client === connected) await this.close();
-        if (attempt === 2) throw unavailable(this.#server, error);
+        if (attempt === 2) throw unavailable(this.#server, { error, stderr: this.#stderr });
       }
     }
   }
@@ -113,7 +122,13 @@ class Connection {
   async #connect(): Promise<Client> {
     const client = new this.#module.Client({ name: "lyceum", version: "1" });
     try {
-      await client.connect(transportTo(this.#server, this.#module), this.#request);
+      const transport = transportTo(this.#server, this.#module);
+      if (transport instanceof this.#module.StdioClientTransport) {
+        transport.stderr?.on("data", (chunk: Buffer) => {
+          this.#stderr = (this.#stderr + chunk.toString()).slice(-keptStderr);
+        });
+      }
+      await client.connect(transport, this.#request);
       return client;
     } catch (error) {
       await client.close();
@@ -130,18 +145,25 @@ function transportTo(server: McpServer, module: ClientModule): Transport {
   return new module.StdioClientTransport({
     command: server.command,
     args: [...(server.args ?? [])],
-    stderr: "ignore",
+    stderr: "pipe",
     ...(server.env === undefined ? {} : { env: { ...server.env } }),
     ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
   });
 }
 
-function unavailable(server: McpServer, cause: unknown): LyceumError {
+function unavailable(
+  server: McpServer,
+  { error, stderr }: { readonly error: unknown; readonly stderr: string },
+): LyceumError {
+  const name = "url" in server ? server.url : [server.command, ...(server.args ?? [])].join(" ");
+  const written = stderr.trim();
   return new LyceumError({
     code: "data.unavailable",
-    message: `The MCP server ${"url" in server ? server.url : server.command} does not answer: ${toErrorData(cause).message}`,
+    message:
+      `The MCP server ${name} does not answer: ${toErrorData(error).message}` +
+      (written === "" ? "" : `\nIts stderr ends with:\n${written}`),
     hint: "Check that it runs, and that it speaks the protocol over this transport.",
-    cause,
+    cause: error,
   });
 }
 

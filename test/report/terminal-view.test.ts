@@ -74,7 +74,7 @@ describe("trainingFrame", () => {
     expect(frame).toMatch(/reward [▁-█]{60}/);
     expect(frame).toMatch(/kl [0-9.]+ · entropy [0-9.]+/);
     expect(frame).toMatch(/tokens\/s 2,\d{3}/);
-    expect(frame).toMatch(/evaluation accuracy 77\.0% · reward 0\.77 · episodes 500 \(test\[:500\], step 120\)/);
+    expect(frame).toMatch(/evaluation reward 0\.77 · accuracy 77\.0% · episodes 500 \(test\[:500\], step 120\)/);
     expect(frame).toMatch(/ {2}› Add the numbers\. .*\n {4}What is \d+ \+ \d+\?\n {2}‹ /);
     expect(frame).toContain("checkpoint of step 80");
   });

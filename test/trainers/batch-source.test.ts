@@ -12,6 +12,7 @@ const config = (changes: Partial<TrainingConfigInput> = {}): TrainingConfigInput
   letterConfig({
     rollout: { maxStaleness: 1, trace: true },
     checkpoint: { every: 2 },
+    probe: { groups: 0 },
     training: { steps: 6, batchSize: 8 },
     ...changes,
   });

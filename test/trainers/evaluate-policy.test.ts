@@ -1,7 +1,14 @@
 import { expect, it } from "vitest";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { mixedEnvironment } from "../../src/environment/mixed-environment.ts";
-import { defineEnvironment, memoryTaskset, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
+import {
+  defineEnvironment,
+  defineParallelEnvironment,
+  memoryTaskset,
+  type Policy,
+  scriptedPolicy,
+  textOf,
+} from "../../src/index.ts";
 import { evaluatePolicy } from "../../trainers/evaluate-policy.ts";
 
 /** Fails in the middle of the tasks named, earns 1 for "yes". */
@@ -34,6 +41,32 @@ it("counts what failed as not correct, and says what share of the scored was", a
     scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "no" : "yes")),
   );
   expect(metrics).toMatchObject({ accuracy: 0.5, "accuracy/scored": 2 / 3 });
+});
+
+it("has each agent's reward and how often it wins, where the mean of opponents says nothing", async () => {
+  const game = defineParallelEnvironment<"first" | "second", number>({
+    id: "game",
+    agents: ["first", "second"],
+    rewardRange: [-1, 1],
+    tasks: [1, 1, 0, -1],
+    reset: () => ({ first: "go", second: "go" }),
+    step: ({ task }) => ({ rewards: { first: task, second: -task } }),
+  });
+  const metrics = await evaluatePolicy({
+    environment: game,
+    spec: game.spec,
+    tasks: memoryTaskset("games", [1, 1, 0, -1]),
+    policies: scriptedPolicy(() => "x"),
+    seed: 1,
+  });
+  expect(metrics).toMatchObject({
+    "reward/mean": 0,
+    "agents/first/reward": 0.25,
+    "agents/second/reward": -0.25,
+    // A draw is half a win of each.
+    "agents/first/win-rate": 5 / 8,
+    "agents/second/win-rate": 3 / 8,
+  });
 });
 
 it("counts what the environment states as correct, not what earns the most", async () => {

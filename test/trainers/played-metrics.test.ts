@@ -54,7 +54,9 @@ describe("where joint actions branch", () => {
   it.each(shapes)("groups that earn the same, and less, are without signal: %o", async (shape) => {
     const record = await playedOnce(shape, 0.1);
     expect(eventsOf(record, "step")[0]!.metrics).toMatchObject({ "groups/solved": 0, "groups/without-signal": 1 });
-    expect(eventsOf(record, "warning")[0]!.message).toMatch(/^None of the 2 groups has a signal/);
+    const [probed, stepped] = eventsOf(record, "warning");
+    expect(probed).toMatchObject({ step: 0, message: expect.stringMatching(/^The probe found no signal/) });
+    expect(stepped!.message).toMatch(/^None of the 2 groups has a signal/);
   });
 
   it.each([
