@@ -8,6 +8,8 @@ import type {
   TrainingEvent,
   WarningEvent,
 } from "../src/report/training-event.ts";
+import { rangeWarning } from "../src/rollout/reward-range.ts";
+import { registerSavedWork } from "../src/saved-work.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
 import { type BatchSource, openBatches } from "./batch-source.ts";
 import { isBetter, writeBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
@@ -44,6 +46,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   await using run = await openRun(options);
   const { config, progress } = run;
   yield startEvent(run, options);
+  using _saved = registerSavedWork(() => savedText(progress));
   if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
     if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
@@ -141,6 +144,16 @@ async function* trainStep(
   if (overlong !== undefined && !progress.warnedOverlong) {
     progress.warnedOverlong = true;
     yield { type: "warning", step, message: overlong };
+  }
+  const range = progress.warnedRange
+    ? undefined
+    : rangeWarning(
+        groups.flatMap(({ episodes }) => episodes),
+        run.environment,
+      );
+  if (range !== undefined) {
+    progress.warnedRange = true;
+    yield { type: "warning", step, message: range };
   }
   const unscored = unscoredWarning(groups);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
@@ -247,6 +260,13 @@ async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent
   });
   progress.checkpoint = { path, step };
   yield { type: "checkpoint", step, path };
+}
+
+/** What is left of a run whose process is killed. */
+function savedText({ checkpoint }: TrainingRun["progress"]): string {
+  return checkpoint === undefined
+    ? "The run had saved no checkpoint: checkpoint.every says how often it does."
+    : `The checkpoint of step ${checkpoint.step} is in ${checkpoint.path}: go on with it by --resume.`;
 }
 
 /** What a checkpoint of the last finished step says. */

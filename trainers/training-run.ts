@@ -111,6 +111,8 @@ export interface Progress {
   evaluated: number | undefined;
   /** The metric of the best checkpoint. */
   best: number | undefined;
+  /** True once a warning said that a reward is outside of the declared range. */
+  warnedRange: boolean;
   /** True once a warning said that something was too long for a model. */
   warnedOverlong: boolean;
   /** The length of the trace after this step, in bytes. */
@@ -218,6 +220,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
       evaluated: evaluated ? manifest.step : undefined,
       best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
+      warnedRange: false,
       warnedOverlong: false,
       traceLength,
     },

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { ExportDtype } from "../../trainers/backend/training-backend.ts";
+import { addCheckCommand, type CheckCommands } from "./check-program.ts";
 import { addEvaluationCommands, type EvaluationCommands } from "./eval-program.ts";
 import { exitCodeHelp } from "./exit-code.ts";
 import { addHelpExamples } from "./help-examples.ts";
@@ -110,7 +111,7 @@ export interface ReportArguments {
 }
 
 /** What the commands do. A test gives its own, and so tests the parsing alone. */
-export interface Commands extends EvaluationCommands, ViewCommands, MigrateCommands {
+export interface Commands extends EvaluationCommands, ViewCommands, MigrateCommands, CheckCommands {
   train(args: TrainArguments): Promise<void>;
   report(args: ReportArguments): Promise<void>;
   init(args: InitArguments): Promise<void>;
@@ -157,6 +158,8 @@ export function createProgram(commands: Commands, options: { readonly version: s
     .description("write an environment package to start from: environment, tasks, tests, a training config")
     .argument("<name>", "of the package and its new folder, such as my-env")
     .action((name: string) => commands.init({ name }));
+
+  addCheckCommand(program, commands, { positive, wholeNumber, append });
 
   program
     .command("play")

@@ -26,6 +26,15 @@ function stacks(error: unknown): string[] {
   for (let current = error; current instanceof Error && !seen.has(current); current = current.cause) {
     seen.add(current);
     lines.push(`${current === error ? "" : "caused by: "}${current.stack ?? current.message}`);
+    const kept = current.cause === undefined ? keptStack(current) : undefined;
+    if (kept !== undefined) lines.push(`caused by: ${kept}`);
   }
   return lines;
+}
+
+/** The stack that an error kept of its cause when it became data. */
+function keptStack(error: Error): string | undefined {
+  const data = LyceumError.isInstance(error) ? error.data : undefined;
+  if (typeof data !== "object" || data === null || !("stack" in data)) return undefined;
+  return typeof data.stack === "string" ? data.stack : undefined;
 }

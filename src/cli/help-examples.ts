@@ -10,6 +10,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   report: ["lyceum report runs/train"],
   init: ["lyceum init my-env", "lyceum init @me/my-env"],
+  check: ["lyceum check ./environment.ts", "lyceum check math --set digits=3 --split test"],
   play: [
     "lyceum play ./environment.ts",
     "lyceum play math --set digits=2 --task 3",

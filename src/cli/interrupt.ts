@@ -2,10 +2,17 @@ import type { EventEmitter } from "node:events";
 import { LyceumError } from "../errors/index.ts";
 import { exitCodes } from "./exit-code.ts";
 
-/** Listens for Ctrl-C (SIGINT) and SIGTERM until disposed. */
+/** What asks a command to end: Ctrl-C, `kill`, and a terminal that is closed. */
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Listens for Ctrl-C (SIGINT), SIGTERM and SIGHUP until disposed. */
 export interface Interruption extends Disposable {
   /** Aborted by the first one. */
   readonly signal: AbortSignal;
+  /** Stops listening: each of them then ends the process at once. */
+  letGo(): void;
+  /** Listens again. */
+  listen(): void;
 }
 
 /**
@@ -18,12 +25,19 @@ export function listenForInterrupt(host: EventEmitter = process, end: () => void
     if (controller.signal.aborted) end();
     controller.abort(new LyceumError({ code: "aborted", message: "Interrupted." }));
   };
-  host.on("SIGINT", listener).on("SIGTERM", listener);
+  const letGo = (): void => {
+    for (const signal of signals) host.off(signal, listener);
+  };
+  const listen = (): void => {
+    letGo();
+    for (const signal of signals) host.on(signal, listener);
+  };
+  listen();
   return {
     signal: controller.signal,
-    [Symbol.dispose]: () => {
-      host.off("SIGINT", listener).off("SIGTERM", listener);
-    },
+    letGo,
+    listen,
+    [Symbol.dispose]: letGo,
   };
 }
 

@@ -11,5 +11,5 @@ if (problem !== undefined) {
   // Compiled code is kept between runs: starting takes half as long.
   module.enableCompileCache();
   const { runCli } = await import("./run-cli.ts");
-  process.exitCode = await runCli(process.argv.slice(2));
+  process.exitCode = await runCli(process.argv.slice(2), { watchdog: true });
 }

@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import type { CheckArguments } from "./check-program.ts";
 import {
   type CollectArguments,
   createProgram,
@@ -12,19 +13,39 @@ import {
 import { errorText } from "./error-text.ts";
 import type { CompareArguments, EvalArguments, RescoreArguments } from "./eval-program.ts";
 import { exitCodeOf, exitCodes } from "./exit-code.ts";
-import { listenForInterrupt } from "./interrupt.ts";
+import { type Interruption, listenForInterrupt } from "./interrupt.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
 import { packageVersion } from "./package-version.ts";
 import { resumeCommand } from "./resume-command.ts";
 import type { ViewArguments } from "./view-program.ts";
 
-/** Runs one command line of `lyceum` in this process, and returns what the process should exit with. */
-export async function runCli(argv: readonly string[]): Promise<number> {
+/**
+ * Runs one command line of `lyceum` in this process, and returns what the process should exit with. With `watchdog`, a
+ * thread watches commands that run environments.
+ */
+export async function runCli(argv: readonly string[], options: { readonly watchdog?: boolean } = {}): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
   ignoreBrokenPipes();
+  // Deep calls of libraries do not hide the user's own code.
+  Error.stackTraceLimit = Math.max(Error.stackTraceLimit, 30);
+  let watchdog: Disposable | undefined;
   const program = createProgram(
-    { train, report, init, play, collect, export: exportModels, eval: evaluate, compare, rescore, view, migrate, info },
+    {
+      train,
+      report,
+      init,
+      check,
+      play,
+      collect,
+      export: exportModels,
+      eval: evaluate,
+      compare,
+      rescore,
+      view,
+      migrate,
+      info,
+    },
     { version: packageVersion() },
   );
   try {
@@ -37,10 +58,22 @@ export async function runCli(argv: readonly string[]): Promise<number> {
       stderr.write(`${errorText(error, { debug })}\n`);
     }
     return exitCodeOf(error);
+  } finally {
+    watchdog?.[Symbol.dispose]();
+  }
+
+  /** Listens for signals while environments run. */
+  async function listenWhilePlaying(): Promise<Interruption> {
+    const interruption = listenForInterrupt();
+    if (options.watchdog === true) {
+      const { startWatchdog } = await import("./watchdog.ts");
+      watchdog = startWatchdog(interruption);
+    }
+    return interruption;
   }
 
   async function train(args: TrainArguments): Promise<void> {
-    using interruption = listenForInterrupt();
+    using interruption = await listenWhilePlaying();
     // What a command needs is imported when it runs, so that help and version are quick.
     const { openRooms } = await import("./rooms.ts");
     const { trainCommand } = await import("./train-command.ts");
@@ -75,8 +108,15 @@ export async function runCli(argv: readonly string[]): Promise<number> {
     stdout.write(`${folder}: ${files.join(", ")}\n\nNext:\n${next.map((line) => `  ${line}\n`).join("")}`);
   }
 
+  async function check(args: CheckArguments): Promise<void> {
+    using interruption = await listenWhilePlaying();
+    const { openRooms } = await import("./rooms.ts");
+    const { checkCommand } = await import("./check-command.ts");
+    await checkCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
+  }
+
   async function play(args: PlayArguments): Promise<void> {
-    using interruption = listenForInterrupt();
+    using interruption = await listenWhilePlaying();
     const { openRooms } = await import("./rooms.ts");
     const { playCommand } = await import("./play-command.ts");
     const { signal } = interruption;
@@ -84,7 +124,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 
   async function collect(args: CollectArguments): Promise<void> {
-    using interruption = listenForInterrupt();
+    using interruption = await listenWhilePlaying();
     const { openRooms } = await import("./rooms.ts");
     const { collectCommand } = await import("./collect-command.ts");
     await collectCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
@@ -98,7 +138,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 
   async function evaluate(args: EvalArguments): Promise<void> {
-    using interruption = listenForInterrupt();
+    using interruption = await listenWhilePlaying();
     const { openRooms } = await import("./rooms.ts");
     const { evalCommand } = await import("./eval-command.ts");
     await evalCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
@@ -110,7 +150,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   }
 
   async function rescore(args: RescoreArguments): Promise<void> {
-    using interruption = listenForInterrupt();
+    using interruption = await listenWhilePlaying();
     const { openRooms } = await import("./rooms.ts");
     const { rescoreCommand } = await import("./rescore-command.ts");
     await rescoreCommand(args, { rooms: await openRooms(), output: stdout, signal: interruption.signal });
@@ -154,11 +194,11 @@ function asJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** `lyceum ... | head` closes our output: the run goes on, unseen. */
+/** `lyceum ... | head` closes our output, and a terminal that is closed too: the run goes on, unseen. */
 function ignoreBrokenPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
+      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
     });
   }
 }

@@ -18,6 +18,7 @@ import type { Action, EnvironmentDefinition, Observation } from "./environment.t
 import { type Prompt, promptMessages } from "./prompt.ts";
 import type { Reward } from "./reward.ts";
 import { type AfterCalls, type CallRecord, ToolSteps } from "./tool-steps.ts";
+import { validatedDefinition } from "./validated-definition.ts";
 
 /** What `reset` answers: the first prompt, with the episode's state where there is one. */
 export type ResetOutcome<State> = Prompt | { readonly messages: Prompt; readonly state: State };
@@ -108,8 +109,9 @@ const defaultToolTurns = 10;
  * message are run and their results are the reply; what a tool throws is an error for the model, and stands with its
  * file and line under `toolErrors` in the info of the step.
  *
- * Splits that do not exist throw `data.out-of-range`; tools that cannot be used throw `config.invalid`. What `reset` or
- * `step` throws fails the episode that it happened in and no other.
+ * Splits that do not exist throw `data.out-of-range`; tools that cannot be used throw `config.invalid`, and a definition
+ * that lacks a function or has a key that nothing reads `environment.contract`. What `reset` or `step` throws fails the
+ * episode that it happened in and no other, and so does what they should not return.
  */
 export function defineEnvironment<
   Task,
@@ -118,7 +120,7 @@ export function defineEnvironment<
   // biome-ignore lint/suspicious/noExplicitAny: without inference, a tool's input is not checked.
   Schemas = any,
 >(definition: SingleAgentDefinition<Task, State, Held, Schemas>): EnvironmentDefinition<Task> {
-  const { tools, ...rest } = definition;
+  const { tools, ...rest } = validatedDefinition(definition);
   return tools === undefined ? plainEnvironment(rest) : toolEnvironment(rest, tools);
 }
 

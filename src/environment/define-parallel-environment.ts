@@ -6,6 +6,7 @@ import { ParallelEnvironment, resetRandom } from "./parallel-environment.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Reward } from "./reward.ts";
 import { loadTasks, type TaskSource } from "./task-source.ts";
+import { validatedParallelDefinition } from "./validated-definition.ts";
 
 /** A prompt for each agent that is to act. */
 export type Prompts<Agent extends string> = Readonly<Partial<Record<Agent, Prompt>>>;
@@ -133,14 +134,16 @@ export interface ParallelDefinition<
  * agents get a prompt, only they act in that turn. Without a reply the episode is over.
  *
  * Splits that do not exist throw `data.out-of-range`. What `reset` or `step` throws fails the episode that it
- * happened in and no other.
+ * happened in and no other, and so does what they should not return. Throws `environment.contract` for a definition that
+ * lacks a function or has a key that nothing reads.
  */
 export function defineParallelEnvironment<
   const Agent extends string,
   Task,
   State = undefined,
   Held extends AsyncDisposable | undefined = undefined,
->(definition: ParallelDefinition<Agent, Task, State, Held>): EnvironmentDefinition<Task> {
+>(given: ParallelDefinition<Agent, Task, State, Held>): EnvironmentDefinition<Task> {
+  const definition = validatedParallelDefinition(given);
   const { id, agents, demonstrate } = definition;
   const spec: EnvironmentSpec = {
     id,

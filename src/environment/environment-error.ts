@@ -1,34 +1,53 @@
+import { writtenAt } from "../errors/function-location.ts";
 import { LyceumError, toErrorData } from "../errors/index.ts";
+import { thrownAt } from "../errors/source-location.ts";
 
-/** The error for an environment that broke the contract of {@link Environment}. `rule` is what the contract asks. */
+/**
+ * The error for an environment that broke the contract of {@link Environment}. `rule` is what the contract asks, `by`
+ * the author's function at fault, whose place is named.
+ */
 export function contractError(options: {
   readonly environment: string;
   readonly problem: string;
   readonly rule: string;
+  readonly by?: object;
 }): LyceumError {
+  const { environment, problem, rule, by } = options;
+  const location = by === undefined ? undefined : writtenAt(by);
   return new LyceumError({
     code: "environment.contract",
-    message: `Environment "${options.environment}" ${options.problem}.`,
-    hint: options.rule,
-    data: { environment: options.environment },
+    message: `Environment "${environment}" ${problem}${location === undefined ? "" : ` (${location})`}.`,
+    hint: rule,
+    data: { environment, ...(location === undefined ? {} : { location }) },
   });
 }
 
-/** Whatever an environment threw in `call` as a typed error. Lyceum errors pass through: they say more. */
+/**
+ * Whatever an environment threw in `call` as a typed error that names the place: of the throw, or of the author's
+ * function `by` if what was thrown has no stack. Lyceum errors pass through: they say more.
+ */
 export function environmentFailure(options: {
   readonly environment: string;
   readonly call: string;
   readonly error: unknown;
+  readonly by?: object;
 }): LyceumError {
-  const { environment, call, error } = options;
+  const { environment, call, error, by } = options;
   if (LyceumError.isInstance(error)) return error;
   const { name, message } = toErrorData(error);
   const what = error instanceof Error ? `${name}: ${message}` : message;
+  const location = thrownAt(error) ?? (by === undefined ? undefined : writtenAt(by));
+  const stack = error instanceof Error ? error.stack : undefined;
   return new LyceumError({
     code: "environment.failed",
-    message: `Environment "${environment}" threw in ${call}: ${what}`,
-    hint: "This is an error in the environment's own code or in what it calls; the cause has the stack.",
-    data: { environment, call },
+    message: `Environment "${environment}" threw in ${call}: ${what}${location === undefined ? "" : ` (${location})`}`,
+    hint: "This is an error in the environment's own code or in what it calls. --debug shows the whole stack.",
+    data: {
+      environment,
+      call,
+      ...(location === undefined ? {} : { location }),
+      ...(stack === undefined ? {} : { stack }),
+    },
     cause: error,
   });
 }

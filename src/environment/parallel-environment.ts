@@ -129,9 +129,6 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
 
   #result(outcome: ParallelStepOutcome<Agent, State>, episode: RunningEpisode<Task, State>): StepResult {
     const { info, correct } = outcome;
-    if (correct !== undefined && this.spec.statesCorrect !== true) {
-      throw this.#broken("said whether an answer is correct, and its spec does not", "Set statesCorrect: true.");
-    }
     const next = this.#observe(outcome.replies ?? ({} as Prompts<Agent>), outcome.context);
     const answered = Object.keys(next);
     const terminated = outcome.done ?? answered.length === 0;
@@ -164,8 +161,6 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
       if (reward !== undefined || components !== undefined) {
         throw this.#broken("gave a joint reward beside rewards of agents", "Give one or the other.");
       }
-      const stranger = Object.keys(rewards).find((agent) => !this.spec.agents.includes(agent));
-      if (stranger !== undefined) throw this.#unknown(stranger);
       return (agent) => {
         const own = rewards[agent as Agent];
         return typeof own === "number" ? scored(own) : own;
@@ -181,19 +176,11 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
   #observe(prompts: Prompts<Agent>, context: Observation["context"] = "append"): Observations {
     const observations: Record<AgentId, Observation> = {};
     for (const [agent, prompt] of Object.entries(prompts) as [Agent, Prompts<Agent>[Agent]][]) {
-      if (!this.spec.agents.includes(agent)) throw this.#unknown(agent);
       if (prompt === undefined) continue;
       const tools = this.#tools === undefined ? {} : { tools: this.#tools };
       observations[agent] = { messages: promptMessages(prompt), context, ...tools };
     }
     return observations;
-  }
-
-  #unknown(agent: string): Error {
-    return this.#broken(
-      `named the unknown agent "${agent}"`,
-      `Its agents are ${this.spec.agents.join(", ")}; prompts beside a state go under { prompts, state }.`,
-    );
   }
 
   #broken(problem: string, rule: string): Error {

@@ -1,4 +1,5 @@
 import type { ErrorData } from "../errors/index.ts";
+import { describeValue } from "./describe-value.ts";
 
 /**
  * What an agent's action was worth. `unscored` says that the infrastructure failed to judge it (a dead worker, a
@@ -36,6 +37,16 @@ export function isReward(value: Reward): boolean {
   if (value?.status === "unscored") return typeof value.reason === "string";
   if (value?.status !== "scored" || typeof value.components !== "object" || value.components === null) return false;
   return Number.isFinite(value.value) && Object.values(value.components).every(Number.isFinite);
+}
+
+/** What an environment gave as a reward, in a few words for an error. */
+export function rewardText(reward: unknown): string {
+  if (typeof reward !== "object" || reward === null || !("status" in reward)) return describeValue(reward);
+  const { status, value, components, reason } = reward as Partial<Record<string, unknown>>;
+  if (status === "unscored") return `unscored(${describeValue(reason)})`;
+  if (status !== "scored" || typeof components !== "object" || components === null) return describeValue(reward);
+  const parts = Object.entries(components).map(([name, part]) => `${name}: ${describeValue(part)}`);
+  return `scored(${describeValue(value)}, { ${parts.join(", ")} })`;
 }
 
 /**

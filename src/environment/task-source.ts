@@ -3,7 +3,9 @@ import { memoryTaskset } from "../taskset/memory-taskset.ts";
 import { sliceTaskset } from "../taskset/slice-taskset.ts";
 import { parseSplit } from "../taskset/split.ts";
 import type { Taskset } from "../taskset/taskset.ts";
+import { describeValue } from "./describe-value.ts";
 import type { EnvironmentDefinition } from "./environment.ts";
+import { contractError, environmentFailure } from "./environment-error.ts";
 
 /** Tasks as an author has them: a list or a taskset, or a function from the name of a split to either. */
 export type TaskSource<Task> =
@@ -28,11 +30,44 @@ export function loadTasks<Task>(options: {
       if (!splits.includes(name)) {
         throw unknownNameError({ kind: `split of "${id}"`, name, known: splits, code: "data.out-of-range" });
       }
-      const tasks = typeof source === "function" ? await source(name, loading) : source;
+      const tasks = typeof source === "function" ? await called(source, { id, name, loading }) : source;
+      if (!isSource(tasks)) throw noTasks(id, { tasks, source });
       const taskset = isTaskset(tasks) ? tasks : memoryTaskset(`${id}/${name}`, tasks);
       return slice === undefined ? taskset : sliceTaskset(taskset, slice);
     },
   };
+}
+
+/** Calls an author's function; what it throws names its place. */
+async function called<Task>(
+  source: Extract<TaskSource<Task>, (...given: never) => unknown>,
+  {
+    id,
+    name,
+    loading,
+  }: { readonly id: string; readonly name: string; readonly loading: { readonly signal?: AbortSignal } },
+): Promise<SplitSource<Task>> {
+  try {
+    return await source(name, loading);
+  } catch (error) {
+    // An abort is not the author's.
+    loading.signal?.throwIfAborted();
+    throw environmentFailure({ environment: id, call: "tasks", error, by: source });
+  }
+}
+
+function isSource(tasks: unknown): boolean {
+  if (typeof tasks !== "object" || tasks === null) return false;
+  return Array.isArray(tasks) || ("get" in tasks && typeof tasks.get === "function" && "length" in tasks);
+}
+
+function noTasks(environment: string, { tasks, source }: { readonly tasks: unknown; readonly source: unknown }): Error {
+  return contractError({
+    environment,
+    problem: `has ${describeValue(tasks)} as tasks`,
+    rule: "tasks is a list, a taskset, or a function that returns one. Collect what a generator yields into a list first; generatedTaskset makes tasks without end.",
+    ...(typeof source === "function" ? { by: source } : {}),
+  });
 }
 
 function isTaskset<Task>(source: SplitSource<Task>): source is Taskset<Task> {

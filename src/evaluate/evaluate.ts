@@ -3,6 +3,7 @@ import { type ErrorData, LyceumError } from "../errors/index.ts";
 import { replaceFile } from "../report/replace-file.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { episodeId } from "../rollout/episode-id.ts";
+import { rangeWarning } from "../rollout/reward-range.ts";
 import { rollout } from "../rollout/rollout.ts";
 import type { RolloutEvent } from "../rollout/rollout-event.ts";
 import type { PlannedTask } from "../rollout/rollout-options.ts";
@@ -52,6 +53,7 @@ export async function* evaluate<Task>(
   const logged: EpisodeEntry[] = [];
   const onEntry = (entry: EpisodeEntry): void => void logged.push(entry);
   let stopped: unknown;
+  let hasWarned = false;
   {
     await using log = await openLogWriter({ folder, correct: manifest.correct, onEntry });
     const kept = await keptEntries(options);
@@ -75,6 +77,11 @@ export async function* evaluate<Task>(
       for await (const event of events) {
         if (event.type === "warning") yield event;
         for (const entry of logged.splice(0)) yield { type: "episode", entry };
+        const range = hasWarned ? undefined : rangeWarning(endedEpisodes(event), environment);
+        if (range !== undefined) {
+          hasWarned = true;
+          yield { type: "warning", error: contractWarning(range) };
+        }
         const refused = endedEpisodes(event).map(refusedKey).find(Boolean);
         if (refused === undefined) continue;
         stopped = unauthorized(folder, refused);
@@ -102,6 +109,10 @@ export async function* evaluate<Task>(
 function endedEpisodes(event: RolloutEvent): readonly Episode[] {
   if (event.type === "episode-end") return [event.episode];
   return event.type === "group-end" ? event.result.episodes : [];
+}
+
+function contractWarning(message: string): ErrorData {
+  return { name: "LyceumError", code: "environment.contract", message };
 }
 
 function unauthorized(folder: string, { message }: ErrorData): LyceumError {

@@ -1,6 +1,6 @@
 import type { Action, AgentId, Observation } from "../environment/environment.ts";
 import { contractError } from "../environment/environment-error.ts";
-import { addRewards, isReward, type Reward, scored, type UnscoredReward } from "../environment/reward.ts";
+import { addRewards, isReward, type Reward, rewardText, scored, type UnscoredReward } from "../environment/reward.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { Message, ToolSpec } from "../message/message.ts";
 import { messageProblem } from "../message/message-problem.ts";
@@ -61,6 +61,10 @@ export class AgentRecorder {
     return this.#turns.length > 0;
   }
 
+  get hasReward(): boolean {
+    return this.#early !== undefined || this.#turns.some(({ reward }) => reward !== undefined);
+  }
+
   /** Adds an observation to the conversation. Throws where the environment or the policy cannot mean it. */
   observe(observation: Observation, turn: number): void {
     if (this.terminated || this.truncated) {
@@ -108,7 +112,7 @@ export class AgentRecorder {
   reward(reward: Reward): void {
     if (!isReward(reward)) {
       throw this.#broken(
-        `gave agent "${this.agent}" the reward ${JSON.stringify(reward)}`,
+        `gave agent "${this.agent}" the reward ${rewardText(reward)}`,
         "A reward is scored (finite numbers) or unscored: use scored(value) or unscored(reason).",
       );
     }

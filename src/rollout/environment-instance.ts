@@ -4,6 +4,7 @@ import type { EnvironmentPool } from "./environment-pool.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { failed } from "./outcome.ts";
 import { callTimeout } from "./rollout-error.ts";
+import { startCall } from "./running-call.ts";
 
 /** The actions of one step, by agent. */
 export type Actions = Readonly<Record<AgentId, Action>>;
@@ -12,6 +13,8 @@ interface Playground<Task> {
   readonly pool: EnvironmentPool<Task>;
   /** The time of one call. */
   readonly limitMs: number;
+  /** The id of the task that is played. */
+  readonly task: string;
 }
 
 /**
@@ -23,6 +26,8 @@ export class EnvironmentInstance<Task> {
   readonly #environment: Environment<Task>;
   readonly #isFork: boolean;
   #usable = true;
+  /** The steps taken since the reset. */
+  #turn = 0;
 
   private constructor(playground: Playground<Task>, environment: Environment<Task>, isFork: boolean) {
     this.#playground = playground;
@@ -60,8 +65,10 @@ export class EnvironmentInstance<Task> {
     return this.#call(run, "reset", () => this.#environment.reset({ ...options, signal: run.signal }));
   }
 
-  step(run: InterruptibleRun, actions: Actions): Promise<StepResult> {
-    return this.#call(run, "step", () => this.#environment.step(actions, { signal: run.signal }));
+  async step(run: InterruptibleRun, actions: Actions): Promise<StepResult> {
+    const result = await this.#call(run, "step", () => this.#environment.step(actions, { signal: run.signal }));
+    this.#turn += 1;
+    return result;
   }
 
   /** A second instance in the same state. A fork that comes after the wait for it has ended is closed. */
@@ -72,7 +79,9 @@ export class EnvironmentInstance<Task> {
         forking = this.#environment.fork!();
         return forking;
       });
-      return new EnvironmentInstance(this.#playground, environment, true);
+      const copy = new EnvironmentInstance(this.#playground, environment, true);
+      copy.#turn = this.#turn;
+      return copy;
     } catch (error) {
       forking?.then(
         (environment) => this.#playground.pool.discard(environment),
@@ -95,7 +104,7 @@ export class EnvironmentInstance<Task> {
 
   /** Calls the environment and waits for it, within the time limit. */
   static async #timed<T>(
-    { pool, limitMs }: Playground<never>,
+    { pool, limitMs, task }: Playground<never>,
     run: InterruptibleRun,
     call: {
       readonly name: Call;
@@ -109,7 +118,9 @@ export class EnvironmentInstance<Task> {
     run.startClock(limitMs, () => run.interrupt(failed(callTimeout(environment, name, limitMs))));
     if (instance !== undefined) instance.#usable = false;
     try {
-      const result = await run.wait(Promise.resolve(start()));
+      const turn = name === "step" && instance !== undefined ? { turn: instance.#turn } : {};
+      const started = startCall({ environment, call: name, task, ...turn, limitMs }, start);
+      const result = await run.wait(Promise.resolve(started));
       if (instance !== undefined) instance.#usable = true;
       return result;
     } catch (error) {

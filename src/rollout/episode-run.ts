@@ -24,7 +24,7 @@ export class EpisodeRun<Task> {
   constructor(settings: RunSettings<Task>, place: RunPlace<Task>) {
     this.#settings = settings;
     this.#place = place;
-    this.#trajectory = Trajectory.begin(settings.pool.factory.spec, settings.policies);
+    this.#trajectory = Trajectory.begin(settings.pool.factory, settings.policies);
   }
 
   /** Plays the episode. Never rejects: what goes wrong is in the episode. */
@@ -53,9 +53,10 @@ export class EpisodeRun<Task> {
 
   async #play(): Promise<Outcome> {
     const { limits, pool, slice, terminationThreshold = Infinity, partners = [] } = this.#settings;
-    const instance = await EnvironmentInstance.acquire({ pool, limitMs: limits.environmentMs }, this.#run);
+    const { task, id } = this.#place.entry;
+    const playground = { pool, limitMs: limits.environmentMs, task: id };
+    const instance = await EnvironmentInstance.acquire(playground, this.#run);
     this.#instance = instance;
-    const { task } = this.#place.entry;
     await slice.pause();
     let observations = await instance.reset(this.#run, { task, seed: resetSeed(this.#place) });
     for (;;) {

@@ -50,7 +50,7 @@ export class JointRun<Task> {
     const { pool, policies, limits } = this.#settings;
     this.#started = performance.now();
     const timer = startTimer(limits.episodeMs, () => this.#runs.interrupt({ status: "truncated", limit: "time" }));
-    const trajectory = Trajectory.begin(pool.factory.spec, policies);
+    const trajectory = Trajectory.begin(pool.factory, policies);
     const root: JointPath<Task> = { trajectory, history: [], place: 0, observations: {}, acting: [] };
     try {
       await this.#begin(root);
@@ -275,7 +275,8 @@ export class JointRun<Task> {
 
   #acquire(run: InterruptibleRun): Promise<EnvironmentInstance<Task>> {
     const { pool, limits } = this.#settings;
-    return EnvironmentInstance.acquire({ pool, limitMs: limits.environmentMs }, run);
+    const playground = { pool, limitMs: limits.environmentMs, task: this.#place.entry.id };
+    return EnvironmentInstance.acquire(playground, run);
   }
 
   #reset(instance: EnvironmentInstance<Task>, run: InterruptibleRun): Promise<Observations> {

@@ -1,4 +1,10 @@
-import type { AgentId, EnvironmentSpec, Observations, StepResult } from "../environment/environment.ts";
+import type {
+  AgentId,
+  EnvironmentFactory,
+  EnvironmentSpec,
+  Observations,
+  StepResult,
+} from "../environment/environment.ts";
 import { contractError } from "../environment/environment-error.ts";
 import { unscored } from "../environment/reward.ts";
 import type { LyceumError } from "../errors/index.ts";
@@ -10,34 +16,44 @@ import { agentStepProblem } from "./contract-problem.ts";
 import type { AgentEpisode, Episode } from "./episode.ts";
 import { episodeId } from "./episode-id.ts";
 import type { Outcome } from "./outcome.ts";
+import { placedError } from "./placed-error.ts";
 import type { RolloutLimits } from "./rollout-limits.ts";
 
 /** What has happened on one path of an episode so far, to all of its agents. */
 export class Trajectory {
+  readonly #factory: Pick<EnvironmentFactory, "spec" | "scoreGroup">;
   readonly #spec: EnvironmentSpec;
   /** One for each agent of the environment, in the order of its spec. */
   readonly recorders: readonly AgentRecorder[];
   #turns = 0;
+  /** The turn that is played; none before the first observation. */
+  #turn: number | undefined;
   #correct: boolean | undefined;
   readonly #info: Json[] = [];
 
-  private constructor(spec: EnvironmentSpec, recorders: readonly AgentRecorder[]) {
-    this.#spec = spec;
+  private constructor(factory: Pick<EnvironmentFactory, "spec" | "scoreGroup">, recorders: readonly AgentRecorder[]) {
+    this.#factory = factory;
+    this.#spec = factory.spec;
     this.recorders = recorders;
   }
 
-  static begin(spec: EnvironmentSpec, policies: ReadonlyMap<AgentId, Policy>): Trajectory {
+  static begin(
+    factory: Pick<EnvironmentFactory, "spec" | "scoreGroup">,
+    policies: ReadonlyMap<AgentId, Policy>,
+  ): Trajectory {
+    const { spec } = factory;
     const recorders = spec.agents.map(
       (agent) => new AgentRecorder({ agent, policy: policies.get(agent)!, environment: spec.id }),
     );
-    return new Trajectory(spec, recorders);
+    return new Trajectory(factory, recorders);
   }
 
   /** Another path that goes on from here by itself, with `replaced` for the recorders of these agents. */
   branch(replaced: ReadonlyMap<AgentId, AgentRecorder>): Trajectory {
     const recorders = this.recorders.map((recorder) => (replaced.get(recorder.agent) ?? recorder).copy());
-    const branch = new Trajectory(this.#spec, recorders);
+    const branch = new Trajectory(this.#factory, recorders);
     branch.#turns = this.#turns;
+    branch.#turn = this.#turn;
     branch.#correct = this.#correct;
     branch.#info.push(...this.#info);
     return branch;
@@ -51,12 +67,16 @@ export class Trajectory {
   /** Adds what the agents see now. Gives who is to act, or the end where nobody may. Throws where the contract breaks. */
   observe(observations: Observations, limits: RolloutLimits): readonly AgentRecorder[] | Outcome {
     const acting = this.#observed(observations);
-    if (acting.length === 0) return { status: "completed" };
+    if (acting.length === 0) {
+      this.#checkEarned();
+      return { status: "completed" };
+    }
     if (this.#turns >= turnLimit(this.#spec, limits)) return { status: "truncated", limit: "turns" };
     if (acting.some(({ sampledTokens }) => sampledTokens >= limits.tokens)) {
       return { status: "truncated", limit: "tokens" };
     }
     for (const recorder of acting) recorder.observe(observations[recorder.agent]!, this.#turns);
+    this.#turn = this.#turns;
     return acting;
   }
 
@@ -107,7 +127,8 @@ export class Trajectory {
     readonly outcome: Outcome;
     readonly durationMs: number;
   }): Episode {
-    const { entry, member, seed, outcome, durationMs } = options;
+    const { entry, member, seed, durationMs } = options;
+    const outcome = this.#placed(options.outcome, entry);
     const { status } = outcome;
     const agents: Record<AgentId, AgentEpisode> = {};
     for (const recorder of this.recorders) {
@@ -136,6 +157,19 @@ export class Trajectory {
       ...(this.#info.length === 0 ? {} : { info: this.#info }),
       durationMs,
     };
+  }
+
+  /** An environment's failure with the task and the turn that it came in. */
+  #placed(outcome: Outcome, { id: task }: TaskEntry): Outcome {
+    if (outcome.status !== "failed") return outcome;
+    return { ...outcome, error: placedError(outcome.error, { task, turn: this.#turn }) };
+  }
+
+  /** An episode that ends without any reward would count as one that earned 0. */
+  #checkEarned(): void {
+    if (this.#turns === 0 || this.#factory.scoreGroup !== undefined) return;
+    if (this.recorders.some(({ hasReward }) => hasReward)) return;
+    throw this.#broken("ended the episode and gave no reward in it", "Give a reward with the last step, be it 0.");
   }
 
   /** The recorders of the agents that are observed. */

@@ -3,8 +3,15 @@ import { unknownNameError } from "../errors/index.ts";
 import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
 import { deriveSeed } from "../random/random.ts";
 import { EpisodeTrials } from "./episode-trials.ts";
-import { answersInTime, type Finding, takesAnyAnswer, tryRule } from "./finding.ts";
-import { keepInstance } from "./play-episode.ts";
+import {
+  answersInTime,
+  type Finding,
+  keepsTheContract,
+  resetsWithoutError,
+  takesAnyAnswer,
+  tryRule,
+} from "./finding.ts";
+import { keepInstance, loadBounded } from "./play-episode.ts";
 import type { DefinitionCase, Rule, TaskCase } from "./rule.ts";
 import { definitionRules, specIsPlayable } from "./rules/definition-rules.ts";
 import { episodeRules } from "./rules/episode-rules.ts";
@@ -25,7 +32,7 @@ export interface CheckOptions {
   readonly seed?: number;
   /** Names of rules that are not tried. An unknown one throws `config.unknown-name`. */
   readonly skip?: readonly string[];
-  /** The most milliseconds of one call of an instance; 60,000 by default. */
+  /** The most milliseconds of one call of an instance, or of loading a split; 60,000 by default. */
   readonly callMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -51,7 +58,7 @@ export interface EnvironmentProblem {
 
 /** What came of a check. */
 export interface EnvironmentReport {
-  /** The names of the rules that were tried. */
+  /** The names of the rules that were tried: the first ones alone, if they keep the environment from being played. */
   readonly rules: readonly string[];
   /** Each broken rule once; empty for a sound environment. */
   readonly problems: readonly EnvironmentProblem[];
@@ -66,8 +73,8 @@ export interface EnvironmentReport {
  *     const { problems } = await checkEnvironment(environment);
  *     expect(problems).toEqual([]);
  *
- * What an environment throws, and a call of it that does not end, is a problem too. Rejects where the tasks of the
- * split cannot be loaded, and when `signal` aborts.
+ * What an environment throws, what it returns that it should not, and a call of it that does not end are problems too.
+ * Rejects when `signal` aborts, and for a `split` that does not exist.
  */
 export async function checkEnvironment<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -79,8 +86,12 @@ export async function checkEnvironment<Task>(
   const wanted = <Case>(rules: readonly Rule<Case>[]): readonly Rule<Case>[] =>
     rules.filter(({ name }) => !skip.includes(name));
   const problems = new Map<string, EnvironmentProblem>();
+  const tried = new Set([specIsPlayable.name]);
+  const nowTried = (rules: readonly { readonly name: string }[]): void => {
+    for (const { name } of rules) tried.add(name);
+  };
   const report = (): EnvironmentReport => ({
-    rules: ruleNames.filter((name) => !skip.includes(name)),
+    rules: ruleNames.filter((name) => tried.has(name) && !skip.includes(name)),
     problems: [...problems.values()],
   });
   const note = (found: Finding | undefined, place: Partial<EnvironmentProblem> = {}): void => {
@@ -99,8 +110,17 @@ export async function checkEnvironment<Task>(
   if (problems.size > 0) return report();
   for (const rule of wanted(definitionRules)) note(await tryRule(rule, given));
 
+  nowTried(definitionRules);
+
   const loading = signal === undefined ? {} : { signal };
-  const taskset = await environment.tasks(split, loading);
+  const taskset = await loadBounded(given, split).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    if (problems.size === 0) throw error;
+    return undefined;
+  });
+  // Why there are no tasks is found already.
+  if (taskset === undefined || taskset.length === 0) return report();
+  nowTried([tasksAreData, ...demonstrationRules, ...groupRules, ...playingRules]);
   const count = Math.min(options.tasks ?? 3, taskset.length === "unbounded" ? Infinity : taskset.length);
   await using _kept = await keepInstance(given);
   for (let index = 0; index < count; index++) {
@@ -120,11 +140,14 @@ export async function checkEnvironment<Task>(
     for await (const { found, ...actions } of trials.run({ rules: wanted(playedRules), once, broken })) {
       note(found, { ...place, ...actions });
     }
+    if (trials.hasPlayed) nowTried([...playedRules, ...lifecycleRules]);
     if (problems.has(answersInTime.name)) break;
   }
   return report();
 }
 
+/** What playing itself breaks. */
+const playingRules = [keepsTheContract, resetsWithoutError, takesAnyAnswer, answersInTime];
 const playedRules = [...episodeRules, ...instanceRules];
 
 /** The names of all rules, in the order in which they are tried. */
@@ -134,8 +157,7 @@ const ruleNames: readonly string[] = [
   tasksAreData,
   ...demonstrationRules,
   ...groupRules,
-  takesAnyAnswer,
-  answersInTime,
+  ...playingRules,
   ...playedRules,
   ...lifecycleRules,
 ].map(({ name }) => name);

@@ -27,6 +27,8 @@ export interface TrialFinding {
 export class EpisodeTrials {
   readonly #given: TaskCase;
   readonly #arbitrary: fc.Arbitrary<Trial>;
+  /** True once an episode was played to its end. */
+  hasPlayed = false;
   readonly #parameters: { readonly seed: number; readonly numRuns: number };
 
   constructor(given: TaskCase, options: { readonly episodes: number }) {
@@ -48,7 +50,10 @@ export class EpisodeTrials {
     for (const [index, trial] of (await this.#trials()).entries()) {
       const given = { ...this.#given, ...trial };
       const open = rules.filter(({ name }) => !broken().has(name));
-      for (const { found, by } of await tryEpisode(given, open)) {
+      const findings = await tryEpisode(given, open);
+      // What was found by no rule was found in the playing itself.
+      this.hasPlayed ||= findings.every(({ by }) => by.length > 0);
+      for (const { found, by } of findings) {
         if (!broken().has(found.rule)) yield await this.#smallest({ index, trial, found, by });
       }
       // What hangs would hang again, in each rule and each episode.

@@ -1,4 +1,5 @@
 import { LyceumError, toErrorData } from "../errors/index.ts";
+import { thrownAt } from "../errors/source-location.ts";
 import { CallTimeout } from "./play-episode.ts";
 import type { DefinitionCase, Rule } from "./rule.ts";
 
@@ -8,6 +9,18 @@ export interface Finding {
   readonly message: string;
   readonly hint: string;
 }
+
+/** The rule that is broken by what `reset` or `step` returned. The error says how to mend it. */
+export const keepsTheContract = {
+  name: "keeps-the-contract",
+  hint: "Return from reset and step what the guide to environments says.",
+};
+
+/** The rule that is broken by an error before any answer. */
+export const resetsWithoutError = {
+  name: "resets-without-error",
+  hint: "Let open and reset work for each task of the split: here no answer was given yet.",
+};
 
 /** The rule that is broken by an error in a plain episode. */
 export const takesAnyAnswer = {
@@ -39,17 +52,25 @@ export async function tryRule<Case extends DefinitionCase>(
 export function failure(rule: Omit<Rule<never>, "check">, given: DefinitionCase, error: unknown): Finding {
   given.signal?.throwIfAborted();
   if (error instanceof CallTimeout) return finding(answersInTime, given, error.message);
-  const { message } = toErrorData(error);
-  if (!LyceumError.isInstance(error)) return finding(rule, given, `threw: ${message}${place(error)}`);
-  return { rule: rule.name, message: `${message}${place(error.cause)}`, hint: rule.hint };
+  if (!LyceumError.isInstance(error)) {
+    const location = thrownAt(error);
+    const at = location === undefined ? "" : ` (${location})`;
+    return finding(rule, given, `threw: ${toErrorData(error).message}${at}`);
+  }
+  const { message } = error;
+  if (error.code === "environment.contract") {
+    return { rule: keepsTheContract.name, message, hint: error.hint ?? keepsTheContract.hint };
+  }
+  const broken = isBeforeAnswers(error) ? resetsWithoutError : rule;
+  return { rule: broken.name, message, hint: broken.hint };
+}
+
+/** True for an error of the environment's own code in a call that comes before any step. */
+function isBeforeAnswers({ code, data }: LyceumError): boolean {
+  if (code !== "environment.failed" || typeof data !== "object" || data === null || !("call" in data)) return false;
+  return data.call === "create" || data.call === "reset";
 }
 
 function finding(rule: { name: string; hint: string }, given: DefinitionCase, problem: string): Finding {
   return { rule: rule.name, message: `Environment "${given.environment.spec.id}" ${problem}.`, hint: rule.hint };
-}
-
-/** Where an error was thrown. */
-function place(error: unknown): string {
-  const frame = error instanceof Error ? /^ +at .*$/m.exec(error.stack ?? "")?.[0] : undefined;
-  return frame === undefined ? "" : ` (${frame.trim()})`;
 }

@@ -1,6 +1,8 @@
 import type { Action, AgentId, Environment, Observations, StepResult } from "../environment/environment.ts";
 import { environmentFailure } from "../environment/environment-error.ts";
 import { boundedWait } from "../rollout/bounded-wait.ts";
+import { startCall } from "../rollout/running-call.ts";
+import type { Taskset } from "../taskset/taskset.ts";
 import { plannedActions } from "./action-plan.ts";
 import type { DefinitionCase, EpisodeCase } from "./rule.ts";
 
@@ -67,6 +69,11 @@ export function transcript({ told, steps }: PlayedEpisode): string {
   return [told, ...steps.map((step) => step.told)].join("\n");
 }
 
+/** The tasks of a split. Rejects with a {@link CallTimeout} if they take too long. */
+export function loadBounded(given: DefinitionCase, split: string): Promise<Taskset> {
+  return bounded("loading tasks", given, (options) => given.environment.tasks(split, options));
+}
+
 /** Uses an instance of its own and closes it. */
 export async function withInstance<T>(given: DefinitionCase, use: (instance: Environment) => Promise<T>): Promise<T> {
   const instance = await bounded("create", given, () => given.environment.create());
@@ -96,7 +103,8 @@ export function bounded<T>(
 ): Promise<T> {
   const options = signal === undefined ? {} : { signal };
   const timeout = () => new CallTimeout(`did not end ${name} in ${callMs / 1000} s`);
-  const called = (async () => call(options))().catch((error: unknown) => {
+  const running = { environment: environment.spec.id, call: name, limitMs: callMs };
+  const called = startCall(running, async () => call(options)).catch((error: unknown) => {
     throw environmentFailure({ environment: environment.spec.id, call: name, error });
   });
   return boundedWait(called, { ...options, ms: callMs, timeout });

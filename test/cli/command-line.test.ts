@@ -119,6 +119,7 @@ describe("listenForInterrupt", () => {
     for (const [first, second] of [
       ["SIGINT", "SIGINT"],
       ["SIGTERM", "SIGINT"],
+      ["SIGHUP", "SIGTERM"],
     ] as const) {
       const process = new EventEmitter();
       let ends = 0;
@@ -131,6 +132,16 @@ describe("listenForInterrupt", () => {
       process.emit(second);
       expect(ends).toBe(1);
     }
+  });
+
+  it("leaves signals to the process while it has let go of them", () => {
+    const process = new EventEmitter();
+    using interruption = listenForInterrupt(process);
+    interruption.letGo();
+    expect(process.eventNames()).toEqual([]);
+    interruption.listen();
+    interruption.listen();
+    expect(["SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name))).toEqual([1, 1, 1]);
   });
 
   it("stops listening when disposed", () => {

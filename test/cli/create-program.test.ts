@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { describe, expect, it } from "vitest";
+import type { CheckArguments } from "../../src/cli/check-program.ts";
 import {
   type CollectArguments,
   createProgram,
@@ -21,6 +22,7 @@ async function parse(...argv: string[]) {
     | { train: TrainArguments }
     | { report: ReportArguments }
     | { init: InitArguments }
+    | { check: CheckArguments }
     | { play: PlayArguments }
     | { collect: CollectArguments }
     | { eval: EvalArguments }
@@ -37,6 +39,7 @@ async function parse(...argv: string[]) {
       train: async (train) => void calls.push({ train }),
       report: async (report) => void calls.push({ report }),
       init: async (init) => void calls.push({ init }),
+      check: async (check) => void calls.push({ check }),
       play: async (play) => void calls.push({ play }),
       collect: async (collect) => void calls.push({ collect }),
       eval: async (args) => void calls.push({ eval: args }),
@@ -102,6 +105,30 @@ describe("lyceum report", () => {
 describe("lyceum init", () => {
   it("takes a name", async () => {
     expect((await parse("init", "my-env")).calls).toEqual([{ init: { name: "my-env" } }]);
+  });
+});
+
+describe("lyceum check", () => {
+  it("takes an environment, and has a default for everything else", async () => {
+    const defaults = { environment: "math", set: [], skip: [], tasks: 3, episodes: 10, seed: 0, callSeconds: 60 };
+    expect((await parse("check", "math")).calls).toEqual([{ check: defaults }]);
+    const all = "check ./e.ts -s a=1 --split test -n 2 --episodes 4 --seed 3 --skip x --skip y --call-seconds 5".split(
+      " ",
+    );
+    expect((await parse(...all)).calls).toEqual([
+      {
+        check: {
+          environment: "./e.ts",
+          set: ["a=1"],
+          split: "test",
+          tasks: 2,
+          episodes: 4,
+          seed: 3,
+          skip: ["x", "y"],
+          callSeconds: 5,
+        },
+      },
+    ]);
   });
 });
 

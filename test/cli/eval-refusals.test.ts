@@ -21,6 +21,7 @@ async function thrownBy(words: string): Promise<unknown> {
         train: nothing,
         report: nothing,
         init: nothing,
+        check: nothing,
         play: nothing,
         collect: nothing,
         view: nothing,

@@ -24,7 +24,7 @@ async function parse(...argv: string[]): Promise<TrainArguments> {
       train: async (args) => {
         told = args;
       },
-      ...{ report: never, init: never, play: never, collect: never, export: never },
+      ...{ report: never, init: never, check: never, play: never, collect: never, export: never },
       ...{ eval: never, compare: never, rescore: never, view: never, migrate: never, info: never },
     },
     { version: "0" },

@@ -45,6 +45,7 @@ async function checkLyceum(args: readonly string[], block: CodeBlock): Promise<v
     },
     report: async () => {},
     init: async () => {},
+    check: async () => {},
     play: async () => {},
     collect: async () => {},
     export: async () => {},

@@ -120,6 +120,10 @@ export const plantedFaults: readonly PlantedFault[] = [
   ["spec-is-playable", { ...soundEnvironment, spec: { ...soundEnvironment.spec, rewardRange: [1, 0] } }],
   ["splits-have-tasks", changed({ tasks: (split) => (split === "test" ? [] : [{ n: 1 }]) })],
   ["tasks-repeat", changed({ tasks: (split) => [{ n: split === "test" ? -1 : count++ }] })],
+  [
+    "tasks-are-distinct",
+    changed({ tasks: (split) => (split === "test" ? [{ n: 9 }] : [{ n: 1 }, { n: 2 }, { n: 1 }]) }),
+  ],
   ["splits-are-disjoint", changed({ tasks: () => [{ n: 1 }] })],
   ["tasks-are-data", changed({ tasks: [{ n: 1, when: new Date(0) } as Task], splits: ["train"] })],
   ["demonstrations-reach-the-end", changed({ demonstrate: () => ["a", "b"] })],
@@ -137,6 +141,17 @@ export const plantedFaults: readonly PlantedFault[] = [
     ),
   ],
   ["groups-have-no-order", grouped(async (group) => byMember(group, (_, place) => place / 10))],
+  ["keeps-the-contract", changed({ step: () => 1 as never })],
+  [
+    "resets-without-error",
+    changed({
+      reset: ({ task }) => {
+        if (task.n === 2) throw new TypeError("There is no two.");
+        return { messages: "1", state: { left: 2 } };
+      },
+      demonstrate: () => undefined,
+    }),
+  ],
   [
     "takes-any-answer",
     changed({
@@ -151,7 +166,14 @@ export const plantedFaults: readonly PlantedFault[] = [
     changed({ step: async ({ text }) => (text === "a" ? { reward: 1 } : never), demonstrate: () => "a" }),
   ],
   ["ends-within-max-turns", { ...forking(), spec: { ...soundEnvironment.spec, maxTurns: 2 } }],
-  ["rewards-are-finite", changed({ step: () => ({ reward: Number.NaN }), demonstrate: () => undefined })],
+  [
+    "ends-with-a-reward",
+    changed({ step: ({ state }) => (state.left-- > 0 ? { reply: "on" } : {}), demonstrate: () => undefined }),
+  ],
+  [
+    "rewards-are-finite",
+    steps((result) => ({ ...result, agents: { agent: { ...result.agents.agent!, reward: scored(Number.NaN) } } })),
+  ],
   ["rewards-are-in-range", changed({ step: () => ({ reward: 2 }), demonstrate: () => undefined })],
   [
     "components-sum-to-the-reward",
@@ -186,7 +208,21 @@ export const plantedFaults: readonly PlantedFault[] = [
   ],
   [
     "messages-are-valid",
-    changed({ reset: () => ({ messages: [], state: { left: 2 } }), demonstrate: () => undefined }),
+    instances((inner) => ({
+      reset: async (options) => {
+        await inner.reset(options);
+        return { agent: { messages: [], context: "append" } };
+      },
+    })),
+  ],
+  [
+    "first-prompts-say-something",
+    instances((inner) => ({
+      reset: async (options) => {
+        await inner.reset(options);
+        return { agent: { messages: [{ role: "user", content: [{ type: "text", text: " " }] }], context: "append" } };
+      },
+    })),
   ],
   [
     "speaks-not-as-assistant",

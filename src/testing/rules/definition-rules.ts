@@ -3,6 +3,7 @@ import { specProblem } from "../../rollout/contract-problem.ts";
 import { contentHash } from "../../taskset/content-hash.ts";
 import { checkDisjoint } from "../../taskset/disjoint.ts";
 import { mapTaskset } from "../../taskset/map-taskset.ts";
+import { loadBounded } from "../play-episode.ts";
 import type { DefinitionCase, Rule } from "../rule.ts";
 
 /** What must hold before anything is played. */
@@ -17,15 +18,17 @@ export const specIsPlayable: Rule<DefinitionCase> = {
   },
 };
 
+/** The most tasks of a split that are compared with each other. */
+const comparedTasks = 200;
+
 /** What must hold for the splits of a definition. */
 export const definitionRules: readonly Rule<DefinitionCase>[] = [
   {
     name: "splits-have-tasks",
     hint: "Leave a split out of splits that has no tasks.",
-    check: async ({ environment, signal }) => {
-      const loading = signal === undefined ? {} : { signal };
-      for (const split of environment.splits) {
-        if ((await environment.tasks(split, loading)).length === 0) return `has no tasks in split "${split}"`;
+    check: async (given) => {
+      for (const split of given.environment.splits) {
+        if ((await loadBounded(given, split)).length === 0) return `has no tasks in split "${split}"`;
       }
       return undefined;
     },
@@ -33,10 +36,9 @@ export const definitionRules: readonly Rule<DefinitionCase>[] = [
   {
     name: "tasks-repeat",
     hint: "Draw tasks from a seed of their own, so that a split is the same each time it is loaded.",
-    check: async ({ environment, signal }) => {
-      const loading = signal === undefined ? {} : { signal };
-      for (const split of environment.splits) {
-        const [first, second] = [await environment.tasks(split, loading), await environment.tasks(split, loading)];
+    check: async (given) => {
+      for (const split of given.environment.splits) {
+        const [first, second] = [await loadBounded(given, split), await loadBounded(given, split)];
         if (first.length !== second.length) return `gave split "${split}" with another length the second time`;
         const count = Math.min(3, first.length === "unbounded" ? Infinity : first.length);
         for (let index = 0; index < count; index++) {
@@ -49,11 +51,30 @@ export const definitionRules: readonly Rule<DefinitionCase>[] = [
     },
   },
   {
+    name: "tasks-are-distinct",
+    hint: "List each task once: two of equal content are the same task, and the one counts twice.",
+    check: async (given) => {
+      for (const split of given.environment.splits) {
+        const tasks = await loadBounded(given, split);
+        // A generator without end comes to some tasks again.
+        if (tasks.length === "unbounded") continue;
+        const seen = new Map<string, string>();
+        for (let index = 0; index < Math.min(tasks.length, comparedTasks); index++) {
+          const { task, id } = await tasks.get(index);
+          const hash = contentHash(task);
+          const first = seen.get(hash);
+          if (first !== undefined) return `has the same task twice in split "${split}", as "${first}" and "${id}"`;
+          seen.set(hash, id);
+        }
+      }
+      return undefined;
+    },
+  },
+  {
     name: "splits-are-disjoint",
     hint: "Keep what is tested on out of what is trained on: split by content, or slice one list.",
-    check: async ({ environment, signal }) => {
-      const loading = signal === undefined ? {} : { signal };
-      const sets = await Promise.all(environment.splits.map((split) => environment.tasks(split, loading)));
+    check: async (given) => {
+      const sets = await Promise.all(given.environment.splits.map((split) => loadBounded(given, split)));
       for (const [index, first] of sets.entries()) {
         for (const second of sets.slice(index + 1)) {
           try {

@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Observations } from "../../environment/environment.ts";
-import { addRewards, isReward, type Reward } from "../../environment/reward.ts";
+import { addRewards, isReward, type Reward, rewardText } from "../../environment/reward.ts";
+import { isBlankPrompt } from "../../environment/validate-prompt.ts";
+import type { Message } from "../../message/message.ts";
+import { messageProblem } from "../../message/message-problem.ts";
 import { agentStepProblem, observationProblem } from "../../rollout/contract-problem.ts";
 import { asText, type PlayedEpisode } from "../play-episode.ts";
 import type { PlayedCase, Rule } from "../rule.ts";
@@ -16,11 +19,22 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
       episode.ended ? undefined : `went on after ${environment.spec.maxTurns} turns, its maxTurns`,
   },
   {
+    name: "ends-with-a-reward",
+    hint: "Give a reward with the last step, be it 0: an episode without one counts as 0. maxTurns is the last step too.",
+    check: ({ environment, episode }) =>
+      environment.scoreGroup !== undefined ||
+      episode.steps.length === 0 ||
+      !episode.ended ||
+      rewards(episode).length > 0
+        ? undefined
+        : `gave no reward in an episode of ${episode.steps.length} turns`,
+  },
+  {
     name: "rewards-are-finite",
     hint: "Give finite numbers, or unscored(reason) where judging failed.",
     check: ({ episode }) => {
       const odd = rewards(episode).find(({ reward }) => !isReward(reward));
-      return odd && `gave agent "${odd.agent}" the reward ${asText(odd.reward)}`;
+      return odd && `gave agent "${odd.agent}" the reward ${rewardText(odd.reward)}`;
     },
   },
   {
@@ -146,6 +160,14 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     },
   },
   {
+    name: "first-prompts-say-something",
+    hint: "Say in the first prompt what is asked.",
+    check: ({ episode }) => {
+      const blank = Object.entries(episode.first).find(([, { messages }]) => isBlank(messages));
+      return blank && `gave agent "${blank[0]}" an empty prompt at the beginning`;
+    },
+  },
+  {
     name: "speaks-not-as-assistant",
     hint: "Speak as system, user or tool: what stands in the assistant's role is learned as the model's own.",
     check: ({ episode }) => {
@@ -198,6 +220,10 @@ function rewards({ steps }: PlayedEpisode): readonly { readonly agent: string; r
       step?.reward === undefined ? [] : [{ agent, reward: step.reward }],
     ),
   );
+}
+
+function isBlank(messages: readonly Message[]): boolean {
+  return messages.every((message) => messageProblem(message) === undefined) && isBlankPrompt(messages);
 }
 
 function isJson(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../environment/environment.ts";
 import { LyceumError } from "../../errors/index.ts";
@@ -14,9 +15,11 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "repeats-under-a-seed",
-    hint: "Draw only from the seed of reset, or set deterministic to false.",
+    hint: "Draw from the given random alone, not from Math.random or the time; or set deterministic to false.",
     check: async (given) => {
       if (!given.environment.spec.deterministic) return undefined;
+      // Later, so that a prompt or a reward with the time in it differs.
+      await setTimeout(2);
       const again = await withInstance(given, (instance) => playEpisode(instance, given));
       return transcript(again) === transcript(given.episode) ? undefined : "played differently the second time";
     },

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { fromErrorData } from "../../errors/index.ts";
 import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
 import type { Episode } from "../../rollout/episode.ts";
 import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
@@ -32,6 +33,8 @@ export const demonstrationRules: readonly Rule<TaskCase>[] = [
       const { maxTurns } = given.environment.spec;
       if (demonstration.length > maxTurns) return `demonstrates ${demonstration.length} of ${maxTurns} turns`;
       const { error, turns } = await demonstrated(given);
+      // What it returned wrongly is no fault of the demonstration.
+      if (error?.code === "environment.contract") throw fromErrorData(error);
       if (error !== undefined) return `failed with its demonstration: ${error.message}`;
       return turns === demonstration.length
         ? undefined

@@ -1,0 +1,74 @@
+import { LyceumError } from "../errors/index.ts";
+import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
+import { visibleText } from "../report/visible-text.ts";
+import { checkEnvironment, type EnvironmentProblem, type EnvironmentReport } from "../testing/check-environment.ts";
+import type { CheckArguments } from "./check-program.ts";
+import { namedEnvironment } from "./named-environment.ts";
+import { createPolicyOpener } from "./policy-opener.ts";
+import type { Rooms } from "./rooms.ts";
+import { engineOn } from "./shared-engine.ts";
+
+/**
+ * `lyceum check`: tries the rules of environments, and prints a line for each: kept, or broken, with what is wrong, how
+ * to mend it and what shows it. Throws `environment.contract` if a rule is broken, and what opening the environment
+ * throws.
+ */
+export async function checkCommand(
+  args: CheckArguments,
+  options: {
+    readonly rooms: Pick<Rooms, "environments" | "createBackend">;
+    readonly output: { write(text: string): unknown };
+    readonly signal: AbortSignal;
+  },
+): Promise<void> {
+  const { rooms, output, signal } = options;
+  const { tasks, episodes, seed, skip, callSeconds } = args;
+  await using opener = createPolicyOpener({ rooms, engine: engineOn("auto"), signal });
+  const { environments } = rooms;
+  const environment = await namedEnvironment({ id: args.environment, set: args.set, environments, open: opener.open });
+  const split = args.split ?? environment.splits[0];
+  const report = await checkEnvironment(environment, {
+    ...(split === undefined ? {} : { split }),
+    ...{ tasks, episodes, seed, skip, callMs: callSeconds * 1000, signal },
+  });
+  output.write(visibleText(reportText(report, environment.spec.id)));
+  const { rules, problems } = report;
+  if (problems.length === 0) return;
+  throw new LyceumError({
+    code: "environment.contract",
+    message: `Environment "${environment.spec.id}" breaks ${problems.length} of the ${rules.length} rules that were tried.`,
+    hint: "Each is listed above with how to mend it. docs/environments.md describes all of them.",
+  });
+}
+
+/** A line for each rule, broken ones last with what to do. */
+function reportText({ rules, problems }: EnvironmentReport, environment: string): string {
+  const broken = new Set(problems.map(({ rule }) => rule));
+  const kept = rules.filter((rule) => !broken.has(rule));
+  const lines = [
+    `${environment}: ${kept.length} of ${rules.length} rules are kept.`,
+    ...kept.map((rule) => `  ok      ${rule}`),
+    ...problems.flatMap((problem) => [
+      `  BROKEN  ${problem.rule}: ${problem.message}`,
+      `          fix: ${problem.hint}`,
+      ...placeLines(problem),
+    ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** What shows the problem. */
+function placeLines({ split, task, seed, actions }: EnvironmentProblem): string[] {
+  if (task === undefined) return [];
+  const parts = [
+    `task "${task}" of ${split}`,
+    ...(seed === undefined ? [] : [`seed ${seed}`]),
+    ...(actions === undefined ? [] : [`answers ${actions.map(answerText).join(", ")}`]),
+  ];
+  return [`          seen with: ${parts.join(", ")}`];
+}
+
+function answerText(answer: ScriptedAnswer): string {
+  const text = JSON.stringify(answer);
+  return text.length > 120 ? `${text.slice(0, 120)}...` : text;
+}

@@ -1,0 +1,90 @@
+import { writeSync } from "node:fs";
+import { workerData } from "node:worker_threads";
+import { type BlockedPlace, BlockedThread } from "./blocked-thread.ts";
+
+/** How often the main thread's beats are looked at. */
+const lookMs = 250;
+/** How long it may be silent before it is asked what it does. */
+const silentMs = 2_000;
+/** How long before a person is warned, unless half of the call's limit is less. */
+const warnMs = 5_000;
+/** The limit of code that belongs to no call, such as loading tasks. */
+const defaultLimitMs = 300_000;
+
+const limitName = "the limit of one call (rollout.limits.environmentSeconds in a config, environmentMs in code)";
+
+const beats = new Int32Array(workerData as SharedArrayBuffer);
+let last = -1;
+let since = performance.now();
+let blocked: BlockedThread | undefined;
+let hasWarned = false;
+let isLooking = false;
+
+setInterval(() => void look(), lookMs);
+
+async function look(): Promise<void> {
+  if (isLooking) return;
+  isLooking = true;
+  try {
+    const now = Atomics.load(beats, 0);
+    if (now === last) await inspect(performance.now() - since);
+    else goesOn(now);
+  } finally {
+    isLooking = false;
+  }
+}
+
+function goesOn(now: number): void {
+  [last, since] = [now, performance.now()];
+  blocked?.close();
+  blocked = undefined;
+  hasWarned = false;
+}
+
+async function inspect(silent: number): Promise<void> {
+  if (silent < silentMs) return;
+  blocked ??= new BlockedThread();
+  const place = await blocked.place();
+  // Code of this package, such as reading a large file, ends by itself.
+  if (place === undefined) return;
+  const limit = place.running === undefined ? defaultLimitMs : place.running.limitMs;
+  const hasLimit = typeof limit === "number";
+  if (hasLimit && silent >= limit) return end(place, silent);
+  if (hasWarned || silent < Math.min(warnMs, hasLimit ? limit / 2 : warnMs)) return;
+  hasWarned = true;
+  await blocked.letSignalsEndIt();
+  const left = hasLimit ? ` The process is killed after ${seconds(limit)}, ${limitName}.` : "";
+  say(
+    `warning: ${placeText(place)} has kept the process busy for ${seconds(silent)}, and nothing else goes on.${left} ` +
+      "Until it goes on, Ctrl-C ends the process at once; checkpoints that are written stay.",
+  );
+}
+
+/** Kills the process, with what is left of its work. */
+function end(place: BlockedPlace, silent: number): void {
+  say(
+    `error[timeout]: ${placeText(place)} kept the process busy for ${seconds(silent)}: the process is killed.\n` +
+      `  Look for a loop that does not end, or raise ${limitName} if it only needs longer.\n  ${place.saved || "What was written before stays."}`,
+  );
+  process.kill(process.pid, "SIGKILL");
+}
+
+function placeText({ position, running }: BlockedPlace): string {
+  if (running === undefined) return position;
+  const { environment, call, task, turn } = running;
+  const parts = [
+    call,
+    ...(task === undefined ? [] : [`task "${task}"`]),
+    ...(turn === undefined ? [] : [`turn ${turn}`]),
+  ];
+  return `${position} (environment "${environment}", ${parts.join(", ")})`;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}
+
+/** The main thread writes nothing now. */
+function say(text: string): void {
+  writeSync(2, `${text}\n`);
+}
