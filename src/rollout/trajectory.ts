@@ -168,7 +168,8 @@ export class Trajectory {
   /** An episode that ends without any reward would count as one that earned 0. */
   #checkEarned(): void {
     if (this.#turns === 0 || this.#factory.scoreGroup !== undefined) return;
-    if (this.recorders.some(({ hasReward }) => hasReward)) return;
+    // One that is cut off may have had nothing to reward yet.
+    if (this.recorders.some(({ hasReward, truncated }) => hasReward || truncated)) return;
     throw this.#broken("ended the episode and gave no reward in it", "Give a reward with the last step, be it 0.");
   }
 

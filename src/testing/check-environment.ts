@@ -8,6 +8,7 @@ import {
   type Finding,
   keepsTheContract,
   resetsWithoutError,
+  someEpisodeEarns,
   takesAnyAnswer,
   tryRule,
 } from "./finding.ts";
@@ -123,6 +124,7 @@ export async function checkEnvironment<Task>(
   nowTried([tasksAreData, ...demonstrationRules, ...groupRules, ...playingRules]);
   const count = Math.min(options.tasks ?? 3, taskset.length === "unbounded" ? Infinity : taskset.length);
   await using _kept = await keepInstance(given);
+  let [played, earned] = [false, false];
   for (let index = 0; index < count; index++) {
     const task = await taskset.get(index, loading);
     const of: TaskCase = { ...given, task, seed: deriveSeed(seed, task.hash) };
@@ -140,8 +142,15 @@ export async function checkEnvironment<Task>(
     for await (const { found, ...actions } of trials.run({ rules: wanted(playedRules), once, broken })) {
       note(found, { ...place, ...actions });
     }
-    if (trials.hasPlayed) nowTried([...playedRules, ...lifecycleRules]);
+    if (trials.hasPlayed) nowTried([...playedRules, ...lifecycleRules, someEpisodeEarns]);
+    played ||= trials.hasPlayed;
+    // What is demonstrated earns the most, or another rule says so.
+    earned ||= trials.hasEarned || environment.demonstrate?.(task.task) !== undefined;
     if (problems.has(answersInTime.name)) break;
+  }
+  if (played && !earned && environment.scoreGroup === undefined && problems.size === 0) {
+    const message = `Environment "${environment.spec.id}" gave no reward in any episode: each was cut off at maxTurns, ${environment.spec.maxTurns}.`;
+    note({ rule: someEpisodeEarns.name, message, hint: someEpisodeEarns.hint });
   }
   return report();
 }
@@ -160,4 +169,5 @@ const ruleNames: readonly string[] = [
   ...playingRules,
   ...playedRules,
   ...lifecycleRules,
+  someEpisodeEarns,
 ].map(({ name }) => name);

@@ -4,8 +4,9 @@ import { textOf } from "../message/message.ts";
 import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
 import { type ActionPlan, actionPlans } from "./action-plan.ts";
 import { answersInTime, type Finding, failure, takesAnyAnswer, tryRule } from "./finding.ts";
-import { playEpisode, withInstance } from "./play-episode.ts";
+import { type PlayedEpisode, playEpisode, withInstance } from "./play-episode.ts";
 import type { EpisodeCase, PlayedCase, Rule, TaskCase } from "./rule.ts";
+import { earnsSomething } from "./rules/episode-rules.ts";
 
 /** The most episodes that are played to make one finding smaller. */
 const shrinkEpisodes = 200;
@@ -27,8 +28,9 @@ export interface TrialFinding {
 export class EpisodeTrials {
   readonly #given: TaskCase;
   readonly #arbitrary: fc.Arbitrary<Trial>;
-  /** True once an episode was played to its end. */
+  /** True once an episode was played, and once one earned something. */
   hasPlayed = false;
+  hasEarned = false;
   readonly #parameters: { readonly seed: number; readonly numRuns: number };
 
   constructor(given: TaskCase, options: { readonly episodes: number }) {
@@ -50,7 +52,10 @@ export class EpisodeTrials {
     for (const [index, trial] of (await this.#trials()).entries()) {
       const given = { ...this.#given, ...trial };
       const open = rules.filter(({ name }) => !broken().has(name));
-      const findings = await tryEpisode(given, open);
+      const onPlayed = (episode: PlayedEpisode): void => {
+        this.hasEarned ||= earnsSomething(episode);
+      };
+      const findings = await tryEpisode(given, open, onPlayed);
       // What was found by no rule was found in the playing itself.
       this.hasPlayed ||= findings.every(({ by }) => by.length > 0);
       for (const { found, by } of findings) {
@@ -104,11 +109,13 @@ export class EpisodeTrials {
 async function tryEpisode(
   given: EpisodeCase,
   rules: readonly Rule<PlayedCase>[],
+  onPlayed: (episode: PlayedEpisode) => void = () => {},
 ): Promise<{ readonly found: Finding; readonly by: readonly Rule<PlayedCase>[] }[]> {
   given.signal?.throwIfAborted();
   try {
     return await withInstance(given, async (instance) => {
       const played: PlayedCase = { ...given, instance, episode: await playEpisode(instance, given) };
+      onPlayed(played.episode);
       const findings = [];
       for (const rule of rules) {
         const found = await tryRule(rule, played);

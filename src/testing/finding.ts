@@ -34,6 +34,12 @@ export const answersInTime = {
   hint: "Give whatever is waited for a limit of its own. The check ended here; callMs lets it wait longer.",
 };
 
+/** The rule that is broken where no episode earned anything. What is demonstrated has rules of its own. */
+export const someEpisodeEarns = {
+  name: "some-episode-earns",
+  hint: "Give a reward in the last turn (turn === maxTurns - 1), be it 0, and end the episode where it is solved.",
+};
+
 /** What is found by trying a rule. An error breaks the rule that was tried; a call that does not end has its own. */
 export async function tryRule<Case extends DefinitionCase>(
   rule: Rule<Case>,

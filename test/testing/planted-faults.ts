@@ -351,6 +351,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     }),
   ],
   ["refuses-use-after-close", instances(() => ({ close: async () => {} }))],
+  ["some-episode-earns", changed({ step: () => ({ reply: "on" }), demonstrate: () => undefined })],
 ];
 
 /** Environments that break a rule in another way than the first of its faults. */

@@ -161,7 +161,8 @@ describe("a fork of a wrapped environment", () => {
         2,
       ),
     ]) {
-      expect((await checkEnvironment(environment)).problems).toEqual([]);
+      // It gives its one reward in the third turn, which a limit of two leaves out.
+      expect((await checkEnvironment(environment, { skip: ["some-episode-earns"] })).problems).toEqual([]);
     }
   });
 });

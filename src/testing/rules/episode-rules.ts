@@ -20,14 +20,12 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "ends-with-a-reward",
-    hint: "Give a reward with the last step, be it 0: an episode without one counts as 0. maxTurns is the last step too.",
-    check: ({ environment, episode }) =>
-      environment.scoreGroup !== undefined ||
-      episode.steps.length === 0 ||
-      !episode.ended ||
-      rewards(episode).length > 0
-        ? undefined
-        : `gave no reward in an episode of ${episode.steps.length} turns`,
+    hint: "Give a reward with the last step, be it 0: an episode without one counts as 0.",
+    check: ({ environment, episode }) => {
+      if (environment.scoreGroup !== undefined || !episode.ended || earnsSomething(episode)) return undefined;
+      const last = Object.values(episode.steps.at(-1)?.result.agents ?? {});
+      return last.some((step) => step?.terminated) ? "ended an episode and gave no reward in it" : undefined;
+    },
   },
   {
     name: "rewards-are-finite",
@@ -222,8 +220,15 @@ function rewards({ steps }: PlayedEpisode): readonly { readonly agent: string; r
   );
 }
 
+/** True for an episode in which any agent was given a reward. */
+export function earnsSomething(episode: PlayedEpisode): boolean {
+  return rewards(episode).length > 0;
+}
+
 function isBlank(messages: readonly Message[]): boolean {
-  return messages.every((message) => messageProblem(message) === undefined) && isBlankPrompt(messages);
+  return (
+    messages.length > 0 && messages.every((message) => messageProblem(message) === undefined) && isBlankPrompt(messages)
+  );
 }
 
 function isJson(value: unknown): boolean {
