@@ -97,7 +97,7 @@ describe("lyceum collect", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe(
       "out/good.jsonl: 8 episodes, 3 conversations written, 2 below 0.4, 1 episodes unscored, 2 episodes failed, the first: " +
-        'Environment "uneven" threw in step: Error: six is broken\n',
+        'Task "6", turn 0: Environment "uneven" threw in step: Error: six is broken (uneven.ts:8:27)\n',
     );
     const written = await rows();
     expect(written.map(({ task }) => task)).toEqual(["2", "4", "5"]);
