@@ -1,5 +1,5 @@
 import { type Debugger, Session } from "node:inspector";
-import { isForeign, positionText, type SourcePosition, userPosition } from "../errors/source-location.ts";
+import { isUserCode, positionText, type SourcePosition, userPosition } from "../errors/source-location.ts";
 import type { RunningCall } from "../rollout/running-call.ts";
 
 /** What keeps the main thread busy. */
@@ -35,7 +35,7 @@ export class BlockedThread {
     this.#session.post("Debugger.enable");
   }
 
-  /** Where it is; undefined for code of this package outside of any environment, and for native code. */
+  /** Where it is. Undefined for native code, and for code of packages that no call of an environment runs. */
   async place(): Promise<BlockedPlace | undefined> {
     let place: BlockedPlace | undefined;
     await this.#paused(async (frames) => {
@@ -45,7 +45,7 @@ export class BlockedThread {
       const report = await this.#evaluate(frames, "report()");
       const { running, saved = "" } = JSON.parse(report || "{}") as Partial<Pick<BlockedPlace, "running" | "saved">>;
       const position = userPosition(positions);
-      if (position === undefined || (running === undefined && !positions.some(isForeign))) return;
+      if (position === undefined || (running === undefined && !positions.some(isUserCode))) return;
       place = { position: positionText(position), running, saved };
     });
     return place;

@@ -45,7 +45,7 @@ async function inspect(silent: number): Promise<void> {
   if (silent < silentMs) return;
   blocked ??= new BlockedThread();
   const place = await blocked.place();
-  // Code of this package, such as reading a large file, ends by itself.
+  // Code of packages, such as loading modules or reading a large file, ends by itself.
   if (place === undefined) return;
   const limit = place.running === undefined ? defaultLimitMs : place.running.limitMs;
   const hasLimit = typeof limit === "number";

@@ -28,12 +28,15 @@ export function thrownAt(error: unknown): string | undefined {
  */
 export function userPosition(positions: readonly SourcePosition[]): SourcePosition | undefined {
   const inFiles = positions.filter(({ file }) => pathOf(file) !== undefined);
-  const foreign = inFiles.filter(isForeign);
-  return foreign.find(({ file }) => !/[/\\]node_modules[/\\]/.test(file)) ?? foreign[0] ?? inFiles[0];
+  return inFiles.find(isUserCode) ?? inFiles.find(isForeign) ?? inFiles[0];
 }
 
-/** True for a position outside of this package and of Node. */
-export function isForeign({ file }: SourcePosition): boolean {
+/** True for a position outside of this package, of Node and of installed packages. */
+export function isUserCode(position: SourcePosition): boolean {
+  return isForeign(position) && !/[/\\]node_modules[/\\]/.test(position.file);
+}
+
+function isForeign({ file }: SourcePosition): boolean {
   const path = pathOf(file);
   return path !== undefined && !ownFolders.some((folder) => path.startsWith(folder));
 }

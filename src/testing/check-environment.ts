@@ -145,7 +145,7 @@ export async function checkEnvironment<Task>(
     if (trials.hasPlayed) nowTried([...playedRules, ...lifecycleRules, someEpisodeEarns]);
     played ||= trials.hasPlayed;
     // What is demonstrated earns the most, or another rule says so.
-    earned ||= trials.hasEarned || environment.demonstrate?.(task.task) !== undefined;
+    earned ||= trials.hasEarned || given.environment.demonstrate?.(task.task) !== undefined;
     if (problems.has(answersInTime.name)) break;
   }
   if (played && !earned && environment.scoreGroup === undefined && problems.size === 0) {

@@ -29,6 +29,8 @@ export function lyceum(
     /** What is piped in, and whether more could come; nothing by default. */
     readonly input?: { readonly text: string; readonly open?: boolean };
     readonly onOutput?: (output: string, child: ChildProcess) => void;
+    /** The same of stderr. */
+    readonly onError?: (output: string, child: ChildProcess) => void;
     /** Words at which it kills itself once it has written them: another process may come too late. */
     readonly lastWords?: string;
     /** Beside this process's environment. */
@@ -53,7 +55,8 @@ export function lyceum(
   for (const name of ["stdout", "stderr"] as const) {
     child[name]!.setEncoding("utf8").on("data", (text: string) => {
       streams[name] += text;
-      options.onOutput?.(streams.stdout, child);
+      if (name === "stdout") options.onOutput?.(streams.stdout, child);
+      else options.onError?.(streams.stderr, child);
     });
   }
   options.onOutput?.("", child);
