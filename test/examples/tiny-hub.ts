@@ -15,7 +15,7 @@ export interface TinyHub extends AsyncDisposable {
 
 /**
  * Makes a cache that knows `HuggingFaceTB/SmolLM2-135M-Instruct`, `Qwen/Qwen2.5-0.5B-Instruct`,
- * `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `openai-community/gpt2`, `openai/gsm8k`, `DigitalLearningGmbH/MATH-lighteval`, `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `OpenMLRL/MBPP`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval`, MultiPL-E's
+ * `Qwen/Qwen2.5-Coder-0.5B-Instruct`, `Qwen/Qwen3-0.6B`, `openai-community/gpt2`, `openai/gsm8k`, `DigitalLearningGmbH/MATH-lighteval`, `openai/openai_humaneval`, `CoMLRL/CoopHumanEval`, `OpenMLRL/MBPP`, `google-research-datasets/mbpp`, `FudanSELab/ClassEval`, MultiPL-E's
  * JavaScript, `trl-lib/tldr` and `OpenMLRL/arXiv_abstract`.
  */
 export async function createTinyHub(): Promise<TinyHub> {
@@ -29,6 +29,7 @@ export async function createTinyHub(): Promise<TinyHub> {
   await exportTinyModel(model);
   await exportTinyModel(await repository("models--Qwen--Qwen2.5-Coder-0.5B-Instruct"));
   await exportTinyModel(await repository("models--Qwen--Qwen2.5-0.5B-Instruct"));
+  await exportTinyModel(await repository("models--Qwen--Qwen3-0.6B"));
   await exportTinyBaseModel(await repository("models--openai-community--gpt2"));
   const problems = await repository("datasets--DigitalLearningGmbH--MATH-lighteval");
   for (const split of ["train", "test"]) await write(join(problems, "default", `${split}.jsonl`), mathProblems(split));

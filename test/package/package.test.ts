@@ -235,7 +235,7 @@ describe("the installed package", () => {
     expect(names).toEqual(["backwards.ts", "train.ts"]);
     const { stdout, stderr } = await execute(process.execPath, ["train.ts"], { cwd: project, env: environment });
     expect(stderr).toBe("");
-    expect(stdout).toMatch(/\nstep 20\/20 .*[^]*\ncompleted at step 20 /);
+    expect(stdout).toMatch(/\nstep 20\/20 .*[\s\S]*\ncompleted at step 20 /);
     expect(await readdir(join(project, "runs/backwards/model"))).toContain("model.safetensors");
   });
 
