@@ -164,9 +164,17 @@ describe("a tree", () => {
   });
 
   test("earns 0 where the environment says nothing", async () => {
-    const environment = jointWorld({ maxTurns: 1, forks: true, reward: () => undefined });
+    const environment = jointWorld({ maxTurns: 2, forks: true, reward: ({ turn }) => (turn === 0 ? undefined : 1) });
     const tree = await playTree({ environment });
     expect(tree.root!.jointActions[0]!.rewards).toEqual({ agent: { status: "scored", value: 0, components: {} } });
+  });
+
+  test("is unscored where the environment ends without having given a reward", async () => {
+    const environment = jointWorld({ maxTurns: 1, forks: true, reward: () => undefined });
+    const tree = await playTree({ environment });
+    expect(tree.root!.jointActions[0]!.rewards).toMatchObject({
+      agent: { status: "unscored", error: { code: "environment.contract" } },
+    });
   });
 
   test("of a game of turns, by replay: every way of playing one deal", async () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Observations } from "../../src/environment/environment.ts";
+import { scored } from "../../src/environment/reward.ts";
 import { textMessage } from "../../src/message/message.ts";
 import { samplerPolicy } from "../../src/policy/sampler-policy.ts";
 import type { AgentEpisode, Episode, MessageNode } from "../../src/rollout/episode.ts";
@@ -42,7 +43,9 @@ function plannedWorld(turns: Plan): ReturnType<typeof world<number>> {
     reset: () => observations(0),
     step: ({ turn, actions }) => ({
       observations: observations(turn + 1),
-      agents: Object.fromEntries(Object.keys(actions).map((agent) => [agent, { terminated: false, truncated: false }])),
+      agents: Object.fromEntries(
+        Object.keys(actions).map((agent) => [agent, { reward: scored(0), terminated: false, truncated: false }]),
+      ),
     }),
   });
 }
