@@ -20,7 +20,7 @@ describe("lyceum train", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^run: sft on math, .* 2 steps, seed 1\n/);
     expect(stdout).toMatch(/\nstep 2\/2 .*loss \d/);
-    expect(stdout).toMatch(/\nevaluation of test\[:4\] at step 2 {2}accuracy/);
+    expect(stdout).toMatch(/\nevaluation of test\[:4\] at step 2 {2}reward \S+ {2}accuracy/);
     expect(stdout).not.toContain("\u001B");
     const output = join(folder, "runs", "tiny");
     expect(await readdir(output)).toEqual(
