@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { match } from "ts-pattern";
 import type { OpenPolicy } from "../../trainers/open-policy.ts";
 import type { TeamAgents } from "../../trainers/team-agents.ts";
 import type { EnvironmentDefinition } from "../environment/environment.ts";
@@ -61,35 +62,30 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
   } = settings;
   const { engine, agents, completion = false, environment } = options;
   const signal = options.signal === undefined ? {} : { signal: options.signal };
-  switch (named.kind) {
-    case "engine": {
-      const hosted = existsSync(named.path) ? undefined : hostedModelError(named.path);
+  return match(named)
+    .returnType<Promise<OpenPolicy>>()
+    .with({ kind: "engine" }, async ({ path }) => {
+      const hosted = existsSync(path) ? undefined : hostedModelError(path);
       if (hosted !== undefined) throw hosted;
-      const which = { path: named.path, name, base, chatTemplate, templateVariables, revision };
+      const which = { path, name, base, chatTemplate, templateVariables, revision };
       return openEnginePolicy({ ...which, engine, agents, completion, ...signal });
-    }
-    case "server":
-      return owned(await serverPolicy(named, { settings, completion, ...signal }));
-    case "provider": {
+    })
+    .with({ kind: "server" }, async (server) => owned(await serverPolicy(server, { settings, completion, ...signal })))
+    .with({ kind: "provider" }, async ({ provider, model: id }) => {
       const { aiSdkPolicy, providerModel } = await import("../policy/ai-sdk/index.ts");
       const { apiKeyVariable, ...serving } = asked;
-      if (apiKeyVariable === undefined) checkProviderKey(named.provider, process.env);
+      if (apiKeyVariable === undefined) checkProviderKey(provider, process.env);
       const key = apiKeyVariable === undefined ? {} : { apiKey: requiredVariable(apiKeyVariable, process.env) };
-      const sdkModel = await providerModel(named.provider, named.model, key);
-      return owned(aiSdkPolicy(sdkModel, { ...serving, name }));
-    }
-    case "transformers-js": {
+      return owned(aiSdkPolicy(await providerModel(provider, id, key), { ...serving, name }));
+    })
+    .with({ kind: "transformers-js" }, async ({ kind: _kind, ...which }) => {
       const { transformersPolicy } = await import("../policy/transformers-js/index.ts");
-      const { kind: _kind, ...which } = named;
       return owned(await transformersPolicy({ ...which, name, completion, ...signal }));
-    }
-    case "scripted":
-      return owned(await scriptFile(named.path));
-    case "replay":
-      return owned(await replayPolicy(readTrace(named.path, signal), { name }));
-    case "demonstration":
-      return owned(demonstrations(environment));
-  }
+    })
+    .with({ kind: "scripted" }, async ({ path }) => owned(await scriptFile(path)))
+    .with({ kind: "replay" }, async ({ path }) => owned(await replayPolicy(readTrace(path, signal), { name })))
+    .with({ kind: "demonstration" }, async () => owned(demonstrations(environment)))
+    .exhaustive();
 }
 
 /** A policy that closes itself, if it holds anything. */

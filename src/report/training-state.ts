@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import type {
   CheckpointEvent,
   EvaluationEvent,
@@ -34,34 +35,28 @@ const trendLength = 240;
 
 /** The state after one more event. */
 export function updateTrainingState(state: TrainingState, event: TrainingEvent): TrainingState {
-  switch (event.type) {
-    case "run-start":
-      return { ...initialTrainingState, start: event };
-    case "step":
-      return {
-        ...state,
-        step: event,
-        rewards: extend(state.rewards, event.metrics["reward/mean"]),
-        losses: extend(state.losses, event.metrics["loss/total"]),
-      };
-    case "probe":
-      return state;
-    case "sample":
-      return { ...state, sample: event };
-    case "evaluation":
-      return { ...state, evaluation: event };
-    case "checkpoint":
-      return { ...state, checkpoint: event };
-    case "warning": {
-      if (event.check === undefined) return { ...state, warning: event, warnings: state.warnings + 1 };
+  return match(event)
+    .returnType<TrainingState>()
+    .with({ type: "run-start" }, (start) => ({ ...initialTrainingState, start }))
+    .with({ type: "step" }, (step) => ({
+      ...state,
+      step,
+      rewards: extend(state.rewards, step.metrics["reward/mean"]),
+      losses: extend(state.losses, step.metrics["loss/total"]),
+    }))
+    .with({ type: "probe" }, () => state)
+    .with({ type: "sample" }, (sample) => ({ ...state, sample }))
+    .with({ type: "evaluation" }, (evaluation) => ({ ...state, evaluation }))
+    .with({ type: "checkpoint" }, (checkpoint) => ({ ...state, checkpoint }))
+    .with({ type: "warning" }, (warning) => {
+      if (warning.check === undefined) return { ...state, warning, warnings: state.warnings + 1 };
       const others = state.troubles.filter(
-        ({ check, subject }) => check !== event.check || (event.over === true && subject !== event.subject),
+        ({ check, subject }) => check !== warning.check || (warning.over === true && subject !== warning.subject),
       );
-      return { ...state, troubles: event.over === true ? others : [...others, event].slice(-3) };
-    }
-    case "run-end":
-      return { ...state, end: event };
-  }
+      return { ...state, troubles: warning.over === true ? others : [...others, warning].slice(-3) };
+    })
+    .with({ type: "run-end" }, (end) => ({ ...state, end }))
+    .exhaustive();
 }
 
 function extend(values: readonly number[], next: number | undefined): readonly number[] {

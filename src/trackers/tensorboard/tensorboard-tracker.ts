@@ -1,5 +1,6 @@
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { match, P } from "ts-pattern";
 import { stringify } from "yaml";
 import { plainLine } from "../../report/plain-line.ts";
 import type { TrainingEvent } from "../../report/training-event.ts";
@@ -73,24 +74,20 @@ function stepOf(event: TrainingEvent): number {
 }
 
 function valuesOf(event: TrainingEvent): TensorboardValue[] {
-  switch (event.type) {
-    case "step":
-    case "evaluation":
-      return Object.entries(eventMetrics(event)).map(([tag, scalar]) => ({ tag, scalar }));
-    case "sample": {
-      const reward = event.reward === undefined ? "" : `reward ${event.reward}\n\n`;
-      return [{ tag: "sample", text: `${fenced(event.prompt)}\n\n${reward}${fenced(event.completion)}` }];
-    }
-    case "warning":
-      return [{ tag: "warning", text: fenced(event.message) }];
-    case "probe":
-      return [{ tag: "probe", text: fenced(plainLine(event)) }];
-    case "run-end":
-      return [{ tag: "end", text: fenced(plainLine(event)) }];
-    case "run-start":
-    case "checkpoint":
-      return [];
-  }
+  return match(event)
+    .returnType<TensorboardValue[]>()
+    .with({ type: P.union("step", "evaluation") }, (measured) =>
+      Object.entries(eventMetrics(measured)).map(([tag, scalar]) => ({ tag, scalar })),
+    )
+    .with({ type: "sample" }, ({ prompt, completion, reward }) => {
+      const earned = reward === undefined ? "" : `reward ${reward}\n\n`;
+      return [{ tag: "sample", text: `${fenced(prompt)}\n\n${earned}${fenced(completion)}` }];
+    })
+    .with({ type: "warning" }, ({ message }) => [{ tag: "warning", text: fenced(message) }])
+    .with({ type: "probe" }, (probe) => [{ tag: "probe", text: fenced(plainLine(probe)) }])
+    .with({ type: "run-end" }, (end) => [{ tag: "end", text: fenced(plainLine(end)) }])
+    .with({ type: P.union("run-start", "checkpoint") }, () => [])
+    .exhaustive();
 }
 
 /** Text as a Markdown block that shows it as it is. Its fence is longer than any in the text. */

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { match } from "ts-pattern";
 import type { ViewSource } from "../view-source.ts";
 import { ComparePage } from "./compare-page.tsx";
 import { EpisodePage } from "./episode-page.tsx";
@@ -32,18 +33,13 @@ function mainKey(route: Route): string {
 }
 
 function Main({ route, source, live }: { route: Route; source: ViewSource; live: boolean }): JSX.Element {
-  switch (route.page) {
-    case "runs":
-      return <RunsPage source={source} live={live} route={route} />;
-    case "run":
-      return <RunPage source={source} live={live} route={route} />;
-    case "episode":
-      return <EpisodePage source={source} route={route} />;
-    case "compare":
-      return <ComparePage source={source} first={route.first} second={route.second} />;
-    case "overlay":
-      return <OverlayPage source={source} live={live} route={route} />;
-  }
+  return match(route)
+    .with({ page: "runs" }, (runs) => <RunsPage source={source} live={live} route={runs} />)
+    .with({ page: "run" }, (run) => <RunPage source={source} live={live} route={run} />)
+    .with({ page: "episode" }, (episode) => <EpisodePage source={source} route={episode} />)
+    .with({ page: "compare" }, ({ first, second }) => <ComparePage source={source} first={first} second={second} />)
+    .with({ page: "overlay" }, (overlay) => <OverlayPage source={source} live={live} route={overlay} />)
+    .exhaustive();
 }
 
 function Head({ route }: { readonly route: Route }): JSX.Element {

@@ -1,3 +1,4 @@
+import { match } from "ts-pattern";
 import { type EpisodeFilter, filterParameters, parseFilter } from "../episode-filter.ts";
 
 /** What the page shows: all of it stands in the address, so that a copied address opens the same. */
@@ -37,32 +38,30 @@ export type Route =
 /** The address of a route, from `#` on. */
 export function routeHash(route: Route): string {
   const part = encodeURIComponent;
-  switch (route.page) {
-    case "runs": {
-      const { sort, descending, kind, words } = route;
+  return match(route)
+    .with({ page: "runs" }, ({ sort, descending, kind, words }) => {
       const given = { sort, order: descending === true ? "descending" : undefined, kind, words: words || undefined };
       return `#/${query(parametersOf(given))}`;
-    }
-    case "run": {
-      const parameters = filterParameters(route.filter);
-      if (route.offset > 0) parameters.set("offset", String(route.offset));
-      addSmoothing(parameters, route.smoothing);
-      return `#/run/${part(route.run)}${route.part === undefined ? "" : `/${route.part}`}${query(parameters)}`;
-    }
-    case "episode": {
-      const parameters = filterParameters(route.filter);
-      if (route.agent !== undefined) parameters.set("show", route.agent);
-      if (route.all === true) parameters.set("all", "1");
-      return `#/run/${part(route.run)}/episode/${part(route.id)}${query(parameters)}`;
-    }
-    case "compare":
-      return `#/compare/${part(route.first)}/${part(route.second)}`;
-    case "overlay": {
+    })
+    .with({ page: "run" }, (run) => {
+      const parameters = filterParameters(run.filter);
+      if (run.offset > 0) parameters.set("offset", String(run.offset));
+      addSmoothing(parameters, run.smoothing);
+      return `#/run/${part(run.run)}${run.part === undefined ? "" : `/${run.part}`}${query(parameters)}`;
+    })
+    .with({ page: "episode" }, ({ run, id, filter, agent, all }) => {
+      const parameters = filterParameters(filter);
+      if (agent !== undefined) parameters.set("show", agent);
+      if (all === true) parameters.set("all", "1");
+      return `#/run/${part(run)}/episode/${part(id)}${query(parameters)}`;
+    })
+    .with({ page: "compare" }, ({ first, second }) => `#/compare/${part(first)}/${part(second)}`)
+    .with({ page: "overlay" }, ({ runs, smoothing }) => {
       const parameters = new URLSearchParams();
-      addSmoothing(parameters, route.smoothing);
-      return `#/overlay/${route.runs.map(part).join("/")}${query(parameters)}`;
-    }
-  }
+      addSmoothing(parameters, smoothing);
+      return `#/overlay/${runs.map(part).join("/")}${query(parameters)}`;
+    })
+    .exhaustive();
 }
 
 /** The route of an address; the list of runs for what is none. */
