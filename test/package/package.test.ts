@@ -289,7 +289,7 @@ describe("a new user", () => {
     const tested = await execute(npm, ["test"], at(own));
     expect(tested.stdout).toMatch(/pass 6\n/);
     const trained = await execute("npx", ["lyceum", "train"], at(own));
-    expect(trained.stdout).toMatch(/\nevaluation of test at step 0 {2}accuracy 0\.0%/);
+    expect(trained.stdout).toMatch(/\nevaluation of test at step 0 {2}reward 0 {2}accuracy 0\.0%/);
     const last = /\nevaluation of test at step 25 .* reward ([\d.]+)/.exec(trained.stdout);
     expect(Number(last?.[1])).toBeGreaterThan(0.5);
     const words = ["lyceum", "train", "--config", "grpo.yaml", "--set", "training.steps=1"];
