@@ -5,6 +5,7 @@ import { type ComparedMetric, type Comparison, compareRuns } from "../evaluate/c
 import type { Json } from "../json.ts";
 import { type ComparedTraining, compareTrainings, type TrainingComparison } from "../report/compare-trainings.ts";
 import { formatDuration, formatNumber } from "../report/format.ts";
+import { differenceRangeText, differenceText, metricText } from "../report/metric-text.ts";
 import { metricsFileName } from "../report/metrics-file.ts";
 import { truncateText } from "../report/terminal-text.ts";
 import { visibleText } from "../report/visible-text.ts";
@@ -92,12 +93,10 @@ function valueText(value: Json): string {
 
 function metricLines(name: string, metric: ComparedMetric): string[] {
   const { first, second, difference, interval, wins, losses, ties, tasks, test } = metric;
-  const range =
-    interval === undefined
-      ? ""
-      : `, 95 % ${formatNumber(interval.low)} to ${formatNumber(interval.high)} (${interval.method})`;
+  const range = interval === undefined ? "" : `, 95 % ${differenceRangeText(name, interval)} (${interval.method})`;
   return [
-    `${name} of ${tasks} tasks: A ${formatNumber(first)}, B ${formatNumber(second)}, B - A ${formatNumber(difference)}${range}`,
+    `${name} of ${tasks} tasks: A ${metricText(name, first)}, B ${metricText(name, second)}, ` +
+      `B - A ${differenceText(name, difference)}${range}`,
     `  B better on ${wins}, worse on ${losses}, the same on ${ties}; ${test.method} test p = ${formatNumber(test.p)}`,
   ];
 }

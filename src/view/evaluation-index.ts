@@ -1,5 +1,7 @@
+import { definesCorrect } from "../evaluate/correctness.ts";
 import type { EpisodeEntry } from "../evaluate/log/episode-entry.ts";
 import type { TaskLine } from "../evaluate/log/manifest.ts";
+import { readManifest } from "../evaluate/log/read-log.ts";
 import { runFolder } from "../evaluate/log/run-folder.ts";
 import { tryParseJson } from "../json.ts";
 import { fileSize } from "../trace/file-size.ts";
@@ -16,6 +18,8 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
   const known = new Map<number, EpisodeRow["task"]>();
   const index = createLineFollower(files.index);
   const taskLines = createLineFollower(files.tasks);
+  /** Whether an episode is right or wrong, and not only more or less worth. */
+  let judges = false;
   let restarts = 0;
   let readShare = 1;
 
@@ -37,9 +41,15 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
       task = { index, id };
       known.set(index, task);
     }
-    table.add(indexedRow(entry, { file: entry.file, task, level: tasks.get(index)?.level }));
+    const { correct = null, ...rest } = entry;
+    const judged = judges ? { ...rest, correct } : rest;
+    table.add(indexedRow(judged, { file: entry.file, task, level: tasks.get(index)?.level }));
   };
   const read = async (maximumMs: number): Promise<void> => {
+    judges = await readManifest(folder).then(
+      ({ correct }) => definesCorrect(correct),
+      () => false,
+    );
     const until = performance.now() + maximumMs;
     const anew = (): void => {
       tasks.clear();

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { compareCommand } from "../../src/cli/compare-command.ts";
 import { compareRuns } from "../../src/evaluate/compare.ts";
 import { signTest } from "../../src/evaluate/metrics/paired-test.ts";
 import { answers, evaluated, temporaryFolder } from "./worlds.ts";
@@ -22,6 +23,10 @@ it("two runs are compared on the tasks that both have scored, whatever their ord
     [1, 0.5],
     [0, 1],
   ]);
+  let text = "";
+  await compareCommand({ first, second, json: false }, { write: (words) => (text += words) });
+  expect(text).toMatch(/^accuracy of 4 tasks: A 25\.0%, B 75\.0%, B - A \+50\.0 points, 95 % \S+ to \S+ points \(/m);
+  expect(text).toMatch(/^reward of 4 tasks: A 0\.25, B 0\.875, B - A \+0\.625, 95 % /m);
   const same = await compareRuns(first, first);
   expect(same.metrics.accuracy).toMatchObject({ difference: 0, wins: 0, losses: 0, test: { p: 1 } });
 });

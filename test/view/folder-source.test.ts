@@ -12,7 +12,7 @@ import {
 } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { readEntries, readSummary } from "../../src/evaluate/log/read-log.ts";
 import { runFolder } from "../../src/evaluate/log/run-folder.ts";
 import { traceIndexPath } from "../../src/trace/indexed-trace-writer.ts";
@@ -112,6 +112,16 @@ describe("an evaluation", () => {
     expect((await rowsOf({ order: "task" })).map(({ task }) => task.index)).toEqual(
       Array.from({ length: 80 }, (_, place) => Math.floor(place / 2)),
     );
+  });
+
+  it("has no wrong episodes if only the top of the rewards counts as correct", async () => {
+    const graded = await mkdtemp(join(tmpdir(), "lyceum-view-"));
+    onTestFinished(() => rm(graded, { recursive: true }));
+    await evaluatePair(graded, { tasks: 8, correct: { atLeast: 1 } });
+    const outcomes = (await folderSource(graded).episodes(".", all)).rows.map(({ outcome }) => outcome);
+    expect(new Set(outcomes)).toContain("scored");
+    expect(outcomes).not.toContain("wrong");
+    expect(outcomes).not.toContain("correct");
   });
 
   it("is paged through without a gap", async () => {

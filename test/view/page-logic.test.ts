@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ChartSeries, LineChart } from "../../src/report/line-chart.ts";
+import { differenceText, metricText } from "../../src/report/metric-text.ts";
 import type { AgentEpisode } from "../../src/rollout/episode.ts";
 import { promptNames } from "../../src/view/episode-text.ts";
 import { chartValues } from "../../src/view/page/chart-values.ts";
 import { configDifferences } from "../../src/view/page/config-differences.ts";
 import { messageSegments, tokensWithin } from "../../src/view/page/message-segments.ts";
-import { differenceText, metricText } from "../../src/view/page/metric-text.ts";
 import { overlaidCharts } from "../../src/view/page/overlaid-charts.ts";
 import { matchesWords, nextOrder, runOrders } from "../../src/view/page/run-columns.ts";
 import { smoothed } from "../../src/view/page/smoothed.ts";

@@ -1,10 +1,11 @@
 import type { JSX } from "preact";
+import { definesCorrect } from "../../evaluate/correctness.ts";
 import type { LevelSummary } from "../../evaluate/log/summary.ts";
 import { formatCount, formatDuration, formatNumber } from "../../report/format.ts";
+import { metricText } from "../../report/metric-text.ts";
 import type { EvaluationView, ViewSource } from "../view-source.ts";
 import { EpisodeTable } from "./episode-table.tsx";
 import type { FilterFields } from "./filter-bar.tsx";
-import { metricText } from "./metric-text.ts";
 import { dateText, Facts, Status, Text } from "./parts.tsx";
 import type { Route } from "./route.ts";
 import { type Column, Table } from "./table.tsx";
@@ -49,9 +50,9 @@ export function EvaluationPage(props: {
   );
 }
 
-/** Where nothing counts as correct, nothing is asked for that is. */
+/** Nothing is right or wrong if only the top of the rewards counts as correct. */
 function outcomesOf({ manifest }: EvaluationView): FilterFields["outcomes"] {
-  const judged = manifest.correct === undefined ? [] : (["correct", "wrong"] as const);
+  const judged = definesCorrect(manifest.correct) ? (["correct", "wrong"] as const) : [];
   return ["scored", ...judged, "unscored", "truncated", "failed"];
 }
 

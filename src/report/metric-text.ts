@@ -1,4 +1,4 @@
-import { formatNumber, formatPercent } from "../../report/format.ts";
+import { formatNumber, formatPercent } from "./format.ts";
 
 /** A figure of an evaluation: rewards are in the environment's own unit, all else is a share. */
 export function metricText(name: string, value: number): string {
