@@ -23,7 +23,7 @@ export async function evaluatePolicy<Task>(
     readonly spec: EnvironmentSpec;
     readonly frozen?: readonly AgentId[];
     /** Called when an episode ends. */
-    readonly onEpisode?: () => void;
+    readonly onEpisode?: (episode: Episode) => void;
   } & Pick<EnvironmentDefinition, "partOf">,
 ): Promise<Record<string, number>> {
   const { spec, partOf, seed, frozen = [], onEpisode, ...rest } = options;

@@ -8,6 +8,7 @@ import type {
   TrainingEvent,
   WarningEvent,
 } from "../src/report/training-event.ts";
+import type { Episode } from "../src/rollout/episode.ts";
 import { rangeWarning } from "../src/rollout/reward-range.ts";
 import { registerSavedWork } from "../src/saved-work.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
@@ -145,16 +146,10 @@ async function* trainStep(
     progress.warnedOverlong = true;
     yield { type: "warning", step, message: overlong };
   }
-  const range = progress.warnedRange
-    ? undefined
-    : rangeWarning(
-        groups.flatMap(({ episodes }) => episodes),
-        run.environment,
-      );
-  if (range !== undefined) {
-    progress.warnedRange = true;
-    yield { type: "warning", step, message: range };
-  }
+  yield* warnOfRange(
+    run,
+    groups.flatMap(({ episodes }) => episodes),
+  );
   const unscored = unscoredWarning(groups);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
@@ -201,6 +196,7 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   using meter = run.activity.begin({ activity: "evaluating", step: progress.step, unit: "episodes" });
   meter.expect(heldOut.length * episodesPerTask);
   await using actors = await openPlayers(run, { onTokens: meter.addTokens });
+  const played: Episode[] = [];
   const metrics = await evaluatePolicy({
     environment: pool,
     spec: environment.spec,
@@ -213,14 +209,29 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
     limits: rolloutLimits(config.rollout),
     sampling: { ...samplingSettings(config.sampling), temperature },
     seed: config.seed,
-    onEpisode: () => meter.add(1),
+    onEpisode: (episode) => {
+      meter.add(1);
+      played.push(episode);
+    },
     ...(signal === undefined ? {} : { signal }),
   });
   progress.evaluated = progress.step;
   const prefixed = Object.entries(metrics).map(([name, value]) => [`evaluation/${name}`, value] as const);
   progress.metrics = { ...progress.metrics, ...Object.fromEntries(prefixed) };
   yield { type: "evaluation", step: progress.step, split, metrics };
+  yield* warnOfRange(run, played);
   yield* keepBest(run);
+}
+
+/** Warns once of a reward outside of the environment's range. */
+function* warnOfRange(
+  { environment, progress }: TrainingRun,
+  episodes: readonly Episode[],
+): Generator<WarningEvent, void, undefined> {
+  const message = progress.warnedRange ? undefined : rangeWarning(episodes, environment);
+  if (message === undefined) return;
+  progress.warnedRange = true;
+  yield { type: "warning", step: progress.step, message };
 }
 
 /** After an evaluation: keeps the model as `checkpoints/best` where it is better than the best so far. */

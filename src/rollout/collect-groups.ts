@@ -1,4 +1,4 @@
-import type { Group } from "./episode.ts";
+import type { Episode, Group } from "./episode.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
 
 /** Runs a rollout to its end and returns its groups in task order. Rejects where the rollout does. */
@@ -6,12 +6,12 @@ export async function collectGroups(
   events: AsyncIterable<RolloutEvent>,
   options: {
     /** Called when an episode ends. */
-    readonly onEpisode?: () => void;
+    readonly onEpisode?: (episode: Episode) => void;
   } = {},
 ): Promise<Group[]> {
   const groups: Group[] = [];
   for await (const event of events) {
-    if (event.type === "episode-end") options.onEpisode?.();
+    if (event.type === "episode-end") options.onEpisode?.(event.episode);
     else if (event.type === "group-end") groups[event.group] = event.result;
   }
   return groups;
