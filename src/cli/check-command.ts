@@ -9,8 +9,8 @@ import type { Rooms } from "./rooms.ts";
 import { engineOn } from "./shared-engine.ts";
 
 /**
- * `lyceum check`: tries the rules of environments, and prints a line for each: kept, or broken, with what is wrong, how
- * to mend it and what shows it. Throws `environment.contract` if a rule is broken, and what opening the environment
+ * `lyceum check`: tries the rules of environments, and prints each that is broken, with what is wrong, how to mend it and
+ * what shows it; with `all`, those that are kept too. Throws `environment.contract` if a rule is broken, and what opening the environment
  * throws.
  */
 export async function checkCommand(
@@ -31,7 +31,7 @@ export async function checkCommand(
     ...(split === undefined ? {} : { split }),
     ...{ tasks, episodes, seed, skip, callMs: callSeconds * 1000, signal },
   });
-  output.write(visibleText(reportText(report, environment.spec.id)));
+  output.write(visibleText(reportText(report, { environment: environment.spec.id, all: args.all })));
   const { rules, problems } = report;
   if (problems.length === 0) return;
   throw new LyceumError({
@@ -42,12 +42,15 @@ export async function checkCommand(
 }
 
 /** A line for each rule, broken ones last with what to do. */
-function reportText({ rules, problems }: EnvironmentReport, environment: string): string {
+function reportText(
+  { rules, problems }: EnvironmentReport,
+  { environment, all }: { readonly environment: string; readonly all: boolean },
+): string {
   const broken = new Set(problems.map(({ rule }) => rule));
   const kept = rules.filter((rule) => !broken.has(rule));
   const lines = [
     `${environment}: ${kept.length} of ${rules.length} rules are kept.`,
-    ...kept.map((rule) => `  ok      ${rule}`),
+    ...(all ? kept.map((rule) => `  ok      ${rule}`) : []),
     ...problems.flatMap((problem) => [
       `  BROKEN  ${problem.rule}: ${problem.message}`,
       `          fix: ${problem.hint}`,

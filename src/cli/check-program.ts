@@ -17,6 +17,8 @@ export interface CheckArguments {
   readonly skip: readonly string[];
   /** The most seconds of one call of the environment. */
   readonly callSeconds: number;
+  /** Print the rules that are kept, too. */
+  readonly all: boolean;
 }
 
 /** The command that checks an environment. */
@@ -43,6 +45,7 @@ export function addCheckCommand(
     .option("--seed <n>", "another one tries other answers", wholeNumber, 0)
     .option("--skip <rule>", "a rule that is not tried; repeatable", append, [])
     .option("--call-seconds <n>", "the most seconds of one call of the environment", positive, 60)
+    .option("--all", "print the rules that are kept, too", false)
     .action((environment: string, args: Omit<CheckArguments, "environment">) =>
       commands.check({ environment, ...args }),
     );

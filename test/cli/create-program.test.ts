@@ -110,7 +110,16 @@ describe("lyceum init", () => {
 
 describe("lyceum check", () => {
   it("takes an environment, and has a default for everything else", async () => {
-    const defaults = { environment: "math", set: [], skip: [], tasks: 3, episodes: 10, seed: 0, callSeconds: 60 };
+    const defaults = {
+      environment: "math",
+      set: [],
+      skip: [],
+      tasks: 3,
+      episodes: 10,
+      seed: 0,
+      callSeconds: 60,
+      all: false,
+    };
     expect((await parse("check", "math")).calls).toEqual([{ check: defaults }]);
     const all = "check ./e.ts -s a=1 --split test -n 2 --episodes 4 --seed 3 --skip x --skip y --call-seconds 5".split(
       " ",
@@ -126,6 +135,7 @@ describe("lyceum check", () => {
           seed: 3,
           skip: ["x", "y"],
           callSeconds: 5,
+          all: false,
         },
       },
     ]);
