@@ -464,7 +464,7 @@ describe("bad input", () => {
         throw new Error("broken world");
       },
     });
-    expect(await failure({ environment })).toMatchObject({
+    expect(await failure({ environment, config: letterConfig({ probe: { groups: 0 } }) })).toMatchObject({
       code: "environment.failed",
       message: expect.stringContaining("broken world"),
     });

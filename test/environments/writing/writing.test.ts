@@ -126,7 +126,7 @@ describe("an answer-blind climb over both texts", () => {
       id: "joined-writing",
       tasks: ["all"],
       rewardRange: environment.spec.rewardRange,
-      reset: () => "",
+      reset: () => "Write both.",
       step: async ({ text }) => {
         const [first = "", second = ""] = text.split("|").map((part) => part.trim());
         const act = (own: string) =>
