@@ -3,15 +3,16 @@ import { callMessage, defineEnvironment, type EnvironmentDefinition } from "lyce
 import { z } from "zod";
 
 type Goods = Record<string, number>;
-const prices: Goods = { tea: 3, jam: 4, egg: 1, oil: 5 };
-const lines = Object.keys(prices).flatMap((item) => [1, 2, 3, 4, 5, 6, 7, 8, 9].map((count) => ({ [item]: count })));
-const orders = lines.flatMap((a) => lines.map((b): Goods => ({ ...a, ...b }))).filter((o) => Object.keys(o).length > 1);
+const prices: Goods = { tea: 3, jam: 4, egg: 1, oil: 5, fig: 2, ham: 9, rye: 6, nut: 7 };
+const lines = Object.keys(prices).flatMap((item) => [..."123456789"].map((n): Goods => ({ [item]: Number(n) })));
+const both = lines.flatMap((a, i) => lines.slice(i + 1).map((b) => ({ ...a, ...b })));
+const orders = both.filter((order) => Object.keys(order).length === 2);
 const written = (goods: Goods) => Object.entries(goods).join(" ");
 const cost = (goods: Goods) => Object.entries(goods).reduce((sum, [item, count]) => sum + count * prices[item]!, 0);
 
 export const environment: EnvironmentDefinition<Goods> = defineEnvironment({
   id: "shop",
-  tasks: (split) => orders.filter((order) => (cost(order) % 4 === 0) === (split === "test")),
+  tasks: (split) => orders.filter((_, i) => (i % 5 === 2) === (split === "test")),
   reset: ({ task }) => ({ messages: written(task), state: { cart: {} as Goods } }),
   tools: {
     add: {

@@ -38,7 +38,7 @@ export async function trainOneStep(options: {
     };
     const set = [
       ...["training.steps=1", "training.warmupSteps=0", "training.batchSize=2", "sampling.maxTokens=8"],
-      ...["evaluation.limit=2", "model.device=cpu", "model.threads=1", "checkpoint.every=0"],
+      ...["evaluation.limit=2", "model.device=cpu", "model.threads=1", "checkpoint.every=0", "probe.groups=0"],
       ...(options.set ?? []),
     ];
     await trainCommand(
