@@ -22,12 +22,14 @@ export const environment = defineParallelEnvironment({
 `;
 
 const tools = `
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
-export const environment = defineEnvironment({
-  id: "tools", tasks: [1], maxTurns: 2,
+import { defineParallelEnvironment } from ${source("environment/define-parallel-environment.ts")};
+export const environment = defineParallelEnvironment({
+  id: "tools", agents: ["agent"], tasks: [1], maxTurns: 2,
   tools: [{ name: "add", description: "Adds.", parameters: { type: "object" } }],
-  reset: () => "use it \\u001b[31m",
-  step: ({ action, text, turn }) => turn === 1 ? { reward: 1 } : { reply: JSON.stringify([text, action.finish, action.message.toolCalls]) },
+  reset: () => ({ agent: "use it \\u001b[31m" }),
+  step: ({ actions: { agent }, texts, turn }) => turn === 1
+    ? { rewards: { agent: 1 } }
+    : { replies: { agent: JSON.stringify([texts.agent, agent.finish, agent.message.toolCalls]) } },
 });
 `;
 

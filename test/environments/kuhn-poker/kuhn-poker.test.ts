@@ -193,7 +193,7 @@ test("no fixed text wins more from the equilibrium than the game is worth", asyn
     id: "against-the-equilibrium",
     tasks: ["all"],
     rewardRange: [-2, 2],
-    reset: () => "",
+    reset: () => "Bet.",
     step: async ({ text }) => {
       let sum = 0;
       for (const deal of deals) {

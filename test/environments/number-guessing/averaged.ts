@@ -15,7 +15,7 @@ export async function averaged<Task>(
     id: `averaged-${environment.spec.id}`,
     tasks: ["all"],
     rewardRange: environment.spec.rewardRange,
-    reset: () => "",
+    reset: () => "Answer.",
     step: async ({ text }) => {
       let sum = 0;
       for (const task of tasks) sum += await play(instance, task, text);
