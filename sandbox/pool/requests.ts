@@ -1,4 +1,3 @@
-import { match } from "ts-pattern";
 import { LyceumError, toErrorData } from "../../src/errors/index.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
 
@@ -34,12 +33,16 @@ export function checkRequest(request: ExecuteRequest, languages: readonly Langua
 
 /** How many cases a task has. */
 export function caseCount(task: ExecuteTask): number {
-  return match(task)
-    .with({ kind: "calls" }, ({ cases }) => cases.length)
-    .with({ kind: "program" }, ({ stdin }) => stdin.length)
-    .with({ kind: "judge" }, ({ tests }) => tests.length)
-    .with({ kind: "script" }, () => 1)
-    .exhaustive();
+  switch (task.kind) {
+    case "calls":
+      return task.cases.length;
+    case "program":
+      return task.stdin.length;
+    case "judge":
+      return task.tests.length;
+    case "script":
+      return 1;
+  }
 }
 
 /** Cases that were not reached. */

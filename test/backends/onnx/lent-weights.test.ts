@@ -13,7 +13,7 @@ function openModel({ adapter }: { readonly adapter: boolean }) {
   const config = readDecoderConfig(tinyConfig);
   const base = new ParameterBlock(decoderParameters(config));
   initializeParameters(base, { seed: 1, deviation: 1 });
-  const own = new ParameterBlock([{ name: "adapter", shape: [3], initial: "ones" }]);
+  const own = new ParameterBlock([{ name: "adapter", shape: [3, 1], initial: "ones" }]);
   initializeParameters(own, { seed: 1, deviation: 1 });
   const weights = { config, base, ...(adapter ? { adapter: { block: own, scale: 1 } } : {}) };
   const runner = undefined as unknown as SequenceRunner;
