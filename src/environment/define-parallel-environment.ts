@@ -104,8 +104,7 @@ export interface ParallelDefinition<
   /** Every agent, in a fixed order. */
   readonly agents: readonly Agent[];
   /**
-   * What models are told that they may call: `step` answers the calls. A function of what `open` gave, if that is known
-   * only then.
+   * The tools that models see. `step` answers their calls. A function if the tools depend on what `open` returns.
    */
   readonly tools?: readonly ToolSpec[] | ((held: NoInfer<Held>) => readonly ToolSpec[]);
   readonly reset: (

@@ -3,8 +3,8 @@ import { LyceumError, toErrorData } from "../errors/index.ts";
 import { thrownAt } from "../errors/source-location.ts";
 
 /**
- * The error for an environment that broke the contract of {@link Environment}. `rule` is what the contract asks, `by`
- * the author's function at fault, whose place is named.
+ * The error for an environment that broke the contract of {@link Environment}. `rule` is what the contract asks. `by` is
+ * the author's function at fault: the message names its file and line.
  */
 export function contractError(options: {
   readonly environment: string;
@@ -23,8 +23,8 @@ export function contractError(options: {
 }
 
 /**
- * Whatever an environment threw in `call` as a typed error that names the place: of the throw, or of the author's
- * function `by` if what was thrown has no stack. Lyceum errors pass through: they say more.
+ * Turns what an environment threw in `call` into a typed error that names file and line: of the throw, or of the author's
+ * function `by` if the thrown value has no stack. Lyceum errors are returned as they are.
  */
 export function environmentFailure(options: {
   readonly environment: string;

@@ -15,7 +15,7 @@ export function unknownKey(
   };
 }
 
-/** What is wrong with naming an agent that there is not. */
+/** Describes the use of an agent's name that the environment does not have. */
 export function unknownAgent(
   agent: string,
   { agents, call }: { readonly agents: readonly string[]; readonly call: string },

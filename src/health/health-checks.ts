@@ -163,8 +163,8 @@ function lossRise({ windows }: HealthState, { lossRise: most, standardErrors }: 
 }
 
 /**
- * The score falls that training is for: as reward hacking if the training reward rises meanwhile (Goodhart's law), else
- * as a fall of the evaluation.
+ * Reads whether the held-out score falls. If the training reward rises at the same time, it is reward hacking, else a
+ * fall of the evaluation.
  */
 function scoreFalls(state: HealthState, settings: HealthSettings): HealthReading[] {
   const { hidden } = settings;

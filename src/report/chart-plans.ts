@@ -9,7 +9,7 @@ export interface ChartPlan extends Pick<LineChart, "note" | "share"> {
   readonly names?: readonly string[];
   /** The metrics are rewards: the axis stays within the environment's range. */
   readonly isReward?: true;
-  /** Drawn together whatever the scales. */
+  /** The metrics share a chart even if their scales differ. */
   readonly together?: true;
   /** Values are divided by it. */
   readonly divisor?: number;

@@ -8,7 +8,7 @@ import { truncateText } from "./terminal-text.ts";
 import type { RunStartEvent, SampleEvent, TrainingEvent } from "./training-event.ts";
 import { visibleLine } from "./visible-text.ts";
 
-/** An event as a line for a log, a probe as several: no colour, no control characters, whatever a model wrote. */
+/** Returns an event as a line for a log; a probe has several lines. A model's text loses its control characters. */
 export function plainLine(event: TrainingEvent): string {
   return match(event)
     .with({ type: "run-start" }, runStartLine)

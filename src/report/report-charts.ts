@@ -13,7 +13,7 @@ export interface ChartSection {
 }
 
 /**
- * Charts for whatever metrics a run recorded, in sections by importance. A chart has one metric, or several of one unit
+ * Returns charts of all metrics that a run recorded, in sections by importance. A chart has one metric, or several of one unit
  * and scale. Metrics that no section knows have charts of their own in the last one.
  */
 export function reportCharts(record: RunRecord): ChartSection[] {
@@ -89,7 +89,7 @@ function charts(record: RunRecord, plan: ChartPlan, lines: readonly ChartSeries[
   const [least, most] = share === true ? [0, 1] : isReward === true ? rangeOf(record) : [];
   const bounds = { ...(least === undefined ? {} : { least }), ...(most === undefined ? {} : { most }) };
   return (together === true ? [drawn] : scaleGroups(drawn)).map((series, _, all) => ({
-    // Apart from the others of its title, a line says in the title what it is.
+    // A line that has a chart of its own is named in the chart's title.
     title: all.length > 1 && series.length === 1 ? `${title}: ${series[0]!.name}` : title,
     ...(note === undefined ? {} : { note }),
     series,

@@ -3,7 +3,7 @@ import { formatCount, formatDuration, formatNumber } from "./format.ts";
 /** What a run is doing between two events. */
 export type TrainingActivity = "probing" | "playing" | "learning" | "evaluating";
 
-/** How far a run is with what it is doing now. */
+/** The progress of a run's current activity. */
 export interface ActivityProgress {
   readonly activity: TrainingActivity;
   /** The step that it is for. */
