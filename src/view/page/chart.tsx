@@ -132,7 +132,8 @@ function plotOptions({ chart, values, isLog, colors }: Drawn, element: HTMLEleme
   return {
     width: element.clientWidth,
     height,
-    padding: [8, 8, 0, 0],
+    // The last tick of the steps is centred on the right edge: half of it needs room.
+    padding: [8, 18, 0, 0],
     series: [{ label: "step", value: (_, step: number | null) => (step === null ? "–" : formatCount(step)) }, ...lines],
     scales: {
       x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) },
