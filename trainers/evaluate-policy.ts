@@ -1,5 +1,7 @@
 import type { AgentId, EnvironmentDefinition, EnvironmentSpec } from "../src/environment/environment.ts";
 import { defaultRule, isCorrect } from "../src/evaluate/correctness.ts";
+import { rotateSeats, seatedPlayer } from "../src/evaluate/rotate-seats.ts";
+import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { collectGroups } from "../src/rollout/collect-groups.ts";
 import type { Episode } from "../src/rollout/episode.ts";
@@ -16,21 +18,34 @@ import { isUnscored, rolloutMetrics } from "./rollout-metrics.ts";
  * share of all episodes that are correct: as the environment states, else by the top of its rewards) and
  * `accuracy/scored` (of scored ones only). Of a mixture, whose `partOf` is given, each environment's
  * `reward/<environment>` and `accuracy/<environment>` too. All are of the agents that are not `frozen`; of
- * several agents, each one's reward is there too. Throws the first episode's error if every episode failed.
+ * several agents, each one's reward is there too. With an `opponent` every task is played from both sides of a game of
+ * two agents, and the metrics leave the opponent out. Throws the first episode's error if every episode failed.
  */
 export async function evaluatePolicy<Task>(
   options: RolloutOptions<Task> & {
     readonly spec: EnvironmentSpec;
     readonly frozen?: readonly AgentId[];
+    readonly opponent?: Policy | undefined;
     /** Called when an episode ends. */
     readonly onEpisode?: (episode: Episode) => void;
   } & Pick<EnvironmentDefinition, "partOf">,
 ): Promise<Record<string, number>> {
-  const { spec, partOf, seed, frozen = [], onEpisode, ...rest } = options;
-  const events = rollout({ ...rest, seed: deriveSeed(seed, "evaluation") });
+  const { spec, partOf, seed, policies, groupSize = 1, frozen = [], opponent, onEpisode, ...rest } = options;
+  const { agents } = spec;
+  const events = rollout({
+    ...rest,
+    ...(opponent === undefined
+      ? { policies }
+      : { policies: rotateSeats(agents, [policies, opponent]), groupSize: 2 * groupSize }),
+    seed: deriveSeed(seed, "evaluation"),
+  });
   const played = await collectGroups(events, onEpisode === undefined ? {} : { onEpisode });
   refuseFailure(played);
-  const groups = played.map((group) => trainedGroup(group, new Set(frozen)));
+  const notTrained = (member: number): ReadonlySet<AgentId> =>
+    new Set(
+      opponent === undefined ? frozen : agents.filter((_, seat) => seatedPlayer(seat, { member, players: 2 }) === 1),
+    );
+  const groups = played.map((group) => trainedGroup(group, notTrained));
   const episodes = groups.flatMap((group) => group.episodes);
   const solved = (episode: Episode): boolean =>
     isCorrect(episode, defaultRule((partOf?.(episode.task.id) ?? { spec }).spec)) === true;
@@ -39,7 +54,8 @@ export async function evaluatePolicy<Task>(
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
   return {
     ...metrics,
-    ...agentMetrics(played),
+    // An opponent plays each agent half of the time.
+    ...agentMetrics(opponent === undefined ? played : groups),
     ...(partOf === undefined
       ? {}
       : { ...partRewards(groups, { partOf }), ...partAccuracies(groups, { partOf, isCorrect: solved }) }),

@@ -60,7 +60,7 @@ export function frozenPolicies(options: {
  * conversation that it cannot read to the end is its failure, which leaves the episode unscored: it says nothing of the
  * agents that learn.
  */
-function asPartner(policy: Policy, sampling: SamplingSettings): Policy {
+export function asPartner(policy: Policy, sampling: SamplingSettings): Policy {
   // Which tokens a partner drew from is nothing to train on.
   const asked = withSampling(policy, { ...sampling, supports: false });
   return {

@@ -194,7 +194,7 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   const { split, temperature, episodesPerTask } = config.evaluation;
   if (split === undefined || progress.evaluated === progress.step) return;
   using meter = run.activity.begin({ activity: "evaluating", step: progress.step, unit: "episodes" });
-  meter.expect(heldOut.length * episodesPerTask);
+  meter.expect(heldOut.length * episodesPerTask * (run.opponent === undefined ? 1 : 2));
   await using actors = await openPlayers(run, { onTokens: meter.addTokens });
   const played: Episode[] = [];
   const metrics = await evaluatePolicy({
@@ -204,6 +204,7 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
     tasks: heldOut,
     policies: actors.policies,
     frozen: Object.keys(run.frozen),
+    opponent: run.opponent,
     groupSize: episodesPerTask,
     concurrency: config.rollout.concurrency,
     limits: rolloutLimits(config.rollout),

@@ -30,6 +30,7 @@ import {
 import { createCurriculum } from "./curriculum.ts";
 import { defaultLearningRate } from "./default-learning-rate.ts";
 import { epochSteps } from "./epoch-steps.ts";
+import { evaluationOpponent } from "./evaluation-opponent.ts";
 import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
 import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
 import { needsReference } from "./losses/loss.ts";
@@ -52,6 +53,11 @@ export interface TrainOptions {
    * resumed run must have the same.
    */
   readonly policies?: Readonly<Record<AgentId, Policy>>;
+  /**
+   * What the model plays against in evaluations, from both sides of a game of two agents. Left open. Recorded as
+   * `policies` are.
+   */
+  readonly opponent?: Policy;
   /** Left open. */
   readonly backend: TrainingBackend;
   /** The run's folder: `checkpoints/`, `trace.jsonl` where it is asked for and, in the end, `model/`. */
@@ -88,6 +94,8 @@ export interface TrainingRun extends AsyncDisposable {
   readonly learners: Learners;
   /** The policies of the agents that are not trained. */
   readonly frozen: Readonly<Record<AgentId, Policy>>;
+  /** What the model plays against in evaluations, if not against itself or frozen agents. */
+  readonly opponent: Policy | undefined;
   readonly rewardProcessors: readonly RewardProcessor[];
   readonly tasks: TaskOrder;
   /** The held-out tasks; none when there is no evaluation. */
@@ -142,6 +150,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     named: parsed.agents.policies,
     sampling: samplingSettings(parsed.sampling),
   });
+  const opponent = evaluationOpponent({ given: options.opponent, config: parsed, environment, frozen: frozenNames });
   checkBranching(algorithm, { environment, config: parsed, frozen: frozenNames });
   checkBest(parsed);
   const processors = rewardProcessors(parsed.rewards, parsed.sampling);
@@ -157,6 +166,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     environment: environment.spec.id,
     environmentOptions: options.environmentOptions ?? {},
     policies,
+    ...(options.opponent === undefined ? {} : { opponent: options.opponent }),
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
   const { tasks, heldOut } = await openTasks({ config: rated, environment, signal });
@@ -206,6 +216,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     trace,
     learners,
     frozen,
+    opponent,
     rewardProcessors: processors,
     tasks: order,
     heldOut,

@@ -70,7 +70,7 @@ export function bugFixEnvironment(
     statesCorrect: true,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
     fork: (state) => state,
-    reset: async ({ task, random, held: { sandbox }, signal }) => {
+    reset: async ({ task, random, opened: { sandbox }, signal }) => {
       const bug = await plantBug({
         task,
         sandbox,
@@ -85,7 +85,7 @@ export function bugFixEnvironment(
         state: { bug, original },
       };
     },
-    step: async ({ task, state, texts, turn, random, held: { sandbox }, signal }) => {
+    step: async ({ task, state, texts, turn, random, opened: { sandbox }, signal }) => {
       const { bug } = state;
       if (finder && turn === 0) {
         const finding = texts.finder!;

@@ -89,7 +89,7 @@ export function classCompletionEnvironment(
         acting.map(({ agent, own }) => [agent, classPrompt({ task, own, agents: agents.length })]),
       );
     },
-    step: async ({ task, texts, turn, random, held: { sandbox }, signal }) => {
+    step: async ({ task, texts, turn, random, opened: { sandbox }, signal }) => {
       const { acting, owners } = sharesOf(task);
       const isLast = turn + 1 >= maxTurns;
       const waiting = signal === undefined ? {} : { signal };

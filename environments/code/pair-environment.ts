@@ -40,7 +40,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
       if (task.entryPoint === auxName) throw sameName(task);
       return { aux: auxPrompt(task), main: mainPrompt(task) };
     },
-    step: async ({ task, texts, turn, random, held: { sandbox }, signal }) => {
+    step: async ({ task, texts, turn, random, opened: { sandbox }, signal }) => {
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
       const code = { aux: replyCode(texts.aux, language), main: replyCode(texts.main, language) };

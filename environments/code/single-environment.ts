@@ -27,7 +27,7 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
   return defineEnvironment<CodeProblem, undefined, SandboxHold>({
     ...definition,
     reset: ({ task }) => codePrompt(task),
-    step: async ({ task, text, turn, random, held: { sandbox }, signal }) => {
+    step: async ({ task, text, turn, random, opened: { sandbox }, signal }) => {
       const { entryPoint, suite } = task;
       const isLast = turn + 1 >= maxTurns;
       const code = replyCode(text, language);

@@ -71,9 +71,9 @@ export function mathProblemsEnvironment(
     },
     ...definition,
     open: sharedChecker(resources.checker),
-    step: async ({ task, text, turn, held, signal }) => {
+    step: async ({ task, text, turn, opened, signal }) => {
       const { question, answers } = task;
-      const verdict = await held.check({ text, gold: answers, question, ...(signal === undefined ? {} : { signal }) });
+      const verdict = await opened.check({ text, gold: answers, question, ...(signal === undefined ? {} : { signal }) });
       return outcome({ text, turn, verdict });
     },
   });

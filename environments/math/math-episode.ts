@@ -46,7 +46,7 @@ export interface MathEpisode {
       readonly text: string;
       readonly turn: number;
       /** Asked where {@link verifyAnswer} cannot read a marked answer. */
-      readonly held: AnswerChecker;
+      readonly opened: AnswerChecker;
       readonly signal?: AbortSignal | undefined;
     }) => Promise<StepOutcome<undefined>>;
     readonly demonstrate: (task: { readonly solution: string }) => string;
@@ -72,10 +72,10 @@ export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
     statesCorrect: true,
     open: sharedChecker(),
     reset: ({ task: { question } }) => (answerOnly ? question : `${question}\n\n${mathInstruction}`),
-    step: async ({ task: { answer }, text, turn, held, signal }) => {
+    step: async ({ task: { answer }, text, turn, opened, signal }) => {
       const exact = verifyAnswer(text, answer);
       const isUnread = exact.extracted === undefined && exact.mark !== "none";
-      const verdict = isUnread ? await held.check({ text, gold: answer, ...(signal && { signal }) }) : exact;
+      const verdict = isUnread ? await opened.check({ text, gold: answer, ...(signal && { signal }) }) : exact;
       return outcome({ text, turn, verdict: verdict.correct ? verdict : exact });
     },
     demonstrate: ({ solution }) => solution,

@@ -55,8 +55,8 @@ export function toolsEnvironment(
     // How long code takes is the machine's affair, and what others' tools do is theirs.
     deterministic: !runsCode && !hasServers && parsed.engine === "offline" && Object.keys(extras).length === 0,
     open,
-    reset: async ({ task, held, random }) => {
-      const folder = await held.newFolder();
+    reset: async ({ task, opened, random }) => {
+      const folder = await opened.newFolder();
       for (const [file, text] of Object.entries(task.files ?? {})) await folder.write(file, text);
       return {
         messages: [textMessage("system", instruction), textMessage("user", task.question)],
@@ -64,11 +64,11 @@ export function toolsEnvironment(
       };
     },
     // A server's tools are known only when it is connected.
-    tools: hasServers ? (held) => held.tools : tools,
+    tools: hasServers ? (opened) => opened.tools : tools,
     toolProtocol: protocol,
     toolLimits: { callMs: 1000 * parsed.callSeconds, resultCharacters: parsed.outputCharacters },
     afterCalls: remark,
-    step: async ({ task, text, turn, calls, held }) => {
+    step: async ({ task, text, turn, calls, opened }) => {
       const turns = turn + 1;
       // An answer beside calls does not count.
       const answer = calls.at(-1)?.turn === turn ? undefined : extractTag(text, "answer");
@@ -76,7 +76,7 @@ export function toolsEnvironment(
         const nothing = "There is no call and no answer in this message. Call a tool, or answer.";
         return { reply: `${nothing} ${remark({ turnsLeft: maxTurns - turns })}` };
       }
-      await held.removeFolder();
+      await opened.removeFolder();
       const correct = answer !== undefined && sameAnswer(answer, task.answer);
       const used = new Set(calls.flatMap(({ name, ok }) => (ok ? [name] : [])));
       const components = toolsReward({

@@ -44,11 +44,17 @@ export async function openBackend(
   return { backend: own, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }
 
-/** The policies of a run's frozen agents, and the training config with what checkpoints record of them. */
+/** The policies of a run that are not trained, and the training config with what checkpoints record of them. */
 export async function openFrozen(
   { training, environment }: Pick<PreparedRun, "training" | "environment">,
   opener: PolicyOpener,
-): Promise<{ readonly policies: Readonly<Record<AgentId, Policy>>; readonly training: TrainingConfigInput }> {
+): Promise<{
+  /** Of the frozen agents. */
+  readonly policies: Readonly<Record<AgentId, Policy>>;
+  /** What the model plays against in evaluations. */
+  readonly opponent?: Policy;
+  readonly training: TrainingConfigInput;
+}> {
   const policies: Record<AgentId, Policy> = {};
   const recorded: Record<AgentId, PolicySpecification> = {};
   for (const [agent, specification] of Object.entries(training.agents?.policies ?? {})) {
@@ -57,5 +63,11 @@ export async function openFrozen(
     policies[agent] = await opener.openSettings(settings, { environment, played: [agent] });
     recorded[agent] = recordedPolicy(settings);
   }
-  return { policies, training: { ...training, agents: { ...training.agents, policies: recorded } } };
+  const frozen: TrainingConfigInput = { ...training, agents: { ...training.agents, policies: recorded } };
+  const named = training.evaluation?.opponent;
+  if (named === undefined) return { policies, training: frozen };
+  const settings = await specifiedSettings(named, "evaluation.opponent");
+  const opponent = await opener.openSettings(settings, { environment });
+  const evaluation = { ...training.evaluation, opponent: recordedPolicy(settings) };
+  return { policies, opponent, training: { ...frozen, evaluation } };
 }

@@ -83,7 +83,7 @@ async function runOne(
 ): Promise<void> {
   const { rooms, view, signal, resumeCommand, runOutput } = options;
   const { config, environment, environmentOptions, algorithms, output, resume } = run;
-  const { policies, training } = await openFrozen(run, options.opener);
+  const { policies, opponent, training } = await openFrozen(run, options.opener);
   await using opened = await openBackend(config, { rooms, opener: options.opener });
   const { backend } = opened;
   const progress = new TrainingProgress();
@@ -91,6 +91,7 @@ async function runOne(
     config: training,
     progress,
     ...{ environment, environmentOptions, policies, algorithms, backend, output, resume, signal },
+    ...(opponent === undefined ? {} : { opponent }),
   });
   const plainConfig = JSON.parse(JSON.stringify(config)) as Json;
   const watched = watchHealth(events, { settings: config.health, history: () => recordedEvents(output) });

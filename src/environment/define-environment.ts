@@ -24,7 +24,7 @@ import { validatedDefinition } from "./validated-definition.ts";
 export type ResetOutcome<State> = Prompt | { readonly messages: Prompt; readonly state: State };
 
 /** What `step` is given. `turn` counts from 0. */
-export interface StepContext<Task, State, Held = undefined> {
+export interface StepContext<Task, State, Opened = undefined> {
   readonly task: Task;
   readonly state: State;
   readonly action: Action;
@@ -35,7 +35,7 @@ export interface StepContext<Task, State, Held = undefined> {
   readonly turn: number;
   readonly random: Random;
   /** What `open` gave this instance. */
-  readonly held: Held;
+  readonly opened: Opened;
   readonly signal?: AbortSignal;
 }
 
@@ -62,20 +62,20 @@ export interface StepOutcome<State> {
 export interface SingleAgentDefinition<
   Task,
   State = undefined,
-  Held extends AsyncDisposable | undefined = undefined,
+  Opened extends AsyncDisposable | undefined = undefined,
   // biome-ignore lint/suspicious/noExplicitAny: without inference, a tool's input is not checked.
   Schemas = any,
-> extends DefinitionBase<Task, Held> {
-  readonly reset: (context: ResetContext<Task, NoInfer<Held>>) => ResetOutcome<State> | Promise<ResetOutcome<State>>;
+> extends DefinitionBase<Task, Opened> {
+  readonly reset: (context: ResetContext<Task, NoInfer<Opened>>) => ResetOutcome<State> | Promise<ResetOutcome<State>>;
   /**
    * What the model may call, by name; after `reset`, so that the type of the state is known. Calls are run and answered
    * here. `step` gets the messages without calls, the message in which a tool ends the episode, and that of the last
    * turn. Several records, and a function of what `open` gave, are for tools from elsewhere, such as those of a server.
    */
   readonly tools?:
-    | { readonly [Name in keyof Schemas]: Tool<Schemas[Name], NoInfer<State>, NoInfer<Task>, NoInfer<Held>> }
+    | { readonly [Name in keyof Schemas]: Tool<Schemas[Name], NoInfer<State>, NoInfer<Task>, NoInfer<Opened>> }
     | readonly ToolRecord[]
-    | ((held: NoInfer<Held>) => ToolSource);
+    | ((opened: NoInfer<Opened>) => ToolSource);
   /**
    * How the model learns which tools there are. `native` (the default): its chat template or server lists them. `tagged`:
    * the system message does, for models whose template has no place for tools.
@@ -85,7 +85,7 @@ export interface SingleAgentDefinition<
   /** What is said after the results of calls, such as how many turns are left. Nothing by default. */
   readonly afterCalls?: AfterCalls;
   readonly step: (
-    context: StepContext<Task, State, NoInfer<Held>>,
+    context: StepContext<Task, State, NoInfer<Opened>>,
   ) => StepOutcome<NoInfer<State>> | Promise<StepOutcome<NoInfer<State>>>;
   /**
    * A copy of the state for a second instance in the same place, for which `open` is called anew: gives instances a
@@ -116,24 +116,24 @@ const defaultToolTurns = 10;
 export function defineEnvironment<
   Task,
   State = undefined,
-  Held extends AsyncDisposable | undefined = undefined,
+  Opened extends AsyncDisposable | undefined = undefined,
   // biome-ignore lint/suspicious/noExplicitAny: without inference, a tool's input is not checked.
   Schemas = any,
->(definition: SingleAgentDefinition<Task, State, Held, Schemas>): EnvironmentDefinition<Task> {
+>(definition: SingleAgentDefinition<Task, State, Opened, Schemas>): EnvironmentDefinition<Task> {
   const { tools, ...rest } = validatedDefinition(definition);
   return tools === undefined ? plainEnvironment(rest) : toolEnvironment(rest, tools);
 }
 
-type Definition<Task, State, Held extends AsyncDisposable | undefined> = Omit<
-  SingleAgentDefinition<Task, State, Held>,
+type Definition<Task, State, Opened extends AsyncDisposable | undefined> = Omit<
+  SingleAgentDefinition<Task, State, Opened>,
   "tools"
 >;
 
-function plainEnvironment<Task, State, Held extends AsyncDisposable | undefined>(
-  definition: Definition<Task, State, Held>,
+function plainEnvironment<Task, State, Opened extends AsyncDisposable | undefined>(
+  definition: Definition<Task, State, Opened>,
 ): EnvironmentDefinition<Task> {
   const { reset, step, demonstrate, toolProtocol: _, toolLimits: __, afterCalls: ___, ...base } = definition;
-  return defineParallelEnvironment<"agent", Task, State, Held>({
+  return defineParallelEnvironment<"agent", Task, State, Opened>({
     ...base,
     agents: ["agent"],
     reset: async (context) => {
@@ -152,30 +152,30 @@ interface ToolState<State> {
   readonly calls: readonly CallRecord[];
 }
 
-function toolEnvironment<Task, State, Held extends AsyncDisposable | undefined>(
-  definition: Definition<Task, State, Held>,
-  source: ToolSource | ((held: Held) => ToolSource),
+function toolEnvironment<Task, State, Opened extends AsyncDisposable | undefined>(
+  definition: Definition<Task, State, Opened>,
+  source: ToolSource | ((opened: Opened) => ToolSource),
 ): EnvironmentDefinition<Task> {
   const { reset, step, fork, demonstrate, toolProtocol = "native", toolLimits, afterCalls, ...base } = definition;
   const { id, maxTurns = defaultToolTurns } = base;
   const limits = checkedLimits({ ...defaultToolLimits, ...toolLimits });
   const toolsOf = toolSets(source);
-  const steps = new ToolSteps<Task, State, Held>({ environment: id, maxTurns, limits, afterCalls, step });
+  const steps = new ToolSteps<Task, State, Opened>({ environment: id, maxTurns, limits, afterCalls, step });
   const native = toolProtocol === "native";
-  return defineParallelEnvironment<"agent", Task, ToolState<State>, Held>({
+  return defineParallelEnvironment<"agent", Task, ToolState<State>, Opened>({
     ...base,
     maxTurns,
     agents: ["agent"],
-    ...(native ? { tools: typeof source === "function" ? (held) => toolsOf(held).specs : toolsOf().specs } : {}),
+    ...(native ? { tools: typeof source === "function" ? (opened) => toolsOf(opened).specs : toolsOf().specs } : {}),
     reset: async (context) => {
       const { messages, state } = begun(await reset(context));
-      const prompt = native ? messages : withToolInstruction(promptMessages(messages), toolsOf(context.held).specs);
+      const prompt = native ? messages : withToolInstruction(promptMessages(messages), toolsOf(context.opened).specs);
       return { prompts: { agent: prompt }, state: { state, calls: [] } };
     },
     step: async ({ actions, texts, state: { state, calls: earlier }, ...context }) => {
       const { outcome, calls } = await steps.take(
         { ...context, state, action: actions.agent!, text: texts.agent },
-        { tools: toolsOf(context.held), earlier },
+        { tools: toolsOf(context.opened), earlier },
       );
       return replied({ ...outcome, state: { state: outcome.state ?? state, calls } });
     },
@@ -187,19 +187,19 @@ function toolEnvironment<Task, State, Held extends AsyncDisposable | undefined>(
 }
 
 /** The tools of an instance. Those of a function are read once for each value that `open` gave. */
-function toolSets<Held extends AsyncDisposable | undefined>(
-  source: ToolSource | ((held: Held) => ToolSource),
-): (held?: Held) => ToolSet {
+function toolSets<Opened extends AsyncDisposable | undefined>(
+  source: ToolSource | ((opened: Opened) => ToolSource),
+): (opened?: Opened) => ToolSet {
   if (typeof source !== "function") {
     const tools = createToolSet(source);
     return () => tools;
   }
   const read = new WeakMap<object, ToolSet>();
-  return (held) => {
-    const known = held === undefined ? undefined : read.get(held);
+  return (opened) => {
+    const known = opened === undefined ? undefined : read.get(opened);
     if (known !== undefined) return known;
-    const tools = createToolSet(source(held as Held));
-    if (held !== undefined) read.set(held, tools);
+    const tools = createToolSet(source(opened as Opened));
+    if (opened !== undefined) read.set(opened, tools);
     return tools;
   };
 }

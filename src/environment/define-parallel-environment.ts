@@ -12,11 +12,11 @@ import { validatedParallelDefinition } from "./validated-definition.ts";
 export type Prompts<Agent extends string> = Readonly<Partial<Record<Agent, Prompt>>>;
 
 /** What `reset` is given. Everything random must come from `random`: it is seeded by task and rollout. */
-export interface ResetContext<Task, Held = undefined> {
+export interface ResetContext<Task, Opened = undefined> {
   readonly task: Task;
   readonly random: Random;
   /** What `open` gave this instance. */
-  readonly held: Held;
+  readonly opened: Opened;
   readonly signal?: AbortSignal;
 }
 
@@ -34,7 +34,7 @@ export interface DemonstrationContext {
 }
 
 /** What `step` is given. `turn` counts from 0. */
-export interface ParallelStepContext<Agent extends string, Task, State, Held = undefined> {
+export interface ParallelStepContext<Agent extends string, Task, State, Opened = undefined> {
   readonly task: Task;
   readonly state: State;
   /** The actions of the agents that had a prompt. */
@@ -43,7 +43,7 @@ export interface ParallelStepContext<Agent extends string, Task, State, Held = u
   readonly texts: Readonly<Record<Agent, string>>;
   readonly turn: number;
   readonly random: Random;
-  readonly held: Held;
+  readonly opened: Opened;
   readonly signal?: AbortSignal;
 }
 
@@ -69,7 +69,7 @@ export interface ParallelStepOutcome<Agent extends string, State> {
 }
 
 /** What the author of an environment says of it, for one agent as for several. */
-export interface DefinitionBase<Task, Held extends AsyncDisposable | undefined> {
+export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined> {
   readonly id: string;
   readonly description?: string;
   /** A list, a taskset, or a function from the name of a split to either; pass its signal on to what downloads. */
@@ -89,9 +89,9 @@ export interface DefinitionBase<Task, Held extends AsyncDisposable | undefined> 
   readonly statesCorrect?: boolean;
   /**
    * Called for each instance: what it holds until it is closed, such as a sandbox or a connection. `reset` and `step`
-   * get it as `held`; it is disposed of when the instance closes. What it rejects with fails the episode.
+   * get it as `opened`; it is disposed of when the instance closes. What it rejects with fails the episode.
    */
-  readonly open?: () => Promise<Held>;
+  readonly open?: () => Promise<Opened>;
 }
 
 /** An environment of several agents as its author writes it: functions of one message from each. */
@@ -99,19 +99,19 @@ export interface ParallelDefinition<
   Agent extends string,
   Task,
   State = undefined,
-  Held extends AsyncDisposable | undefined = undefined,
-> extends DefinitionBase<Task, Held> {
+  Opened extends AsyncDisposable | undefined = undefined,
+> extends DefinitionBase<Task, Opened> {
   /** Every agent, in a fixed order. */
   readonly agents: readonly Agent[];
   /**
    * The tools that models see. `step` answers their calls. A function if the tools depend on what `open` returns.
    */
-  readonly tools?: readonly ToolSpec[] | ((held: NoInfer<Held>) => readonly ToolSpec[]);
+  readonly tools?: readonly ToolSpec[] | ((opened: NoInfer<Opened>) => readonly ToolSpec[]);
   readonly reset: (
-    context: ResetContext<Task, NoInfer<Held>>,
+    context: ResetContext<Task, NoInfer<Opened>>,
   ) => ParallelResetOutcome<NoInfer<Agent>, State> | Promise<ParallelResetOutcome<NoInfer<Agent>, State>>;
   readonly step: (
-    context: ParallelStepContext<NoInfer<Agent>, Task, State, NoInfer<Held>>,
+    context: ParallelStepContext<NoInfer<Agent>, Task, State, NoInfer<Opened>>,
   ) =>
     | ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>
     | Promise<ParallelStepOutcome<NoInfer<Agent>, NoInfer<State>>>;
@@ -140,8 +140,8 @@ export function defineParallelEnvironment<
   const Agent extends string,
   Task,
   State = undefined,
-  Held extends AsyncDisposable | undefined = undefined,
->(given: ParallelDefinition<Agent, Task, State, Held>): EnvironmentDefinition<Task> {
+  Opened extends AsyncDisposable | undefined = undefined,
+>(given: ParallelDefinition<Agent, Task, State, Opened>): EnvironmentDefinition<Task> {
   const definition = validatedParallelDefinition(given);
   const { id, agents, demonstrate } = definition;
   const spec: EnvironmentSpec = {
@@ -158,7 +158,7 @@ export function defineParallelEnvironment<
     specificationVersion: "v1",
     spec,
     ...loadTasks({ id, source: definition.tasks, splits: definition.splits }),
-    create: async () => new ParallelEnvironment({ spec, definition, held: await definition.open?.() }),
+    create: async () => new ParallelEnvironment({ spec, definition, opened: await definition.open?.() }),
     ...(demonstrate === undefined
       ? {}
       : {

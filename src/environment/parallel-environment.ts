@@ -25,15 +25,15 @@ interface RunningEpisode<Task, State> {
 }
 
 /** One instance of a definition: keeps the turn, the state and the seed of an episode, and what `open` gave it. */
-export class ParallelEnvironment<Agent extends string, Task, State, Held extends AsyncDisposable | undefined>
+export class ParallelEnvironment<Agent extends string, Task, State, Opened extends AsyncDisposable | undefined>
   implements Environment<Task>
 {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
   /** Only where the definition has one. */
   readonly fork?: () => Promise<Environment<Task>>;
-  readonly #definition: ParallelDefinition<Agent, Task, State, Held>;
-  readonly #held: Held | undefined;
+  readonly #definition: ParallelDefinition<Agent, Task, State, Opened>;
+  readonly #opened: Opened | undefined;
   /** What each observation says may be called, where the spec could not. */
   readonly #tools: readonly ToolSpec[] | undefined;
   #episode: RunningEpisode<Task, State> | undefined;
@@ -41,14 +41,14 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
 
   constructor(options: {
     readonly spec: EnvironmentSpec;
-    readonly definition: ParallelDefinition<Agent, Task, State, Held>;
-    readonly held: Held | undefined;
+    readonly definition: ParallelDefinition<Agent, Task, State, Opened>;
+    readonly opened: Opened | undefined;
   }) {
     this.spec = options.spec;
     this.#definition = options.definition;
-    this.#held = options.held;
+    this.#opened = options.opened;
     const { tools } = options.definition;
-    this.#tools = typeof tools === "function" ? tools(options.held as Held) : undefined;
+    this.#tools = typeof tools === "function" ? tools(options.opened as Opened) : undefined;
     const { fork } = options.definition;
     if (fork !== undefined) this.fork = () => this.#fork(fork);
   }
@@ -64,7 +64,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
     const outcome = await this.#definition.reset({
       task,
       random: resetRandom(seed),
-      held: this.#held as Held,
+      opened: this.#opened as Opened,
       ...(signal === undefined ? {} : { signal }),
     });
     const { prompts, state } = isStateful(outcome) ? outcome : { prompts: outcome, state: undefined as State };
@@ -97,7 +97,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
       texts: texts as Record<Agent, string>,
       turn,
       random: createRandom(deriveSeed(episode.seed, "step", turn)),
-      held: this.#held as Held,
+      opened: this.#opened as Opened,
       ...(options?.signal === undefined ? {} : { signal: options.signal }),
     });
     // A reset in the meantime began another episode, which this outcome is no part of.
@@ -111,17 +111,17 @@ export class ParallelEnvironment<Agent extends string, Task, State, Held extends
     this.#episode = undefined;
     if (this.#closed) return;
     this.#closed = true;
-    await this.#held?.[Symbol.asyncDispose]();
+    await this.#opened?.[Symbol.asyncDispose]();
   }
 
-  async #fork(copy: NonNullable<ParallelDefinition<Agent, Task, State, Held>["fork"]>): Promise<Environment<Task>> {
+  async #fork(copy: NonNullable<ParallelDefinition<Agent, Task, State, Opened>["fork"]>): Promise<Environment<Task>> {
     if (this.#closed) throw this.#broken("was forked after it was closed", "Create another instance.");
     const episode = this.#episode;
     const state = episode === undefined ? undefined : await copy(episode.state);
-    const fork = new ParallelEnvironment<Agent, Task, State, Held>({
+    const fork = new ParallelEnvironment<Agent, Task, State, Opened>({
       spec: this.spec,
       definition: this.#definition,
-      held: await this.#definition.open?.(),
+      opened: await this.#definition.open?.(),
     });
     if (episode !== undefined) fork.#episode = { ...episode, state: state as State };
     return fork;

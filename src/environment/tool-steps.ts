@@ -27,7 +27,7 @@ export interface CallRecord {
 /** What is said after the results of calls. */
 export type AfterCalls = (context: { readonly turnsLeft: number }) => string | undefined;
 
-type BareContext<Task, State, Held> = Omit<StepContext<Task, State, Held>, "calls">;
+type BareContext<Task, State, Opened> = Omit<StepContext<Task, State, Opened>, "calls">;
 
 /** A tool that threw, as the trace has it. */
 interface ToolError {
@@ -40,19 +40,19 @@ interface ToolError {
 const callForm = 'A call is JSON: {"name": "...", "arguments": {...}}.';
 
 /** Runs the calls of an agent's messages, and asks `step` about the messages that have none. */
-export class ToolSteps<Task, State, Held> {
+export class ToolSteps<Task, State, Opened> {
   readonly #environment: string;
   readonly #maxTurns: number;
   readonly #limits: Required<ToolLimits>;
   readonly #afterCalls: AfterCalls | undefined;
-  readonly #step: (context: StepContext<Task, State, Held>) => StepOutcome<State> | Promise<StepOutcome<State>>;
+  readonly #step: (context: StepContext<Task, State, Opened>) => StepOutcome<State> | Promise<StepOutcome<State>>;
 
   constructor(options: {
     readonly environment: string;
     readonly maxTurns: number;
     readonly limits: Required<ToolLimits>;
     readonly afterCalls: AfterCalls | undefined;
-    readonly step: (context: StepContext<Task, State, Held>) => StepOutcome<State> | Promise<StepOutcome<State>>;
+    readonly step: (context: StepContext<Task, State, Opened>) => StepOutcome<State> | Promise<StepOutcome<State>>;
   }) {
     this.#environment = options.environment;
     this.#maxTurns = options.maxTurns;
@@ -66,7 +66,7 @@ export class ToolSteps<Task, State, Held> {
    * the last turn. `earlier` are the episode's calls before it.
    */
   async take(
-    context: BareContext<Task, State, Held>,
+    context: BareContext<Task, State, Opened>,
     { tools, earlier }: { readonly tools: ToolSet; readonly earlier: readonly CallRecord[] },
   ): Promise<{ readonly outcome: StepOutcome<State>; readonly calls: readonly CallRecord[] }> {
     const message = readToolMessage(context.action);
@@ -89,10 +89,10 @@ export class ToolSteps<Task, State, Held> {
 }
 
 /** The calls of one message. */
-class CallRun<Task, State, Held> {
+class CallRun<Task, State, Opened> {
   readonly records: CallRecord[] = [];
   ended = false;
-  readonly #context: BareContext<Task, State, Held>;
+  readonly #context: BareContext<Task, State, Opened>;
   readonly #tools: ToolSet;
   readonly #limits: Required<ToolLimits>;
   readonly #environment: string;
@@ -100,7 +100,7 @@ class CallRun<Task, State, Held> {
   #earned: Reward | undefined;
 
   constructor(options: {
-    readonly context: BareContext<Task, State, Held>;
+    readonly context: BareContext<Task, State, Opened>;
     readonly tools: ToolSet;
     readonly limits: Required<ToolLimits>;
     readonly environment: string;
@@ -172,10 +172,10 @@ class CallRun<Task, State, Held> {
   #toolContext(
     call: { readonly name: string; readonly id: string },
     { signal, open }: { readonly signal: AbortSignal; readonly open: { readonly is: boolean } },
-  ): ToolContext<State, Task, Held> {
-    const { state, task, held, turn, random } = this.#context;
+  ): ToolContext<State, Task, Opened> {
+    const { state, task, opened, turn, random } = this.#context;
     return {
-      ...{ state, task, held, turn, random, signal },
+      ...{ state, task, opened, turn, random, signal },
       reward: (worth) => {
         if (open.is) this.#earn(call.name, worth);
       },

@@ -38,9 +38,9 @@ const parallelKeys = Object.keys({ ...sharedKeys, agents: true } satisfies Recor
  * A definition whose functions refuse what their author should not return, and name the place of what they throw.
  * Throws `environment.contract` for a definition that lacks a function or has a key that nothing reads.
  */
-export function validatedDefinition<Task, State, Held extends AsyncDisposable | undefined, Schemas>(
-  definition: SingleAgentDefinition<Task, State, Held, Schemas>,
-): SingleAgentDefinition<Task, State, Held, Schemas> {
+export function validatedDefinition<Task, State, Opened extends AsyncDisposable | undefined, Schemas>(
+  definition: SingleAgentDefinition<Task, State, Opened, Schemas>,
+): SingleAgentDefinition<Task, State, Opened, Schemas> {
   checkDefinition(definition, singleKeys);
   const { id, reset, step, demonstrate } = definition;
   return {
@@ -56,8 +56,8 @@ export function validatedParallelDefinition<
   Agent extends string,
   Task,
   State,
-  Held extends AsyncDisposable | undefined,
->(definition: ParallelDefinition<Agent, Task, State, Held>): ParallelDefinition<Agent, Task, State, Held> {
+  Opened extends AsyncDisposable | undefined,
+>(definition: ParallelDefinition<Agent, Task, State, Opened>): ParallelDefinition<Agent, Task, State, Opened> {
   checkDefinition(definition, parallelKeys);
   const { id, reset, step, demonstrate } = definition;
   return {

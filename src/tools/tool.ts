@@ -3,12 +3,12 @@ import type { Random } from "../random/random.ts";
 
 /** What a tool's `execute` is given beside its input. */
 // biome-ignore lint/suspicious/noExplicitAny: a tool that does not name its state works in every environment.
-export interface ToolContext<State = any, Task = any, Held = any> {
+export interface ToolContext<State = any, Task = any, Opened = any> {
   /** The episode's state, which the tool may change in place. */
   readonly state: State;
   readonly task: Task;
   /** What `open` gave the instance. */
-  readonly held: Held;
+  readonly opened: Opened;
   /** The turn of the message that makes the call, from 0. */
   readonly turn: number;
   /** Everything random must come from it: it is seeded by task, rollout and turn. */
@@ -38,7 +38,7 @@ export type ToolInput<Schema> = Schema extends z.ZodType ? z.output<Schema> : an
  * name is its key in the record that it stands in.
  */
 // biome-ignore lint/suspicious/noExplicitAny: records hold tools of any input and state.
-export interface Tool<Schema = any, State = any, Task = any, Held = any> {
+export interface Tool<Schema = any, State = any, Task = any, Opened = any> {
   /** What it does and returns, for the model. */
   // biome-ignore lint/suspicious/noExplicitAny: the AI SDK also has descriptions that depend on its own context.
   readonly description?: string | ((options: any) => string) | undefined;
@@ -51,7 +51,7 @@ export interface Tool<Schema = any, State = any, Task = any, Held = any> {
    * last value. What it throws is shown to the model as an error, except `sandbox.unavailable`, `sandbox.closed` and
    * `data.unavailable`: they leave the episode unscored.
    */
-  execute?(input: ToolInput<Schema>, context: ToolContext<State, Task, Held>): unknown;
+  execute?(input: ToolInput<Schema>, context: ToolContext<State, Task, Opened>): unknown;
 }
 
 /** Tools by their names. */
@@ -62,8 +62,8 @@ export type ToolRecord = Readonly<Record<string, Tool>>;
  * the environment has such a state is not checked.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a tool that does not name its state works in every environment.
-export function defineTool<Schema, State = any, Task = any, Held = any>(
-  tool: Tool<Schema, State, Task, Held>,
+export function defineTool<Schema, State = any, Task = any, Opened = any>(
+  tool: Tool<Schema, State, Task, Opened>,
 ): Tool<Schema> {
   return tool;
 }

@@ -87,11 +87,11 @@ describe("agents that act at once", () => {
       agents: ["a", "b"],
       tasks: ["t"],
       reset: () => ({ prompts: { a: "x" }, state: 3 }),
-      step: ({ texts, state, actions, held }) => {
+      step: ({ texts, state, actions, opened }) => {
         expectTypeOf(texts).toEqualTypeOf<Readonly<Record<"a" | "b", string>>>();
         expectTypeOf(state).toEqualTypeOf<number>();
         expectTypeOf(actions.a).toEqualTypeOf<Action | undefined>();
-        expectTypeOf(held).toEqualTypeOf<undefined>();
+        expectTypeOf(opened).toEqualTypeOf<undefined>();
         return { rewards: { a: 1 } };
       },
     });
@@ -186,11 +186,11 @@ describe("what an instance holds", () => {
         log.push(`open ${name}`);
         return { name, [Symbol.asyncDispose]: async () => void log.push(`close ${name}`) };
       },
-      reset: ({ held }) => {
-        expectTypeOf(held.name).toEqualTypeOf<string>();
-        return `You hold ${held.name}.`;
+      reset: ({ opened }) => {
+        expectTypeOf(opened.name).toEqualTypeOf<string>();
+        return `You hold ${opened.name}.`;
       },
-      step: ({ held, text }) => ({ reward: text === held.name ? 1 : 0 }),
+      step: ({ opened, text }) => ({ reward: text === opened.name ? 1 : 0 }),
     });
     return { environment, log };
   };

@@ -363,15 +363,15 @@ describe("where tools come from", () => {
   });
 
   test("several records, or a function of what open gave", async () => {
-    const held = { word: "hello", [Symbol.asyncDispose]: async () => {} };
+    const dictionary = { word: "hello", [Symbol.asyncDispose]: async () => {} };
     const listed = one(() => 1, {
       tools: [{ first: { execute: () => 1 } }, { second: { execute: () => 2 } }],
     });
     expect((await play(listed, [calling(call("first"), call("second"))])).texts[0]).toEqual(["1", "2"]);
     const opened = one(() => 1, {
-      open: async () => held,
+      open: async () => dictionary,
       tools: ({ word }: { word: string }) => ({
-        [word]: { execute: (_: unknown, { held: own }: ToolContext) => own.word },
+        [word]: { execute: (_: unknown, { opened: own }: ToolContext) => own.word },
       }),
     });
     const { first, texts } = await play(opened, [calling(call("hello"))]);

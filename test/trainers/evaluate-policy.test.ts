@@ -69,6 +69,46 @@ it("has each agent's reward and how often it wins, where the mean of opponents s
   });
 });
 
+it("plays both sides against an opponent, and leaves the opponent out", async () => {
+  const sides: string[] = [];
+  // Who says "win" earns 1 from the other; saying it first is worth another 1.
+  const game = defineParallelEnvironment<"first" | "second", number>({
+    id: "game",
+    agents: ["first", "second"],
+    rewardRange: [-2, 2],
+    tasks: [1, 2, 3],
+    reset: () => ({ first: "go", second: "go" }),
+    step: ({ texts }) => {
+      sides.push(`${texts.first} ${texts.second}`);
+      const won = Number(texts.first === "win") * 2 - Number(texts.second === "win");
+      return { rewards: { first: won, second: -won } };
+    },
+  });
+  const play = async (opponent: Policy) =>
+    evaluatePolicy({
+      environment: game,
+      spec: game.spec,
+      tasks: await game.tasks("train").then((tasks) => Promise.all([0, 1, 2].map((index) => tasks.get(index)))),
+      // A model of its own for each agent.
+      policies: { first: scriptedPolicy(() => "win"), second: scriptedPolicy(() => "win") },
+      opponent,
+      groupSize: 2,
+      seed: 1,
+    });
+  const weak = await play(scriptedPolicy(() => "lose"));
+  expect(sides.toSorted()).toEqual([...Array(6).fill("lose win"), ...Array(6).fill("win lose")]);
+  // The model earns 2 as first and 1 as second.
+  expect(weak).toMatchObject({
+    "episodes/count": 12,
+    "reward/mean": 1.5,
+    "agents/first/reward": 2,
+    "agents/second/reward": 1,
+    accuracy: 0.5,
+  });
+  expect(weak["agents/first/win-rate"]).toBeUndefined();
+  expect(await play(scriptedPolicy(() => "win"))).toMatchObject({ "reward/mean": 0 });
+});
+
 it("counts what the environment states as correct, not what earns the most", async () => {
   const stating = (worth: number) =>
     defineEnvironment({

@@ -26,8 +26,8 @@ const changeable: readonly string[] = [
 ];
 
 /**
- * What a run is, as JSON: its config, with the environment's id and options under `environment`. A frozen policy that
- * the config does not name stands there by its own name.
+ * What a run is, as JSON: its config, with the environment's id and options under `environment`. A frozen policy, or an
+ * opponent, that the config does not name stands there by its own name.
  */
 export function runIdentity(options: {
   readonly config: TrainingConfig;
@@ -35,11 +35,14 @@ export function runIdentity(options: {
   readonly environmentOptions: Readonly<Record<string, unknown>>;
   /** The policies of frozen agents. */
   readonly policies?: Readonly<Record<string, Policy>>;
+  /** What the model plays against in evaluations. */
+  readonly opponent?: Policy;
 }): Json {
-  const { config, policies = {} } = options;
+  const { config, policies = {}, opponent } = options;
   const environment = { id: options.environment, ...options.environmentOptions };
   const names = Object.fromEntries(Object.entries(policies).map(([agent, { name }]) => [agent, name]));
   const agents = { ...config.agents, policies: { ...names, ...config.agents.policies } };
+  const evaluation = opponent === undefined ? config.evaluation : { opponent: opponent.name, ...config.evaluation };
   const { weightDecay, epochs } = config.training;
   const training = {
     ...config.training,
@@ -48,7 +51,7 @@ export function runIdentity(options: {
     // Batches fall otherwise than in a run that is counted in steps.
     ...(epochs === undefined ? {} : { batchesEndWithEpochs: true }),
   };
-  return JSON.parse(JSON.stringify({ environment, ...config, training, agents })) as Json;
+  return JSON.parse(JSON.stringify({ environment, ...config, training, agents, evaluation })) as Json;
 }
 
 /** The content hash of the parts of a run's identity that the weights depend on. */

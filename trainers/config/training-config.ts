@@ -109,6 +109,8 @@ export interface EvaluationConfig {
   readonly limit: number;
   readonly temperature: number;
   readonly episodesPerTask: number;
+  /** What the model plays against, in place of itself. */
+  readonly opponent?: PolicySpecification | undefined;
 }
 
 /** When checkpoints are written, and how many are kept. */
@@ -262,6 +264,11 @@ const evaluation = z.strictObject({
   limit: count().default(200).describe("The most tasks of an evaluation: the split's first ones."),
   temperature: z.number().min(0).default(0).describe("0 is greedy."),
   episodesPerTask: count().default(1).describe("Episodes per task, each sampled by itself."),
+  opponent: policySpecificationSchema
+    .optional()
+    .describe(
+      "In a game of two agents, what the model plays against in evaluations, named as in agents.policies: each task is played from both sides.",
+    ),
 });
 
 const checkpoint = z.strictObject({

@@ -17,13 +17,17 @@ export function ofTrainedAgents(played: PlayedGroup, frozen: ReadonlySet<AgentId
   };
 }
 
-/** A group whose episodes have the records of trained agents alone. */
-export function trainedGroup(group: Group, frozen: ReadonlySet<AgentId>): Group {
-  if (frozen.size === 0) return group;
-  return { ...group, episodes: group.episodes.map((episode) => trainedEpisode(episode, frozen)) };
+/** A group whose episodes have the records of trained agents alone. Which are frozen may depend on the member. */
+export function trainedGroup(
+  group: Group,
+  frozen: ReadonlySet<AgentId> | ((member: number) => ReadonlySet<AgentId>),
+): Group {
+  const frozenIn = typeof frozen === "function" ? frozen : () => frozen;
+  return { ...group, episodes: group.episodes.map((episode) => trainedEpisode(episode, frozenIn(episode.member))) };
 }
 
 function trainedEpisode(episode: Episode, frozen: ReadonlySet<AgentId>): Episode {
+  if (frozen.size === 0) return episode;
   return { ...episode, agents: without(episode.agents, frozen) };
 }
 

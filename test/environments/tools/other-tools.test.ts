@@ -5,6 +5,9 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { toolsEnvironment } from "../../../environments/index.ts";
 import { answerText } from "../../../environments/tools/tools-task.ts";
+import { callMessage, defineEnvironment, textOf } from "../../../src/index.ts";
+import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
+import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
 import { mcpTools } from "../../../src/tools/mcp-tools.ts";
 import type { ToolRecord } from "../../../src/tools/tool.ts";
 import { createToolSet } from "../../../src/tools/tool-set.ts";
@@ -57,6 +60,32 @@ describe("servers of the Model Context Protocol", () => {
     await using server = await mcpTools({ url: `${http.url}/mcp`, headers: { "x-key": "k" } });
     await isServed(server.tools);
     expect([...keys]).toEqual(["k"]);
+  });
+
+  test("in an environment of one's own", async () => {
+    await using server = await mcpTools({
+      command: process.execPath,
+      args: [join(import.meta.dirname, "mcp-server.ts")],
+    });
+    const environment = defineEnvironment({
+      id: "letters",
+      tasks: [{ word: "strawberry", letter: "r", count: "3" }],
+      deterministic: false,
+      reset: ({ task: { word, letter } }) => `How many times is ${letter} in ${word}?`,
+      tools: server.tools,
+      step: ({ task, text }) => ({ reward: text === task.count ? 1 : 0 }),
+      demonstrate: ({ word, letter, count }) => [callMessage(["count_letters", { word, letter }], ["fails"]), count],
+    });
+    const played = await rolloutEpisode({
+      environment,
+      task: await (await environment.tasks("train")).get(0),
+      policies: demonstrationPolicy({ environment }),
+      seed: 1,
+    });
+    const { nodes, reward } = played.agents.agent!;
+    const results = nodes.filter(({ message }) => message.role === "tool").map(({ message }) => textOf(message));
+    expect(results).toEqual(["3", expect.stringContaining("out of words")]);
+    expect(reward).toMatchObject({ status: "scored", value: 1 });
   });
 
   test("one that is not there is an error that names it", async () => {

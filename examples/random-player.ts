@@ -1,0 +1,10 @@
+// An opponent to measure self-play by: it makes a random legal move in tic-tac-toe and Kuhn poker. A config names it
+// scripted:examples/random-player.ts.
+import { type ActRequest, createRandom, textOf } from "lyceum";
+
+export default function randomMove({ messages, seed }: ActRequest): string {
+  const prompt = textOf(messages.at(-1)!);
+  const board = /(?:[1-9XO] [1-9XO] [1-9XO]\n?){3}/.exec(prompt)?.[0];
+  const moves = board?.match(/\d/g) ?? prompt.match(/\b(?:check|bet|call|fold)\b(?= or |\.$)/g);
+  return createRandom(seed).pick(moves!);
+}
