@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { lineChart } from "../src/report/line-chart.ts";
-import { metricsFileName, readMetrics } from "../src/report/metrics-file.ts";
 import { metricSeries } from "../src/report/metric-series.ts";
+import { metricsFileName, readMetrics } from "../src/report/metrics-file.ts";
 import { runRecord } from "../src/report/run-record.ts";
 
 /** The report's colours, for a picture that stands alone. */

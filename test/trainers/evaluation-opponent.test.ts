@@ -59,7 +59,9 @@ describe("the opponent of evaluations", () => {
     const record = await runTraining({ output: measured, environment: duel(), config: config(), opponent: loser });
     for (const { metrics } of eventsOf(record, "evaluation")) {
       expect(metrics["episodes/count"]).toBe(2 * 4 * 8);
-      expect((metrics["agents/left/reward"]! + metrics["agents/right/reward"]!) / 2).toBeCloseTo(metrics["reward/mean"]!);
+      expect((metrics["agents/left/reward"]! + metrics["agents/right/reward"]!) / 2).toBeCloseTo(
+        metrics["reward/mean"]!,
+      );
     }
     expect(await checkpointState(measured, 6)).toBe(await checkpointState(alone, 6));
   });
