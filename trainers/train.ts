@@ -8,8 +8,7 @@ import type {
   TrainingEvent,
   WarningEvent,
 } from "../src/report/training-event.ts";
-import type { Episode } from "../src/rollout/episode.ts";
-import { rangeWarning } from "../src/rollout/reward-range.ts";
+import type { Episode, Group } from "../src/rollout/episode.ts";
 import { registerSavedWork } from "../src/saved-work.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
 import { type BatchSource, openBatches } from "./batch-source.ts";
@@ -146,10 +145,12 @@ async function* trainStep(
     progress.warnedOverlong = true;
     yield { type: "warning", step, message: overlong };
   }
-  yield* warnOfRange(
+  yield* warnOfEpisodes(
     run,
     groups.flatMap(({ episodes }) => episodes),
   );
+  const worthless = step === 1 ? worthlessDemonstrations(run, groups) : undefined;
+  if (worthless !== undefined) yield { type: "warning", step, message: worthless };
   const unscored = unscoredWarning(groups);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
@@ -164,6 +165,24 @@ async function* trainStep(
   const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, trained) : undefined;
   if (sample === undefined) return;
   yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
+}
+
+/** Warns if what is imitated earns nothing in an environment that pays for what is right. */
+function worthlessDemonstrations(
+  { algorithm, environment }: Pick<TrainingRun, "algorithm" | "environment">,
+  groups: readonly Group[],
+): string | undefined {
+  const [low, high] = environment.spec.rewardRange;
+  if (algorithm.rollout.actor !== "demonstration" || low < 0 || high <= low) return undefined;
+  const rewards = groups
+    .flatMap(({ episodes }) => episodes.flatMap(({ agents }) => Object.values(agents)))
+    .map(({ reward }) => reward);
+  if (rewards.length === 0 || !rewards.every((reward) => reward.status === "scored" && reward.value <= low))
+    return undefined;
+  return (
+    `None of the ${rewards.length} demonstrations of this step earns more than ${low}: the model learns answers that its ` +
+    "environment calls wrong. lyceum check says what a demonstration earns and which of its calls failed."
+  );
 }
 
 /** How many demonstrated episodes were too long for a model. */
@@ -220,19 +239,16 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   const prefixed = Object.entries(metrics).map(([name, value]) => [`evaluation/${name}`, value] as const);
   progress.metrics = { ...progress.metrics, ...Object.fromEntries(prefixed) };
   yield { type: "evaluation", step: progress.step, split, metrics };
-  yield* warnOfRange(run, played);
+  yield* warnOfEpisodes(run, played);
   yield* keepBest(run);
 }
 
-/** Warns once of a reward outside of the environment's range. */
-function* warnOfRange(
-  { environment, progress }: TrainingRun,
+/** Warns of mistakes of the environment, of each once. */
+function* warnOfEpisodes(
+  { warnings, progress }: TrainingRun,
   episodes: readonly Episode[],
 ): Generator<WarningEvent, void, undefined> {
-  const message = progress.warnedRange ? undefined : rangeWarning(episodes, environment);
-  if (message === undefined) return;
-  progress.warnedRange = true;
-  yield { type: "warning", step: progress.step, message };
+  for (const message of warnings.of(episodes)) yield { type: "warning", step: progress.step, message };
 }
 
 /** After an evaluation: keeps the model as `checkpoints/best` where it is better than the best so far. */

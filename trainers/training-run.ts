@@ -7,6 +7,7 @@ import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { TrainingProgress } from "../src/report/training-progress.ts";
 import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
+import { EpisodeWarnings } from "../src/rollout/episode-warnings.ts";
 import { checkJointShape } from "../src/rollout/joint-shape.ts";
 import { checkDisjoint } from "../src/taskset/disjoint.ts";
 import { memoryTaskset } from "../src/taskset/memory-taskset.ts";
@@ -92,6 +93,8 @@ export interface TrainingRun extends AsyncDisposable {
   /** Gets the episodes that are trained on. */
   readonly trace: TraceWriter | undefined;
   readonly learners: Learners;
+  /** Finds mistakes of the environment in what is played. */
+  readonly warnings: EpisodeWarnings;
   /** The policies of the agents that are not trained. */
   readonly frozen: Readonly<Record<AgentId, Policy>>;
   /** What the model plays against in evaluations, if not against itself or frozen agents. */
@@ -119,8 +122,6 @@ export interface Progress {
   evaluated: number | undefined;
   /** The metric of the best checkpoint. */
   best: number | undefined;
-  /** True once a warning said that a reward is outside of the declared range. */
-  warnedRange: boolean;
   /** True once a warning said that something was too long for a model. */
   warnedOverlong: boolean;
   /** The length of the trace after this step, in bytes. */
@@ -215,6 +216,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     pool,
     trace,
     learners,
+    warnings: new EpisodeWarnings(environment),
     frozen,
     opponent,
     rewardProcessors: processors,
@@ -231,7 +233,6 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
       checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
       evaluated: evaluated ? manifest.step : undefined,
       best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
-      warnedRange: false,
       warnedOverlong: false,
       traceLength,
     },

@@ -73,7 +73,12 @@ export function mathProblemsEnvironment(
     open: sharedChecker(resources.checker),
     step: async ({ task, text, turn, opened, signal }) => {
       const { question, answers } = task;
-      const verdict = await opened.check({ text, gold: answers, question, ...(signal === undefined ? {} : { signal }) });
+      const verdict = await opened.check({
+        text,
+        gold: answers,
+        question,
+        ...(signal === undefined ? {} : { signal }),
+      });
       return outcome({ text, turn, verdict });
     },
   });

@@ -5,7 +5,7 @@ import { toErrorData } from "../errors/index.ts";
 import type { TerminalStream } from "../report/live-block.ts";
 import { visibleText } from "../report/visible-text.ts";
 import type { Episode, Group } from "../rollout/episode.ts";
-import { rangeWarning } from "../rollout/reward-range.ts";
+import { EpisodeWarnings } from "../rollout/episode-warnings.ts";
 import { rollout } from "../rollout/rollout.ts";
 import type { RolloutEvent } from "../rollout/rollout-event.ts";
 import { taskCount } from "../taskset/task-count.ts";
@@ -63,7 +63,8 @@ export async function collectCommand(
     signal,
   });
   const failed: Episode[] = [];
-  let range: string | undefined;
+  const warnings = new EpisodeWarnings(environment);
+  const warned: string[] = [];
   try {
     using _view = showCollecting({ stream: options.output, total: count * groupSize, counts });
     for await (const { episodes } of inOrder(events, skip)) {
@@ -72,7 +73,7 @@ export async function collectCommand(
       counts.written += good.length;
       counts.below += rows.length - good.length;
       failed.push(...episodes.filter(({ status }) => status === "failed"));
-      range ??= rangeWarning(episodes, environment);
+      warned.push(...warnings.of(episodes));
       await collection.add(good.map((row) => `${JSON.stringify(row)}\n`).join(""));
     }
   } catch (error) {
@@ -87,7 +88,7 @@ export async function collectCommand(
     ...(counts.failed === 0 ? [] : [`${counts.failed} episodes failed${first}`]),
   ];
   options.output.write(visibleText(`${args.output}: ${parts.join(", ")}\n`));
-  if (range !== undefined) options.output.write(visibleText(`warning: ${range}\n`));
+  for (const warning of warned) options.output.write(visibleText(`warning: ${warning}\n`));
   if (!/\.jsonl$/i.test(args.output)) {
     options.output.write("It has one conversation a line: call it .jsonl to train on it.\n");
   }

@@ -1,4 +1,5 @@
 import { contractError } from "../environment/environment-error.ts";
+import { writtenAt } from "../errors/function-location.ts";
 import { toErrorData } from "../errors/index.ts";
 import { userPlace } from "../errors/user-place.ts";
 import type { Json } from "../json.ts";
@@ -8,6 +9,7 @@ import type { ToolContext } from "../tools/tool.ts";
 import { readToolMessage, type ToolMessage, toolReply } from "../tools/tool-message.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { StepContext, StepOutcome } from "./define-environment.ts";
+import { describeValue } from "./describe-value.ts";
 import { promptMessages } from "./prompt.ts";
 import { addRewards, type Reward, scored, unscored } from "./reward.ts";
 
@@ -165,7 +167,8 @@ class CallRun<Task, State, Opened> {
     });
     // A tool that was stopped may run on; it no longer counts.
     open.is = false;
-    if (result.thrown !== undefined) this.#errors.push(toolError(call.name, result.thrown));
+    if (result.thrown !== undefined)
+      this.#errors.push(toolError(call.name, { thrown: result.thrown, tools: this.#tools }));
     return result;
   }
 
@@ -187,12 +190,13 @@ class CallRun<Task, State, Opened> {
   }
 
   #earn(tool: string, worth: number | Readonly<Record<string, number>>): void {
-    const components = typeof worth === "number" ? { [tool]: worth } : worth;
+    const components: Readonly<Record<string, number>> = isJsonObject(worth) ? worth : { [tool]: worth };
     const values = Object.values(components);
-    if (!values.every(Number.isFinite)) {
+    const wrong = values.findIndex((value) => !Number.isFinite(value));
+    if (wrong >= 0) {
       throw contractError({
         environment: this.#environment,
-        problem: `was given ${JSON.stringify(components)} as a reward in the tool "${tool}", which is no finite number`,
+        problem: `was given ${describeValue(values[wrong])} as a reward in the tool "${tool}", which is no finite number`,
         rule: "Call reward with a number, or with a record of numbers.",
       });
     }
@@ -217,8 +221,9 @@ class CallRun<Task, State, Opened> {
   }
 }
 
-function toolError(tool: string, thrown: unknown): ToolError {
-  const at = userPlace(thrown);
+function toolError(tool: string, { thrown, tools }: { readonly thrown: unknown; readonly tools: ToolSet }): ToolError {
+  const found = tools.find(tool);
+  const at = userPlace(thrown) ?? (typeof found === "string" ? undefined : writtenAt(found.written));
   const { name, message } = toErrorData(thrown);
   return {
     tool,

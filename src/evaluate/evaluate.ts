@@ -3,7 +3,7 @@ import { type ErrorData, LyceumError } from "../errors/index.ts";
 import { replaceFile } from "../report/replace-file.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { episodeId } from "../rollout/episode-id.ts";
-import { rangeWarning } from "../rollout/reward-range.ts";
+import { EpisodeWarnings } from "../rollout/episode-warnings.ts";
 import { rollout } from "../rollout/rollout.ts";
 import type { RolloutEvent } from "../rollout/rollout-event.ts";
 import type { PlannedTask } from "../rollout/rollout-options.ts";
@@ -53,7 +53,7 @@ export async function* evaluate<Task>(
   const logged: EpisodeEntry[] = [];
   const onEntry = (entry: EpisodeEntry): void => void logged.push(entry);
   let stopped: unknown;
-  let hasWarned = false;
+  const warnings = new EpisodeWarnings(environment);
   {
     await using log = await openLogWriter({ folder, correct: manifest.correct, onEntry });
     const kept = await keptEntries(options);
@@ -77,10 +77,8 @@ export async function* evaluate<Task>(
       for await (const event of events) {
         if (event.type === "warning") yield event;
         for (const entry of logged.splice(0)) yield { type: "episode", entry };
-        const range = hasWarned ? undefined : rangeWarning(endedEpisodes(event), environment);
-        if (range !== undefined) {
-          hasWarned = true;
-          yield { type: "warning", error: contractWarning(range) };
+        for (const warning of warnings.of(endedEpisodes(event))) {
+          yield { type: "warning", error: contractWarning(warning) };
         }
         const refused = endedEpisodes(event).map(refusedKey).find(Boolean);
         if (refused === undefined) continue;

@@ -104,7 +104,17 @@ function inWords(error: unknown): string {
 
 function shown(output: unknown): string {
   if (typeof output === "string") return output === "" ? "(no output)" : output;
-  return JSON.stringify(output) ?? "(no output)";
+  if (output === undefined) return "(no output)";
+  if (typeof output === "function" || typeof output === "symbol") throw noData(`a ${typeof output}`);
+  try {
+    return JSON.stringify(output) ?? "(no output)";
+  } catch (cause) {
+    throw noData(inWords(cause).split("\n")[0]!);
+  }
+}
+
+function noData(what: string): TypeError {
+  return new TypeError(`The tool's result is no data: ${what}`);
 }
 
 function cut(text: string, characters: number): string {

@@ -12,6 +12,8 @@ export interface NamedTool {
   readonly spec: ToolSpec;
   readonly schema: z.ZodType;
   readonly asksService: boolean;
+  /** The function as its author wrote it. */
+  readonly written: object;
   readonly execute: NonNullable<Tool["execute"]>;
 }
 
@@ -55,6 +57,9 @@ function namedTool(name: string, tool: Tool): NamedTool {
     const hint = "A tool is { description, inputSchema, execute }. Tools that a provider runs itself cannot be used.";
     throw invalid(name, "It has no execute function", hint);
   }
+  if (tool.inputSchema === undefined && "parameters" in tool) {
+    throw invalid(name, "It has parameters and no inputSchema", "Rename parameters to inputSchema.");
+  }
   const { schema, jsonSchema } = readSchema(name, tool.inputSchema);
   const description = typeof tool.description === "string" ? tool.description : "";
   const { execute } = tool;
@@ -62,6 +67,7 @@ function namedTool(name: string, tool: Tool): NamedTool {
     spec: { name, description, parameters: jsonSchema },
     schema,
     asksService: tool.asksService === true,
+    written: execute,
     // As a method: an object of a class may be a tool.
     execute: (input, context) => execute.call(tool, input, context),
   };

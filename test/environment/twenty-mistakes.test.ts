@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { defineEnvironment, type SingleAgentDefinition } from "../../src/environment/define-environment.ts";
 import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
@@ -6,8 +7,11 @@ import { environmentFromReward } from "../../src/environment/environment-from-re
 import { demonstrationPolicy } from "../../src/policy/demonstration-policy.ts";
 import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
 import type { Episode } from "../../src/rollout/episode.ts";
+import { EpisodeWarnings } from "../../src/rollout/episode-warnings.ts";
 import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
 import { checkEnvironment } from "../../src/testing/check-environment.ts";
+import { callMessage } from "../../src/tools/call-message.ts";
+import type { ToolContext } from "../../src/tools/tool.ts";
 
 /** A definition as it may be in plain JavaScript, which no type keeps from being wrong. */
 // biome-ignore lint/suspicious/noExplicitAny: the mistakes are those that types would refuse.
@@ -30,6 +34,12 @@ async function play(mistaken: EnvironmentDefinition<string>): Promise<Episode> {
   const expert =
     mistaken.demonstrate?.(task.task) === undefined ? undefined : demonstrationPolicy({ environment: mistaken });
   return rolloutEpisode({ environment: mistaken, task, policies: expert ?? scriptedPolicy(() => "Lima"), seed: 1 });
+}
+
+function circular(): object {
+  const info: { self?: object } = {};
+  info.self = info;
+  return info;
 }
 
 /** The place of an author's code: this file, with line and column. */
@@ -195,6 +205,113 @@ describe("a mistake in a reward function, found when it is played:", () => {
   });
 });
 
+/** A shop whose one tool has a mistake; its demonstration calls it. */
+function shop(tool: object, change: Loose = {}): EnvironmentDefinition<number> {
+  const add = {
+    inputSchema: z.object({ n: z.number() }),
+    execute: ({ n }: { n: number }, { state }: ToolContext) => (state.sum += n),
+    ...tool,
+  };
+  return defineEnvironment({
+    id: "shop",
+    tasks: [1, 2],
+    reset: ({ task }: { task: number }) => ({ messages: `Add ${task}.`, state: { sum: 0 } }),
+    tools: { add },
+    step: ({ state, task }: { state: { sum: number }; task: number }) => ({ reward: state.sum === task ? 1 : 0 }),
+    demonstrate: (task: number) => [callMessage(["add", { n: task }]), "done"],
+    ...change,
+  } as never);
+}
+
+describe("a mistake in a tool", () => {
+  test.each<readonly [string, object, string]>([
+    ["an execute that is misspelt", { execute: undefined, excute: () => 1 }, "It has no execute function"],
+    [
+      "parameters in place of inputSchema",
+      { inputSchema: undefined, parameters: {} },
+      "has parameters and no inputSchema",
+    ],
+    ["a schema of something else", { inputSchema: { n: "number" } }, "inputSchema is neither of Zod 4"],
+  ])("is refused when the environment is defined: %s", (_, tool, message) => {
+    expect(() => shop(tool)).toThrow(message);
+  });
+
+  test.each<readonly [string, object, string]>([
+    [
+      "arguments by place",
+      { execute: (n: { of: { n: number } }) => n.of.n },
+      "TypeError: Cannot read properties of undefined",
+    ],
+    ["a name that there is not", { execute: () => (globalThis as Loose).cart.push(1) }, "TypeError"],
+    ["a result that is a function", { execute: () => () => 1 }, "The tool's result is no data: a function"],
+    [
+      "a result that refers to itself",
+      { execute: () => circular() },
+      "The tool's result is no data: Converting circular",
+    ],
+  ])("is warned of with task, turn, file and line, and found by check: %s", async (_, tool, message) => {
+    const mistaken = shop(tool);
+    const episode = await play(mistaken as never);
+    const warnings = new EpisodeWarnings(mistaken);
+    const [warning, ...others] = warnings.of([episode, episode]);
+    expect(others).toEqual([]);
+    expect(warning).toContain(message);
+    expect(warning).toMatch(/^Task "0", turn 0: the tool "add" threw .*\(.*twenty-mistakes\.test\.ts:\d+/);
+    expect(warnings.of([episode])).toEqual([]);
+    const { problems } = await checkEnvironment(mistaken, { tasks: 2, episodes: 5, callMs: 200 });
+    const found = problems.find(({ rule }) => rule === "demonstrations-reach-the-top");
+    expect(found!.message).toContain(message);
+    expect(found!.message).toMatch(/twenty-mistakes\.test\.ts:\d+/);
+  });
+
+  test.each<readonly [string, Loose, string]>([
+    [
+      "of a tool that there is not",
+      { demonstrate: () => [callMessage(["ad", { n: 1 }]), "done"] },
+      'Unknown tool "ad"',
+    ],
+    [
+      "with other arguments",
+      { demonstrate: () => [callMessage(["add", { m: 1 }]), "done"] },
+      "the input of add is wrong",
+    ],
+  ])("is found by check in a demonstration's call %s", async (_, change, message) => {
+    const { problems } = await checkEnvironment(shop({}, change), { tasks: 2, episodes: 5, callMs: 200 });
+    expect(problems.map(({ message: text }) => text).join()).toContain(message);
+  });
+
+  test.each<readonly [string, object, string]>([
+    [
+      "a reward that is a text",
+      { execute: (_: unknown, { reward }: ToolContext) => reward("1" as never) },
+      '"1" as a reward',
+    ],
+    [
+      "a reward that is NaN",
+      { execute: (_: unknown, { reward }: ToolContext) => reward(Number.NaN) },
+      "NaN as a reward",
+    ],
+    [
+      "a reward that is forgotten",
+      { execute: (_: unknown, { reward }: ToolContext) => reward(undefined as never) },
+      "undefined as a reward",
+    ],
+  ])("fails the episode: %s", async (_, tool, message) => {
+    const { error } = await play(shop(tool) as never);
+    expect(error!.message).toContain(message);
+    expect(error!.message).toMatch(/^Task "0", turn 0: .*"add"/);
+  });
+
+  test("does not warn of what a tool tells the model by an error", async () => {
+    const strict = shop({
+      execute: () => {
+        throw new Error("There is no tea left.");
+      },
+    });
+    expect(new EpisodeWarnings(strict).of([await play(strict as never)])).toEqual([]);
+  });
+});
+
 describe("a mistake in a definition, found when it is made or loaded:", () => {
   test.each<readonly [string, Loose, string]>([
     ["a misspelt key", { maxTurn: 3 }, 'has the unknown key "maxTurn" in its definition'],
@@ -267,12 +384,6 @@ describe("a mistake that checkEnvironment, and so lyceum check, finds:", () => {
     expect(found!.hint).toMatch(/\.$/);
     if (rule === "keeps-the-contract" || rule === "takes-any-answer") expect(found!.message).toMatch(here);
   });
-
-  function circular(): object {
-    const info: { self?: object } = {};
-    info.self = info;
-    return info;
-  }
 });
 
 test("mistakes that the compiler finds: the type check would fail at each line if it did not", () => {

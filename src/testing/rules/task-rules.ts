@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { fromErrorData } from "../../errors/index.ts";
+import { textOf } from "../../message/message.ts";
 import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
 import type { Episode } from "../../rollout/episode.ts";
+import { toolErrorsIn } from "../../rollout/episode-warnings.ts";
 import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
 import type { Rule, TaskCase } from "../rule.ts";
 
@@ -56,13 +58,28 @@ export const demonstrationRules: readonly Rule<TaskCase>[] = [
       for (const [agent, { reward }] of Object.entries(episode.agents)) {
         if (reward.status === "unscored") return `left its demonstration unscored: ${reward.reason}`;
         if (reward.value < high - slack) {
-          return `gave its demonstration ${reward.value} (agent "${agent}"), below the top of its rewardRange, ${high}`;
+          const why = failedCall(episode);
+          return `gave its demonstration ${reward.value} (agent "${agent}"), below the top of its rewardRange, ${high}${why}`;
         }
       }
       return undefined;
     },
   },
 ];
+
+/** The first call of a demonstration that failed, and where; empty if none did. */
+function failedCall({ agents, info = [] }: Episode): string {
+  const [thrown] = info.flatMap(toolErrorsIn);
+  if (thrown !== undefined) {
+    const place = thrown.at === undefined ? "" : ` (${thrown.at})`;
+    return `: its call of the tool "${thrown.tool}" threw ${thrown.message}${place}`;
+  }
+  const results = Object.values(agents)
+    .flatMap(({ nodes }) => nodes)
+    .flatMap(({ message }) => (message.role === "tool" ? [textOf(message)] : []));
+  const failed = results.find((result) => result.startsWith("Error: "));
+  return failed === undefined ? "" : `: a call in it was answered by "${failed.replace(/\s+/g, " ")}"`;
+}
 
 function demonstrated({ environment, task, seed, callMs, signal }: TaskCase): Promise<Episode> {
   const policies = demonstrationPolicy({ environment });

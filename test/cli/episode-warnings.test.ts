@@ -1,0 +1,96 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { runInProcess } from "./run-in-process.ts";
+
+const source = JSON.stringify(join(import.meta.dirname, "../../src/environment/define-environment.ts"));
+/** It pays 7, and declares nothing, which stands for 0 to 1. */
+const environment = `
+import { defineEnvironment } from ${source};
+export const environment = defineEnvironment({
+  id: "generous", splits: ["train", "test"],
+  tasks: (split) => (split === "test" ? ["one"] : ["two", "three"]),
+  reset: ({ task }) => task,
+  step: () => ({ reward: 7 }),
+  demonstrate: () => "s",
+});
+`;
+/** Its tool is broken, and its demonstration calls it: whoever calls earns nothing. */
+const broken = `
+import { callMessage } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/call-message.ts"))};
+import { defineEnvironment } from ${source};
+export const environment = defineEnvironment({
+  id: "broken", splits: ["train", "test"],
+  tasks: (split) => (split === "test" ? ["one"] : ["two", "three"]),
+  reset: ({ task }) => ({ messages: task, state: { cart: [] } }),
+  tools: { add: { execute: (_, { state }) => state.basket.push("tea") } },
+  step: ({ state }) => ({ reward: state.cart.length }),
+  demonstrate: () => [callMessage(["add"]), "done"],
+});
+`;
+const config = `
+environment: ENVIRONMENT
+algorithm: ALGORITHM
+model: { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 256 }, device: cpu, threads: 1 }
+sampling: { maxTokens: 2 }
+training: { steps: 3, batchSize: 2 }
+evaluation: { split: test, every: 1 }
+probe: { groups: 0 }
+`;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-range-"));
+  await writeFile(join(folder, "generous.ts"), environment);
+  await writeFile(join(folder, "broken.ts"), broken);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const warnings = (text: string): string[] => text.match(/^warning.*outside of its rewardRange \[0, 1\].*$/gm) ?? [];
+
+it.each([
+  ["sft", "step 0"], // only its evaluations are played
+  ["reinforce", "step 0"],
+])("a training by %s warns once of a reward outside of the range", async (algorithm, at) => {
+  await writeFile(
+    join(folder, "train.yaml"),
+    config.replace("ALGORITHM", algorithm).replace("ENVIRONMENT", "./generous.ts"),
+  );
+  const { code, stdout, stderr } = await runInProcess(["train", "--output", algorithm], { folder });
+  expect(code, stderr).toBe(0);
+  expect(warnings(stdout)).toHaveLength(1);
+  expect(warnings(stdout)[0]).toContain(`at ${at}: Environment "generous" gave agent "agent" 7 in task `);
+});
+
+it("so does a collection", async () => {
+  const words = ["collect", "--env", "./generous.ts", "--policy", "demonstration", "--output", "rows.jsonl"];
+  const { code, stdout, stderr } = await runInProcess(words, { folder });
+  expect(code, stderr).toBe(0);
+  expect(warnings(stdout)).toHaveLength(1);
+});
+
+const tool =
+  /^warning.*Task "\d", turn 0: the tool "add" threw TypeError: .*'push'.* \(broken\.ts:\d+\)\. The model reads it .*$/gm;
+
+it("a training on demonstrations whose tool is broken warns of the tool and of the demonstrations", async () => {
+  await writeFile(join(folder, "train.yaml"), config.replace("ALGORITHM", "sft").replace("ENVIRONMENT", "./broken.ts"));
+  const { code, stdout, stderr } = await runInProcess(["train", "--output", "broken"], { folder });
+  expect(code, stderr).toBe(0);
+  expect(stdout.match(tool)).toHaveLength(1);
+  expect(
+    stdout.match(/^warning.*None of the 2 demonstrations of this step earns more than 0: .*lyceum check.*$/gm),
+  ).toHaveLength(1);
+});
+
+it.each([
+  [
+    "an evaluation",
+    ["eval", "--env", "./broken.ts", "--model", "demonstration", "--split", "train", "--output", "evaluated"],
+  ],
+  ["a collection", ["collect", "--env", "./broken.ts", "--policy", "demonstration", "--output", "broken.jsonl"]],
+])("%s warns of a broken tool once", async (_, words) => {
+  const { code, stdout, stderr } = await runInProcess(words, { folder });
+  expect(code, stderr).toBe(0);
+  expect(`${stdout}${stderr}`.match(tool)).toHaveLength(1);
+});
