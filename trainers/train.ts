@@ -238,7 +238,8 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   progress.evaluated = progress.step;
   const prefixed = Object.entries(metrics).map(([name, value]) => [`evaluation/${name}`, value] as const);
   progress.metrics = { ...progress.metrics, ...Object.fromEntries(prefixed) };
-  yield { type: "evaluation", step: progress.step, split, metrics };
+  const opponent = run.opponent === undefined ? {} : { opponent: run.opponent.name };
+  yield { type: "evaluation", step: progress.step, split, ...opponent, metrics };
   yield* warnOfEpisodes(run, played);
   yield* keepBest(run);
 }

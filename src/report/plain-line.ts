@@ -21,8 +21,11 @@ export function plainLine(event: TrainingEvent): string {
       ]),
     )
     .with({ type: "sample" }, sampleLine)
-    .with({ type: "evaluation" }, ({ split, step, metrics }) =>
-      join([`evaluation of ${visibleLine(split)} at step ${step}`, ...words(evaluationSummary(metrics))]),
+    .with({ type: "evaluation" }, ({ split, opponent, step, metrics }) =>
+      join([
+        `evaluation of ${visibleLine(split)}${opponent === undefined ? "" : ` against ${visibleLine(opponent)}`} at step ${step}`,
+        ...words(evaluationSummary(metrics)),
+      ]),
     )
     .with({ type: "checkpoint" }, ({ step, path }) => `checkpoint at step ${step}: ${visibleLine(path)}`)
     .with({ type: "warning" }, ({ check, step, message }) => {

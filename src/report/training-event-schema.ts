@@ -60,7 +60,13 @@ export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnio
     reward: numberSchema.exactOptional(),
     demonstration: z.literal(true).exactOptional(),
   }),
-  z.object({ type: z.literal("evaluation"), step: stepSchema, split: z.string(), metrics: metricsSchema }),
+  z.object({
+    type: z.literal("evaluation"),
+    step: stepSchema,
+    split: z.string(),
+    opponent: z.string().exactOptional(),
+    metrics: metricsSchema,
+  }),
   z.object({ type: z.literal("checkpoint"), step: stepSchema, path: z.string() }),
   z.object({
     type: z.literal("warning"),

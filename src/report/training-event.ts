@@ -89,6 +89,8 @@ export interface EvaluationEvent {
   readonly type: "evaluation";
   readonly step: number;
   readonly split: string;
+  /** What the model played against, in place of itself. */
+  readonly opponent?: string;
   /** `reward/mean`, `accuracy` (share of episodes at the top reward), `episodes`, `episodes/unscored`, ... */
   readonly metrics: Readonly<Record<string, number>>;
 }

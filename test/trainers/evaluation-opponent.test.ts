@@ -57,7 +57,8 @@ describe("the opponent of evaluations", () => {
     const [alone, measured] = [await temporaryFolder(), await temporaryFolder()];
     await runTraining({ output: alone, environment: duel(), config: config() });
     const record = await runTraining({ output: measured, environment: duel(), config: config(), opponent: loser });
-    for (const { metrics } of eventsOf(record, "evaluation")) {
+    for (const { metrics, opponent } of eventsOf(record, "evaluation")) {
+      expect(opponent).toBe("the loser");
       expect(metrics["episodes/count"]).toBe(2 * 4 * 8);
       expect((metrics["agents/left/reward"]! + metrics["agents/right/reward"]!) / 2).toBeCloseTo(
         metrics["reward/mean"]!,
