@@ -12,7 +12,11 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
   const isDefined = definesCorrect(summary.correct);
   // Without a rule of its own for what is correct, reaching the top reward is all that accuracy means.
   const label = (metric: string): string => (metric === "accuracy" && !isDefined ? "at the top reward" : metric);
-  const rows = Object.entries(metrics).map(([metric, value]) => [label(metric), metricText(metric, value)] as const);
+  // Of two opponents, the mean reward of both says nothing of either.
+  const shown = Object.entries(metrics).filter(
+    ([metric]) => !("win-rate" in metrics) || !isOfAllAgents(metric, isDefined),
+  );
+  const rows = shown.map(([metric, value]) => [label(metric), metricText(metric, value)] as const);
   const levelRows = Object.entries(levels).flatMap(([level, of]) => {
     const lead = isDefined && of.metrics.accuracy !== undefined ? "accuracy" : "reward";
     const score = of.metrics[lead];
@@ -38,6 +42,10 @@ export function evalText(summary: EvaluationSummary, folder: string, failure?: F
     `  ${folder}`,
   ];
   return `${visibleText(lines.join("\n"))}\n`;
+}
+
+function isOfAllAgents(metric: string, isDefined: boolean): boolean {
+  return metric === "reward" || (!isDefined && (metric === "accuracy" || metric.startsWith("pass")));
 }
 
 function countsText({ tasks, played, episodes, unscored, failed, truncated }: EvaluationSummary["counts"]): string {

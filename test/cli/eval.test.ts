@@ -105,6 +105,8 @@ describe("lyceum eval", () => {
     await writeFile(join(folder, "short.json"), JSON.stringify(Array(8).fill("No.")));
     const debate = await run("eval debate -m scripted:long.json --opponent scripted:short.json -l 3 -o debate");
     expect(debate).toMatchObject({ code: 0, stderr: "" });
+    // What both earned together is no result of either.
+    expect(debate.stdout).not.toMatch(/^ {2}(reward|at the top reward|pass\S+) /m);
     const { metrics, counts } = await readSummary(join(folder, "debate"));
     expect(counts).toMatchObject({ tasks: 3, episodes: 6 });
     expect(metrics["win-rate"]?.value).toBeGreaterThan(0.5);
