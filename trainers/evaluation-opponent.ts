@@ -1,8 +1,7 @@
 import type { AgentId, EnvironmentDefinition } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
 import type { Policy } from "../src/policy/policy.ts";
-import type { TrainingConfig } from "./config/training-config.ts";
-import { samplingSettings } from "./config/training-config.ts";
+import { samplingSettings, type TrainingConfig } from "./config/training-config.ts";
 import { asPartner } from "./frozen-agents.ts";
 
 /**
