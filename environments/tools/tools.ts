@@ -104,5 +104,6 @@ export const toolsEntry: EnvironmentEntry = {
   id: "tools",
   description,
   options: toolsOptionsSchema,
+  neverFromLog: ["mcp", "engineUrl"],
   create: (options) => toolsEnvironment(options),
 };

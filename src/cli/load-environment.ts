@@ -13,8 +13,8 @@ import { packageVersion } from "./package-version.ts";
  * package (`my-env`), whose module exports it. A name may ask for a version: `my-env@1.2`.
  *
  * A name that is close to a known one leaves the registry as it is: whoever asks it suggests the known one. Throws
- * `config.unknown-name` for what is nowhere, `config.invalid` for another version, `data.not-found` for a missing
- * file, `environment.failed` where the module throws, and `environment.contract` where it exports no environment.
+ * `config.unknown-name` for what is nowhere, `config.invalid` for another version and for an address (`data:`, `file:`,
+ * `https:`), `data.not-found` for a missing file, `environment.failed` where the module throws, and `environment.contract` where it exports no environment.
  */
 export async function withEnvironment(
   registry: EnvironmentRegistry,
@@ -30,6 +30,7 @@ export async function withEnvironment(
   const known = registry.entries.map((entry) => entry.id);
   if (known.includes(id)) return registry;
   const builtIn = known.includes(name);
+  if (!builtIn) refuseAddress(id);
   const url = builtIn ? undefined : locate(name, { ...options, known });
   if (!builtIn && url === undefined) return registry;
   const entry = url === undefined ? registry.entry(name) : environmentEntryOf(await importModule(url, name), name);
@@ -38,6 +39,23 @@ export async function withEnvironment(
     checkVersion({ name, version, found });
   }
   return createRegistry([...registry.entries, { ...entry, id }]);
+}
+
+/** Whether an id, with or without a version, names an environment of the registry. */
+export function isBuiltIn(registry: EnvironmentRegistry, id: string): boolean {
+  return registry.entries.some((entry) => entry.id === id || entry.id === splitVersion(id).name);
+}
+
+/** An address may hold the code itself, as `data:` does. Two letters or more before the colon: one is a drive. */
+function refuseAddress(name: string): void {
+  const scheme = /^\s*([a-z][a-z\d+.-]+:)/i.exec(name)?.[1];
+  if (scheme === undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `"${name.length > 60 ? `${name.slice(0, 60)}...` : name}" is an address, and an environment is a name, a file or a package.`,
+    hint: `Code is not loaded from ${scheme} addresses. Name a file, such as ./environment.ts.`,
+    data: { scheme },
+  });
 }
 
 /** `math@1.2` as a name and a version. A file's name is taken as it is. */
@@ -88,6 +106,7 @@ function resolveFrom(name: string, folder: string): string {
   try {
     const url = import.meta.resolve(name);
     if (isBuiltin(url)) throw new Error(`${name} is a part of Node.`);
+    if (!url.startsWith("file:")) throw new Error(`it is at ${url}, and code is loaded from files alone.`);
     return url;
   } finally {
     hooks.deregister();

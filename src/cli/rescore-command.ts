@@ -11,6 +11,7 @@ import { type Grader, rescore } from "../evaluate/rescore.ts";
 import { type RecordedAnswer, rubricGrader } from "../evaluate/rubric-grader.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TerminalStream } from "../report/live-block.ts";
+import { visibleText } from "../report/visible-text.ts";
 import { EnvironmentPool } from "../rollout/environment-pool.ts";
 import type { Rubric } from "../rubric/rubric.ts";
 import type { RescoreArguments } from "./eval-program.ts";
@@ -19,6 +20,7 @@ import { evalText } from "./eval-text.ts";
 import { showEvaluation } from "./eval-view.ts";
 import { setOptions } from "./named-environment.ts";
 import { createPolicyOpener } from "./policy-opener.ts";
+import { openingOnly, recordedEnvironment, refuseOptions } from "./recorded-environment.ts";
 import type { Rooms } from "./rooms.ts";
 import { softwareVersions } from "./software-versions.ts";
 
@@ -40,7 +42,7 @@ export async function rescoreCommand(
   const judge = { openPolicy: opener.open, ...judging };
   await using grading =
     args.rubric === undefined
-      ? await gradingByEnvironment(before, args, { rooms, signal, ...judge })
+      ? await gradingByEnvironment(before, args, { rooms, output, signal, ...judge })
       : await gradingByRubric(before, args.rubric, args);
   const { manifest, grade } = grading;
   const { concurrency } = args;
@@ -60,6 +62,7 @@ interface Grading extends AsyncDisposable {
 /** What opening an environment to grade in may need. */
 interface Opening {
   readonly rooms: Rooms;
+  readonly output: TerminalStream;
   readonly judge?: Policy;
   readonly openPolicy: OpenNamedPolicy;
   readonly signal: AbortSignal;
@@ -98,22 +101,30 @@ async function gradingByEnvironment(
 async function openTarget(
   { name, identity }: EvaluationManifest,
   args: RescoreArguments,
-  { rooms, judge, openPolicy, signal }: Opening,
+  { rooms, output, judge, openPolicy: open, signal }: Opening,
 ): Promise<EvalTarget> {
+  const { environments } = rooms;
   const set = setOptions(args.set);
-  if (args.env !== undefined) {
-    return environmentTarget(args.env, {}, { ...rooms, options: set }).open({ openPolicy, signal });
-  }
-  const options = { ...(identity.environment.options as ReturnType<typeof setOptions>), ...set };
   const benchmark = rooms.benchmarks.find((candidate) => candidate.name === name);
-  if (identity.prompt === undefined || benchmark === undefined) {
-    return environmentTarget(identity.environment.name, {}, { ...rooms, options }).open({ openPolicy, signal });
+  if (args.env !== undefined || identity.prompt === undefined || benchmark === undefined) {
+    const recorded = await recordedEnvironment({ identity }, { env: args.env, set, environments });
+    for (const option of args.json ? [] : recorded.leftOut) {
+      output.write(
+        visibleText(`warning: the recorded option ${option} is left out: ${recorded.id} does not have it\n`),
+      );
+    }
+    const openPolicy = openingOnly(recorded.trusted, open);
+    return environmentTarget(recorded.id, {}, recorded).open({ openPolicy, signal });
   }
   if (identity.judge !== undefined && judge === undefined) {
     throw invalid(`The run was judged by ${identity.judge}, and no judge is named.`, "Name one by --judge.");
   }
+  const recorded = identity.environment.options as ReturnType<typeof setOptions>;
+  refuseOptions(recorded, { set, refused: environments.entries.flatMap(({ neverFromLog = [] }) => neverFromLog) });
   const { format, shots } = identity.prompt;
+  const options = { ...recorded, ...set };
   const target = benchmarkTarget(benchmark, { format: format as "chat" | "completion", shots }, options);
+  const openPolicy = openingOnly(Object.values(set), open);
   return target.open({ openPolicy, signal, ...(judge === undefined ? {} : { judge }) });
 }
 

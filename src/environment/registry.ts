@@ -14,6 +14,11 @@ export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
   /** Every option should have a default, so that the name alone makes an environment. Unknown keys are errors. */
   readonly options: Options;
   /**
+   * Options that start a program or send a key to an address. A log may come from anywhere: `rescore` does not take them
+   * from it. Policies need not be listed. None by default.
+   */
+  readonly neverFromLog?: readonly string[];
+  /**
    * The policies that checked options name, such as a judge, by the option: they are opened before the environment is
    * made. An undefined one is not needed. None by default.
    */

@@ -44,7 +44,9 @@ describe("lyceum eval", () => {
       { folder: "a", name: "uneven", counts: { tasks: 60, played: 60 } },
     ]);
 
-    expect(await run("rescore a -o b")).toMatchObject({ code: 0, stderr: "" });
+    const named = await run("rescore a -o b");
+    expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining("a log loads no code") });
+    expect(await run("rescore a -o b --env ./uneven.ts")).toMatchObject({ code: 0, stderr: "" });
     expect(timeless(await readSummary(join(folder, "b")))).toEqual(timeless(await readSummary(join(folder, "a"))));
     expect(await readManifest(join(folder, "b"))).toMatchObject({ rescoredFrom: "a" });
 

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from "node:util";
+import type { EnvironmentRegistry, OpenNamedPolicy } from "../environment/registry.ts";
+import { LyceumError } from "../errors/index.ts";
+import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
+import type { Json } from "../json.ts";
+import { isBuiltIn, withEnvironment } from "./load-environment.ts";
+
+/** The environment that grades a log again. */
+export interface RecordedEnvironment {
+  readonly id: string;
+  /** The registry with this environment in it. */
+  readonly environments: EnvironmentRegistry;
+  readonly options: Readonly<Record<string, Json>>;
+  /** The values of options that do not come from the log: those of `set`, and defaults. */
+  readonly trusted: readonly unknown[];
+  /** Recorded options that this environment does not have. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * The environment of a log, or the one that `env` names, with the recorded options under those of `set`. A log is data
+ * from anywhere: it names a built-in environment only, and sets no option that starts a program or sends a key to an
+ * address. Throws `config.invalid` for these, and as `withEnvironment` does.
+ */
+export async function recordedEnvironment(
+  { identity }: Pick<EvaluationManifest, "identity">,
+  given: {
+    readonly env?: string | undefined;
+    readonly set: Readonly<Record<string, Json>>;
+    readonly environments: EnvironmentRegistry;
+  },
+): Promise<RecordedEnvironment> {
+  const { set } = given;
+  const { name, options } = identity.environment;
+  const id = given.env ?? name;
+  if (given.env === undefined && !isBuiltIn(given.environments, id)) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The log names the environment "${id}", which is not built in, and a log loads no code.`,
+      hint: "If you trust that environment, name it by --env: a file, such as ./environment.ts, or a package.",
+      data: { environment: id },
+    });
+  }
+  const environments = await withEnvironment(given.environments, id, { folder: process.cwd() });
+  const entry = environments.entry(id);
+  const recorded = Object.entries(options as Readonly<Record<string, Json>>);
+  const known = recorded.filter(([key]) => given.env === undefined || Object.hasOwn(entry.options.shape, key));
+  const kept = Object.fromEntries(known);
+  refuseOptions(kept, { set, refused: entry.neverFromLog ?? [] });
+  const leftOut = recorded.flatMap(([key]) => (Object.hasOwn(kept, key) ? [] : [key]));
+  const own = entry.options.safeParse(set);
+  const trusted = Object.values(own.success ? own.data : set);
+  return { id, environments, options: { ...kept, ...set }, trusted, leftOut };
+}
+
+/** Throws `config.invalid` for a recorded option that a log may not set and that `set` does not replace. */
+export function refuseOptions(
+  recorded: Readonly<Record<string, Json>>,
+  { set, refused }: { readonly set: Readonly<Record<string, Json>>; readonly refused: readonly string[] },
+): void {
+  const option = refused.find((key) => Object.hasOwn(recorded, key) && !Object.hasOwn(set, key));
+  if (option === undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The log sets the option ${option}, which starts a program or sends a key to an address.`,
+    hint: `If you trust the log, give the option again: ${again(option, recorded[option]!)}`,
+    data: { option },
+  });
+}
+
+/** Opens only policies among `trusted`: one that only a log names may load code, or send a key to an address. */
+export function openingOnly(trusted: readonly unknown[], open: OpenNamedPolicy): OpenNamedPolicy {
+  return async (specification, what) => {
+    if (trusted.some((value) => isDeepStrictEqual(value, specification))) return await open(specification, what);
+    const option = what.split(" ")[0]!;
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The log names the ${what}, and a log opens no policy.`,
+      hint: `If you trust it, name it again: ${again(option, specification as Json)}`,
+      data: { option },
+    });
+  };
+}
+
+function again(option: string, value: Json): string {
+  return `--set '${option}=${typeof value === "string" ? value : JSON.stringify(value)}'`;
+}
