@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LyceumError } from "../../src/errors/index.ts";
+import { withoutUrlSecrets } from "../../src/url-secrets.ts";
 import type { SearchEngine, SearchResult } from "./search-tool.ts";
 
 /** Where a search service is, and the key to it. */
@@ -101,11 +102,15 @@ async function ask<Schema extends z.ZodType>(
   let response: Response;
   let body: unknown;
   try {
-    response = await fetch(address, init);
+    // The key goes to this service alone: an address that it redirects to gets none.
+    response = await fetch(address, { ...init, redirect: "error" });
     body = response.ok ? await response.json() : await response.body?.cancel();
   } catch (error) {
     init.signal.throwIfAborted();
-    throw unavailable(`${service} cannot be reached, or its answer is no JSON: ${String(error)}`, "Check its address.");
+    throw unavailable(
+      `${service} cannot be reached, or its answer is no JSON: ${reasonOf(error)}`,
+      "Check its address.",
+    );
   }
   if (!response.ok) {
     const hint = [401, 403].includes(response.status) ? "Check the key." : "Ask more slowly, or later.";
@@ -114,6 +119,12 @@ async function ask<Schema extends z.ZodType>(
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw unavailable(`${service} answered with something else than results.`, "Check its address.");
+}
+
+/** `fetch failed` says nothing; its cause does. Some messages quote the address. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return withoutUrlSecrets(String(cause));
 }
 
 function unavailable(message: string, hint: string): LyceumError {

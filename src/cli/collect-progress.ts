@@ -5,7 +5,9 @@ import { z } from "zod";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { replaceFile } from "../report/replace-file.ts";
+import { withoutSecretValues } from "../url-secrets.ts";
 import type { CollectArguments } from "./create-program.ts";
+import { setOptions } from "./named-environment.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 
 /** What a collection has come to so far. */
@@ -126,10 +128,12 @@ function beginning(): CollectProgress {
 /** What decides which lines are written, and in which order. */
 function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
   const { env, set, policy, model, base, split, group, minReward, temperature, maxTokens, seed } = args;
-  return {
+  const options = setOptions(set);
+  const shown = withoutSecretValues(options);
+  const named = {
     ...{
       env,
-      set: [...set],
+      set: isDeepStrictEqual(options, shown) ? [...set] : shown,
       policy,
       model: model === undefined ? null : [...model],
       base: base ?? null,
@@ -141,6 +145,7 @@ function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
     sampling: someOf({ ...samplingOf(args) }),
     limits: someOf({ ...limitsOf(args) }),
   };
+  return withoutSecretValues(named) as Readonly<Record<string, Json>>;
 }
 
 /** Null for nothing: files of earlier versions do not have it. */

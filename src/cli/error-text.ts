@@ -1,9 +1,10 @@
 import { LyceumError, toErrorData } from "../errors/index.ts";
 import { visibleText } from "../report/visible-text.ts";
+import { withoutUrlSecrets } from "../url-secrets.ts";
 
 /**
  * An error as a person reads it: its code and what happened, then what to do. The stack, with its causes, only where `debug`.
- * Positions within a config are part of the message.
+ * Positions within a config are part of the message. Secrets in addresses are hidden.
  */
 export function errorText(error: unknown, options: { readonly debug: boolean }): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -17,7 +18,7 @@ export function errorText(error: unknown, options: { readonly debug: boolean }):
     lines.push("  Run it again with --debug to see where this comes from.");
   }
   if (options.debug) lines.push(...stacks(error));
-  return visibleText(lines.join("\n"));
+  return visibleText(withoutUrlSecrets(lines.join("\n")));
 }
 
 function stacks(error: unknown): string[] {

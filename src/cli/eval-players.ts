@@ -4,6 +4,7 @@ import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
 import { rotateSeats } from "../evaluate/rotate-seats.ts";
 import type { Policy } from "../policy/policy.ts";
 import { contentHash } from "../taskset/content-hash.ts";
+import { withoutUrlSecrets } from "../url-secrets.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import type { EvalTarget } from "./eval-target.ts";
 import { modelSettings } from "./model-arguments.ts";
@@ -84,7 +85,7 @@ export async function readPlayers(
   };
 }
 
-function labelOf({ model, name = model }: PolicySettings): string {
+function labelOf({ model, name = withoutUrlSecrets(model) }: PolicySettings): string {
   return name;
 }
 

@@ -7,10 +7,11 @@ import { LyceumError } from "../errors/index.ts";
 import { demonstrationPolicy } from "../policy/demonstration-policy.ts";
 import { hostedModelError } from "../policy/hosted-model.ts";
 import type { Policy } from "../policy/policy.ts";
-import { checkProviderKey, requiredVariable } from "../policy/provider-key.ts";
+import { checkProviderKey, providerKeyVariables, requiredVariable } from "../policy/provider-key.ts";
 import { replayPolicy } from "../policy/replay-policy.ts";
 import { withSampling } from "../policy/with-sampling.ts";
 import { readTrace } from "../trace/read-trace.ts";
+import { withoutUrlSecrets } from "../url-secrets.ts";
 import { openEnginePolicy } from "./engine-policy.ts";
 import { type PolicySettings, policyNameOf, readPolicySettings } from "./policy-settings.ts";
 import { scriptFile } from "./script-file.ts";
@@ -51,7 +52,7 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
   const named = policyNameOf(settings);
   const {
     model,
-    name = model,
+    name = withoutUrlSecrets(model),
     baseUrl: _,
     base,
     chatTemplate,
@@ -76,7 +77,9 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
       const { apiKeyVariable, ...serving } = asked;
       if (apiKeyVariable === undefined) checkProviderKey(provider, process.env);
       const key = apiKeyVariable === undefined ? {} : { apiKey: requiredVariable(apiKeyVariable, process.env) };
-      return owned(aiSdkPolicy(await providerModel(provider, id, key), { ...serving, name }));
+      const [usual] = providerKeyVariables(provider).flatMap((variable) => process.env[variable] || []);
+      const asking = { ...serving, name, apiKey: key.apiKey ?? usual };
+      return owned(aiSdkPolicy(await providerModel(provider, id, key), asking));
     })
     .with({ kind: "transformers-js" }, async ({ kind: _kind, ...which }) => {
       const { transformersPolicy } = await import("../policy/transformers-js/index.ts");

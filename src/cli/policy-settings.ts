@@ -6,6 +6,7 @@ import { type PolicyName, parsePolicyName } from "../policy/policy-name.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
 import type { SamplingSettings } from "../policy/sampler.ts";
 import type { ServingOptions } from "../policy/serving/serving-options.ts";
+import { withoutUrlSecrets } from "../url-secrets.ts";
 import { checkPolicyOptions, type PolicyFile, policyFileSchema } from "./policy-file-schema.ts";
 
 /** A model, and how it is asked: what a policy file says, or a name with options on the command line. */
@@ -117,7 +118,9 @@ function withDefaults(settings: PolicySettings, defaults: TeamDefaults): PolicyS
 
 /** What a config's policy is recorded as: its name, and what else decides what it answers. It holds no key. */
 export function recordedPolicy(settings: PolicySettings): PolicySpecification {
-  const { model, name = model, agents } = settings;
+  const { agents } = settings;
+  const model = withoutUrlSecrets(settings.model);
+  const { name = model } = settings;
   if (agents !== undefined) {
     const recorded = Object.entries(agents).map(([agent, member]) => [agent, recordedPolicy(member)]);
     return { ...(name === model ? {} : { name }), agents: Object.fromEntries(recorded) };
@@ -133,7 +136,9 @@ export function policyNameOf({ model, baseUrl }: PolicySettings): PolicyName {
 
 /** What else than its name decides what a policy answers, for the record. It holds no key. */
 export function answerSettings(settings: PolicySettings): Readonly<Record<string, Json>> | undefined {
-  const { model, name = model, base, chatTemplate, templateVariables, revision, ...asked } = settings;
+  const { base, chatTemplate, templateVariables, revision, ...asked } = settings;
+  const model = withoutUrlSecrets(settings.model);
+  const { name = model } = settings;
   const { endpoint, extraBody, providerOptions, sampling } = asked;
   const answering = {
     ...(name === model ? {} : { model }),

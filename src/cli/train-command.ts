@@ -11,6 +11,7 @@ import { translateOverrides } from "../migrate/translate-overrides.ts";
 import { recordedEvents, recordRun, reportFileName, showTraining, TrainingProgress } from "../report/index.ts";
 import { visibleText } from "../report/visible-text.ts";
 import { createTrackers } from "../trackers/index.ts";
+import { withoutSecretValues } from "../url-secrets.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { loadStages } from "./load-stages.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
@@ -93,7 +94,7 @@ async function runOne(
     ...{ environment, environmentOptions, policies, algorithms, backend, output, resume, signal },
     ...(opponent === undefined ? {} : { opponent }),
   });
-  const plainConfig = JSON.parse(JSON.stringify(config)) as Json;
+  const plainConfig = withoutSecretValues(JSON.parse(JSON.stringify(config)) as Json);
   const watched = watchHealth(events, { settings: config.health, history: () => recordedEvents(output) });
   const recorded = recordRun(watched, {
     folder: output,

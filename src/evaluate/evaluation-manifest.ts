@@ -4,6 +4,7 @@ import type { Json } from "../json.ts";
 import { defaultSampling } from "../policy/sampler.ts";
 import { canonicalJson } from "../taskset/canonical-json.ts";
 import { contentHash } from "../taskset/content-hash.ts";
+import { withoutSecretValues } from "../url-secrets.ts";
 import { defaultRule } from "./correctness.ts";
 import type { EvaluateOptions } from "./evaluate-options.ts";
 import type { EvaluationIdentity, EvaluationManifest, ManifestSpec } from "./log/manifest.ts";
@@ -60,7 +61,7 @@ function identityOf<Task>(options: EvaluateOptions<Task>, split: string): Evalua
   const { environment, policies, prompt, judge, modelOptions, sampling = defaultSampling, seed = 0 } = options;
   const environmentOptions = options.environmentOptions ?? {};
   const limits = Object.fromEntries(Object.entries(options.limits ?? {}).filter(([, limit]) => Number.isFinite(limit)));
-  return {
+  const identity: EvaluationIdentity = {
     models: options.models ?? policyNames(environment.spec.agents, policies),
     ...(modelOptions === undefined ? {} : { modelOptions }),
     ...(judge === undefined ? {} : { judge }),
@@ -73,12 +74,14 @@ function identityOf<Task>(options: EvaluateOptions<Task>, split: string): Evalua
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     seed,
   };
+  // Names of served models are addresses, and so are options.
+  return withoutSecretValues(JSON.parse(JSON.stringify(identity))) as unknown as EvaluationIdentity;
 }
 
 /** SHA-256 over what an environment says of itself and what it was made from. */
 export function environmentHash({ spec }: Pick<EnvironmentDefinition, "spec">, options: Json): string {
   // JSON makes null of a reward without a bound.
-  return contentHash(JSON.parse(JSON.stringify({ spec, options })));
+  return contentHash(withoutSecretValues(JSON.parse(JSON.stringify({ spec, options }))));
 }
 
 function policyNames(

@@ -1,4 +1,5 @@
 import { LyceumError } from "../errors/index.ts";
+import { withoutUrlSecrets } from "../url-secrets.ts";
 import type { HubRepository } from "./hub-options.ts";
 
 /**
@@ -68,5 +69,5 @@ function reasonOf(error: unknown): string {
   while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
   if (!(innermost instanceof Error)) return String(innermost);
   const { code } = innermost as { readonly code?: string };
-  return innermost.message || code || innermost.name;
+  return withoutUrlSecrets(innermost.message || code || innermost.name);
 }

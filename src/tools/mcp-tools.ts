@@ -1,5 +1,6 @@
 import type { Client, Transport } from "@modelcontextprotocol/client";
 import { LyceumError, toErrorData } from "../errors/index.ts";
+import { withoutUrlSecrets } from "../url-secrets.ts";
 import type { Tool, ToolRecord } from "./tool.ts";
 
 /** A server of the Model Context Protocol: a program that is started, or one that is reached by HTTP. */
@@ -139,7 +140,9 @@ class Connection {
 
 function transportTo(server: McpServer, module: ClientModule): Transport {
   if ("url" in server) {
-    const requestInit = { headers: { ...server.headers } };
+    // Headers may hold a key: an address that the server redirects to gets none.
+    const requestInit: RequestInit =
+      server.headers === undefined ? {} : { headers: { ...server.headers }, redirect: "error" };
     return new module.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
   }
   return new module.StdioClientTransport({
@@ -160,9 +163,9 @@ function unavailable(
   return new LyceumError({
     code: "data.unavailable",
     message:
-      `The MCP server ${name} does not answer: ${toErrorData(error).message}` +
+      `The MCP server ${withoutUrlSecrets(`${name} does not answer: ${toErrorData(error).message}`)}` +
       (written === "" ? "" : `\nIts stderr ends with:\n${written}`),
-    hint: "Check that it runs, and that it speaks the protocol over this transport.",
+    hint: "Check that it runs, and that it speaks the protocol over this transport. If it redirects, give the address that it redirects to.",
     cause: error,
   });
 }

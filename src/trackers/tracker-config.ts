@@ -16,7 +16,7 @@ export interface MlflowTrackerConfig {
 
 const url = z.url({ protocol: /^https?$/ }).refine((text) => {
   const parsed = URL.canParse(text) ? new URL(text) : undefined;
-  return parsed === undefined || (parsed.username === "" && parsed.password === "");
+  return parsed === undefined || parsed.username + parsed.password + parsed.search === "";
 }, "a config is written into the run's report: give credentials by the variables of docs/trackers.md");
 
 /** The `trackers` key of a config. */

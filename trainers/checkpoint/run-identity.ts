@@ -3,6 +3,7 @@ import { isJsonObject, type Json } from "../../src/json.ts";
 import type { Policy } from "../../src/policy/policy.ts";
 import { canonicalJson } from "../../src/taskset/canonical-json.ts";
 import { contentHash } from "../../src/taskset/content-hash.ts";
+import { withoutSecretValues } from "../../src/url-secrets.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import type { Checkpoint } from "./find-checkpoints.ts";
 
@@ -51,7 +52,7 @@ export function runIdentity(options: {
     // Batches fall otherwise than in a run that is counted in steps.
     ...(epochs === undefined ? {} : { batchesEndWithEpochs: true }),
   };
-  return JSON.parse(JSON.stringify({ environment, ...config, training, agents, evaluation })) as Json;
+  return withoutSecretValues(JSON.parse(JSON.stringify({ environment, ...config, training, agents, evaluation })));
 }
 
 /** The content hash of the parts of a run's identity that the weights depend on. */

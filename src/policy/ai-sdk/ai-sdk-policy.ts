@@ -2,6 +2,7 @@ import type { PartType } from "../../message/message.ts";
 import type { ActRequest, ActResult, Policy } from "../policy.ts";
 import { ModelServer } from "../serving/model-server.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
+import { withoutSecrets } from "../serving/without-secrets.ts";
 import { callOptions } from "./call-options.ts";
 import { generatedAction } from "./generated-action.ts";
 import type { AiSdkModel, CallOptions, Generated, LanguageModelV4 } from "./language-model.ts";
@@ -15,6 +16,8 @@ export interface AiSdkOptions extends ServingOptions {
   readonly accepts?: readonly PartType[];
   /** What only this provider knows, such as `{ openai: { logprobs: true, reasoningEffort: "low" } }`. */
   readonly providerOptions?: CallOptions["providerOptions"];
+  /** The key that the provider sends: it stands in no error. */
+  readonly apiKey?: string | undefined;
   /** Told once of each setting that the provider says it does not heed, such as a seed. */
   readonly onWarning?: (warning: string) => void;
 }
@@ -59,7 +62,11 @@ export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Poli
     accepts: options.accepts ?? ["text", "reasoning"],
     act: async (request) => {
       request.signal?.throwIfAborted();
-      return await server.ask(request, (signal) => generate(request, signal));
+      try {
+        return await server.ask(request, (signal) => generate(request, signal));
+      } catch (error) {
+        throw withoutSecrets(error, options);
+      }
     },
   };
 }

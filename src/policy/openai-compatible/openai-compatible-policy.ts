@@ -4,13 +4,14 @@ import type { ActRequest, ActResult, Policy } from "../policy.ts";
 import { ModelServer } from "../serving/model-server.ts";
 import { refusal } from "../serving/refusal.ts";
 import type { ServingOptions } from "../serving/serving-options.ts";
+import { withoutSecrets } from "../serving/without-secrets.ts";
 import { apiUrl } from "./api-url.ts";
 import { chatAnswer } from "./chat-answer.ts";
 import { chatBody } from "./chat-request.ts";
 import { completionAnswer } from "./completion-answer.ts";
 import { completionBody } from "./completion-request.ts";
 import { httpJson } from "./http-json.ts";
-import { requestHeaders, withoutSecrets } from "./request-headers.ts";
+import { requestHeaders } from "./request-headers.ts";
 
 /** Where a model is served, and what its server can do. */
 export interface OpenAICompatibleOptions extends ServingOptions {

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { LyceumError } from "../../errors/index.ts";
+import { withoutUrlSecrets } from "../../url-secrets.ts";
 import { refusal } from "../serving/refusal.ts";
 import { RequestFailure } from "../serving/request-failure.ts";
 import { malformed } from "../serving/unusable-answer.ts";
+import { withoutSecrets } from "../serving/without-secrets.ts";
 import { apiUrl } from "./api-url.ts";
 import { httpJson } from "./http-json.ts";
 import { requestHeaders } from "./request-headers.ts";
@@ -44,7 +46,7 @@ export async function servedModels(options: {
     return parse(answer.body);
   } catch (error) {
     signal?.throwIfAborted();
-    throw error instanceof RequestFailure ? error.error : error;
+    throw withoutSecrets(error instanceof RequestFailure ? error.error : error, options);
   }
 }
 
@@ -53,13 +55,14 @@ export function onlyModel(models: readonly ServedModel[], baseUrl: string): Serv
   const [only, ...others] = models;
   if (only !== undefined && others.length === 0) return only;
   const known = models.map(({ id }) => id);
+  const address = withoutUrlSecrets(baseUrl);
   throw new LyceumError({
     code: "config.invalid",
-    message: `${baseUrl} serves ${only === undefined ? "no model" : `${known.length} models`}, and none is named.`,
+    message: `${address} serves ${only === undefined ? "no model" : `${known.length} models`}, and none is named.`,
     hint:
       only === undefined
         ? "Start the server with a model."
-        : `Name one, such as ${baseUrl}#${only.id}. It has ${known.slice(0, 20).join(", ")}.`,
+        : `Name one, such as ${address}#${only.id}. It has ${known.slice(0, 20).join(", ")}.`,
     data: { known },
   });
 }

@@ -70,6 +70,32 @@ describe.each(services)("%s", (_, engine, body, asked, request) => {
     expect(String((error as Error).message)).not.toContain("secret-key");
   });
 
+  test("the key does not follow a redirect, to another origin or to the same", async () => {
+    const seen: string[] = [];
+    await using other = await serve((request) => {
+      seen.push(JSON.stringify([...request.headers]));
+      return Response.json(body);
+    });
+    for (const [status, location] of [
+      [302, other.url],
+      [307, other.url],
+      [308, "/elsewhere"],
+    ] as const) {
+      await using server = await serve(() => new Response("", { status, headers: { location } }));
+      const error: unknown = await search(engine(server.url)).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: "data.unavailable", message: expect.stringContaining("redirect") });
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test("an address with a password is data.unavailable, and not shown", async () => {
+    const error: unknown = await search(engine("http://name:secret-key@127.0.0.1:1")).catch(
+      (reason: unknown) => reason,
+    );
+    expect(error).toMatchObject({ code: "data.unavailable" });
+    expect((error as Error).message).not.toContain("secret-key");
+  });
+
   test("nobody there is data.unavailable; an abort is the signal's reason", async () => {
     await expect(search(engine("http://127.0.0.1:1"))).rejects.toMatchObject({ code: "data.unavailable" });
     await using server = await serve(() => Response.json(body));

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { errorText } from "../src/cli/error-text.ts";
+import { apiUrl } from "../src/policy/openai-compatible/api-url.ts";
+import { trackerConfigsSchema } from "../src/trackers/tracker-config.ts";
+import { withoutSecretValues, withoutUrlSecrets } from "../src/url-secrets.ts";
+
+describe("withoutUrlSecrets", () => {
+  it.each([
+    ["http://h/v1?key=S3#m", "http://h/v1?key=***#m"],
+    ["openai-compatible:https://h:8/v1?a=S3&b=S3=x&c", "openai-compatible:https://h:8/v1?a=***&b=***&***"],
+    ["HTTP://u:S3@h/p", "HTTP://***@h/p"],
+    ["https://S3@h", "https://***@h"],
+    ["https://u:p@S3@h/x?S3", "https://***@h/x?***"],
+    ['asked "http://h/?q=S3" and https://h/?t=S3.', 'asked "http://h/?q=***" and https://h/?t=***'],
+    ["wss://h/s?token=S3", "wss://h/s?token=***"],
+    ["http://h/?key[]=S3&key[]=S3", "http://h/?key[]=***&key[]=***"],
+  ])("hides the secrets of %s", (text, shown) => {
+    expect(withoutUrlSecrets(text)).toBe(shown);
+    expect(withoutUrlSecrets(shown)).toBe(shown);
+  });
+
+  it.each([
+    "http://127.0.0.1:8000/v1#org/model",
+    "is it? key=value",
+    "a@b.c",
+    "runs/a?b=c",
+    "http://h/?",
+    "x://",
+  ])("leaves %s as it is", (text) => expect(withoutUrlSecrets(text)).toBe(text));
+});
+
+it("withoutSecretValues hides literal headers and variables, and addresses at any depth", () => {
+  const options = {
+    mcp: [
+      { url: "http://h/mcp?token=S3", headers: { authorization: "Bearer S3", "x-key": "$KEY" } },
+      { command: "run", args: ["--at", "http://u:S3@h"], env: { KEY: "S3", OTHER: "$OTHER", N: 3 } },
+    ],
+    headers: ["a"],
+    seed: 1,
+    none: null,
+  };
+  const shown = withoutSecretValues(options);
+  expect(JSON.stringify(shown)).not.toContain("S3");
+  expect(shown).toMatchObject({
+    mcp: [
+      { url: "http://h/mcp?token=***", headers: { authorization: "***", "x-key": "$KEY" } },
+      { args: ["--at", "http://***@h"], env: { KEY: "***", OTHER: "$OTHER" } },
+    ],
+    headers: ["a"],
+    seed: 1,
+    none: null,
+  });
+});
+
+it("errors on the terminal show no secret of an address", () => {
+  const error = new Error("nothing at http://u:S3@h/v1?key=S3");
+  expect(errorText(error, { debug: true })).not.toContain("S3");
+  expect(() => apiUrl("ftp://h/?key=S3", "models")).toThrow(/^"ftp:\/\/h\/\?key=\*\*\*" is no address/);
+  expect(() => apiUrl("http://u:S3@h", "models")).toThrow(/^The address of h holds a password\.$/);
+});
+
+it.each(["http://u:p@h", "http://h?token=x"])("the address of a tracker has no credentials: %s", (url) => {
+  expect(trackerConfigsSchema.safeParse([{ type: "mlflow", url, experiment: "e" }]).success).toBe(false);
+});
