@@ -1,4 +1,5 @@
 import { LyceumError } from "../../src/errors/index.ts";
+import { englishNumber } from "./digit-groups.ts";
 import { asksForSimpleForm, hasUnreducedFraction } from "./equivalence/asked-form.ts";
 import type { Comparison } from "./equivalence/comparison.ts";
 import { ComparisonPool, type ComparisonPoolOptions } from "./equivalence/comparison-pool.ts";
@@ -8,7 +9,9 @@ import { normalLatex } from "./equivalence/normal-latex.ts";
 import { plainMath } from "./plain-math.ts";
 import { formatRational } from "./rational.ts";
 import { readNumbers } from "./read-number.ts";
+import { sentenceValue } from "./sentence-value.ts";
 import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
+import { isRounded, statedPlaces } from "./stated-precision.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
 /** Judges answers in every notation. Dispose of it when it is no longer needed: it may hold threads. */
@@ -46,7 +49,7 @@ export function createAnswerChecker(options: ComparisonPoolOptions = {}): Answer
       const rest: string[] = [];
       let failed: Verdict | undefined;
       for (const wanted of golds) {
-        const verdict = decideAtOnce(text, stated, wanted);
+        const verdict = decideAtOnce({ text, stated, gold: wanted, question });
         if (verdict?.correct === true) {
           const isRefused = asked && numbersIn(stated.text, verdict).every(refusal(asked));
           return isRefused === true ? { ...verdict, correct: false } : verdict;
@@ -66,15 +69,43 @@ export function createAnswerChecker(options: ComparisonPoolOptions = {}): Answer
 }
 
 /** The verdict on exact numbers, where the gold is one and the text states one; undefined where it cannot tell. */
-function decideAtOnce(text: string, stated: StatedAnswer, gold: string): Verdict | undefined {
+function decideAtOnce(options: {
+  readonly text: string;
+  readonly stated: StatedAnswer;
+  readonly gold: string;
+  readonly question: string | undefined;
+}): Verdict | undefined {
+  const { text, stated, gold, question } = options;
   const wanted = numberIn(gold);
   if (wanted === undefined) return undefined;
-  const found = numberIn(stated.text);
+  const written = stated.mark === "none" ? (valueOfSentence(stated.text) ?? stated.text) : stated.text;
+  const found = answeredNumber(written);
   if (found !== undefined) {
     const extracted = formatNumber(found);
-    return { correct: equalMeasuredNumbers(found, wanted), extracted, mark: stated.mark };
+    const correct = equalMeasuredNumbers(found, wanted) || isAsRounded({ written, found, wanted, question });
+    return { correct, extracted, mark: stated.mark };
   }
-  return isProse(stated.text) ? verifyAnswer(text, formatNumber(wanted)) : undefined;
+  return isProse(written) ? verifyAnswer(text, formatNumber(wanted)) : undefined;
+}
+
+/** A number as an answer may write it: with blanks or European separators too. */
+function answeredNumber(text: string): MeasuredNumber | undefined {
+  return numberIn(text) ?? numberIn(englishNumber(text.replace(/^[\s$]+/, "")));
+}
+
+/** Whether a decimal stands for a fraction, if the question states to how many places. */
+function isAsRounded(options: {
+  readonly written: string;
+  readonly found: MeasuredNumber;
+  readonly wanted: MeasuredNumber;
+  readonly question: string | undefined;
+}): boolean {
+  const { written, found, wanted, question } = options;
+  const places = question === undefined ? undefined : statedPlaces(question);
+  if (places === undefined || found.percent !== wanted.percent) return false;
+  const decimal = /^\D*?(-?[\d,]*\d\.?\d*)/.exec(plainMath(written).replace(/^\s*[A-Za-z]\s*=/, ""))?.[1];
+  if (decimal === undefined || !equalMeasuredNumbers({ ...found, number: wanted.number }, wanted)) return false;
+  return isRounded(decimal.replaceAll(",", ""), { exact: wanted.number, places });
 }
 
 /** A test of numbers of the right value that are no answers: copied from the question, or no simple form where asked. */
@@ -115,18 +146,40 @@ function isProse(text: string): boolean {
   return /[a-z]{2,}/i.test(words) && !isFormula.test(words) && !isDenied.test(words);
 }
 
-/** What may be the answer: the stated text, of an unmarked text its last line and the last formula in it. */
+/** What may be the answer: the stated text, of an unmarked text its last line and what it says, or its last formula. */
 function candidates({ text, mark }: StatedAnswer): string[] {
-  const answer = mark === "none" ? (text.trimEnd().split("\n").at(-1) ?? "") : text;
+  const answer = mark === "none" ? lastLine(text) : text;
+  const value = mark === "none" ? valueOfSentence(text) : undefined;
   const formula = mark === "boxed" ? undefined : lastFormula(answer);
-  return [answer, formula ?? ""].map((candidate) => candidate.trim()).filter((candidate) => candidate !== "");
+  return [answer, formula ?? "", value ?? ""]
+    .map((candidate) => candidate.trim())
+    .filter((candidate) => candidate !== "");
+}
+
+/** The last line of a text, after the words that lead to it if it is a displayed formula. */
+function lastLine(text: string): string {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const [before, last] = [lines.at(-2) ?? "", lines.at(-1) ?? ""];
+  return /^\s*(?:\$\$|\\\[)/.test(last) && /[A-Za-z:,]\s*$/.test(before) ? `${before} ${last}` : last;
+}
+
+/** What the last sentence of a text says of its subject, a unit of one letter marked as such. */
+function valueOfSentence(text: string): string | undefined {
+  const sentence = lastLine(text)
+    .split(/(?<=[a-z)$\d}][.!?])\s+(?=[A-Z])/)
+    .at(-1)!;
+  return sentenceValue(sentence)?.replace(
+    /(?<=\d[ $]+)([mgslLNJWV](?:\/[a-z]+)?)(?=\s*(?:\^\s*\{?[23]|[²³]|$))/,
+    "\\text{$1}",
+  );
 }
 
 /** The last formula of a sentence, where it is neither denied (`not $x$`) nor one of several (`$x$ or $y$`). */
 function lastFormula(sentence: string): string | undefined {
-  const [before, last] = [undefined, ...sentence.matchAll(/\$([^$]+)\$/g)].slice(-2);
+  const formulas = sentence.replace(/(?<!\\)\\[()[\]]/g, () => "$");
+  const [before, last] = [undefined, ...formulas.matchAll(/\$([^$]+)\$/g)].slice(-2);
   if (last === undefined) return undefined;
-  const between = sentence.slice(before === undefined ? 0 : before.index + before[0].length, last.index);
+  const between = formulas.slice(before === undefined ? 0 : before.index + before[0].length, last.index);
   const words = between.trim().split(/\s+/).slice(-3).join(" ");
   const isListed = before !== undefined && /^[\s$,;/&]*(?:and)?[\s$,;]*$/i.test(between);
   return isListed || isDenied.test(words) || /\bor\b/i.test(words) ? undefined : last[1];

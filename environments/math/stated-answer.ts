@@ -1,4 +1,6 @@
 import { untilClosingBrace } from "../../src/parsers/extract-boxed.ts";
+import { cleanReply } from "./clean-reply.ts";
+import { sentenceValue } from "./sentence-value.ts";
 
 /** The part of a text that states its answer. */
 export interface StatedAnswer {
@@ -17,7 +19,7 @@ interface Mark {
 /** A stated answer is cut here; a mark that is closed later is not closed. */
 const maximumLength = 1000;
 
-const toLineEnd = (rest: string): string => /^[^\n]*/.exec(rest)![0];
+const toLineEnd = (rest: string): string => /^\s*[^\n]*/.exec(rest)![0];
 /** A formula that it begins with may have lines of its own. */
 const toSentenceEnd = (rest: string): string =>
   /^(?:\$\$[^$]+\$\$|\\\[[\s\S]+?\\\])?(?:[^\n.]|\.(?=\S))*/.exec(rest)![0];
@@ -26,7 +28,7 @@ const remark = "(?:also\\s+)?(?:known|called)\\b|(?:correct|right|reasonable|val
 /** Words between "the answer is" and the answer. */
 const leadIn = "(?:(?:simply|just|given\\s+by|written\\s+as|equal\\s+to)\\b[\\s:*_]*)*";
 const phrase = new RegExp(
-  String.raw`\banswer\b(?:[^.:=\n]{0,80}?\b(?:is|are|equals)\b(?!\s+(?:${remark}))|[\s*_]*[:=])[\s:*_]*${leadIn}`,
+  String.raw`\banswer\b(?:[^.:=\n<>]{0,80}?\b(?:is|are|equals)\b(?!\s+(?:${remark}))|[\s*_]*[:=])[\s:*_]*${leadIn}`,
   "gi",
 );
 
@@ -39,9 +41,11 @@ const marks: readonly Mark[] = [
 
 /**
  * The answer that a text states last: in `\boxed{}`, after `####`, in `<answer>` tags, or after "the answer is" or
- * "Answer:". Without any of these the whole text stands for it.
+ * "Answer:"; of a sentence that is marked so ("Answer: The sum is 34."), what it says of its subject. Without any of
+ * these the whole text stands for it, without chat markers.
  */
-export function statedAnswer(text: string): StatedAnswer {
+export function statedAnswer(reply: string): StatedAnswer {
+  const text = cleanReply(reply);
   let last: StatedAnswer = { text, mark: "none" };
   let lastPosition = -1;
   for (const { mark, pattern, read } of marks) {
@@ -50,7 +54,10 @@ export function statedAnswer(text: string): StatedAnswer {
       if (position <= lastPosition) break;
       const stated = read(text.slice(position, position + maximumLength));
       if (stated === undefined) continue;
-      last = { text: mark === "boxed" ? listedBoxes(text, { position, stated }) : stated, mark };
+      last = {
+        text: mark === "boxed" ? withoutLeadIn(listedBoxes(text, { position, stated })) : withoutNote(stated),
+        mark,
+      };
       lastPosition = position;
       break;
     }
@@ -58,25 +65,51 @@ export function statedAnswer(text: string): StatedAnswer {
   return last;
 }
 
+/** A remark behind an answer that says nothing of another: `34 (since 30 + 4 = 34)`. */
+const note = /(?<=\S)\s+\((?=[^()]*[A-Za-z]{3})(?![^()]*\b(?:mod|base|or|not?|wrong|incorrect)\b)[^()]*\)\.?\s*$/i;
+
+/** The content of a box without words that lead to it: `34` of `\text{The sum is } 34`. */
+function withoutLeadIn(stated: string): string {
+  const match = /^\s*\\text[a-z]*\s*\{([^{}]*)\}([\s\S]*)$/.exec(stated);
+  return (match && sentenceValue(match[1]! + match[2]!)) ?? stated;
+}
+
+function withoutNote(stated: string): string {
+  const answer = stated.replace(note, "");
+  return sentenceValue(answer) ?? answer;
+}
+
 /** What may stand between the boxes of one list, as in `$\boxed{1}$, $\boxed{2}$ and $\boxed{3}$`. */
-const betweenBoxes =
-  /^\}[ \t$\\()]*(?:[,;]|(?:[,;][ \t]*)?(?:\\text\s*\{\s*)?(?:and|or)\b(?:\s*\})?)[ \t$\\()]*\\(?:boxed|fbox)\s*\{$/;
+const space = String.raw`(?:[\s$()]|\\[()[\], ;]|\\q?quad\b)*`;
+const conjunction = String.raw`(?:\\text\s*\{\s*)?(?:and|or)\b(?:\s*\})?`;
+const name = String.raw`[A-Za-z](?:_\{?\w\}?)?`;
+const betweenBoxes = new RegExp(
+  String.raw`^\}${space}(?:[,;]${space}(?:${conjunction})?|${conjunction})${space}(?:${name}\s*=${space})?\\(?:boxed|fbox)\s*\{$`,
+);
+const nameOfBox = new RegExp(String.raw`(?<![A-Za-z\\=+*/^-]\s*)(${name})\s*=${space}\\(?:boxed|fbox)\s*\{$`);
 const mostBoxes = 20;
 
-/** The content of a box, after that of the boxes that are listed before it. */
+/**
+ * The content of a box, after that of the boxes that are listed before it; with their names if each has one, as in
+ * `x = \boxed{1} and y = \boxed{2}`.
+ */
 function listedBoxes(text: string, last: { readonly position: number; readonly stated: string }): string {
-  const found = [last.stated];
   let { position } = last;
   const before = text.slice(Math.max(0, position - maximumLength), position);
+  const offset = position - before.length;
+  const nameBefore = (at: number): string | undefined => nameOfBox.exec(text.slice(Math.max(0, at - 60), at))?.[1];
+  const found = [{ stated: last.stated, name: nameBefore(position) }];
   const starts = Array.from(before.matchAll(/\\(?:boxed|fbox)\s*\{/g), (match) => match.index + match[0].length);
   for (const start of starts
-    .map((at) => at + position - before.length)
+    .map((at) => at + offset)
     .reverse()
     .slice(1, mostBoxes)) {
     const stated = untilClosingBrace(text.slice(start, position));
     if (stated === undefined || !betweenBoxes.test(text.slice(start + stated.length, position))) break;
-    if (!found.includes(stated)) found.unshift(stated);
+    found.unshift({ stated, name: nameBefore(start) });
     position = start;
   }
-  return found.join(", ");
+  if (found.length === 1) return last.stated;
+  const areNamed = found.every((box) => box.name !== undefined);
+  return [...new Set(found.map((box) => (areNamed ? `${box.name} = ${box.stated}` : box.stated)))].join(", ");
 }

@@ -62,7 +62,7 @@ function statedNumber(text: string): NumberReading | string {
   if (first.operand) return "It states an expression, not a number.";
   if (second !== undefined && !sameNumber(first, second)) {
     const between = answer.slice(first.end, second.start);
-    if (/\b(?:or|and)\b|^[\s]*[,;/|]\s*$/i.test(between)) return "It states more than one answer.";
+    if (/\b(?:or|and)\b|^\s*(?:[,;/|]|to)\s*$/i.test(between)) return "It states more than one answer.";
   }
   return first;
 }

@@ -1,4 +1,5 @@
 import { asksForFactors, asksForSimpleForm } from "./asked-form.ts";
+import { withoutDecimal } from "./copied-answer.ts";
 import { writtenExpression } from "./equal-expressions.ts";
 import { normalLatex } from "./normal-latex.ts";
 import { splitTop } from "./split-top.ts";
@@ -25,5 +26,5 @@ export function isInAskedForm(options: {
 
 /** An answer as it is written; of an equation its last side. */
 function written(answer: string): MathJson {
-  return writtenExpression(splitTop(normalLatex(answer), /^=/).parts.at(-1)!);
+  return writtenExpression(splitTop(withoutDecimal(normalLatex(answer)), /^=/).parts.at(-1)!);
 }

@@ -9,16 +9,18 @@ export type AnswerStructure =
   /** Values in their order, with their brackets: a tuple or an interval. */
   | { readonly kind: "sequence"; readonly brackets: string; readonly items: readonly AnswerStructure[] }
   | { readonly kind: "union"; readonly items: readonly AnswerStructure[] }
+  /** `3:4`, also written `3 \text{ to } 4`. */
+  | { readonly kind: "ratio"; readonly items: readonly AnswerStructure[] }
   | { readonly kind: "matrix"; readonly fence: string; readonly rows: readonly (readonly AnswerStructure[])[] }
-  /** `parts[0] operators[0] parts[1] ...`; the operators are `=`, `<`, `<=`, `>`, `>=` and `!=`. */
+  /** `parts[0] operators[0] parts[1] ...`; the operators are `=`, `<`, `<=`, `>`, `>=`, `!=` and `≈`. */
   | { readonly kind: "relation"; readonly operators: readonly string[]; readonly parts: readonly string[] };
 
-const relations: Readonly<Record<string, string>> = { "\\le": "<=", "\\ge": ">=", "\\ne": "!=" };
+const relations: Readonly<Record<string, string>> = { "\\le": "<=", "\\ge": ">=", "\\ne": "!=", "\\approx": "≈" };
 const deepest = 12;
 
 /** The structure of an answer in normal LaTeX. What is nested more than 12 deep stays one expression. */
 export function answerStructure(text: string, depth = 0): AnswerStructure {
-  const latex = dropMembership(dropBuilder(text.trim()));
+  const latex = dropMembership(dropBuilder(escapeSetBraces(text.trim())));
   if (depth >= deepest) return { kind: "expression", latex };
   const inner = (part: string): AnswerStructure => answerStructure(part, depth + 1);
   const union = splitTop(latex, /^\\cup(?![A-Za-z])/);
@@ -26,7 +28,7 @@ export function answerStructure(text: string, depth = 0): AnswerStructure {
   const list = splitTop(joinThousands(latex), /^[,;]/);
   const items = list.parts.filter((part) => part.trim() !== "");
   if (items.length > 1) return { kind: "values", items: items.map(inner) };
-  const chain = splitTop(latex, /^(?:[<>=]|\\(?:le|ge|ne)(?![A-Za-z]))/);
+  const chain = splitTop(latex, /^(?:[<>=]|\\(?:le|ge|ne|approx)(?![A-Za-z]))/);
   if (chain.parts.length > 1) {
     const operators = chain.separators.map((operator) => relations[operator] ?? operator);
     return { kind: "relation", operators, parts: chain.parts.map((part) => part.trim()) };
@@ -47,6 +49,8 @@ export function answerStructure(text: string, depth = 0): AnswerStructure {
     if (parts.length > 1) return { kind: "sequence", brackets: latex[0]! + latex.at(-1)!, items: parts.map(inner) };
     if (latex.startsWith("(") && latex.endsWith(")") && !mixedNumber.test(latex)) return inner(parts[0]!);
   }
+  const terms = ratioTerms(latex);
+  if (terms !== undefined) return { kind: "ratio", items: terms.map(inner) };
   if ((latex.match(/\\pm(?![A-Za-z])/g) ?? []).length === 1 && !latex.includes("\\mp")) {
     const items = ["+", "-"].map((sign) => inner(latex.replace(/\\pm(?![A-Za-z])/, sign).replace(/^\+/, "")));
     return { kind: "values", items };
@@ -54,17 +58,35 @@ export function answerStructure(text: string, depth = 0): AnswerStructure {
   return { kind: "expression", latex };
 }
 
+/** The terms of a ratio: parts between colons, or numbers around a "to". A time of day (`10:30 am`) is none. */
+function ratioTerms(latex: string): readonly string[] | undefined {
+  const written = latex
+    .replace(/(?<=[\d}])\s*(?:\\text\s*\{\s*to\s*\}|\bto\b)\s*(?=[\d\\])/g, ":")
+    .replace(/\\colon(?![A-Za-z])/g, ":");
+  const parts = splitTop(written, /^:/).parts.map((part) => part.trim());
+  if (parts.length < 2 || parts.includes("") || /\\text|[A-Za-z]{2,}(?<!\\[A-Za-z]+)/.test(written)) return undefined;
+  return parts;
+}
+
+/** Braces around a list or a builder are those of a set, escaped or not: `{1, 2}` is `\{1, 2\}`. */
+function escapeSetBraces(latex: string): string {
+  if (!/^\{.*\}$/s.test(latex) || !isWhollyBracketed(latex)) return latex;
+  return `\\{${latex.slice(1, -1)}\\}`;
+}
+
 /** `\{x \mid x < 3\}` is `x < 3`. */
 function dropBuilder(latex: string): string {
-  const built = /^\\\{\s*([A-Za-z])\s*(?:\\in\s*\\mathbb\s*\{?\s*R\s*\}?)?\s*(?:\\mid(?![A-Za-z])|\||:)(.+)\\\}$/.exec(
-    latex,
-  );
+  const built =
+    /^\\\{\s*([A-Za-z])\s*(?:\\in\s*(?:\\mathbb\s*\{?\s*R\s*\}?|\\R))?\s*(?:\\mid(?![A-Za-z])|\||:)(.+)\\\}$/.exec(
+      latex,
+    );
   return built !== null && isWhollyBracketed(latex) ? built[2]!.trim() : latex;
 }
 
 /** `x \in (1, 2)` is `(1, 2)`. */
 function dropMembership(latex: string): string {
-  return latex.replace(/^[A-Za-z]\s*\\in(?![A-Za-z])\s*/, "");
+  const set = latex.replace(/^[A-Za-z]\s*\\in(?![A-Za-z])\s*/, "");
+  return set === latex ? latex : escapeSetBraces(set);
 }
 
 /** `1,234` is one number where it stands outside of all brackets. */

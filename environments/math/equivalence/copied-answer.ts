@@ -25,8 +25,9 @@ export function copyTest(question: string, golds: readonly string[]): CopyTest {
     const found = asked;
     if (golds.some((gold) => looseForms(gold).some((form) => found.has(form)))) return false;
     const isAsked = (text: string): boolean => writtenForms(text).some((form) => found.has(form));
-    // An equation of copies (`\sqrt{12} = \sqrt{12}`) is one.
-    return isAsked(answer) || sidesOf(normalLatex(answer)).every(isAsked);
+    // An equation of copies (`\sqrt{12} = \sqrt{12}`) is one, also with a decimal beside it.
+    const exact = wantsPlainNumber ? normalLatex(answer) : withoutDecimal(normalLatex(answer));
+    return isAsked(answer) || sidesOf(exact).every(isAsked);
   };
 }
 
@@ -57,6 +58,11 @@ function partsOf(text: string): readonly string[] {
   const latex = normalLatex(text.replace(/[\s.,;:?!]+$/, ""));
   const items = splitTop(latex, /^[,;]/).parts;
   return [latex, ...items, ...items.flatMap(sidesOf)];
+}
+
+/** An answer in normal LaTeX before the decimal that is said to be near it. */
+export function withoutDecimal(latex: string): string {
+  return latex.replace(/(?<=\S)\s*\\approx(?![A-Za-z])[^=]*$/, "");
 }
 
 function sidesOf(latex: string): readonly string[] {

@@ -60,6 +60,21 @@ export function proportion(first: readonly [string, string], second: readonly [s
   return ratio === undefined ? 0 : ratio > 0 ? 1 : -1;
 }
 
+/** Whether one number is less than another; false where one is no real number. */
+export function isLess(first: string, second: string): boolean {
+  const [a, b] = [parse(first), parse(second)].map((value) => value && numberOf(value));
+  return a !== undefined && b !== undefined && a < b;
+}
+
+/** Whether a decimal is what a number is when it is rounded to the last place of the decimal. */
+export function isRoundedTo(exact: string, decimal: string): boolean {
+  const match = /^-?\d{1,15}(?:\.(\d{1,15}))?$/.exec(decimal.trim());
+  const value = match && parse(exact);
+  const number = value ? numberOf(value) : undefined;
+  if (number === undefined) return false;
+  return Math.abs(number - Number(decimal)) <= 0.5 * 10 ** -(match![1]?.length ?? 0) * (1 + 1e-9);
+}
+
 /** An expression as it is written, nothing in it worked out or put in order. */
 export function writtenExpression(latex: string): MathJson {
   return engine.parse(latex, { form: "raw" }).json as MathJson;

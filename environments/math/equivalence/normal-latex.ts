@@ -1,4 +1,5 @@
-import { repeatingDecimal, repeatingFraction } from "../plain-math.ts";
+import { joinDigitGroups } from "../digit-groups.ts";
+import { repeatingFractions } from "../plain-math.ts";
 
 /** What people type, as the LaTeX it stands for. */
 const characters: Readonly<Record<string, string>> = {
@@ -13,6 +14,7 @@ const characters: Readonly<Record<string, string>> = {
   "≤": "\\le ",
   "≥": "\\ge ",
   "≠": "\\ne ",
+  "≈": "\\approx ",
   "∪": "\\cup ",
   "∈": "\\in ",
   "±": "\\pm ",
@@ -32,19 +34,21 @@ const bareFunction = /(?<![A-Za-z\\])(?=(?:arcsin|arccos|arctan|sin|cos|tan|cot|
  * commas.
  */
 export function normalLatex(text: string): string {
-  return text
+  return repeatingFractions(joinDigitGroups(text))
+    .replace(alignment, (_all, _name, lines: string) => alignedChain(lines))
     .replace(/[^\0-\u007F]/g, (character) => characters[character] ?? character)
-    .replace(repeatingDecimal, repeatingFraction)
     .replace(/\\(?:displaystyle|limits|(?:[bB]igg?[lr]?))(?![A-Za-z])/g, " ")
     .replace(/\\(?:left|right)(?![A-Za-z])\s*\.?/g, " ")
-    .replace(/(?<=\d)(\{,\}|,)?\\[,!;:](?=\d{3}(?!\d))/g, (_all, comma?: string) => (comma === undefined ? "" : ","))
-    .replace(/(?<!\\)\\[,;:! ]|\\q?quad(?![A-Za-z])|[~\u00A0\u202F\u2009]/g, " ")
+    .replace(/(?<!\\)\\[,;: ]|\\thinspace(?![A-Za-z])|\\q?quad(?![A-Za-z])|[~\u00A0\u202F\u2009]/g, " ")
     .replace(/\{,\}/g, "")
-    .replace(/\\\$|(?<!\\)\\[()[\]]|[$€£¥]/g, " ")
+    .replace(/\\\$|(?<!\\)\\[()[\]]|[$€£¥₹]/g, " ")
     .replace(/\*\*(?=\s*[\d({a-z])/gi, "^")
     .replace(/[`]|\*\*/g, " ")
     .replace(/\\[dtc]frac(?![A-Za-z])/g, "\\frac")
-    .replace(/\\(?:textbf|textit|textrm|mbox|mathrm|operatorname|mathbf|mathit|mathsf)(?=\s*\{)/g, "\\text")
+    .replace(
+      /\\(?:text(?:bf|it|rm|normal|sf|tt|up|sc|md)|emph|mbox|mathrm|operatorname|mathbf|mathit|mathsf)(?=\s*\{)/g,
+      "\\text",
+    )
     .replace(/\\text\s*\{\s*(?:or|and)\s*\}|(?<![A-Za-z\\])(?:or|and)(?![A-Za-z])/g, ",")
     .replace(/\\text\s*\{\s*(e|i|d)\s*\}/g, "$1")
     .replace(/^\s*\\text\s*\{\s*([-+]?[\d.][^{}]*)\}\s*$/, "$1")
@@ -70,5 +74,23 @@ export function normalLatex(text: string): string {
     .replace(/\s+/g, " ")
     .trim()
     .replace(/(?<=.)\.$/, "")
-    .replace(/^\{([^{}]*)\}$/, "$1");
+    .replace(/^\{((?![^{}]*\\mid)[^{}|:]*)\}$/, "$1");
+}
+
+const alignment = /\\begin\{((?:align|gather|equation|split|multline)(?:ed)?\*?)\}([\s\S]*?)\\end\{\1\}/g;
+
+/** The lines of an alignment as one text: a line that begins with a relation continues the one before. */
+function alignedChain(lines: string): string {
+  return lines
+    .replaceAll("&", " ")
+    .split("\\\\")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .reduce(
+      (text, line) =>
+        text === "" || /^(?:[=<>]|\\(?:approx|leq?|geq?|ne)(?![A-Za-z]))/.test(line)
+          ? `${text} ${line}`
+          : `${text}, ${line}`,
+      "",
+    );
 }

@@ -32,8 +32,10 @@ const spellings: Readonly<Record<string, string>> = {
 };
 const plainUnits =
   "[ckm]?m ?/ ?s|km ?/ ?h|cm|mm|km|kg|mg|ml|mi|ft|yd|lb|oz|hr|min|mph|inch(?:es)?|f(?:oo|ee)t|miles?|yards?|(?:centi|milli|kilo)?met(?:er|re)s?|(?:kilo)?grams?|hours?|minutes?|seconds?|days?|weeks?|months?|years?|degrees?|dollars?|cents?|euros?|pounds?|units?|square units?|[ap]m|people|apples?|ways?|times|points?|lit(?:er|re)s?";
+const power = String.raw`(?:\s*\^\s*(?:\{\s*-?[123]\s*\}|[23]))?`;
+const wordUnit = String.raw`\\text\s*\{[^{}]*\}\.?${power}`;
 const trailing = new RegExp(
-  String.raw`(?<=[\d})\]]|\\pi)\s*(?:\\text\s*\{\s*([^{}]*?)\s*\}|((?:square |cubic |sq )?(?:${plainUnits})(?:\s*/\s*[a-z]+| per [a-z]+)?))\.?(?:\s*\^\s*\{?([23])\}?)?$`,
+  String.raw`(?<=[\d})\]]|\\pi)\s*(\\frac\s*\{\s*${wordUnit}\s*\}\s*\{\s*${wordUnit}\s*\}|${wordUnit}(?:\s*(?:\/|\\cdot)?\s*${wordUnit})*|(?:square |cubic |sq )?(?:${plainUnits})(?:\s*/\s*[a-z]+| per [a-z]+)?\.?${power})$`,
   "i",
 );
 
@@ -47,14 +49,25 @@ export function splitUnit(latex: string): MeasuredValue {
     return { value: text.slice(0, degrees.index).trim(), unit: "degree", percent: false };
   const match = trailing.exec(text);
   if (match === null) return { value: text, percent: false };
-  const unit = `${unitName((match[1] ?? match[2]!).toLowerCase())}${match[3] === undefined ? "" : `^${match[3]}`}`;
+  const unit = unitName(match[1]!.toLowerCase());
   const value = text.slice(0, match.index).trim();
   return unit === "" || unit === "unit" ? { value, percent: false } : { value, unit, percent: false };
 }
 
-function unitName(words: string): string {
+/** A unit in one spelling: `cm^2` for `\text{ square centimeters}`, `m/s^2` for `\text{m}/\text{s}^{2}`. */
+function unitName(written: string): string {
+  const words = written
+    .replace(/\\frac\s*\{(.*)\}\s*\{(\\text.*)\}$/, "$1/$2")
+    .replace(/\\text\s*\{\s*([^{}]*?)\s*\}/g, "$1")
+    .replace(/\s*\\cdot\s*/g, " ")
+    .replace(/\s*\^\s*\{?\s*(-?\d)\s*\}?/g, "^$1")
+    .replace(/^\s*\((.*)\)\s*$/, "$1")
+    .replace(/\s*\/\s*/g, "/")
+    .trim();
   const power = /^(?:square|sq)\.? /.test(words) ? "^2" : /^cubic /.test(words) ? "^3" : "";
   const bare = words.replace(/^(?:square|sq|cubic)\.? /, "").replace(/\.$/, "");
-  const single = bare.length > 2 ? bare.replace(/s$/, "") : bare;
-  return (spellings[single] ?? single) + power;
+  const [name, ...rest] = bare.split("^");
+  const trimmed = name!.replace(/\.$/, "").trim();
+  const single = trimmed.length > 2 ? trimmed.replace(/s$/, "") : trimmed;
+  return [(spellings[single] ?? single) + power, ...rest].join("^");
 }

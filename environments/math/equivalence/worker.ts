@@ -9,6 +9,6 @@ parentPort!.postMessage(true);
 parentPort!.on("message", ({ answers, golds, asked }: Comparison) => {
   const isCopied = asked === undefined ? () => false : copyTest(asked.question, asked.golds);
   const isAsAsked = (answer: string): boolean => asked === undefined || isInAskedForm({ answer, ...asked });
-  const isRight = (answer: string): boolean => golds.some((gold) => compareAnswers(answer, gold));
+  const isRight = (answer: string): boolean => golds.some((gold) => compareAnswers(answer, gold, asked?.question));
   parentPort!.postMessage(answers.some((answer) => isRight(answer) && !isCopied(answer) && isAsAsked(answer)));
 });

@@ -1,0 +1,39 @@
+/** What denies a statement, takes it back, or makes it one of several. */
+const isUnsure =
+  /\b(?:not?|never|neither|nor|except|unless|wrong|incorrect|false|maybe|perhaps|possibly|either|if|suppose|assume|between)\b|n't\b/i;
+/** Where a side remark may say something of its own: `5 when x is 3`. */
+const subordinator = /\b(?:if|when|because|since|while|where|which|as|so|for)\b|[\d$\\=,;:]/i;
+const verb =
+  /\b(?:is|are|was|were|be|equals?|becomes?|measures|comes\s+to)\b(?:\s+(?:equal\s+to|exactly|simply|just|therefore|thus|also|given\s+by|written\s+as))*\s*:?\s+/gi;
+const startsWithWords = /^[\s*_]*(?:[A-Za-z]{2,}\b|A\s|\$[^$]+\$\s+(?:is|are|equals)\b)/;
+const longest = 400;
+
+/**
+ * What a sentence says that its subject is: `34` of "The sum of both is 34.". Undefined for a sentence that begins with
+ * no subject, for one that says no such thing, and for one that denies, doubts or supposes.
+ */
+export function sentenceValue(sentence: string): string | undefined {
+  const text = sentence.replaceAll("**", "").trim();
+  if (text.length > longest || !startsWithWords.test(text) || isUnsure.test(text)) return undefined;
+  const verbs = Array.from(text.matchAll(verb), (match) => ({
+    start: match.index,
+    end: match.index + match[0].length,
+  })).filter(({ start }) => !isInFormula(text, start));
+  let [said, ...later] = verbs;
+  if (said === undefined) return undefined;
+  for (const next of later) {
+    if (subordinator.test(text.slice(said.end, next.start))) break;
+    said = next;
+  }
+  const value = text
+    .slice(said.end)
+    .replace(/[.!]+$/, "")
+    .trim();
+  return value === "" ? undefined : value;
+}
+
+function isInFormula(text: string, position: number): boolean {
+  const before = text.slice(0, position);
+  const open = (before.match(/\{/g) ?? []).length - (before.match(/\}/g) ?? []).length;
+  return open > 0 || (before.match(/(?<!\\)\$(?!\d[\d,.]*(?:\s+[a-z]|[.,;]?\s|$))/gi) ?? []).length % 2 === 1;
+}
