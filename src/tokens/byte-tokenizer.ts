@@ -28,6 +28,7 @@ export function createByteTokenizer(): Tokenizer {
   return {
     vocabularySize: byteCount + byteSpecialTokens.length,
     encode: encodeBytes,
+    encodeMarked: (text, marks) => encodeBytes(text, (piece) => marks.unmark(piece)),
     decode: decodeBytes,
     tokenId: (token) => {
       const id = specialIds.get(token);
@@ -42,12 +43,12 @@ export function createByteTokenizer(): Tokenizer {
   };
 }
 
-function encodeBytes(text: string): number[] {
+function encodeBytes(text: string, unmark: (piece: string) => string = (piece) => piece): number[] {
   const ids: number[] = [];
   for (const piece of text.split(specialPattern)) {
     const special = specialIds.get(piece);
     if (special !== undefined) ids.push(special);
-    else for (const byte of encoder.encode(piece)) ids.push(byte);
+    else for (const byte of encoder.encode(unmark(piece))) ids.push(byte);
   }
   return ids;
 }

@@ -2,6 +2,8 @@ import { LyceumError } from "../errors/lyceum-error.ts";
 import { type Message, type ToolSpec, textMessage } from "../message/message.ts";
 import { parseAssistantText } from "./assistant-text.ts";
 import { type ChatTemplate, compileChatTemplate } from "./chat-template.ts";
+import { ControlTokens } from "./control-tokens.ts";
+import { type Mark, type ProtectedRendering, renderProtected } from "./protected-rendering.ts";
 import type { Renderer } from "./renderer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { assertExpressible } from "./unsupported-input.ts";
@@ -23,15 +25,17 @@ const accepts = ["text", "reasoning"] as const;
 
 /**
  * A renderer of a Hugging Face chat template. Reasoning and tool calls that the template has no field for are
- * written into the text (`<think>`, `<tool_call>`). Its methods throw `model.template` where the template fails, and
+ * written into the text (`<think>`, `<tool_call>`). Only the template writes control tokens: those in the content of
+ * messages, tools and variables are encoded as ordinary text. Its methods throw `model.template` where the template fails, and
  * `policy.unsupported-input` for images, and for tools where the template does not list them.
  */
 export function createChatTemplateRenderer(options: ChatTemplateRendererOptions): Renderer {
   const { tokenizer, name = "chat-template" } = options;
   const sources = typeof options.template === "string" ? { default: options.template } : options.template;
-  const variables = { ...specialTokenVariables(tokenizer), ...options.variables };
-  const plain = compileChatTemplate(sources.default, variables);
-  const withTools = sources.toolUse === undefined ? plain : compileChatTemplate(sources.toolUse, variables);
+  const given = { specialTokens: specialTokenVariables(tokenizer), variables: options.variables ?? {} };
+  const plain = compileChatTemplate(sources.default, given);
+  const withTools = sources.toolUse === undefined ? plain : compileChatTemplate(sources.toolUse, given);
+  const controlTokens = new ControlTokens(tokenizer, [sources.default, sources.toolUse ?? ""]);
   const stopTokenIds = findStopTokenIds(options, [plain, withTools]);
   const isStop = (id: number | undefined): boolean => id !== undefined && stopTokenIds.includes(id);
   const stopTexts = stopTokenIds.map((id) => tokenizer.decode([id])).filter((text) => text !== "");
@@ -42,32 +46,39 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
     return tools.length > 0 ? withTools : plain;
   };
 
+  const render = (template: ChatTemplate, options: Parameters<ChatTemplate["render"]>[0]): ProtectedRendering =>
+    renderProtected({ controlTokens, tokenizer, render: (mark) => template.render({ ...options, mark }) });
+
   return {
     name,
     accepts,
     stopTokenIds,
-    start: ({ messages, tools = [] }) =>
-      tokenizer.encode(templateFor(messages, tools).render({ messages, tools, generationPrompt: true })),
+    start: ({ messages, tools = [] }) => {
+      const { text, encode } = render(templateFor(messages, tools), { messages, tools, generationPrompt: true });
+      return encode(text);
+    },
 
     extend: ({ ids, messages, messageCount, tools = [] }) => {
       const template = templateFor(messages, tools);
+      const { text: after, mark, unmark, encode } = render(template, { messages, tools, generationPrompt: true });
       const earlier = messages.slice(0, messageCount);
-      const prompt = template.render({ messages: earlier.slice(0, -1), tools, generationPrompt: true });
-      const before = template.render({ messages: earlier, tools, generationPrompt: false });
-      const after = template.render({ messages, tools, generationPrompt: true });
+      const prompt = template.render({ messages: earlier.slice(0, -1), tools, generationPrompt: true, mark });
+      const before = template.render({ messages: earlier, tools, generationPrompt: false, mark });
       if (!before.startsWith(prompt) || !after.startsWith(before)) return "broken";
       const turn = splitTurn(before.slice(prompt.length), { stopTexts, closing: template.closing });
-      if (turn === undefined || !expresses(turn.body, earlier.at(-1)!)) return "broken";
-      if (!startsWithIds(ids, openingIds({ template, messages: earlier, tools, tokenizer }))) return "broken";
-      const added = encodeAfter(tokenizer, turn.stopText, turn.rest + after.slice(before.length));
+      if (turn === undefined || !expresses(unmark(turn.body), earlier.at(-1)!)) return "broken";
+      if (!startsWithIds(ids, openingIds({ template, messages: earlier, tools, tokenizer, mark, encode })))
+        return "broken";
+      const added = encodeAfter(encode, turn.stopText, turn.rest + after.slice(before.length));
       return isStop(ids.at(-1)) || turn.stopText === "" ? added : [tokenizer.tokenId(turn.stopText)!, ...added];
     },
 
     complete: (message) => {
       const question = textMessage("user", "?");
       const template = templateFor([message], []);
-      const prompt = template.render({ messages: [question], tools: [], generationPrompt: true });
-      const whole = template.render({ messages: [question, message], tools: [], generationPrompt: false });
+      const conversation = { messages: [question, message], tools: [], generationPrompt: false };
+      const { text: whole, mark, encode } = render(template, conversation);
+      const prompt = template.render({ messages: [question], tools: [], generationPrompt: true, mark });
       const turn = whole.startsWith(prompt)
         ? splitTurn(whole.slice(prompt.length), { stopTexts, closing: template.closing })
         : undefined;
@@ -78,7 +89,7 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
           hint: "Add the reasoning that the generation prompt opens, or use another template.",
         });
       }
-      return encodeAfter(tokenizer, prompt, turn.body + turn.stopText);
+      return encodeAfter(encode, prompt, turn.body + turn.stopText);
     },
 
     parse: ({ ids, finish, stopString }) => {
@@ -172,14 +183,16 @@ function openingIds(options: {
   readonly messages: readonly Message[];
   readonly tools: readonly ToolSpec[];
   readonly tokenizer: Tokenizer;
+  readonly mark: Mark;
+  readonly encode: (text: string) => number[];
 }): readonly number[] {
-  const { template, messages, tools, tokenizer } = options;
+  const { template, messages, tools, tokenizer, mark, encode } = options;
   const opening = messages.slice(
     0,
     messages.findIndex((message) => message.role === "assistant"),
   );
   if (opening.length === 0) return [];
-  const ids = tokenizer.encode(template.render({ messages: opening, tools, generationPrompt: false }));
+  const ids = encode(template.render({ messages: opening, tools, generationPrompt: false, mark }));
   const special = new Set((tokenizer.specialTokens ?? []).map((token) => tokenizer.tokenId(token)));
   return ids.slice(0, ids.findLastIndex((id) => special.has(id)) + 1);
 }
@@ -189,8 +202,8 @@ function startsWithIds(ids: readonly number[], prefix: readonly number[]): boole
 }
 
 /** The ids of `text` as it stands after `context`; its own ids where the two would be merged at their border. */
-function encodeAfter(tokenizer: Tokenizer, context: string, text: string): number[] {
-  const contextIds = tokenizer.encode(context);
-  const ids = tokenizer.encode(context + text);
-  return startsWithIds(ids, contextIds) ? ids.slice(contextIds.length) : tokenizer.encode(text);
+function encodeAfter(encode: (text: string) => number[], context: string, text: string): number[] {
+  const contextIds = encode(context);
+  const ids = encode(context + text);
+  return startsWithIds(ids, contextIds) ? ids.slice(contextIds.length) : encode(text);
 }

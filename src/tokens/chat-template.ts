@@ -2,15 +2,21 @@ import { Template } from "@huggingface/jinja";
 import { LyceumError } from "../errors/lyceum-error.ts";
 import type { Message, ToolSpec } from "../message/message.ts";
 import { inlineText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
+import { markMessage, markTool, markVariables } from "./mark-message.ts";
+import type { Mark } from "./protected-rendering.ts";
 import { correctTemplate, templateFunctions } from "./template-corrections.ts";
 
 /** A compiled Jinja chat template, and what was found out about it by rendering probes. */
 export interface ChatTemplate {
-  /** The text of a conversation; with `generationPrompt`, up to where the assistant begins to write. */
+  /**
+   * The text of a conversation; with `generationPrompt`, up to where the assistant begins to write. Every text that the
+   * template does not write itself passes through `mark`.
+   */
   render(options: {
     readonly messages: readonly Message[];
     readonly tools: readonly ToolSpec[];
     readonly generationPrompt: boolean;
+    readonly mark?: Mark;
   }): string;
   /** What it writes after an assistant's text, such as `<|im_end|>` and a newline. */
   readonly closing: string;
@@ -21,7 +27,12 @@ export interface ChatTemplate {
   readonly opensReasoning: boolean;
 }
 
-type Render = (messages: readonly unknown[], tools: readonly ToolSpec[], generationPrompt: boolean) => string;
+type Render = (
+  messages: readonly unknown[],
+  tools: readonly ToolSpec[],
+  generationPrompt: boolean,
+  mark?: Mark,
+) => string;
 
 const user = { role: "user", content: "probe-question" };
 const answer = "probe-answer";
@@ -29,12 +40,18 @@ const call = { type: "function", id: "call00000", function: { name: "probe_call"
 const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { type: "object", properties: {} } };
 
 /**
- * Compiles a Jinja chat template. `variables` are what the template sees beside `messages`, `tools` and
- * `add_generation_prompt`. Throws `model.template` where the source does not parse or cannot render a question and
+ * Compiles a Jinja chat template. `specialTokens` (`bos_token` and so on) and `variables` are what the template sees
+ * beside `messages`, `tools` and `add_generation_prompt`. Throws `model.template` where the source does not parse or cannot render a question and
  * an answer.
  */
-export function compileChatTemplate(source: string, variables: Readonly<Record<string, unknown>>): ChatTemplate {
-  const render = compile(source, variables);
+export function compileChatTemplate(
+  source: string,
+  options: {
+    readonly specialTokens?: Readonly<Record<string, string>>;
+    readonly variables?: Readonly<Record<string, unknown>>;
+  } = {},
+): ChatTemplate {
+  const render = compile(source, options);
   const whole = render([user, { role: "assistant", content: answer }], [], false);
   const at = whole.lastIndexOf(answer);
   const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], [], false));
@@ -43,11 +60,12 @@ export function compileChatTemplate(source: string, variables: Readonly<Record<s
     toolCalls: !callText.includes(call.function.name),
   };
   return {
-    render: ({ messages, tools, generationPrompt }) =>
+    render: ({ messages, tools, generationPrompt, mark = (text) => text }) =>
       render(
-        messages.map((message) => templateMessage(message, inline)),
-        tools,
+        messages.map((message) => templateMessage(markMessage(message, mark), inline)),
+        tools.map((spec) => markTool(spec, mark)),
         generationPrompt,
+        mark,
       ),
     closing: at < 0 ? "" : whole.slice(at + answer.length),
     listsTools: attempt(() => render([user], [tool], true)).includes(tool.name),
@@ -56,14 +74,16 @@ export function compileChatTemplate(source: string, variables: Readonly<Record<s
   };
 }
 
-function compile(source: string, variables: Readonly<Record<string, unknown>>): Render {
+function compile(source: string, options: Parameters<typeof compileChatTemplate>[1] & object): Render {
+  const { specialTokens = {}, variables = {} } = options;
   const template = failing("does not parse", () => new Template(source));
   correctTemplate(template.parsed);
-  return (messages, tools, generationPrompt) =>
+  return (messages, tools, generationPrompt, mark) =>
     failing("fails", () =>
       template.render({
         ...templateFunctions,
-        ...variables,
+        ...specialTokens,
+        ...(mark === undefined ? variables : markVariables(variables, mark)),
         messages,
         ...(tools.length === 0 ? {} : { tools: tools.map((spec) => ({ type: "function", function: spec })) }),
         add_generation_prompt: generationPrompt,

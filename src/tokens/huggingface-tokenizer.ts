@@ -1,6 +1,7 @@
 import path from "node:path";
 import { LyceumError } from "../errors/lyceum-error.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { encodeMarked, type MarkedEngine } from "./marked-encoding.ts";
 import { malformedFile, readModelJson } from "./model-file.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { correctDecoder, correctPreTokenizer, type TokenDecoder } from "./tokenizer-corrections.ts";
@@ -9,9 +10,8 @@ import { correctDecoder, correctPreTokenizer, type TokenDecoder } from "./tokeni
  * What is used of `@huggingface/tokenizers`. Written out because that package's own types become `any` under
  * `nodenext` resolution.
  */
-interface Engine {
+interface Engine extends MarkedEngine {
   readonly decoder: TokenDecoder | null;
-  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: number[], options: { clean_up_tokenization_spaces: boolean }): string;
   token_to_id(token: string): number | undefined;
   id_to_token(id: number): string | undefined;
@@ -81,18 +81,20 @@ function wrapEngine(
 ): Tokenizer {
   let largest = -1;
   for (const id of engine.get_vocab().values()) largest = Math.max(largest, id);
-  const specialTokens = [...engine.get_added_tokens_decoder().values()]
-    .filter((token) => token.special)
-    .map((token) => token.content);
+  const added = [...engine.get_added_tokens_decoder().values()];
+  const contents = (isSpecial: boolean): string[] =>
+    added.filter((token) => token.special === isSpecial).map((token) => token.content);
   return {
     vocabularySize: largest + 1,
     encode: (text) => engine.encode(text, { add_special_tokens: false }).ids,
+    encodeMarked: (text, marks) => encodeMarked(engine, text, marks),
     decode: (ids) => {
       const known = ids.filter((id) => engine.id_to_token(id) !== undefined);
       return known.length === 0 ? "" : engine.decode(known, { clean_up_tokenization_spaces: false });
     },
     tokenId: (token) => engine.token_to_id(token),
-    specialTokens,
+    specialTokens: contents(true),
+    addedTokens: contents(false),
     ...(names.bosToken === undefined ? {} : { bosToken: names.bosToken }),
     ...(names.eosToken === undefined ? {} : { eosToken: names.eosToken }),
     ...(names.padToken === undefined ? {} : { padToken: names.padToken }),

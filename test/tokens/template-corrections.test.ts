@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { compileChatTemplate } from "../../src/tokens/chat-template.ts";
 
 function render(expression: string, text: string): string {
-  const template = compileChatTemplate(`{% for message in messages %}[{{ ${expression} }}]{% endfor %}`, {});
+  const template = compileChatTemplate(`{% for message in messages %}[{{ ${expression} }}]{% endfor %}`);
   const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
   return template.render({ messages, tools: [], generationPrompt: false });
 }
@@ -27,7 +27,7 @@ describe("stripping in a chat template", () => {
     const source =
       "{% macro show(text) %}({{ text.strip('-') }}){% endmacro %}" +
       "{% for message in messages %}{% set kept = message.content.lstrip('-') %}{{ show(kept) }}{% endfor %}";
-    const template = compileChatTemplate(source, {});
+    const template = compileChatTemplate(source);
     const messages = [{ role: "user" as const, content: [{ type: "text" as const, text: "--a b--" }] }];
     expect(template.render({ messages, tools: [], generationPrompt: false })).toBe("(a b)");
   });

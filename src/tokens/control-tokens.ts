@@ -1,0 +1,127 @@
+import { ContentMarks } from "./content-marks.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+/** How added tokens are written that are control tokens in every model, such as `<|fim_prefix|>` or `<｜User｜>`. */
+const controlForm = /^<[|｜].*[|｜]>$/su;
+
+/**
+ * The tokens that only a template may write, and never a message's text: the tokenizer's special tokens, added tokens
+ * that the template itself writes (`<think>`, `<tool_call>`), and added tokens that look like `<|this|>`. Other added
+ * tokens, such as runs of blanks or HTML tags, are ordinary text.
+ */
+export class ControlTokens {
+  readonly tokens: ReadonlySet<string>;
+  /** Each token has one of these characters. */
+  readonly #keys: string;
+  readonly #pattern: RegExp;
+  /** What stands between the keys of the tokens: a text that a template may complete to a token. */
+  readonly #pieces: string;
+  readonly #longest: number;
+  readonly #heads: ReadonlySet<string>;
+  readonly #tails: ReadonlySet<string>;
+
+  /** `templates` are the sources of the templates whose output is encoded; none for plain texts. */
+  constructor(tokenizer: Tokenizer, templates: readonly string[] = []) {
+    const { specialTokens = [], addedTokens = [] } = tokenizer;
+    const named = [tokenizer.bosToken, tokenizer.eosToken, tokenizer.padToken].filter((token) => token !== undefined);
+    const isControl = (token: string): boolean =>
+      controlForm.test(token) ||
+      named.includes(token) ||
+      (/[^\p{L}\p{N}\s]/u.test(token) && templates.some((template) => template.includes(token)));
+    const tokens = [...specialTokens, ...addedTokens.filter(isControl)].filter(
+      (token) => token.length > 1 && rank(keyOf(token)) < unusable,
+    );
+    this.tokens = new Set(tokens);
+    this.#keys = keysOf(tokens);
+    this.#pattern = alternatives(tokens);
+    const pieces = tokens.flatMap((token) => this.#splitAtKeys(token));
+    this.#pieces = pieces.join("\n");
+    this.#longest = Math.max(0, ...pieces.map((piece) => piece.length));
+    this.#heads = new Set(tokens.flatMap((token) => prefixes(this.#splitAtKeys(token)[0]!)));
+    this.#tails = new Set(tokens.flatMap((token) => suffixes(this.#splitAtKeys(token).at(-1)!)));
+  }
+
+  /** New marks, for the texts of one conversation. */
+  createMarks(): ContentMarks {
+    return new ContentMarks({ controlTokens: this, keys: this.#keys });
+  }
+
+  /** The control tokens written in a text, in order. */
+  find(text: string): string[] {
+    return this.tokens.size === 0 ? [] : (text.match(this.#pattern) ?? []);
+  }
+
+  /**
+   * Where a text without keys could become part of a control token by what a template writes beside it: `im_end` between
+   * `<|` and `|>`.
+   */
+  edges(text: string): number[] {
+    const trimmed = text.trim();
+    if (trimmed === "") return [];
+    const start = text.indexOf(trimmed);
+    if (trimmed.length <= this.#longest && this.#pieces.includes(trimmed)) return [start];
+    const edges: number[] = [];
+    for (let length = 1; length <= Math.min(this.#longest, trimmed.length); length++) {
+      if (this.#tails.has(trimmed.slice(0, length))) edges.push(start);
+      if (this.#heads.has(trimmed.slice(-length))) edges.push(start + trimmed.length - 1);
+    }
+    return edges;
+  }
+
+  #splitAtKeys(token: string): string[] {
+    return token.split(new RegExp(`[${escapePattern(this.#keys)}]`));
+  }
+}
+
+/** The rank of characters that cannot be marked: blanks, and what JSON escapes. */
+const unusable = 4;
+
+/** The rank of characters that words have. */
+const letter = 3;
+
+/** How often ordinary text and templates use a character: a key should be rare. */
+function rank(character: string): number {
+  if (/[\s"\\\p{C}]/u.test(character)) return unusable;
+  if (/[\p{L}\p{N}_-]/u.test(character)) return letter;
+  if (/[<>/'.,:]/.test(character)) return 2;
+  return character === "|" || character > "\x7f" ? 0 : 1;
+}
+
+/** The best key of a token; the first of equals. */
+function keyOf(token: string): string {
+  return [...token].reduce((best, character) => (rank(character) < rank(best) ? character : best));
+}
+
+/**
+ * Few characters, so that each token has one of them, in its first and in its second half if it has symbols there: then
+ * what a template writes completes no half of a token to a whole one.
+ */
+function keysOf(tokens: readonly string[]): string {
+  const parts = tokens.flatMap((token) => {
+    const middle = token.length >> 1;
+    const halves = [token.slice(0, middle), token.slice(middle)].filter((half) => rank(keyOf(half)) < letter);
+    return halves.length === 0 ? [token] : halves;
+  });
+  let keys = "";
+  for (const part of parts.toSorted((first, second) => rank(keyOf(first)) - rank(keyOf(second)))) {
+    if (![...keys].some((key) => part.includes(key))) keys += keyOf(part);
+  }
+  return keys;
+}
+
+function alternatives(tokens: readonly string[]): RegExp {
+  const longestFirst = tokens.toSorted((first, second) => second.length - first.length);
+  return new RegExp(longestFirst.map(escapePattern).join("|"), "g");
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+}
+
+function prefixes(text: string): string[] {
+  return Array.from(text, (_, i) => text.slice(0, i + 1));
+}
+
+function suffixes(text: string): string[] {
+  return Array.from(text, (_, i) => text.slice(i));
+}

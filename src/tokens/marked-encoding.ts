@@ -1,0 +1,65 @@
+import type { ContentMarks } from "./content-marks.ts";
+
+type Model = (words: readonly string[]) => string[];
+type PreTokenizer = (text: string, options: unknown) => string[];
+
+/** What is used of an engine of `@huggingface/tokenizers` to encode marked texts. */
+export interface MarkedEngine {
+  readonly splitter_unnormalized: { split(text: string): string[] };
+  readonly added_tokens_map: ReadonlyMap<string, { readonly normalized?: boolean }>;
+  readonly normalizer: unknown;
+  pre_tokenizer: PreTokenizer | null;
+  model: Model;
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
+}
+
+/** The ids of a marked text: those of the text without marks, but content writes no control token. */
+export function encodeMarked(engine: MarkedEngine, text: string, marks: ContentMarks): number[] {
+  const { pre_tokenizer: split, model } = engine;
+  engine.pre_tokenizer = (section, options) => {
+    const plain = marks.unmark(section);
+    return split === null ? [plain] : split(plain, options);
+  };
+  engine.model = new Proxy(model, {
+    apply: (_, __, [words]: [readonly string[]]) =>
+      model(words).flatMap((token) => withoutControl(model, token, marks)),
+  });
+  try {
+    return engine.encode(neededMarks(engine, text, marks), { add_special_tokens: false }).ids;
+  } finally {
+    engine.pre_tokenizer = split;
+    engine.model = model;
+  }
+}
+
+/** A vocabulary may have a control token as a word of its own: then its characters are encoded one by one. */
+function withoutControl(model: Model, token: string, marks: ContentMarks): string[] {
+  return marks.controlTokens.has(token) ? [...token].flatMap((character) => model([character])) : [token];
+}
+
+/**
+ * The text with only those marks that keep a control token from being recognised, so that everything else is split and
+ * normalised as it is without marks. If control tokens are looked for in normalised text, all marks are needed.
+ */
+function neededMarks(engine: MarkedEngine, text: string, marks: ContentMarks): string {
+  const isNormalized = (token: string): boolean => engine.added_tokens_map.get(token)?.normalized === true;
+  if (engine.normalizer !== null && [...marks.controlTokens].some(isNormalized)) return text;
+  const plain = marks.unmarkMost(text);
+  let needed = plain;
+  for (let isSettled = false; !isSettled; ) {
+    isSettled = true;
+    const sections = engine.splitter_unnormalized.split(needed);
+    let at = 0;
+    needed = sections
+      .map((section) => {
+        const end = at + section.length;
+        const isForged = marks.controlTokens.has(section) && text.slice(at, end) !== plain.slice(at, end);
+        const kept = isForged ? text.slice(at, end) : section;
+        if (isForged) isSettled = false;
+        at = end;
+        return kept;
+      })
+      .join("");
+  }
+  return needed;
+}
