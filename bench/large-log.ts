@@ -135,7 +135,8 @@ function sampled(node: number, count: number): NonNullable<MessageNode["tokens"]
   return { ids, mask: 1, logprobs: ids.map((id) => -Math.log(2 + id)), startsSequence: false };
 }
 
-function manifest(samples: number): EvaluationManifest {
+/** The manifest of such a log. */
+export function manifest(samples: number): EvaluationManifest {
   return {
     format: "lyceum-evaluation",
     version: 1,

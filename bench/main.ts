@@ -14,6 +14,7 @@ import { benchmarks as rollout } from "./rollout.ts";
 import { sandbox } from "./sandbox.ts";
 import { staleness } from "./staleness.ts";
 import { view } from "./view.ts";
+import { viewRuns } from "./view-runs.ts";
 
 /*
  * Every benchmark, one line per figure: `npm run bench [-- --json] [--only PREFIX]`. With `--json`, one object a line:
@@ -34,6 +35,7 @@ const benchmarks = [
   ...catalogueResults,
   staleness,
   view,
+  viewRuns,
   demo,
 ];
 

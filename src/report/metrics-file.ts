@@ -104,21 +104,11 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
   let skippedLines = 0;
   const events: TrainingEvent[] = [];
   for await (const line of file.readLines({ encoding: "utf8" })) {
-    const value = tryParseJson(line);
     if (header === undefined) {
-      const parsed = headerSchema.safeParse(value);
-      if (!parsed.success) {
-        throw new LyceumError({
-          code: "data.malformed",
-          message: `${path} does not begin with a ${formatName} header of version ${formatVersion}.`,
-          hint: "It is not a metrics file, or another version of Lyceum wrote it.",
-          data: { path },
-        });
-      }
-      header = parsed.data;
+      header = parseHeader(line, path);
       continue;
     }
-    const parsed = trainingEventSchema.safeParse(value);
+    const parsed = trainingEventSchema.safeParse(tryParseJson(line));
     if (parsed.success) events.push(parsed.data);
     else skippedLines++;
   }
@@ -131,6 +121,18 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
     });
   }
   return { header, events, skippedLines };
+}
+
+/** The first line of the metrics file at `path`. Throws `data.malformed` for any other. */
+export function parseHeader(line: string, path: string): MetricsHeader {
+  const parsed = headerSchema.safeParse(tryParseJson(line));
+  if (parsed.success) return parsed.data;
+  throw new LyceumError({
+    code: "data.malformed",
+    message: `${path} does not begin with a ${formatName} header of version ${formatVersion}.`,
+    hint: "It is not a metrics file, or another version of Lyceum wrote it.",
+    data: { path },
+  });
 }
 
 function toLine(value: unknown): string {

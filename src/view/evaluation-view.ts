@@ -1,4 +1,3 @@
-import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
 import { readManifest, readSummary } from "../evaluate/log/read-log.ts";
 import { runFolder } from "../evaluate/log/run-folder.ts";
 import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
@@ -6,7 +5,7 @@ import { fileSize } from "../trace/file-size.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import type { EpisodeRow } from "./episode-row.ts";
 import { changedMs, unfinishedStatus } from "./run-age.ts";
-import type { EvaluationView, RunScores, RunStatus, RunSummary } from "./view-source.ts";
+import type { EvaluationView, RunStatus } from "./view-source.ts";
 
 /** An evaluation and its figures; of one that goes on, or was killed, the figures so far. `index` is up to date. */
 export async function evaluationView(options: {
@@ -33,38 +32,8 @@ export async function evaluationView(options: {
   };
 }
 
-/** An evaluation in a line. The index is asked for only where there is no summary. */
-export async function evaluationLine(options: {
-  readonly path: string;
-  readonly folder: string;
-  readonly index: () => Promise<EpisodeIndex>;
-}): Promise<RunSummary> {
-  const { path, folder } = options;
-  const manifest = await readManifest(folder);
-  const summary = await currentSummary(folder);
-  const { rows } = summary === undefined ? await options.index() : { rows: [] };
-  const counts = summary?.counts ?? countRows(rows);
-  return {
-    path,
-    kind: "evaluation",
-    name: manifest.name,
-    environment: manifest.identity.environment.name,
-    model: modelName(manifest),
-    status: summary?.status ?? (await statusSoFar(folder)),
-    startedAt: manifest.startedAt,
-    done: counts.played,
-    total: manifest.tasks * manifest.samples,
-    scores: headline(summary?.metrics ?? metricsSoFar(rows, counts)),
-  };
-}
-
-/** The models of a run as one name. */
-function modelName({ identity }: Pick<EvaluationManifest, "identity">): string {
-  return [...new Set(Object.values(identity.models))].join(" and ");
-}
-
 /** A run that is resumed writes to its index long after the summary; a copied folder has both from the same moment. */
-const resumedAfterMs = 10_000;
+export const resumedAfterMs = 10_000;
 
 /** The summary; undefined where there is none, or where an interrupted run has gone on since. */
 async function currentSummary(folder: string): Promise<EvaluationSummary | undefined> {
@@ -75,12 +44,14 @@ async function currentSummary(folder: string): Promise<EvaluationSummary | undef
   return summary.status === "interrupted" && wentOn ? undefined : summary;
 }
 
-async function statusSoFar(folder: string): Promise<RunStatus> {
+/** The status of an evaluation without a summary. */
+export async function statusSoFar(folder: string): Promise<RunStatus> {
   const { index, manifest } = runFolder(folder);
   return await unfinishedStatus(folder, await changedMs([index, manifest]));
 }
 
-function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
+/** Episodes counted by how they went. */
+export function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
   const counts = { played: rows.length, scored: 0, unscored: 0, failed: 0, correct: 0 };
   for (const { reward, outcome } of rows) {
     if (reward === null) counts.unscored += 1;
@@ -91,7 +62,8 @@ function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
   return counts;
 }
 
-function metricsSoFar(rows: readonly EpisodeRow[], counts: EvaluationView["counts"]): Record<string, Metric> {
+/** The figures of an evaluation that goes on. */
+export function metricsSoFar(rows: readonly EpisodeRow[], counts: EvaluationView["counts"]): Record<string, Metric> {
   const { scored, correct } = counts;
   if (scored === 0) return {};
   const tasks = new Set(rows.map(({ task }) => task.index)).size;
@@ -100,16 +72,6 @@ function metricsSoFar(rows: readonly EpisodeRow[], counts: EvaluationView["count
   return {
     ...(judged ? { accuracy: { value: correct / scored, tasks } } : {}),
     reward: { value: reward, tasks },
-  };
-}
-
-function headline(metrics: Readonly<Record<string, Metric>>): RunScores {
-  const { accuracy, reward } = metrics;
-  const winRate = metrics["win-rate"];
-  return {
-    ...(reward === undefined ? {} : { reward: reward.value }),
-    ...(accuracy === undefined ? {} : { accuracy: accuracy.value }),
-    ...(winRate === undefined ? {} : { "win rate": winRate.value }),
   };
 }
 

@@ -1,6 +1,7 @@
-import { readdir } from "node:fs/promises";
+import { type Dirent, readdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { metricsFileName } from "../report/metrics-file.ts";
+import { breaks } from "./brief-files.ts";
 
 /** A run's folder. */
 export interface FoundRun {
@@ -21,8 +22,10 @@ const skipped: ReadonlySet<string> = new Set(["node_modules", ".git", "checkpoin
  */
 export async function findRuns(root: string): Promise<FoundRun[]> {
   const found: FoundRun[] = [];
+  const pause = breaks();
   const search = async (folder: string, depth: number): Promise<void> => {
-    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    await pause();
+    const entries = entriesOf(folder);
     const names = new Set(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
     const path = relative(root, folder).split(sep).join("/") || ".";
     if (names.has("evaluation.json")) found.push({ path, kind: "evaluation" });
@@ -33,5 +36,14 @@ export async function findRuns(root: string): Promise<FoundRun[]> {
     }
   };
   await search(root, 0);
-  return found.sort((one, other) => one.path.localeCompare(other.path, "en", { numeric: true }));
+  const { compare } = new Intl.Collator("en", { numeric: true });
+  return found.sort((one, other) => compare(one.path, other.path));
+}
+
+function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }

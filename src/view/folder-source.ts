@@ -1,4 +1,4 @@
-import { open } from "node:fs/promises";
+import { open, realpath } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { LyceumError, toErrorData } from "../errors/index.ts";
 import { compareRuns } from "../evaluate/compare.ts";
@@ -12,17 +12,20 @@ import { createByteTokenizer } from "../tokens/byte-tokenizer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { fileSize } from "../trace/file-size.ts";
 import { readEpisodeAt } from "../trace/read-episode.ts";
+import { breaks } from "./brief-files.ts";
 import { type EpisodeFilter, filterRows } from "./episode-filter.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import { type IndexedRow, type ShownRow, shownRow } from "./episode-row.ts";
 import { firstWords, lastWords, promptNames } from "./episode-text.ts";
 import { createEvaluationIndex } from "./evaluation-index.ts";
-import { evaluationLine, evaluationView } from "./evaluation-view.ts";
+import { createEvaluationLines } from "./evaluation-line.ts";
+import { evaluationView } from "./evaluation-view.ts";
 import { type FoundRun, findRuns } from "./find-runs.ts";
 import { runPath } from "./run-path.ts";
 import { createTextSearch, type TextSearch } from "./text-search.ts";
 import { seatedModel, tokenTexts } from "./token-texts.ts";
 import { createTraceIndex } from "./trace-index.ts";
+import { createTrainingLines } from "./training-line.ts";
 import { createTrainingReader } from "./training-view.ts";
 import type { EpisodeView, RunSummary, ViewSource } from "./view-source.ts";
 
@@ -53,6 +56,8 @@ export function folderSource(
 ): ViewSource {
   const { tokenizerOf = async () => undefined, patienceMs } = options;
   const trainings = createTrainingReader();
+  const trainingLine = createTrainingLines();
+  const evaluationLine = createEvaluationLines();
   const logs = new Map<string, OpenLog>();
   const openLog = async (folder: string, kind: OpenLog["kind"]): Promise<OpenLog> => {
     const known = logs.get(folder);
@@ -87,19 +92,28 @@ export function folderSource(
       return tokenizer ?? (fromScratch ? createByteTokenizer() : undefined);
     });
   };
-  const runLine = async ({ path, kind }: FoundRun): Promise<RunSummary> => {
+  const runLine = async ({ path, kind }: FoundRun, home: string): Promise<RunSummary> => {
     try {
-      const folder = await runPath(root, path);
-      if (kind === "training") return await trainings.line({ path, folder });
+      // No link leads to what was found.
+      const folder = join(home, path);
+      if (kind === "training") return await trainingLine({ path, folder });
       return await evaluationLine({ path, folder, index: async () => (await openLog(folder, kind)).index });
     } catch (error) {
       return unreadable({ path, kind }, toErrorData(error).message);
     }
   };
   return {
-    runs: async () => {
-      const runs = await Promise.all((await findRuns(root)).map(runLine));
-      runs.sort((one, other) => other.startedAt.localeCompare(one.startedAt));
+    runs: async (signal) => {
+      const home = await realpath(root);
+      const pause = breaks();
+      const runs: RunSummary[] = [];
+      for (const found of await findRuns(home)) {
+        await pause();
+        signal?.throwIfAborted();
+        runs.push(await runLine(found, home));
+      }
+      // Times in ISO 8601 sort as texts.
+      runs.sort((one, other) => (one.startedAt < other.startedAt ? 1 : one.startedAt > other.startedAt ? -1 : 0));
       return { folder: basename(resolve(root)), runs };
     },
     run: async (path) => {

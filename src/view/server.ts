@@ -36,7 +36,11 @@ export async function serveView(options: {
       if (!hosts.includes(request.headers.host ?? ""))
         return send(response, 403, text("This is for this machine alone."));
       if (request.method !== "GET" && request.method !== "HEAD") return send(response, 405, text("There is only GET."));
-      const url = new URL(request.url ?? "/", `http://${loopback}`);
+      // A path such as //host is no address of another server.
+      const address = `http://${loopback}${request.url}`;
+      if (request.url?.startsWith("/") !== true || !URL.canParse(address))
+        return send(response, 400, text("That is no address of a page."));
+      const url = new URL(address);
       const file = pageFile(url.pathname, page);
       if (file !== undefined) return send(response, 200, file);
       const data = await answerOf(source, url, gone.signal);

@@ -12,7 +12,7 @@ import { groupWarnings } from "../report/warning-group.ts";
 import { type EpisodeIndex, readingOf } from "./episode-index.ts";
 import { unfinishedStatus } from "./run-age.ts";
 import type { StepEnd } from "./trace-index.ts";
-import type { RunStatus, RunSummary, TrainingView } from "./view-source.ts";
+import type { RunStatus, TrainingView } from "./view-source.ts";
 
 /** Points of a curve beyond these are drawn on top of one another. */
 const buckets = 500;
@@ -30,7 +30,6 @@ interface ReadTraining {
 export interface TrainingReader {
   /** `index`: of its trace, up to date. */
   view(run: { readonly path: string; readonly folder: string; readonly index: EpisodeIndex }): Promise<TrainingView>;
-  line(run: { readonly path: string; readonly folder: string }): Promise<RunSummary>;
   /** Where the steps end in its trace, as far as its steps tell. */
   stepEnds(folder: string): Promise<readonly StepEnd[]>;
   /** Of its model, as its config has it. */
@@ -53,10 +52,6 @@ export function createTrainingReader(): TrainingReader {
     view: async ({ path, folder, index }) => {
       const training = await read(folder);
       return { ...trainingView({ path, training, status: await statusOf(training, folder) }), ...traceOf(index) };
-    },
-    line: async ({ path, folder }) => {
-      const training = await read(folder);
-      return trainingLine({ path, training, status: await statusOf(training, folder) });
     },
     stepEnds: async (folder) =>
       (await read(folder)).record.steps.flatMap(({ step, traceLength }) =>
@@ -110,59 +105,6 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
     warnings: groupWarnings(record.warnings),
     ...(config === undefined ? {} : { config }),
   };
-}
-
-function trainingLine({ path, training, status }: KnownTraining): RunSummary {
-  const { record } = training;
-  const { start, end, steps, startedAt = "" } = record;
-  const trend = trendOf(record);
-  return {
-    path,
-    kind: "training",
-    name: start?.algorithm ?? "training",
-    environment: start?.environment ?? "",
-    model: start?.model.name ?? "",
-    status,
-    startedAt,
-    done: steps.at(-1)?.step ?? 0,
-    total: start?.steps ?? 0,
-    ...scoresOf(record),
-    ...(trend.length > 1 ? { trend } : {}),
-    ...(end?.reason === "failed" && end.error !== undefined ? { error: end.error.message } : {}),
-  };
-}
-
-/** Of the last evaluation, or else of the last step. The loss stands in for rewards that there are not. */
-function scoresOf({ steps, evaluations }: RunRecord): Pick<RunSummary, "scores" | "scoresOf"> {
-  const last = evaluations.at(-1);
-  const step = steps.findLast(({ metrics }) => metrics["reward/mean"] !== undefined);
-  const { "reward/mean": reward, accuracy } = last?.metrics ?? step?.metrics ?? {};
-  const loss = reward === undefined && accuracy === undefined ? steps.at(-1)?.metrics["loss/total"] : undefined;
-  const place = last === undefined ? "training episodes" : `${last.split}, step ${last.step}`;
-  return {
-    scores: {
-      ...(reward === undefined ? {} : { reward }),
-      ...(accuracy === undefined ? {} : { accuracy }),
-      ...(loss === undefined ? {} : { loss }),
-    },
-    scoresOf: place,
-  };
-}
-
-/** Values of a trend: as many as a small drawing tells apart. */
-const trendLength = 40;
-
-function trendOf({ steps }: RunRecord): number[] {
-  const metric = steps.some(({ metrics }) => metrics["reward/mean"] !== undefined) ? "reward/mean" : "loss/total";
-  const values = steps.flatMap(({ metrics }) => metrics[metric] ?? []).filter(Number.isFinite);
-  const count = Math.min(trendLength, values.length);
-  return Array.from({ length: count }, (_, place) => {
-    const part = values.slice(
-      Math.floor((place * values.length) / count),
-      Math.floor(((place + 1) * values.length) / count),
-    );
-    return part.reduce((sum, value) => sum + value, 0) / part.length;
-  });
 }
 
 async function statusOf({ record, changed }: ReadTraining, folder: string): Promise<RunStatus> {

@@ -15,7 +15,10 @@ interface Answer {
 }
 
 /** Asks with headers that `fetch` would not let through. */
-function ask(url: string, options: { readonly method?: string; readonly headers?: Record<string, string> } = {}) {
+function ask(
+  url: string,
+  options: { readonly method?: string; readonly path?: string; readonly headers?: Record<string, string> } = {},
+) {
   return new Promise<Answer>((resolve, reject) => {
     const asked = request(url, options, (response) => {
       let body = "";
@@ -72,6 +75,23 @@ describe("the server", () => {
         .on("error", reject);
     });
     await expect(connected).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+
+  it.each([
+    "//",
+    "//evil.example",
+    "//[",
+    "/\\\\evil.example",
+    "///api/runs",
+    "/:99999",
+    "/%",
+    "*",
+    "http://evil.example/",
+  ])("answers the path %j without a failure of its own", async (path) => {
+    const { url } = await servedFolder(await temporaryFolder());
+    const { status, headers } = await ask(url, { path });
+    expect([400, 404]).toContain(status);
+    expect(headers["content-type"]).toContain("text/plain");
   });
 
   it("only reads, and knows no other page", async () => {

@@ -83,6 +83,24 @@ async function readDocument<T extends { readonly format: string; readonly versio
       cause,
     });
   });
+  return parseDocument<T>(text, path, format);
+}
+
+/** The manifest in a text of `path`. Throws `data.malformed` for another file or version. */
+export function parseManifest(text: string, path: string): EvaluationManifest {
+  return parseDocument<EvaluationManifest>(text, path, "lyceum-evaluation");
+}
+
+/** The summary in a text of `path`. Throws as {@link parseManifest} does. */
+export function parseSummary(text: string, path: string): EvaluationSummary {
+  return parseDocument<EvaluationSummary>(text, path, "lyceum-evaluation-summary");
+}
+
+function parseDocument<T extends { readonly format: string; readonly version: number }>(
+  text: string,
+  path: string,
+  format: T["format"],
+): T {
   const document = tryParseJson<Partial<T>>(text);
   if (document?.format !== format) throw malformed(path, `it is no ${format}`);
   if (document.version !== runFolderVersion) {

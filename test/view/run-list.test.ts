@@ -1,0 +1,129 @@
+import { appendFile, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runFolder } from "../../src/evaluate/log/run-folder.ts";
+import type { TrainingEvent } from "../../src/report/training-event.ts";
+import { folderSource } from "../../src/view/folder-source.ts";
+import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
+import { temporaryFolder } from "./viewed-folder.ts";
+
+const step = (number: number, metrics: Readonly<Record<string, number>>): TrainingEvent => ({
+  ...{ type: "step", step: number, steps: 20_000, metrics, elapsedMs: number, etaMs: 0 },
+});
+const start = [...trainingEvents(1)][0]!;
+const end = (number: number, reason: "completed" | "aborted"): TrainingEvent => ({
+  ...{ type: "run-end", reason, step: number, elapsedMs: number },
+});
+
+describe("the line of a training", () => {
+  it("of megabytes has its last figures, and a trend that rises as it does", async () => {
+    const folder = await temporaryFolder();
+    const padding = Object.fromEntries(Array.from({ length: 20 }, (_, place) => [`metric/${place}`, place / 7]));
+    const steps = Array.from({ length: 6_000 }, (_, n) => step(n + 1, { ...padding, "reward/mean": n + 1 }));
+    await writeTraining(folder, [start, ...steps]);
+    expect((await readFile(join(folder, "metrics.jsonl"))).length).toBeGreaterThan(2 << 20);
+    const [line] = (await folderSource(folder).runs()).runs;
+    expect(line).toMatchObject({ done: 6_000, total: 20_000, status: "stopped", scores: { reward: 6_000 } });
+    const { trend = [] } = line!;
+    expect(trend).toHaveLength(40);
+    expect([...trend].sort((one, other) => one - other)).toEqual(trend);
+    expect(trend[0]).toBeLessThan(600);
+    expect(trend.at(-1)).toBeGreaterThan(5_400);
+  });
+
+  it("is read again if the file has changed, and only whole lines count", async () => {
+    const folder = await temporaryFolder();
+    const source = folderSource(folder);
+    const line = async () => (await source.runs()).runs[0]!;
+    await writeTraining(folder, [start, step(1, { "reward/mean": 0.25 })]);
+    expect(await line()).toMatchObject({ done: 1, scores: { reward: 0.25 } });
+    const text = JSON.stringify(step(2, { "reward/mean": 0.5 }));
+    await appendFile(join(folder, "metrics.jsonl"), text.slice(0, 60));
+    expect(await line()).toMatchObject({ done: 1, scores: { reward: 0.25 } });
+    await appendFile(join(folder, "metrics.jsonl"), `${text.slice(60)}\n`);
+    expect(await line()).toMatchObject({ done: 2, scores: { reward: 0.5 }, trend: [0.25, 0.5] });
+  });
+
+  it("has not ended if it was resumed after its end", async () => {
+    const folder = await temporaryFolder();
+    const events = [start, step(1, { "loss/total": 2 }), end(1, "aborted")];
+    await writeTraining(folder, events);
+    const source = folderSource(folder);
+    expect((await source.runs()).runs).toMatchObject([{ status: "interrupted", scores: { loss: 2 } }]);
+    await writeTraining(folder, [...events, { ...start, resumedFrom: 1 } as TrainingEvent]);
+    expect((await source.runs()).runs).toMatchObject([
+      { status: "stopped", done: 1, total: (start as { steps: number }).steps },
+    ]);
+    const further = [step(2, { "loss/total": Number.NaN }), end(2, "completed")];
+    await writeTraining(folder, [...events, { ...start, resumedFrom: 1 } as TrainingEvent, ...further]);
+    expect((await source.runs()).runs).toMatchObject([{ status: "completed", done: 2 }]);
+  });
+
+  it.each([
+    ["a line of a wrong form", '{"type":"step","step":"<b>","steps":{},"metrics":[]}\n'],
+    ["texts that look like events", '{"type":"sample","step":1,"prompt":"{\\"type\\":\\"step\\"","completion":""}\n'],
+    ["no JSON", "\u0000\u0000\n"],
+  ])("passes over %s", async (_, text) => {
+    const folder = await temporaryFolder();
+    await writeTraining(folder, [start, step(3, { "reward/mean": 0.75 })]);
+    await appendFile(join(folder, "metrics.jsonl"), text);
+    expect((await folderSource(folder).runs()).runs).toMatchObject([{ done: 3, scores: { reward: 0.75 } }]);
+  });
+
+  it("says what is wrong with a file that is none", async () => {
+    const folder = await temporaryFolder();
+    for (const [name, text] of [
+      ["a", "\n"],
+      ["b", '{"type":"step"}\n'],
+      ["c", "x".repeat(3 << 20)],
+    ] as const) {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, "metrics.jsonl"), text);
+    }
+    const { runs } = await folderSource(folder).runs();
+    expect(runs).toHaveLength(3);
+    for (const { problem } of runs) expect(problem).toContain("does not begin with a lyceum-metrics header");
+  });
+});
+
+describe("the line of an evaluation", () => {
+  it("is that of its summary however many tasks follow, and however the file is laid out", async () => {
+    const folder = await temporaryFolder();
+    await evaluatePair(folder, { tasks: 3 });
+    const { summary: path } = runFolder(folder);
+    const summary = JSON.parse(await readFile(path, "utf8"));
+    const expected = { status: "completed", done: 3, scores: { reward: summary.metrics.reward.value } };
+    const long = { ...summary, tasks: Array.from({ length: 3_000 }, () => summary.tasks[0]) };
+    const levels = Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`level ${n}`, summary.levels.easy]));
+    const named = { ...long, name: 'x,\n  "tasks": [' };
+    for (const text of [
+      JSON.stringify(long, undefined, 2),
+      JSON.stringify(long),
+      JSON.stringify({ ...long, levels }, undefined, 2),
+      JSON.stringify(named, undefined, 2),
+    ]) {
+      await writeFile(path, text);
+      expect((await folderSource(folder).runs()).runs).toMatchObject([expected]);
+    }
+  });
+
+  it("is read again if its summary has changed, and says what is wrong with it", async () => {
+    const folder = await temporaryFolder();
+    await evaluatePair(folder, { tasks: 3 });
+    const { summary: path } = runFolder(folder);
+    const source = folderSource(folder);
+    const text = await readFile(path, "utf8");
+    expect((await source.runs()).runs).toMatchObject([{ done: 3 }]);
+    await writeFile(path, text.replace('"played": 3', '"played": 2'));
+    await utimes(path, 1, 1);
+    expect((await source.runs()).runs).toMatchObject([{ done: 2 }]);
+    await writeFile(path, text.slice(0, 300));
+    expect((await source.runs()).runs[0]!.problem).toContain("summary.json cannot be read");
+  });
+});
+
+it("the list stops when its request ends", async () => {
+  const folder = await temporaryFolder();
+  await writeTraining(folder, [start]);
+  await expect(folderSource(folder).runs(AbortSignal.abort(new Error("gone")))).rejects.toThrow("gone");
+});
