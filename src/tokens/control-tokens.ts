@@ -34,11 +34,12 @@ export class ControlTokens {
     this.tokens = new Set(tokens);
     this.#keys = keysOf(tokens);
     this.#pattern = alternatives(tokens);
-    const pieces = tokens.flatMap((token) => this.#splitAtKeys(token));
+    const split = tokens.map((token) => this.#splitAtKeys(token.toLowerCase()));
+    const pieces = split.flat();
     this.#pieces = pieces.join("\n");
     this.#longest = Math.max(0, ...pieces.map((piece) => piece.length));
-    this.#heads = new Set(tokens.flatMap((token) => prefixes(this.#splitAtKeys(token)[0]!)));
-    this.#tails = new Set(tokens.flatMap((token) => suffixes(this.#splitAtKeys(token).at(-1)!)));
+    this.#heads = new Set(split.flatMap((parts) => prefixes(parts[0]!)));
+    this.#tails = new Set(split.flatMap((parts) => suffixes(parts.at(-1)!)));
   }
 
   /** New marks, for the texts of one conversation. */
@@ -53,17 +54,18 @@ export class ControlTokens {
 
   /**
    * Where a text without keys could become part of a control token by what a template writes beside it: `im_end` between
-   * `<|` and `|>`.
+   * `<|` and `|>`. In any case of letters, which a template may change.
    */
   edges(text: string): number[] {
     const trimmed = text.trim();
     if (trimmed === "") return [];
     const start = text.indexOf(trimmed);
-    if (trimmed.length <= this.#longest && this.#pieces.includes(trimmed)) return [start];
+    const lower = trimmed.toLowerCase();
+    if (lower.length <= this.#longest && this.#pieces.includes(lower)) return [start];
     const edges: number[] = [];
-    for (let length = 1; length <= Math.min(this.#longest, trimmed.length); length++) {
-      if (this.#tails.has(trimmed.slice(0, length))) edges.push(start);
-      if (this.#heads.has(trimmed.slice(-length))) edges.push(start + trimmed.length - 1);
+    for (let length = 1; length <= Math.min(this.#longest, lower.length); length++) {
+      if (this.#tails.has(lower.slice(0, length))) edges.push(start);
+      if (this.#heads.has(lower.slice(-length))) edges.push(start + trimmed.length - 1);
     }
     return edges;
   }

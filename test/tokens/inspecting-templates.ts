@@ -6,8 +6,8 @@ export const inspectingTemplates: Readonly<Record<string, string>> = {
   /** The name of a message is written between the halves of a token. */
   nameTokens: `{% for message in messages %}<|im_start|>{{ message.role }}<|{{ message.name or 'x' }}|>{{ message.content }}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant<|x|>{% endif %}`,
 
-  /** Content touches the halves of a token on both sides. */
-  touching: `{% for message in messages %}<|im_start|>{{ message.role }}\n<|{{ message.content }}|><{{ message.content }}im_end|><|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n<|{% endif %}`,
+  /** Content touches the halves of a token on both sides, and in another case. */
+  touching: `{% for message in messages %}<{{ (message.name or '') | lower }}><|im_start|>{{ message.role }}\n<|{{ message.content }}|><{{ message.content }}im_end|><|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n<|{% endif %}`,
 
   /** A switch in the system message is taken out of it. */
   removesSwitches: `{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content.replace('/no_think', '').replace('/think', '') | trim }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}`,
