@@ -90,7 +90,7 @@ function decideAtOnce(options: {
 
 /** A number as an answer may write it: with blanks or European separators too. */
 function answeredNumber(text: string): MeasuredNumber | undefined {
-  return numberIn(text) ?? numberIn(englishNumber(text.replace(/^[\s$]+/, "")));
+  return numberIn(text) ?? numberIn(englishNumber(text.replace(/\\ /g, " ").replace(/^[\s$]+/, "")));
 }
 
 /** Whether a decimal stands for a fraction, if the question states to how many places. */
@@ -101,7 +101,7 @@ function isAsRounded(options: {
   readonly question: string | undefined;
 }): boolean {
   const { written, found, wanted, question } = options;
-  const places = question === undefined ? undefined : statedPlaces(question);
+  const places = question === undefined ? undefined : statedPlaces(question, wanted.number);
   if (places === undefined || found.percent !== wanted.percent) return false;
   const decimal = /^\D*?(-?[\d,]*\d\.?\d*)/.exec(plainMath(written).replace(/^\s*[A-Za-z]\s*=/, ""))?.[1];
   if (decimal === undefined || !equalMeasuredNumbers({ ...found, number: wanted.number }, wanted)) return false;

@@ -1,15 +1,20 @@
 /** What ends a turn or a text in the templates of chat models. */
 const chatMarker =
   /<\|(?:im_end|im_start|endoftext|end_of_text|eot_id|end|eom_id|return|user|assistant)\|>|<｜[^｜<>]{1,40}｜>|<\/?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn)>|\[\/?INST\]/gi;
-const display = /\$\$[^$]+\$\$|\\\[(?:(?!\\\[)[\s\S]){1,1000}?\\\]/g;
+/** Signs that close a proof or an answer. */
+const endMark =
+  /[\u2713\u2714\u2705\u220E\u25A0\u25A1\u{1F389}]\uFE0F?|\$\s*\\(?:blacksquare|qed|checkmark)\s*\$|\\(?:blacksquare|qed|checkmark)(?![A-Za-z])|\[END\]/giu;
+const display =
+  /\$\$[^$]+\$\$|\\begin\{((?:align|gather|equation)(?:ed)?\*?)\}(?:(?!\\begin)[\s\S]){1,1000}?\\end\{\1\}|\\\[(?:(?!\\\[)[\s\S]){1,1000}?\\\]/g;
 /** A last line that speaks to the reader and states nothing. */
 const courtesy =
-  /\n[ \t*_(]*(?:note|remark|I hope|hope (?:this|that)|let me know|please|feel free|thank|good luck|is there anything)\b[^\n\d$\\=]*$/i;
+  /\n[ \t*_(]*(?:note|remark|this (?:completes|is the final answer)|done|I hope|hope (?:this|that)|let me know|please|feel free|thank|good luck|is there anything)\b[^\n\d$\\=]*$/i;
 
 /** A reply with each displayed formula on one line, without chat markers and closing courtesies. */
 export function cleanReply(reply: string): string {
   let text = reply
     .replace(chatMarker, "\n")
+    .replace(endMark, " ")
     .replace(display, (formula) => formula.replaceAll("\n", " "))
     .trimEnd();
   for (let previous = ""; previous !== text; ) {

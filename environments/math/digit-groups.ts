@@ -1,4 +1,4 @@
-const thinSpace = String.raw`(?:\\[,;:]|\\thinspace\b\s?|[\u2009\u202F\u00A0\u2007']|\u2019|\{[,']\}|\{\s\})`;
+const thinSpace = String.raw`(?:\\[,;:]|\\thinspace\b\s?|[\u2009\u202F\u00A0\u2007'~]|\u2019|\{[,']\}|\{\s\})`;
 const number = new RegExp(
   String.raw`(?<![\w.]|(?<!\\),)(\d{1,3})((?:(?:\{,\}|,)?${thinSpace}\d{3}|\{,\}\d{3})+)(?!\d|,\d)`,
   "g",

@@ -4,7 +4,7 @@ const isUnsure =
 /** Where a side remark may say something of its own: `5 when x is 3`. */
 const subordinator = /\b(?:if|when|because|since|while|where|which|as|so|for)\b|[\d$\\=,;:]/i;
 const verb =
-  /\b(?:is|are|was|were|be|equals?|becomes?|measures|comes\s+to)\b(?:\s+(?:equal\s+to|exactly|simply|just|therefore|thus|also|given\s+by|written\s+as))*\s*:?\s+/gi;
+  /\b(?:is|are|was|were|be|equals?|becomes?|measures|comes\s+to|gives|have|has)\b(?:\s+(?:equal\s+to|exactly|simply|just|therefore|thus|also|given\s+by|written\s+as))*\s*:?\s+/gi;
 const startsWithWords = /^[\s*_]*(?:[A-Za-z]{2,}\b|A\s|\$[^$]+\$\s+(?:is|are|equals)\b)/;
 const longest = 400;
 
@@ -19,7 +19,9 @@ export function sentenceValue(sentence: string): string | undefined {
     start: match.index,
     end: match.index + match[0].length,
   })).filter(({ start }) => !isInFormula(text, start));
-  let [said, ...later] = verbs;
+  // The first verb of "The remainder when 100 is divided by 33 is 1" is that of a clause.
+  const isOfClause = verbs.length > 1 && /\b(?:when|that|which|who|where)\b/i.test(text.slice(0, verbs[0]!.start));
+  let [said, ...later] = verbs.slice(isOfClause ? 1 : 0);
   if (said === undefined) return undefined;
   for (const next of later) {
     if (subordinator.test(text.slice(said.end, next.start))) break;

@@ -80,8 +80,8 @@ function withoutNote(stated: string): string {
 }
 
 /** What may stand between the boxes of one list, as in `$\boxed{1}$, $\boxed{2}$ and $\boxed{3}$`. */
-const space = String.raw`(?:[\s$()]|\\[()[\], ;]|\\q?quad\b)*`;
-const conjunction = String.raw`(?:\\text\s*\{\s*)?(?:and|or)\b(?:\s*\})?`;
+const space = String.raw`(?:[\s$()*]|\\[()[\], ;]|\\q?quad\b)*`;
+const conjunction = String.raw`(?:\\text\s*\{\s*)?(?:(?:and|or)\b|&)(?:\s*\})?`;
 const name = String.raw`[A-Za-z](?:_\{?\w\}?)?`;
 const betweenBoxes = new RegExp(
   String.raw`^\}${space}(?:[,;]${space}(?:${conjunction})?|${conjunction})${space}(?:${name}\s*=${space})?\\(?:boxed|fbox)\s*\{$`,

@@ -1,6 +1,6 @@
 import { absolute, equalRationals, type Rational, rational } from "./rational.ts";
 
-const places: Readonly<Record<string, number>> = {
+const placesOfUnit: Readonly<Record<string, number>> = {
   "whole number": 0,
   integer: 0,
   unit: 0,
@@ -12,19 +12,36 @@ const places: Readonly<Record<string, number>> = {
   "ten-thousandth": 4,
 };
 const counts = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
-const nearest = new RegExp(String.raw`\bnearest (${Object.keys(places).join("|")})\b`, "i");
+const nearest = new RegExp(String.raw`\bnearest (${Object.keys(placesOfUnit).join("|")})\b`, "i");
 const decimals = new RegExp(
-  String.raw`\b(\d|${counts.join("|")})[ -](?:decimal (?:place|digit)|decimal|digits? after the decimal point)s?\b`,
+  String.raw`\b(\d|${counts.join("|")})[ -](?:decimal (?:place|digit)s?|decimals?|digits? after the decimal point|d\.?p)\b`,
   "i",
 );
 
-/** How many decimal places a question asks its answer to be rounded to; undefined if it asks for none. */
-export function statedPlaces(question: string): number | undefined {
+const figures = new RegExp(String.raw`\b(\d|${counts.join("|")})[ -]significant (?:figure|digit)s?\b`, "i");
+
+/** How many decimal places a question asks its answer `exact` to be rounded to; undefined if it asks for none. */
+export function statedPlaces(question: string, exact: Rational): number | undefined {
   const unit = nearest.exec(question)?.[1];
-  if (unit !== undefined) return places[unit.toLowerCase()];
-  const count = decimals.exec(question)?.[1]?.toLowerCase();
-  if (count === undefined) return undefined;
-  return counts.includes(count) ? counts.indexOf(count) : Number(count);
+  if (unit !== undefined) return placesOfUnit[unit.toLowerCase()];
+  const count = decimals.exec(question)?.[1];
+  if (count !== undefined) return numberOf(count);
+  const significant = figures.exec(question)?.[1];
+  if (significant === undefined) return undefined;
+  // Whole numbers that are rounded to tens or hundreds are not looked for.
+  const places = numberOf(significant) - 1 - magnitude(exact);
+  return places < 0 ? undefined : places;
+}
+
+function numberOf(count: string): number {
+  const index = counts.indexOf(count.toLowerCase());
+  return index === -1 ? Number(count) : index;
+}
+
+/** The power of ten of the first digit: 1 of 34, -2 of 0.05. */
+function magnitude({ numerator, denominator }: Rational): number {
+  const size = Math.abs(Number(numerator) / Number(denominator));
+  return size > 0 && Number.isFinite(size) ? Math.floor(Math.log10(size)) : 0;
 }
 
 /**

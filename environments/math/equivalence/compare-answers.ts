@@ -118,6 +118,7 @@ function valuesOf(relation: Relation, other: AnswerStructure, { question }: Cont
     const interval = inequalitySet([relation], "comma");
     if (interval !== undefined) return [answerStructure(interval)];
   }
+  if (operators.join() === "≈" && isName(parts[1]!) && !isName(parts[0]!)) return [answerStructure(parts[0]!)];
   const approximation = operators.indexOf("≈");
   if (approximation !== -1) {
     const [before, decimal, ...more] = [
@@ -154,9 +155,10 @@ function lettersOf(latex: string): ReadonlySet<string> {
   return new Set(bare.match(/[A-Za-df-hj-z]/g) ?? []);
 }
 
-/** `A + B` or `2A - B` before a matrix. */
+/** `A + B` or `2A - B` before a matrix, also of vectors in bold. */
 function isSumOfNamed(latex: string, value: string): boolean {
-  return matrixSum(value) !== undefined && /^[\dA-HJ-Z\s+-]+$/.test(latex) && lettersOf(latex).size > 1;
+  const letters = latex.replace(/\\text\s*\{\s*([A-Za-z])\s*\}/g, (_all, letter: string) => letter.toUpperCase());
+  return matrixSum(value) !== undefined && /^[\dA-HJ-Z\s+-]+$/.test(letters) && lettersOf(letters).size > 1;
 }
 
 const isMatrixSum = (structure: AnswerStructure): boolean =>

@@ -49,6 +49,21 @@ export function normalLatex(text: string): string {
       /\\(?:text(?:bf|it|rm|normal|sf|tt|up|sc|md)|emph|mbox|mathrm|operatorname|mathbf|mathit|mathsf)(?=\s*\{)/g,
       "\\text",
     )
+    .replace(/\{?\\rm\s*(?:\{\s*)?([A-Za-z]+)\s*\}/g, "\\text{$1}")
+    .replace(/(?<=\^\s*\{\s*)\\text\s*\{\s*(\d)\s*\}/g, "$1")
+    .replace(/\\pounds(?![A-Za-z])|\\euro(?![A-Za-z])|^\s*\\text\s*\{\s*(?:USD|EUR|GBP)\s*\}/g, " ")
+    .replace(/(?<=\d)\s*[¢]$/, "\\text{ cents}")
+    .replace(/\\mathbin\s*\{\s*:\s*\}|\\text\s*\{\s*:\s*\}/g, ":")
+    .replace(/\\(?:lor|land|vee|wedge)(?![A-Za-z])|[\u2227\u2228]/g, ",")
+    .replace(/\\begin\{array\}\s*\{[clr|]*\}/g, "\\begin{array}")
+    .replace(
+      /\(\s*\\begin\{array\}((?:(?!\\begin|\\end)[\s\S])*)\\end\{array\}\s*\)/g,
+      "\\begin{pmatrix}$1\\end{pmatrix}",
+    )
+    .replace(
+      /\[\s*\\begin\{array\}((?:(?!\\begin|\\end)[\s\S])*)\\end\{array\}\s*\]/g,
+      "\\begin{pmatrix}$1\\end{pmatrix}",
+    )
     .replace(/\\text\s*\{\s*(?:or|and)\s*\}|(?<![A-Za-z\\])(?:or|and)(?![A-Za-z])/g, ",")
     .replace(/\\text\s*\{\s*(e|i|d)\s*\}/g, "$1")
     .replace(/^\s*\\text\s*\{\s*([-+]?[\d.][^{}]*)\}\s*$/, "$1")

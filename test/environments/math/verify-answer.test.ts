@@ -310,6 +310,15 @@ describe("hostile texts cost little", () => {
     ["letters", "x".repeat(200_000)],
     ["fractions", "1/".repeat(50_000)],
     ["stars", "*".repeat(200_000)],
+    ["verbs", "The sum is ".repeat(20_000)],
+    ["open alignments", "\\begin{align}".repeat(20_000)],
+    ["open displays", "\\[ ".repeat(50_000)],
+    ["dollar signs", "$$\n".repeat(50_000)],
+    ["notes", "\nnote ".repeat(30_000)],
+    ["ellipses", "1.333...".repeat(20_000)],
+    ["thin spaces", "1\\,".repeat(50_000)],
+    ["chat markers", "<|im_end|>".repeat(20_000)],
+    ["open remarks", " (since ".repeat(20_000)],
   ])("%s", (_name, text) => {
     for (const gold of ["7", "x < 3", "Monday"]) {
       const verdict = verifyAnswer(text, gold);
