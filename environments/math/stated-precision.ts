@@ -14,7 +14,7 @@ const placesOfUnit: Readonly<Record<string, number>> = {
 const counts = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"];
 const nearest = new RegExp(String.raw`\bnearest (${Object.keys(placesOfUnit).join("|")})\b`, "i");
 const decimals = new RegExp(
-  String.raw`\b(\d|${counts.join("|")})[ -](?:decimal (?:place|digit)s?|decimals?|digits? after the decimal point|d\.?p)\b`,
+  String.raw`\b(?:to|with|in) (\d|${counts.join("|")})[ -](?:decimal (?:place|digit)s?|decimals?|digits? after the decimal point|d\.?p)\b`,
   "i",
 );
 

@@ -44,9 +44,13 @@ export function splitUnit(latex: string): MeasuredValue {
   const text = latex.trim();
   const percent = /\s*(?:\\%|%|\\text\s*\{\s*(?:percent|%)\s*\}|\bpercent)$/.exec(text);
   if (percent !== null) return { value: text.slice(0, percent.index).trim(), percent: true };
-  const degrees = /\s*(?:\{\s*\})?\^\s*(?:\\circ|\{\s*\\circ\s*\})\s*(?:\\text\s*\{\s*[CF]\s*\}|[CF])?$/.exec(text);
+  const degrees = /\s*(?:\{\s*\})?\^\s*(?:\\circ|\{\s*\\circ\s*\})\s*(?:\\text\s*\{\s*([CF])\s*\}|([CF]))?$/.exec(text);
   if (degrees !== null && !/\\(?:sin|cos|tan|cot|sec|csc)/.test(text))
-    return { value: text.slice(0, degrees.index).trim(), unit: "degree", percent: false };
+    return {
+      value: text.slice(0, degrees.index).trim(),
+      unit: ["degree", ...degrees.slice(1).filter(Boolean)].join(" "),
+      percent: false,
+    };
   const match = trailing.exec(text);
   if (match === null) return { value: text, percent: false };
   const unit = unitName(match[1]!.toLowerCase());

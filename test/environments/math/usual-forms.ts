@@ -226,6 +226,7 @@ export const usualForms: Readonly<Record<string, FormsOfKind>> = {
       [raw`\boxed{\text{34 or 35 cm}}`, "34"],
       [raw`\boxed{\textnormal{34 square cm}}`, raw`34\text{ cm}`],
       [raw`\boxed{12\textnormal{ cm}^2}`, raw`12\pi`],
+      [raw`\boxed{34^\circ\textnormal{F}}`, raw`34^\circ\text{C}`],
       [raw`\boxed{\frac{4}{3}\textnormal{ hours}}`, "0.75"],
       [raw`\boxed{\textnormal{(C)}}`, "B"],
     ],
