@@ -33,6 +33,8 @@ const config: ViteUserConfig = {
     projects: [
       {
         extends: true,
+        // Examples are imported as they stand.
+        resolve: { alias: [{ find: /^lyceum$/, replacement: join(import.meta.dirname, "src/index.ts") }] },
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],

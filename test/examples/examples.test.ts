@@ -37,8 +37,8 @@ training: { steps: 2, batchSize: 4 }
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * The demo has a test of its own; my-algorithm.ts is an algorithm and stateful-tools.ts an environment, whose configs are
- * run below.
+ * The demo and random-player.ts have tests of their own; my-algorithm.ts is an algorithm and stateful-tools.ts an
+ * environment, whose configs are run below.
  */
 const programs: Readonly<Record<string, Program>> = {
   "custom-environment.ts": {
@@ -146,7 +146,7 @@ const programs: Readonly<Record<string, Program>> = {
 
 it("every program of the folder is run here", () => {
   const files = globSync(join(repository, "examples/*.ts")).map((path) => basename(path));
-  const others = ["demo.ts", "my-algorithm.ts", "stateful-tools.ts"];
+  const others = ["demo.ts", "my-algorithm.ts", "random-player.ts", "stateful-tools.ts"];
   expect(files.filter((file) => !others.includes(file)).toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 
@@ -169,6 +169,12 @@ describe.each(Object.entries(programs))("%s", (file, { arguments: given, check }
   });
 });
 
+/** A tiny step of each of two stages: demonstrations, then GRPO. */
+const stages = [
+  ...["stages.0.training.steps=1", "stages.0.training.batchSize=2"],
+  ...["stages.1.training.steps=1", "stages.1.training.batchSize=2", "stages.1.algorithm.groupSize=2"],
+];
+
 describe("the configs", () => {
   const configs: Readonly<Record<string, readonly string[]>> = {
     "arithmetic-sft.yaml": [],
@@ -183,7 +189,8 @@ describe("the configs", () => {
     "debate-selfplay.yaml": ["algorithm.groupSize=2", "environment.rounds=1"],
     "writing-grpo.yaml": ["algorithm.groupSize=2"],
     "math-problems-grpo.yaml": ["algorithm.groupSize=2"],
-    "number-guessing-grpo.yaml": ["algorithm.groupSize=2"],
+    "math-grpo.yaml": ["algorithm.groupSize=2"],
+    "number-guessing-grpo.yaml": stages,
     "word-guessing-grpo.yaml": ["algorithm.groupSize=2"],
     "tic-tac-toe-selfplay.yaml": ["algorithm.groupSize=2"],
     "kuhn-poker-selfplay.yaml": ["algorithm.groupSize=2"],
@@ -248,7 +255,7 @@ describe("the configs", () => {
 
   it.skipIf(!existsSync(questions))("gsm8k-grpo.yaml trains on GSM8K itself (LYCEUM_TEST_DATA)", async () => {
     const config = join(repository, "examples/gsm8k-grpo.yaml");
-    const set = [`model.path=${hub.model}`, `environment.path=${questions}`, "algorithm.groupSize=2"];
+    const set = [`model.path=${hub.model}`, `environment.path=${data}`, "algorithm.groupSize=2"];
     await using run = await trainOneStep({ config, hub, set });
     expect(run.output).toMatch(/\nstep 1\/1 /);
   });
