@@ -35,7 +35,7 @@ export async function evaluatePolicy<Task>(
   const events = rollout({
     ...rest,
     ...(opponent === undefined
-      ? { policies }
+      ? { policies, groupSize }
       : { policies: rotateSeats(agents, [policies, opponent]), groupSize: 2 * groupSize }),
     seed: deriveSeed(seed, "evaluation"),
   });

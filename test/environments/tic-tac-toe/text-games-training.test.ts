@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { repository } from "../../examples/run-program.ts";
 import { createTinyHub, type TinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
 
@@ -24,4 +26,19 @@ it.each([
   await using run = await trainOneStep({ config, hub });
   expect(run.output).toMatch(/\nstep 1\/1 /);
   expect(run.output).toMatch(/\nmodel: /);
+});
+
+it.each(["tic-tac-toe", "kuhn-poker"])("self-play in %s is evaluated against a player of random moves", async (id) => {
+  const opponent = `scripted:${join(repository, "examples/random-player.ts")}`;
+  const config = {
+    seed: 1,
+    environment: { id },
+    agents: { weights: "shared" },
+    algorithm: { id: "grpo", groupSize: 2 },
+    model: { path: hub.model },
+    evaluation: { split: "test", opponent },
+  };
+  await using run = await trainOneStep({ config, hub });
+  // Two tasks, each from both sides.
+  expect(run.output).toMatch(/^evaluation of test against scripted:.*random-player\.ts at step 1 .* episodes 4$/m);
 });

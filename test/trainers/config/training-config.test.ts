@@ -298,7 +298,13 @@ const proofs: Readonly<
 };
 
 /** What the composition root hands to the backend before there is a run; `lyceum train` is tested for it. */
-const usedByTheCommandLine = ["model.precision", "model.deviceIndex", "model.threads", "agents.policies"];
+const usedByTheCommandLine = [
+  "model.precision",
+  "model.deviceIndex",
+  "model.threads",
+  "agents.policies",
+  "evaluation.opponent",
+];
 
 describe("the training config", () => {
   it("has a proof of use for every key, and no proof for another", () => {
