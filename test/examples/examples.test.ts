@@ -218,11 +218,16 @@ describe("the configs", () => {
           ...set,
         ],
       });
-    const { code, stdout, stderr } = await lyceum("training.steps=3", "algorithm.groupSize=4", "model.threads=1");
+    const small = { scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 32 }, device: "cpu", threads: 1 };
+    const { code, stdout, stderr } = await lyceum(
+      ...[`model=${JSON.stringify(small)}`, "evaluation.limit=2"],
+      ...stages,
+    );
     expect(stderr).toBe("");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^run: .*my-algorithm\.ts on math, .*\n(.*\n)*step 3\/3 /);
-    const wrong = await lyceum("algorithm.leastRewards=1");
+    expect(stdout).toMatch(/^run: sft on math, .*\n(.*\n)*step 1\/1 /m);
+    expect(stdout).toMatch(/^run: .*my-algorithm\.ts on math, .*\n(.*\n)*step 1\/1 /m);
+    const wrong = await lyceum("stages.1.algorithm.leastRewards=1");
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain("leastReward");
   });
