@@ -10,7 +10,8 @@ import { train } from "./train.ts";
 import type { TrainOptions } from "./training-run.ts";
 
 /** One part of a run of several, such as SFT before PPO: what {@link train} is given, but for what all parts share. */
-export interface Stage extends Pick<TrainOptions, "config" | "environment" | "environmentOptions" | "policies"> {
+export interface Stage
+  extends Pick<TrainOptions, "config" | "environment" | "environmentOptions" | "policies" | "opponent"> {
   /** The stage's folder within the run's. */
   readonly name: string;
 }
@@ -35,9 +36,10 @@ export interface PlannedStage extends Stage {
 
 /**
  * Trains in stages, each a run of its own in `output/<name>` that ends as {@link train} says. Every stage begins with
- * the weights that the one before left in `model/` (its last, or by its `export.from` its best), merged where they were an
- * adapter (an agent that a stage freezes keeps those of the last that trained it): the optimizer is new, and the reference of a KL term is the model as it was then. An abort ends the stage that runs; resumed, the run goes on in
- * the middle of it, and ends with the same weights as one that was never stopped.
+ * the weights that the one before left in `model/` (its last, or by its `export.from` its best), merged where they
+ * were an adapter (an agent that a stage freezes keeps those of the last that trained it): the optimizer is new, and
+ * the reference of a KL term is the model as it was then. An abort ends the stage that runs; resumed, the run goes on
+ * in the middle of it, and ends with the same weights as one that was never stopped.
  */
 export async function* trainStages(
   options: StagesOptions & Pick<TrainOptions, "backend" | "algorithms" | "signal">,

@@ -9,9 +9,9 @@ import type { Rooms } from "./rooms.ts";
 import { engineOn } from "./shared-engine.ts";
 
 /**
- * `lyceum check`: tries the rules of environments, and prints each that is broken, with what is wrong, how to mend it and
- * what shows it; with `all`, those that are kept too. Throws `environment.contract` if a rule is broken, and what opening the environment
- * throws.
+ * `lyceum check`: tries the rules of environments, and prints each that is broken, with what is wrong, how to mend it
+ * and what shows it; with `all`, those that are kept too. Throws `environment.contract` if a rule is broken, and what
+ * opening the environment throws.
  */
 export async function checkCommand(
   args: CheckArguments,

@@ -3,8 +3,8 @@ import { visibleText } from "../report/visible-text.ts";
 import { withoutUrlSecrets } from "../url-secrets.ts";
 
 /**
- * An error as a person reads it: its code and what happened, then what to do. The stack, with its causes, only where `debug`.
- * Positions within a config are part of the message. Secrets in addresses are hidden.
+ * An error as a person reads it: its code and what happened, then what to do. The stack, with its causes, only where
+ * `debug`. Positions within a config are part of the message. Secrets in addresses are hidden.
  */
 export function errorText(error: unknown, options: { readonly debug: boolean }): string {
   const message = error instanceof Error ? error.message : String(error);

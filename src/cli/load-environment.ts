@@ -13,8 +13,9 @@ import { packageVersion } from "./package-version.ts";
  * package (`my-env`), whose module exports it. A name may ask for a version: `my-env@1.2`.
  *
  * A name that is close to a known one leaves the registry as it is: whoever asks it suggests the known one. Throws
- * `config.unknown-name` for what is nowhere, `config.invalid` for another version and for an address (`data:`, `file:`,
- * `https:`), `data.not-found` for a missing file, `environment.failed` where the module throws, and `environment.contract` where it exports no environment.
+ * `config.unknown-name` for what is nowhere, `config.invalid` for another version and for an address (`data:`,
+ * `file:`, `https:`), `data.not-found` for a missing file, `environment.failed` where the module throws, and
+ * `environment.contract` where it exports no environment.
  */
 export async function withEnvironment(
   registry: EnvironmentRegistry,

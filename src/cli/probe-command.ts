@@ -50,13 +50,13 @@ async function probeOne(
   options: TrainCommandOptions & { readonly opener: PolicyOpener },
 ): Promise<void> {
   const { rooms, view, signal, opener } = options;
-  const { config, environment, environmentOptions, algorithms } = run;
-  const frozen = await openFrozen({ training, environment }, opener);
-  await using opened = await openBackend(config, { rooms, opener });
+  const { environment, environmentOptions, algorithms } = run;
+  const { training: config, ...players } = await openFrozen({ training, environment }, opener);
+  await using opened = await openBackend(run.config, { rooms, opener });
   const progress = new TrainingProgress();
   using _ = showActivity(progress, view);
   const event = await probeTraining({
-    ...{ config: frozen.training, policies: frozen.policies, environment, environmentOptions, algorithms },
+    ...{ config, ...players, environment, environmentOptions, algorithms },
     ...{ backend: opened.backend, progress, signal },
   });
   const { isTTY, columns } = view.stream;

@@ -84,15 +84,14 @@ async function runOne(
 ): Promise<void> {
   const { rooms, view, signal, resumeCommand, runOutput } = options;
   const { config, environment, environmentOptions, algorithms, output, resume } = run;
-  const { policies, opponent, training } = await openFrozen(run, options.opener);
+  const { training, ...players } = await openFrozen(run, options.opener);
   await using opened = await openBackend(config, { rooms, opener: options.opener });
   const { backend } = opened;
   const progress = new TrainingProgress();
   const events = train({
     config: training,
     progress,
-    ...{ environment, environmentOptions, policies, algorithms, backend, output, resume, signal },
-    ...(opponent === undefined ? {} : { opponent }),
+    ...{ environment, environmentOptions, ...players, algorithms, backend, output, resume, signal },
   });
   const plainConfig = withoutSecretValues(JSON.parse(JSON.stringify(config)) as Json);
   const watched = watchHealth(events, { settings: config.health, history: () => recordedEvents(output) });

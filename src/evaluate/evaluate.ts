@@ -25,10 +25,10 @@ import { planTasks, type TaskPlan } from "./task-plan.ts";
  * Evaluates policies on an environment's tasks, logs every episode in a folder, and tells of it in events. A run that
  * was interrupted or killed goes on where it was (`existing: "resume"`), and comes to what an uninterrupted one would.
  *
- * What goes wrong in an episode is in the log, unscored. Throws `config.invalid` for a folder with another run, for one
- * that another process writes and for options that cannot work, `trace.write-failed` for a full disk and the like, what a broken taskset throws, and
- * after the last event `policy.unauthorized` where a server refuses the key of a player or a judge, for it would refuse
- * every other request too, and `aborted` once the signal aborts.
+ * What goes wrong in an episode is in the log, unscored. Throws `config.invalid` for a folder with another run, for
+ * one that another process writes and for options that cannot work, `trace.write-failed` for a full disk and the like,
+ * what a broken taskset throws, and after the last event `policy.unauthorized` where a server refuses the key of a
+ * player or a judge, for it would refuse every other request too, and `aborted` once the signal aborts.
  */
 export async function* evaluate<Task>(
   options: EvaluateOptions<Task>,

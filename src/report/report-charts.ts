@@ -13,8 +13,8 @@ export interface ChartSection {
 }
 
 /**
- * Returns charts of all metrics that a run recorded, in sections by importance. A chart has one metric, or several of one unit
- * and scale. Metrics that no section knows have charts of their own in the last one.
+ * Returns charts of all metrics that a run recorded, in sections by importance. A chart has one metric, or several of
+ * one unit and scale. Metrics that no section knows have charts of their own in the last one.
  */
 export function reportCharts(record: RunRecord): ChartSection[] {
   const left = new Set(recordedMetrics(record));

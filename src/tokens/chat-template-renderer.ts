@@ -24,9 +24,9 @@ export interface ChatTemplateRendererOptions {
 const accepts = ["text", "reasoning"] as const;
 
 /**
- * A renderer of a Hugging Face chat template. Reasoning and tool calls that the template has no field for are
- * written into the text (`<think>`, `<tool_call>`). Only the template writes control tokens: those in the content of
- * messages, tools and variables are encoded as ordinary text. Its methods throw `model.template` where the template fails, and
+ * A renderer of a Hugging Face chat template. Reasoning and tool calls that the template has no field for are written
+ * into the text (`<think>`, `<tool_call>`). Only the template writes control tokens: those in the content of messages,
+ * tools and variables are encoded as ordinary text. Its methods throw `model.template` where the template fails, and
  * `policy.unsupported-input` for images, and for tools where the template does not list them.
  */
 export function createChatTemplateRenderer(options: ChatTemplateRendererOptions): Renderer {

@@ -41,8 +41,8 @@ const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { typ
 
 /**
  * Compiles a Jinja chat template. `specialTokens` (`bos_token` and so on) and `variables` are what the template sees
- * beside `messages`, `tools` and `add_generation_prompt`. Throws `model.template` where the source does not parse or cannot render a question and
- * an answer.
+ * beside `messages`, `tools` and `add_generation_prompt`. Throws `model.template` where the source does not parse or
+ * cannot render a question and an answer.
  */
 export function compileChatTemplate(
   source: string,

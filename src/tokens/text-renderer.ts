@@ -9,7 +9,8 @@ const accepts = ["text"] as const;
 /**
  * A renderer without a template: a conversation is the texts of its messages one after another, which the model goes
  * on with. This is how base models are asked, and what completion prompts of benchmarks are written for. No special
- * token stands before the text, and special tokens written in it are encoded as ordinary text. It ends at the tokenizer's end-of-text token, or where a stop string says.
+ * token stands before the text, and special tokens written in it are encoded as ordinary text. It ends at the
+ * tokenizer's end-of-text token, or where a stop string says.
  */
 export function createTextRenderer(tokenizer: Tokenizer): Renderer {
   const end = tokenizer.eosToken === undefined ? undefined : tokenizer.tokenId(tokenizer.eosToken);

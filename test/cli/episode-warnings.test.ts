@@ -16,7 +16,7 @@ export const environment = defineEnvironment({
   demonstrate: () => "s",
 });
 `;
-/** Its tool is broken, and its demonstration calls it: whoever calls earns nothing. */
+/** An environment whose tool throws. Its demonstration calls that tool and earns nothing. */
 const broken = `
 import { callMessage } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/call-message.ts"))};
 import { defineEnvironment } from ${source};

@@ -22,8 +22,10 @@ export async function trainOneStep(options: {
   readonly set?: readonly string[];
   /** What runs the model, left open; one of its own by default. */
   readonly backend?: TrainingBackend;
+  /** Only probes, as `--probe` does. */
+  readonly probe?: boolean;
 }): Promise<OneStepRun> {
-  const { backend } = options;
+  const { backend, probe = false } = options;
   const folder = await mkdtemp(join(tmpdir(), "lyceum-one-step-"));
   const dispose = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
@@ -42,7 +44,7 @@ export async function trainOneStep(options: {
       ...(options.set ?? []),
     ];
     await trainCommand(
-      { config: path, set, resume: false, output: folder },
+      { config: path, set, resume: false, output: folder, probe },
       {
         rooms: {
           ...(await openRooms()),

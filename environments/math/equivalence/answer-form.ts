@@ -7,8 +7,8 @@ import { type MathJson, unknownFactors, workLeft } from "./work-left.ts";
 
 /**
  * Whether an answer is in the form that the question asks for. A simple form leaves nothing undone that every form of
- * the right answer has done: with `2\sqrt{3}` for the right one, `\sqrt{4\cdot3}` is none; `2^{10}` is one where the right
- * answer is a power of a number too. A product has as many factors as the right one.
+ * the right answer has done: with `2\sqrt{3}` for the right one, `\sqrt{4\cdot3}` is none; `2^{10}` is one where the
+ * right answer is a power of a number too. A product has as many factors as the right one.
  */
 export function isInAskedForm(options: {
   readonly answer: string;

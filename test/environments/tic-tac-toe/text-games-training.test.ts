@@ -41,4 +41,6 @@ it.each(["tic-tac-toe", "kuhn-poker"])("self-play in %s is evaluated against a p
   await using run = await trainOneStep({ config, hub });
   // Two tasks, each from both sides.
   expect(run.output).toMatch(/^evaluation of test against scripted:.*random-player\.ts at step 1 .* episodes 4$/m);
+  await using probe = await trainOneStep({ config, hub, probe: true });
+  expect(probe.output).toMatch(/^probe: \d of 2 groups have a signal/m);
 });
