@@ -39,7 +39,8 @@ try {
   process.stdin.on("data", (chunk: Buffer) => {
     for (const text of frames.push(chunk)) {
       answer(JSON.parse(text) as JobMessage).catch((error: unknown) => {
-        process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`, die);
+        send({ kind: "failed", message: String(error instanceof Error ? error.stack : error) });
+        die();
       });
     }
   });

@@ -77,7 +77,7 @@ export class Judge implements Disposable {
   async #evaluate(code: string, filename: string): Promise<void> {
     const work = this.#context.eval(code, { filename, promise: true, copy: true }).catch((error: unknown) => {
       if (this.#isolate.isDisposed) throw outOfMemory(this.#memoryMb);
-      throw new TestError(error as Error);
+      throw new TestError(error);
     });
     await Promise.race([work, this.#watchdog.ended]);
   }
@@ -85,10 +85,10 @@ export class Judge implements Disposable {
 
 /** What a test raised. */
 class TestError extends Error {
-  override readonly cause: Error;
+  override readonly cause: unknown;
 
-  constructor(cause: Error) {
-    super(cause.message);
+  constructor(cause: unknown) {
+    super("A test raised.");
     this.cause = cause;
   }
 }

@@ -18,6 +18,16 @@ export function needsModule({ error }: GuestReply): boolean {
   );
 }
 
+/** What a module came to: its namespace, or its error. */
+interface EvaluatedModule {
+  readonly namespace?: ivm.Reference;
+  /** The name under which the namespace has what was kept. */
+  readonly name: string;
+  readonly error?: CodeError;
+  /** The error of a promise that was rejected and not handled. */
+  readonly unhandled?: { readonly error: unknown };
+}
+
 /**
  * Runs a module and those it imports. Gives its namespace, and the name under which that has `kept`, an expression that
  * is evaluated at the module's end; or the error.
@@ -28,7 +38,7 @@ export async function evaluateModule(options: {
   readonly files: Readonly<Record<string, string>>;
   readonly entry: string;
   readonly kept: string;
-}): Promise<{ namespace?: ivm.Reference; name: string; error?: CodeError }> {
+}): Promise<EvaluatedModule> {
   const { isolate, context, files, entry, kept } = options;
   const name = `kept_${randomBytes(8).toString("hex")}`;
   const modules = new Map<string, Promise<ivm.Module>>();
@@ -56,16 +66,32 @@ export async function evaluateModule(options: {
     const module = await first;
     for (let i = 0; i < pending.length; i++) await pending[i];
     await module.instantiate(context, (specifier, from) => compiled.get(resolve(files, paths.get(from)!, specifier))!);
-    await module.evaluate();
-    return { namespace: module.namespace, name };
+    let unhandled: { readonly error: unknown } | undefined;
+    try {
+      await module.evaluate();
+    } catch (error) {
+      // A promise that is rejected and not handled fails this as well, after the module has run to its end.
+      if (isolate.isDisposed || !(await hasValue(module.namespace, name))) throw error;
+      unhandled = { error };
+    }
+    return { namespace: module.namespace, name, ...(unhandled !== undefined && { unhandled }) };
   } catch (error) {
-    if (isolate.isDisposed || !(error instanceof Error)) throw error;
+    if (isolate.isDisposed) throw error;
     return { name, error: errorOf(error, entry) };
   }
 }
 
-/** An error that left the isolate; a copy, whose properties are plain. */
-export function errorOf(error: Error, entry: string): CodeError {
+/** Whether a module has run as far as an export; before that, reading the export fails. */
+async function hasValue(namespace: ivm.Reference, name: string): Promise<boolean> {
+  return namespace.get(name, { reference: true }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** An error that left the isolate: a copy, whose properties are plain, or another value that was thrown. */
+export function errorOf(error: unknown, entry: string): CodeError {
+  if (!(error instanceof Error)) return { type: error === null ? "null" : typeof error, message: String(error) };
   const stack = String(error.stack);
   const line = stack.split(`${entry}:`)[1];
   return {

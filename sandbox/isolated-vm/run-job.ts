@@ -179,6 +179,8 @@ async function runProgram(session: Session, index: number): Promise<CaseObservat
   try {
     ({ error } = await session.load([]));
     if (error === undefined) await session.runTimers();
+    // A program ends with an error if a promise is rejected and nothing handles it.
+    error ??= session.unhandled;
   } catch (end) {
     if (!(end instanceof Ended) || end.status !== "exited") throw end;
     // The program ended itself, as programs may; the rest of its isolate spins until it is disposed of.

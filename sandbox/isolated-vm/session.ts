@@ -1,15 +1,17 @@
 import ivm from "isolated-vm";
-import type { CapturedOutput } from "../execution.ts";
+import type { CapturedOutput, CodeError } from "../execution.ts";
 import type { Job } from "../pool/worker.ts";
 import type { Guest, GuestCall, GuestCases, GuestOptions, GuestReply } from "./guest/guest.ts";
 import type { Send, Stream } from "./guest/output.ts";
 import type { IsolateSupply } from "./isolate-supply.ts";
-import { evaluateModule, looksLikeModule, needsModule } from "./modules.ts";
+import { errorOf, evaluateModule, looksLikeModule, needsModule } from "./modules.ts";
 import { Ended, outOfMemory, type Watchdog } from "./watchdog.ts";
 
 /** A fresh isolate with the code under test in it. */
 export class Session implements Disposable {
   readonly isolate: ivm.Isolate;
+  /** The first error of a promise that the code rejected and did not handle. */
+  unhandled: CodeError | undefined;
   readonly #context: ivm.Context;
   /** An `Enter`. */
   readonly #program: ivm.Reference;
@@ -83,8 +85,9 @@ export class Session implements Disposable {
       entry,
       kept,
     });
-    const { namespace, name, error } = await this.#race(evaluation);
+    const { namespace, name, error, unhandled } = await this.#race(evaluation);
     if (error !== undefined) return { outcome: "raised", error };
+    if (unhandled !== undefined) await this.#ask(...this.#noteUnhandled(unhandled.error));
     return await this.#settled("loadModule", namespace!.derefInto(), name, calls);
   }
 
@@ -113,11 +116,29 @@ export class Session implements Disposable {
     return reply;
   }
 
-  /** Calls a function of the guest, which is started first. */
+  /**
+   * Calls a function of the guest, which is started first. If the code has rejected a promise that nothing handles,
+   * isolated-vm gives that error instead of the reply; the guest then gives its reply again.
+   */
   async #ask(...call: [] | [name: keyof Guest, ...args: unknown[]]): Promise<GuestReply> {
-    const work = this.#program.apply(undefined, [...this.#start, ...call]) as Promise<string>;
+    let args: unknown[] = [...this.#start, ...call];
     this.#start = [];
-    return JSON.parse(await this.#race(work)) as GuestReply;
+    for (;;) {
+      try {
+        const work = this.#program.apply(undefined, args) as Promise<string>;
+        return JSON.parse(await this.#race(work)) as GuestReply;
+      } catch (error) {
+        if (error instanceof Ended) throw error;
+        args = this.#noteUnhandled(error);
+      }
+    }
+  }
+
+  /** Notes the first error that nothing handled; gives the call by which the guest writes it down and replies again. */
+  #noteUnhandled(error: unknown): ["again", uncaught: string] {
+    const isFirst = this.unhandled === undefined;
+    this.unhandled ??= errorOf(error, this.#job.request.entry);
+    return ["again", isFirst ? `Uncaught ${this.unhandled.type}: ${this.unhandled.message}\n` : ""];
   }
 
   /** The end of work in the isolate, or what ended it. */

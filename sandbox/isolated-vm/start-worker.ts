@@ -102,6 +102,11 @@ export class IsolatedVmWorker implements Worker {
     this.#connection.input.write(frame({ nonce, job: { ...job, request } } satisfies JobMessage));
     const message = await answer;
     const wallMs = performance.now() - started;
+    if (typeof message !== "string" && message.kind === "failed") {
+      // How it ends itself differs between systems, and says nothing of the code.
+      this.#reusable = false;
+      throw new Error(`The worker failed: ${message.message}`);
+    }
     if (typeof message !== "string") return this.#accept(message, { job, nonce, wallMs });
     this.#reusable = false;
     switch (message) {

@@ -117,6 +117,59 @@ export function describeAdversaries(options: {
       });
     });
 
+    describe("errors that nothing handles", () => {
+      const rejected: [name: string, code: string][] = [
+        ["an Error", "Promise.reject(new Error('x'));"],
+        ["undefined", "Promise.reject();"],
+        ["null", "Promise.reject(null);"],
+        ["a number", "Promise.reject(7);"],
+        ["a symbol", "Promise.reject(Symbol('x'));"],
+        ["a function", "Promise.reject(() => 1);"],
+        [
+          "a proxy that throws",
+          "Promise.reject(new Proxy({}, { get() { throw 1; }, getPrototypeOf() { throw 2; } }));",
+        ],
+        ["an error without a message", "const e = new Error(); delete e.message; delete e.stack; Promise.reject(e);"],
+        ["a forgotten await", "(async () => { await 0; throw new TypeError('x'); })();"],
+        ["a microtask", "queueMicrotask(() => { throw new Error('x'); });"],
+        ["a chain", "Promise.resolve().then(() => { throw 1; }).finally(() => { throw 2; });"],
+        ["ten thousand promises", "for (let i = 0; i < 1e4; i++) Promise.reject(i);"],
+        ["an error that is replaced", "Promise.prototype.then = null; Promise.reject(1);"],
+      ];
+      const modes: [name: string, code: (rejection: string) => string][] = [
+        ["while a script loads", (rejection) => `${rejection} function f() { return 5; }`],
+        ["while a module loads", (rejection) => `export function f() { return 5; }\n${rejection}`],
+        ["in the call", (rejection) => `function f() { ${rejection} return 5; }`],
+      ];
+      const table = modes.flatMap(([mode, code]) => rejected.map(([name, text]) => [name, mode, code(text)] as const));
+
+      test.each(table)("%s %s leaves the answer as it is", async (_, __, code) => {
+        const { status, cases, attempts, stderr } = await attack(code);
+        expect({ status, attempts, value: cases[0]!.value }).toEqual({ status: "ok", attempts: 1, value: float(5) });
+        expect(stderr.text).toMatch(/^Uncaught /);
+      });
+
+      test("they end a program with an error, and fail no test but the one that meets them", async () => {
+        const main = "async function main() { console.log(1); throw new RangeError('x'); } main();";
+        const program = await runJavaScript(sandbox, main, { kind: "program", stdin: [""] });
+        expect(program.cases).toMatchObject([{ outcome: "raised", value: "1\n", error: { type: "RangeError" } }]);
+        const code = "function f() { Promise.reject(1); return 5; } async function g() { throw undefined; }";
+        const tests = ["if (f() !== 5) throw new Error()", "g()", "if (f() !== 5) throw new Error()"];
+        const judged = await runJavaScript(sandbox, code, { kind: "judge", exports: ["f", "g"], tests });
+        expect(judged).toMatchObject({ status: "ok", attempts: 1 });
+        expect(judged.cases.map(({ outcome }) => outcome)).toEqual(["returned", "raised", "returned"]);
+      });
+
+      const endless: [name: string, code: string][] = [
+        ["whose stack loops", "throw Object.defineProperty(new Error(), 'stack', { get() { for (;;); } });"],
+        ["that comes back each time", "(function again() { Promise.reject(1).finally(again); })();"],
+      ];
+      test.each(endless)("a rejection %s reaches a limit", async (_, text) => {
+        const { status, attempts } = await attack(`async function g() { ${text} } g(); function f() { return 5; }`);
+        expect({ status, attempts }).toEqual({ status: "timeout_cpu", attempts: 1 });
+      });
+    });
+
     describe("code that lies", () => {
       /** A value that must not come out as the plain value it imitates. */
       const refused: [name: string, code: string][] = [

@@ -62,6 +62,8 @@ export interface Guest {
   call(text: string): string;
   /** Runs the next timer; says what the pending call came to meanwhile, or `none` where nothing is left to run. */
   pump(): string;
+  /** Writes a text to stderr, and gives the last reply once more. */
+  again(text: string): string;
 }
 
 /** Calls a function of a guest. */
@@ -391,7 +393,16 @@ export function createGuest(makers: GuestMakers): Enter {
         const text = reply ?? neverSettles;
         return job === undefined ? text : goOn(text);
       }),
+    again: (text) => {
+      output.write("stderr", text);
+      output.flush();
+      return last;
+    },
   };
-  const enter: Enter = (name, ...args) => apply(guest[name] as (...args: unknown[]) => string, guest, args);
+  let last = none;
+  const enter: Enter = (name, ...args) => {
+    last = apply(guest[name] as (...args: unknown[]) => string, guest, args);
+    return last;
+  };
   return enter;
 }
