@@ -1,9 +1,10 @@
 import { constants, readFileSync } from "node:fs";
-import { copyFile, link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, link, mkdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { LyceumError } from "./errors/index.ts";
+import { writeFailed } from "./errors/write-failed.ts";
 import { tryParseJson } from "./json.ts";
 import { contentHash } from "./taskset/content-hash.ts";
 
@@ -22,12 +23,22 @@ export function lockPath(folder: string): string {
   return join(folder, "run.lock");
 }
 
+/** The lock of a run's metrics: a training holds both, and what only records one holds this. */
+function metricsLockPath(folder: string): string {
+  return join(folder, "metrics.lock");
+}
+
 /**
  * Whether the process that writes the run in a folder is `alive`, or `gone`: it ended, or it was killed and left its
  * lock. A process `elsewhere`, on another machine, cannot be looked at.
  */
 export async function runWriter(folder: string): Promise<"alive" | "gone" | "elsewhere"> {
-  const owner = await readFile(lockPath(folder), "utf8").then(
+  const writers = await Promise.all([lockPath(folder), metricsLockPath(folder)].map(lockOwner));
+  return writers.find((writer) => writer !== "gone") ?? "gone";
+}
+
+async function lockOwner(lock: string): Promise<"alive" | "gone" | "elsewhere"> {
+  const owner = await readFile(lock, "utf8").then(
     (text) => tryParseJson<LockOwner>(text),
     () => undefined,
   );
@@ -39,41 +50,80 @@ export async function runWriter(folder: string): Promise<"alive" | "gone" | "els
 /** How often a lock that somebody else takes over at the same moment is looked at again, and after how long. */
 const [attempts, waitMs] = [20, 10];
 
+/** A lock that is to be taken. */
+interface WantedLock {
+  readonly lock: string;
+  /** The folder that it is in; made if it is missing, and removed again if nothing else is in it. */
+  readonly folder: string;
+  /** What it keeps from others, such as `The run in runs/train`. */
+  readonly what: string;
+}
+
 /**
- * Keeps every other process, and every other run of this one, from writing the run in a folder, which is made where
- * there is none. The lock of a process that has died is taken over. Rejects with `config.invalid` where the run is being
- * written; a lock of another machine cannot be looked into and counts as such. Rejects with `trace.write-failed` where
- * the folder cannot be written. Dispose of it when all is written.
+ * Keeps every other process, and every other run of this one, from writing the run in a folder, which is made if it is
+ * missing. The lock of a process that has died is taken over. Rejects with `config.invalid` while the run is being
+ * written; a lock of another machine counts as such, because its process cannot be looked at. Rejects with
+ * `trace.write-failed` if the folder cannot be written. Dispose of it when all is written.
  */
 export async function lockRun(folder: string): Promise<AsyncDisposable> {
-  const lock = lockPath(folder);
+  return takeLock({ lock: lockPath(folder), folder, what: `The run in ${folder}` });
+}
+
+/** As {@link lockRun}, for the metrics of a run: the training that they are of has locked the run itself. */
+export async function lockMetrics(folder: string): Promise<AsyncDisposable> {
+  return takeLock({ lock: metricsLockPath(folder), folder, what: `The run in ${folder}` });
+}
+
+/** As {@link lockRun}, for a file, by a lock beside it. */
+export async function lockFile(path: string): Promise<AsyncDisposable> {
+  return takeLock({ lock: `${path}.lock`, folder: dirname(path), what: `The file ${path}` });
+}
+
+async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
+  const { lock, folder } = wanted;
   const id = crypto.randomUUID();
   const text = `${JSON.stringify({ id, ...thisProcess() } satisfies LockOwner)}\n`;
   // Linked to its place whole, so that nobody ever reads half a lock.
   const own = `${lock}.${id}`;
-  await mkdir(folder, { recursive: true })
-    .then(() => writeFile(own, text))
-    .catch((cause: unknown) => {
-      throw unwritable(folder, cause);
-    });
+  let made: string | undefined;
+  const held = (): AsyncDisposable => ({
+    [Symbol.asyncDispose]: async () => {
+      await release(lock, text);
+      await removeEmpty(folder, made);
+    },
+  });
   try {
-    let held: string | undefined;
+    made = await mkdir(folder, { recursive: true });
+    await writeFile(own, text);
+    let found: string | undefined;
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt > 0) await setTimeout(waitMs);
-      if (await linked(own, lock)) return heldLock(lock, text);
-      held = await readFile(lock, "utf8").catch(() => undefined);
-      if (held === undefined) continue;
-      if (isAlive(tryParseJson<LockOwner>(held))) break;
-      if (await takenOver(lock, { own, held })) return heldLock(lock, text);
+      if (await linked(own, lock)) return held();
+      found = await readFile(lock, "utf8").catch(() => undefined);
+      if (found === undefined) continue;
+      if (isAlive(tryParseJson<LockOwner>(found))) break;
+      if (await takenOver(lock, { own, held: found })) return held();
     }
-    throw busy(folder, lock, held);
+    throw busy(wanted, found);
+  } catch (error) {
+    throw writeFailed({ path: folder, cause: error, what: `The folder ${folder}` });
   } finally {
-    await rm(own, { force: true });
+    await rm(own, { force: true }).catch(() => undefined);
   }
 }
 
-function heldLock(lock: string, text: string): AsyncDisposable {
-  return { [Symbol.asyncDispose]: () => release(lock, text) };
+/** Removes a folder, and those above it up to the first that was made, as far as they are empty. */
+async function removeEmpty(folder: string, made: string | undefined): Promise<void> {
+  if (made === undefined) return;
+  for (let path = resolve(folder); path.length >= made.length; path = dirname(path)) {
+    if (
+      !(await rmdir(path).then(
+        () => true,
+        () => false,
+      ))
+    )
+      return;
+  }
 }
 
 /** A lock that somebody has deleted, and that another process has taken since, is not ours to remove. */
@@ -146,23 +196,13 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-function busy(folder: string, lock: string, held = ""): LyceumError {
+function busy({ what, folder, lock }: WantedLock, held = ""): LyceumError {
   const { pid, host } = tryParseJson<Partial<LockOwner>>(held) ?? {};
   const who = pid === undefined ? "another process" : `process ${pid}${host === hostname() ? "" : ` on ${host}`}`;
   return new LyceumError({
     code: "config.invalid",
-    message: `The run in ${folder} is being written by ${who}.`,
-    hint: `Wait until it has ended, or name another folder. If that process is gone, delete ${lock}.`,
+    message: `${what} is being written by ${who}.`,
+    hint: `Wait until it has ended, or name another output. If that process is gone, delete ${lock}.`,
     data: { folder, ...(pid === undefined ? {} : { pid }), ...(host === undefined ? {} : { host }) },
-  });
-}
-
-function unwritable(folder: string, cause: unknown): LyceumError {
-  return new LyceumError({
-    code: "trace.write-failed",
-    message: `The folder ${folder} cannot be written: ${(cause as Error).message}`,
-    hint: "Name another folder, or make room and give yourself the right to write.",
-    data: { folder },
-    cause,
   });
 }

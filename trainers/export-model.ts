@@ -1,9 +1,11 @@
-import { mkdir, rename, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
+import { writeFailure } from "../src/errors/write-failed.ts";
 import type { Capabilities, ExportDtype, ExportFormat, Model } from "./backend/training-backend.ts";
-import { isOtherFailure, writeFailureReason } from "./checkpoint/write-failure.ts";
+import { replaceFolder } from "./checkpoint/replace-folder.ts";
+import { saysItself } from "./checkpoint/write-checkpoint.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 
 /** The form that the model of some agents is exported in, or undefined for none. */
@@ -19,7 +21,7 @@ export function exportFormat(
 }
 
 /**
- * Exports a model to a folder, whole or not at all; one that is there is replaced. Throws `checkpoint.write-failed`
+ * Exports a model to a folder, whole or not at all; one that is there is replaced, and deleted last. Throws `checkpoint.write-failed`
  * for a full disk and the like.
  */
 export async function exportModel(options: {
@@ -35,16 +37,16 @@ export async function exportModel(options: {
     await rm(partial, { recursive: true, force: true });
     await mkdir(dirname(partial), { recursive: true });
     await model.export(partial, format, dtype === undefined ? {} : { dtype });
-    await rm(folder, { recursive: true, force: true });
-    await rename(partial, folder);
+    await replaceFolder(partial, folder);
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    if (isOtherFailure(cause)) throw cause;
+    if (saysItself(cause)) throw cause;
+    const { reason, code } = writeFailure(cause);
     throw new LyceumError({
       code: "checkpoint.write-failed",
-      message: `The trained model could not be exported to ${folder}: ${writeFailureReason(cause)}.`,
+      message: `The trained model could not be exported to ${folder}: ${reason}.`,
       hint: "Free some space or make the folder writable, then resume the run: its last checkpoint is complete.",
-      data: { folder },
+      data: { folder, ...(code === undefined ? {} : { code }) },
       cause,
     });
   }

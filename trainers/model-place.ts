@@ -3,7 +3,8 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentId } from "../src/environment/environment.ts";
 import { manifestFile, modelFolder } from "./checkpoint/checkpoint-manifest.ts";
-import { newestCheckpoint } from "./checkpoint/find-checkpoints.ts";
+import { newestCheckpoint, partialSuffix } from "./checkpoint/find-checkpoints.ts";
+import { replacedSuffix } from "./checkpoint/replace-folder.ts";
 
 /** What a path or name of a model stands for. */
 export type ModelPlace =
@@ -36,7 +37,10 @@ export async function locateModel(path: string): Promise<ModelPlace> {
 /** The model folders within a folder, by the agent that each is named after. */
 async function agentFolders(folder: string): Promise<Record<AgentId, string>> {
   const names = (await readdir(folder)).toSorted();
-  const models = names.filter((name) => isModelFolder(join(folder, name)) && !name.endsWith(".partial"));
+  const unfinished = [partialSuffix, replacedSuffix];
+  const models = names.filter(
+    (name) => isModelFolder(join(folder, name)) && !unfinished.some((suffix) => name.endsWith(suffix)),
+  );
   return Object.fromEntries(models.map((name) => [decoded(name), join(folder, name)]));
 }
 

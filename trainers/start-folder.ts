@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { contentHash } from "../src/taskset/content-hash.ts";
 import type { TrainingBackend } from "./backend/training-backend.ts";
+import { replaceFolder } from "./checkpoint/replace-folder.ts";
 import { exportModel } from "./export-model.ts";
 import { openCheckpoint } from "./open-checkpoint.ts";
 
@@ -36,7 +37,6 @@ export async function exportStart(
     await exportModel({ model, folder: target, format: model.isAdapter ? "peft" : "huggingface", dtype: "float32" });
     await model.close();
   }
-  await rm(folder, { recursive: true, force: true });
-  await rename(partial, folder);
+  await replaceFolder(partial, folder);
   return folder;
 }

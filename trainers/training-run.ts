@@ -9,6 +9,7 @@ import { TrainingProgress } from "../src/report/training-progress.ts";
 import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
 import { EpisodeWarnings } from "../src/rollout/episode-warnings.ts";
 import { checkJointShape } from "../src/rollout/joint-shape.ts";
+import { lockRun } from "../src/run-lock.ts";
 import { checkDisjoint } from "../src/taskset/disjoint.ts";
 import { memoryTaskset } from "../src/taskset/memory-taskset.ts";
 import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
@@ -129,8 +130,9 @@ export interface Progress {
 }
 
 /**
- * Checks everything that can be checked before a run begins, opens its models, and restores its checkpoint. Throws
- * typed errors: `config.invalid`, `config.unknown-name`, `backend.unsupported`, `checkpoint.unusable`, `data.*`.
+ * Checks everything that can be checked before a run begins, locks its folder, opens its models, and restores its
+ * checkpoint. Throws typed errors: `config.invalid` (also while another process writes the run), `config.unknown-name`,
+ * `backend.unsupported`, `checkpoint.unusable`, `trace.write-failed` for a folder that cannot be written, `data.*`.
  */
 export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const { environment, backend, output, signal, policies = {} } = options;
@@ -156,6 +158,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   checkBest(parsed);
   const processors = rewardProcessors(parsed.rewards, parsed.sampling);
 
+  await using resources = new AsyncDisposableStack();
+  resources.use(await lockRun(output));
   const checkpoints = join(output, "checkpoints");
   const checkpoint = await findCheckpoint(checkpoints, options.resume === true);
   const chosen = await defaultLearningRate({ model: parsed.model, algorithm });
@@ -177,7 +181,6 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const config: ResolvedConfig = { ...rated, training: { ...rated.training, steps: lasting } };
   const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
 
-  await using resources = new AsyncDisposableStack();
   const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
     const model = await backend.openModel(spec, signal === undefined ? {} : { signal });
     resources.defer(() => model.close());

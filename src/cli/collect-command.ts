@@ -1,5 +1,3 @@
-import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
 import { refuseFailure } from "../../trainers/refuse-failure.ts";
 import { toErrorData } from "../errors/index.ts";
 import type { TerminalStream } from "../report/live-block.ts";
@@ -46,7 +44,6 @@ export async function collectCommand(
   refuseExisting(args);
   const { policy: policies, limits: ofFile } = await openCollector(args, { environment, opener });
   const limits = limitsOf(args, ofFile);
-  await mkdir(dirname(args.output), { recursive: true });
   await using collection = await openCollection(args);
   const { counts, tasks: skip } = collection.progress;
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { replaceFile } from "../report/replace-file.ts";
+import { lockFile } from "../run-lock.ts";
 import { withoutSecretValues } from "../url-secrets.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { setOptions } from "./named-environment.ts";
@@ -65,23 +66,24 @@ const saveMs = 1_000;
 /**
  * Opens the output of a collection, for a new one or to go on. What stands behind the progress (a line that was cut
  * off, tasks that were not counted) is cut away: those tasks are played again, by the same seeds. Throws
- * `config.invalid` for a file to be resumed that is of other settings, or has lost its progress.
+ * `config.invalid` for a file that another process writes, and for one to be resumed that is of other settings, or has
+ * lost its progress.
  */
 export async function openCollection(args: CollectArguments): Promise<Collection> {
   const path = args.output;
   const beside = `${path}.progress`;
   const settings = settingsOf(args);
-  const goesOn = args.resume && existsSync(path);
+  await using resources = new AsyncDisposableStack();
+  resources.use(await lockFile(path));
+  refuseExisting(args);
+  const goesOn = existsSync(path);
   const progress = goesOn ? await readProgress(path, settings) : beginning();
-  const file = await open(path, goesOn ? "r+" : "wx");
+  const file = resources.use(await open(path, goesOn ? "r+" : "wx"));
   const save = () => replaceFile(beside, `${JSON.stringify({ settings, ...progress })}\n`);
-  try {
-    await cutTo(file, progress.bytes, path);
-    await save();
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
+  await cutTo(file, progress.bytes, path);
+  await save();
+  resources.defer(save);
+  const owned = resources.move();
   let saved = performance.now();
   return {
     progress,
@@ -96,13 +98,7 @@ export async function openCollection(args: CollectArguments): Promise<Collection
       await save();
       saved = performance.now();
     },
-    [Symbol.asyncDispose]: async () => {
-      try {
-        await save();
-      } finally {
-        await file.close();
-      }
-    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 

@@ -67,14 +67,7 @@ async function writeExport(options: {
     });
   }
   const text = await exportFile({ source, path: run.path, page, episodes: args.episodes, signal });
-  await replaceFile(file, text).catch((cause: unknown) => {
-    throw new LyceumError({
-      code: "report.write-failed",
-      message: `The file ${file} could not be written: ${(cause as Error).message}.`,
-      hint: "Free some space, or choose a folder that exists and can be written to.",
-      cause,
-    });
-  });
+  await replaceFile(file, text, { code: "report.write-failed" });
   return file;
 }
 

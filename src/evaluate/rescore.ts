@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { copyFile } from "node:fs/promises";
 import { type ErrorData, LyceumError } from "../errors/index.ts";
+import { writeFailed } from "../errors/write-failed.ts";
 import { replaceFile } from "../report/replace-file.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { episodeId } from "../rollout/episode-id.ts";
 import { lockRun } from "../run-lock.ts";
+import { dataFileError } from "../taskset/data-file-error.ts";
 import type { EvaluationEvent } from "./evaluation-event.ts";
 import type { EpisodeEntry } from "./log/episode-entry.ts";
 import { openLogWriter } from "./log/log-writer.ts";
@@ -41,7 +43,10 @@ export async function* rescore(options: {
   await using _lock = await lockRun(folder);
   refuseRun(files.manifest, folder);
   const recorded = await readEntries(from);
-  await copyFile(runFolder(from).tasks, files.tasks);
+  const tasksOf = runFolder(from).tasks;
+  await copyFile(tasksOf, files.tasks).catch((cause: NodeJS.ErrnoException) => {
+    throw cause.code === "ENOENT" ? dataFileError(tasksOf, cause) : writeFailed({ path: files.tasks, cause });
+  });
   await replaceFile(files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`);
   const logged: EpisodeEntry[] = [];
   const tasks: PlannedLine[] = [];

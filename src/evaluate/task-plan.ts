@@ -1,7 +1,8 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, rename } from "node:fs/promises";
+import { mkdir, rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { isSystemError, writeFailed } from "../errors/write-failed.ts";
 import type { Json } from "../json.ts";
 import { taskSeed } from "../rollout/episode-id.ts";
 import { contentHash } from "../taskset/content-hash.ts";
@@ -53,8 +54,14 @@ async function* taskLines<Task>(
 
 async function writeLines(files: RunFolder, lines: AsyncIterable<string>): Promise<void> {
   const temporary = `${files.tasks}.tmp`;
-  await pipeline(Readable.from(lines), createWriteStream(temporary));
-  await rename(temporary, files.tasks);
+  try {
+    // What a taskset throws is no failure to write.
+    await pipeline(Readable.from(lines), createWriteStream(temporary, { flush: true }));
+    await rename(temporary, files.tasks);
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw isSystemError(cause) ? writeFailed({ path: files.tasks, cause }) : cause;
+  }
 }
 
 /** What a task says of how hard it is, or else of what kind it is. */

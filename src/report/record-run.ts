@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { LyceumError, toErrorData } from "../errors/index.ts";
+import { toErrorData } from "../errors/index.ts";
 import { isJsonObject, type Json } from "../json.ts";
-import { lockRun } from "../run-lock.ts";
+import { lockMetrics } from "../run-lock.ts";
 import { followRun, type RunFollower } from "../trackers/follow-run.ts";
 import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
 import type { Tracker } from "../trackers/tracker.ts";
@@ -42,7 +42,7 @@ export async function* recordRun(
   /** Gives every tracker the event, and those that are left a warning of each that failed. */
   const keep = async (event: TrainingEvent): Promise<WarningEvent[]> => {
     if (event.type === "run-start" && followers.length === 0) {
-      lock = await lockRun(folder).catch((error: unknown) => {
+      lock = await lockMetrics(folder).catch((error: unknown) => {
         if (toErrorData(error).code === "config.invalid") throw error;
         // metrics.jsonl says why the folder cannot be written.
         return undefined;
@@ -103,15 +103,7 @@ export async function recordedEvents(folder: string): Promise<readonly TrainingE
 export async function writeReport(folder: string): Promise<string> {
   const file = await readMetrics(join(folder, metricsFileName));
   const path = join(folder, reportFileName);
-  await replaceFile(path, htmlReport(runRecord(file))).catch((cause: unknown) => {
-    throw new LyceumError({
-      code: "report.write-failed",
-      message: `The report ${path} could not be written: ${reasonOf(cause)}.`,
-      hint: "Free some space or make the folder writable.",
-      data: { path },
-      cause,
-    });
-  });
+  await replaceFile(path, htmlReport(runRecord(file)), { code: "report.write-failed" });
   return path;
 }
 
@@ -119,8 +111,4 @@ export async function writeReport(folder: string): Promise<string> {
 function withChosen(config: Json, { learningRate }: RunStartEvent): Json {
   if (learningRate === undefined || !isJsonObject(config) || !isJsonObject(config.training)) return config;
   return { ...config, training: { learningRate: learningRate.value, ...config.training } };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,13 +1,29 @@
-import { rename, rm, writeFile } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { ErrorCode } from "../errors/index.ts";
+import { writeFailed } from "../errors/write-failed.ts";
+import { syncDirectory } from "../sync-folder.ts";
 
-/** Writes a file whole or not at all: where it fails, the file that was there is still there, and nothing else is. */
-export async function replaceFile(path: string, text: string): Promise<void> {
+/**
+ * Writes a file whole or not at all, and forces it to the disk: after an error or a crash the file that was there is
+ * still there, and nothing else is. Throws `code`, which is `trace.write-failed` by default, with the path.
+ */
+export async function replaceFile(
+  path: string,
+  text: string,
+  { code }: { readonly code?: ErrorCode } = {},
+): Promise<void> {
   const temporary = `${path}.tmp`;
   try {
-    await writeFile(temporary, text);
+    {
+      await using file = await open(temporary, "w");
+      await file.writeFile(text);
+      await file.sync();
+    }
     await rename(temporary, path);
-  } catch (error) {
+    await syncDirectory(dirname(path));
+  } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
-    throw error;
+    throw writeFailed({ path, cause, ...(code === undefined ? {} : { code }) });
   }
 }

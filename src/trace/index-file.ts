@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { LyceumError } from "../errors/index.ts";
+import type { LyceumError } from "../errors/index.ts";
+import { writeFailed } from "../errors/write-failed.ts";
 import type { TraceEntry } from "./trace-entry.ts";
 
 /** The lines of an index, appended in order. */
@@ -60,12 +61,6 @@ function indexFileOn(file: FileHandle, path: string): IndexFile {
 }
 
 function writeError(path: string, cause: unknown): LyceumError {
-  const { message } = cause as Error;
-  return new LyceumError({
-    code: "trace.write-failed",
-    message: `The index ${path} could not be written: ${message}`,
-    hint: "Make room on the disk, then go on with --resume; the episodes written before are intact.",
-    data: { path },
-    cause,
-  });
+  const hint = "Then go on with --resume; the episodes written before are intact.";
+  return writeFailed({ path, cause, what: `The index ${path}`, hint });
 }

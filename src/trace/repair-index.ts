@@ -1,4 +1,5 @@
 import { open } from "node:fs/promises";
+import { isSystemError, writeFailed } from "../errors/write-failed.ts";
 import { tryParseJson } from "../json.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { fileSize } from "./file-size.ts";
@@ -19,8 +20,15 @@ export interface IndexedTrace {
 /**
  * Makes the index of a run that was killed agree with its traces: lines that a crash tore, or whose episodes never
  * reached the trace, are cut off, and missing ones are made again, trace by trace. Nothing must be writing the run.
+ * Throws `trace.write-failed`.
  */
 export async function repairIndex(path: string, traces: readonly IndexedTrace[]): Promise<void> {
+  await repair(path, traces).catch((cause: unknown) => {
+    throw isSystemError(cause) ? writeFailed({ path, cause }) : cause;
+  });
+}
+
+async function repair(path: string, traces: readonly IndexedTrace[]): Promise<void> {
   const header = Buffer.byteLength(headerLine());
   const found = await Promise.all(
     traces.map(async (trace) => ({ trace, indexed: header, end: await traceEnd(trace.path) })),

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { LyceumError } from "../errors/index.ts";
+import { isDiskFull, writeFailed } from "../errors/write-failed.ts";
 import type { Episode } from "../rollout/episode.ts";
 import { findTraceEnd } from "./find-trace-end.ts";
 import { headerLine } from "./trace-format.ts";
@@ -243,32 +244,11 @@ class FileTraceWriter implements TraceWriter {
   }
 }
 
-function writeError(path: string, error: unknown): LyceumError {
-  if (LyceumError.isInstance(error)) return error;
-  const { code, message } = error as NodeJS.ErrnoException;
-  const [what, hint] = describe(code) ?? [message, "Check that the folder exists and can be written to."];
-  return new LyceumError({
-    code: "trace.write-failed",
-    message: `The trace ${path} could not be written: ${what}`,
-    hint,
-    data: { path, ...(code === undefined ? {} : { code }) },
-    cause: error,
-  });
-}
-
-function describe(code: string | undefined): readonly [what: string, hint: string] | undefined {
-  switch (code) {
-    case "ENOSPC":
-    case "EDQUOT":
-      return [
-        "the disk is full.",
-        "Free some space, then resume the run or append to the trace; the episodes written before are intact.",
-      ];
-    case "EEXIST":
-      return ["the file exists.", "Choose another path, or go on with the trace by append."];
-    case "ENOENT":
-      return ["its folder does not exist.", "Make the folder first."];
-    default:
-      return undefined;
-  }
+function writeError(path: string, cause: unknown): LyceumError {
+  const hint = isDiskFull(cause)
+    ? "Then resume the run or append to the trace; the episodes written before are intact."
+    : (cause as NodeJS.ErrnoException).code === "EEXIST"
+      ? "Append goes on with a trace that is there."
+      : undefined;
+  return writeFailed({ path, cause, what: `The trace ${path}`, ...(hint === undefined ? {} : { hint }) });
 }

@@ -249,7 +249,8 @@ describe("a full disk", () => {
 
   it("that leaves no room at all is told: a warning for the metrics, an error for the checkpoint", async (context) => {
     const disk = await mountDisk(context);
-    await fill(disk, 8192);
+    // A page beside those of the two locks.
+    await fill(disk, 12288);
     const result = await train({ ...changes, "rollout.trace": false, "checkpoint.every": 6 }, { output: "disk/out" });
     expectError(result, { code: "checkpoint.write-failed", exit: 1, words: "the disk is full" });
     expect(result.stderr).toContain("There is no earlier checkpoint. Free some space");

@@ -1,7 +1,9 @@
 import { statSync } from "node:fs";
-import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { lockFile } from "../../src/run-lock.ts";
+import { runInProcess } from "./run-in-process.ts";
 import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
@@ -113,6 +115,22 @@ describe("lyceum collect", () => {
       task: "4",
       agent: "agent",
     });
+  });
+
+  it("locks its output: a second one is refused, new or resumed, and changes nothing", async () => {
+    const path = join(folder, "out/good.jsonl");
+    const words = ["collect", "-e", "./uneven.ts", "-o", "out/good.jsonl"];
+    {
+      await using _other = await lockFile(path);
+      for (const more of [[], ["--resume"]]) {
+        const { code, stderr } = await runInProcess([...words, ...more], { folder });
+        expect(code).toBe(2);
+        expect(stderr).toMatch(/^error\[config\.invalid\]: The file out\/good\.jsonl is being written by process \d+/);
+      }
+      expect(await readdir(join(folder, "out"))).toEqual(["good.jsonl.lock"]);
+    }
+    expect((await runInProcess(words, { folder })).code).toBe(0);
+    expect((await readdir(join(folder, "out"))).toSorted()).toEqual(["good.jsonl", "good.jsonl.progress"]);
   });
 
   it("plays as many episodes as asked, in whole groups, of the split asked for", async () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runFolder } from "../../src/evaluate/log/run-folder.ts";
 import { recordRun } from "../../src/report/record-run.ts";
-import { lockPath, lockRun } from "../../src/run-lock.ts";
+import { lockMetrics, lockPath } from "../../src/run-lock.ts";
 import { folderSource } from "../../src/view/folder-source.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
@@ -66,13 +66,13 @@ describe("a training that is recorded", () => {
     for await (const event of events) {
       if (event.type !== "step") continue;
       expect((await folderSource(folder).run(".")).status).toBe("running");
-      await expect(lockRun(folder)).rejects.toMatchObject({ code: "config.invalid" });
+      await expect(lockMetrics(folder)).rejects.toMatchObject({ code: "config.invalid" });
       const other = recordRun(asyncEvents(), { folder });
       await expect(other.next()).rejects.toMatchObject({ code: "config.invalid" });
       break;
     }
     expect((await folderSource(folder).run(".")).status).toBe("stopped");
-    await using _free = await lockRun(folder);
+    await using _free = await lockMetrics(folder);
   });
 });
 

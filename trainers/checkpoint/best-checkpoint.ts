@@ -1,9 +1,9 @@
 import { rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncDirectory } from "../../src/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { type CheckpointManifest, readManifest } from "./checkpoint-manifest.ts";
 import { removeCheckpoint } from "./find-checkpoints.ts";
-import { syncDirectory } from "./sync-folder.ts";
 import { writeCheckpointFolder } from "./write-checkpoint.ts";
 
 /** Which checkpoint of a run is the best. */

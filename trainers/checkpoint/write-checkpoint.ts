@@ -1,6 +1,8 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LyceumError } from "../../src/errors/index.ts";
+import { isDiskFull, writeFailure } from "../../src/errors/write-failed.ts";
+import { syncDirectory, syncFolder } from "../../src/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { type CheckpointManifest, manifestFile } from "./checkpoint-manifest.ts";
 import {
@@ -10,8 +12,6 @@ import {
   partialSuffix,
   removeCheckpoint,
 } from "./find-checkpoints.ts";
-import { syncDirectory, syncFolder } from "./sync-folder.ts";
-import { isDiskFull, isOtherFailure, writeFailureReason } from "./write-failure.ts";
 
 /**
  * Writes a checkpoint whole or not at all: into a `.partial` folder that is forced to disk and then renamed. Then
@@ -61,8 +61,13 @@ export async function writeCheckpointFolder(options: {
     await options.afterwards?.();
   } catch (cause) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    throw isOtherFailure(cause) ? cause : await writeFailed({ folder, path, cause });
+    throw saysItself(cause) ? cause : await writeFailed({ folder, path, cause });
   }
+}
+
+/** True for an error that says what is wrong itself: something else than the write failed. */
+export function saysItself(error: unknown): boolean {
+  return LyceumError.isInstance(error) && error.code !== "checkpoint.write-failed";
 }
 
 function modelsOf(models: ReadonlyMap<string, Model>): NonNullable<CheckpointManifest["models"]> {
@@ -76,15 +81,20 @@ async function writeFailed(options: {
 }): Promise<LyceumError> {
   const { folder, path, cause } = options;
   const previous = await newestCheckpoint(folder).catch(() => undefined);
+  const { reason, code } = writeFailure(cause);
   const remedy = isDiskFull(cause) ? "Free some space (older checkpoints may go)" : "Make the folder writable";
   return new LyceumError({
     code: "checkpoint.write-failed",
-    message: `The checkpoint ${path} could not be written: ${writeFailureReason(cause)}.`,
+    message: `The checkpoint ${path} could not be written: ${reason}.`,
     hint:
       previous === undefined
         ? `There is no earlier checkpoint. ${remedy}, then start the run again.`
         : `${previous.path} is intact. ${remedy}, then resume the run.`,
-    data: { path, ...(previous === undefined ? {} : { previous: previous.path }) },
+    data: {
+      path,
+      ...(code === undefined ? {} : { code }),
+      ...(previous === undefined ? {} : { previous: previous.path }),
+    },
     cause,
   });
 }

@@ -472,7 +472,7 @@ describe("a training state", () => {
       const errors = stdout.trim().split("\n");
       expect(errors).toHaveLength(2);
       for (const line of errors) {
-        expect(JSON.parse(line)).toMatchObject(typed("checkpoint.write-failed", "no space"));
+        expect(JSON.parse(line)).toMatchObject(typed("checkpoint.write-failed", "larger than is allowed"));
       }
       expect(stderr).toBe("");
       expect(await readdir(target)).toEqual([]);

@@ -100,7 +100,11 @@ describe("checkpoints", () => {
   });
 
   it("are whole or not there: every step of a write may fail", async () => {
-    for (const code of ["ENOSPC", "EDQUOT", "EIO"]) {
+    for (const [code, reason] of [
+      ["ENOSPC", "the disk is full"],
+      ["EDQUOT", "the disk quota is used up"],
+      ["EIO", "the disk reports an error"],
+    ]) {
       const folder = await temporaryFolder();
       const first = await write(folder, 1);
       const before = await readFile(join(first, "manifest.json"), "utf8");
@@ -112,9 +116,9 @@ describe("checkpoints", () => {
       };
       await expect(write(folder, 2, { model, keep: 1 })).rejects.toMatchObject({
         code: "checkpoint.write-failed",
-        message: expect.stringContaining(code === "EIO" ? "EIO: write" : "the disk is full"),
+        message: expect.stringContaining(`${reason} (${code}).`),
         hint: expect.stringContaining(`${first} is intact`),
-        data: { previous: first },
+        data: { code, previous: first },
       });
       expect(await readdir(folder)).toEqual(["step-000001"]);
       expect(await readFile(join(first, "manifest.json"), "utf8")).toBe(before);

@@ -1,9 +1,9 @@
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
+import { syncDirectory, syncFolder } from "../../../../src/sync-folder.ts";
 import { hasCode } from "../../../../src/tokens/model-file.ts";
-import { syncDirectory, syncFolder } from "../../../checkpoint/sync-folder.ts";
-import { writeFailed } from "./write-failed.ts";
+import { weightsWriteFailed } from "./write-failed.ts";
 
 /**
  * Makes a folder whole or not at all: `write` fills a `.partial` one beside it, which is forced to disk and renamed.
@@ -23,7 +23,7 @@ export async function writeNewFolder(folder: string, write: (partial: string) =>
     await syncDirectory(path.dirname(target));
   } catch (error) {
     await rm(partial, { recursive: true, force: true }).catch(() => undefined);
-    throw writeFailed(target, error);
+    throw weightsWriteFailed(target, error);
   }
 }
 

@@ -1,9 +1,9 @@
 import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { syncDirectory } from "../../../checkpoint/sync-folder.ts";
+import { syncDirectory } from "../../../../src/sync-folder.ts";
 import { encodeFloats, type WritableDtype } from "./float-conversion.ts";
 import { dtypeBits, lengthBytes } from "./safetensors-header.ts";
-import { writeFailed } from "./write-failed.ts";
+import { weightsWriteFailed } from "./write-failed.ts";
 
 /** A tensor to be written; `data` may be made when its turn comes, so that no two need be in memory at once. */
 export interface TensorToWrite {
@@ -55,7 +55,7 @@ export async function writeSafetensors(
     return files;
   } catch (error) {
     for (const written of files) await rm(temporaryName(written), { force: true }).catch(() => undefined);
-    throw writeFailed(file, error);
+    throw weightsWriteFailed(file, error);
   }
 }
 

@@ -1,0 +1,79 @@
+import { type ErrorCode, LyceumError } from "./lyceum-error.ts";
+
+/** Why a write failed, and what to do about it. */
+export interface WriteFailure {
+  /** The system's code, such as `ENOSPC`; undefined if the system did not refuse the write. */
+  readonly code: string | undefined;
+  /** In words, without a full stop, such as `the disk is full (ENOSPC)`. */
+  readonly reason: string;
+  /** One or more sentences. */
+  readonly remedy: string;
+}
+
+const known: Readonly<Record<string, readonly [reason: string, remedy: string]>> = {
+  ENOSPC: ["the disk is full", "Free some space."],
+  EDQUOT: ["the disk quota is used up", "Free some space."],
+  EFBIG: ["the file is larger than is allowed", "Raise the limit (ulimit -f), or write to another disk."],
+  EACCES: ["permission is denied", "Give yourself the right to write there, or name another folder."],
+  EPERM: ["the operation is not permitted", "Give yourself the right to write there, or name another folder."],
+  EROFS: ["the file system is read-only", "Name a folder on a disk that can be written."],
+  ENOENT: ["its folder does not exist, or cannot be made", "Name a folder that exists or can be made."],
+  ENOTDIR: ["a file is in the place of a folder", "Name another folder, or move that file out of the way."],
+  EEXIST: ["something of that name is in the way", "Name another one, or move that out of the way."],
+  EISDIR: ["a folder of that name is in the way", "Name another file, or move that folder out of the way."],
+  EMFILE: ["this process has too many open files", "Raise the limit of open files (ulimit -n)."],
+  EIO: ["the disk reports an error", "Check the disk, or write to another one."],
+};
+
+/** Says why a write failed. An error that crossed a thread has the system's code in its data. */
+export function writeFailure(error: unknown): WriteFailure {
+  const code = systemCode(error);
+  const found = code === undefined ? undefined : known[code];
+  const message = error instanceof Error ? error.message : String(error);
+  const [reason, remedy] = found ?? [
+    message.replace(/\.+$/, ""),
+    "Check that the folder exists and can be written to.",
+  ];
+  return { code, reason: found === undefined ? reason : `${reason} (${code})`, remedy };
+}
+
+/** True for an error of the operating system, such as `ENOSPC: no space left on device, write`. */
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}
+
+/** True if a write failed because there was no room for it. */
+export function isDiskFull(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT", "EFBIG"].includes(systemCode(error) ?? "");
+}
+
+/**
+ * The error of a file or folder that could not be written, with its path and the system's code; `code` is
+ * `trace.write-failed` by default. A Lyceum error is returned as it is.
+ */
+export function writeFailed(options: {
+  readonly path: string;
+  readonly cause: unknown;
+  readonly code?: ErrorCode;
+  /** What was to be written, if the path alone does not say it: `The trace runs/a/trace.jsonl`. */
+  readonly what?: string;
+  /** What else there is to do or to know, in sentences. */
+  readonly hint?: string;
+}): LyceumError {
+  const { path, cause, code = "trace.write-failed", what = path, hint } = options;
+  if (LyceumError.isInstance(cause)) return cause;
+  const failure = writeFailure(cause);
+  return new LyceumError({
+    code,
+    message: `${what} could not be written: ${failure.reason}.`,
+    hint: hint === undefined ? failure.remedy : `${failure.remedy} ${hint}`,
+    data: { path, ...(failure.code === undefined ? {} : { code: failure.code }) },
+    cause,
+  });
+}
+
+function systemCode(error: unknown): string | undefined {
+  const holder: unknown = LyceumError.isInstance(error) ? error.data : error;
+  if (typeof holder !== "object" || holder === null || !("code" in holder)) return undefined;
+  return typeof holder.code === "string" ? holder.code : undefined;
+}
