@@ -9,9 +9,9 @@ import type { Rooms } from "./rooms.ts";
 import { engineOn } from "./shared-engine.ts";
 
 /**
- * `lyceum check`: tries the rules of environments, and prints each that is broken, with what is wrong, how to mend it
- * and what shows it; with `all`, those that are kept too. Throws `environment.contract` if a rule is broken, and what
- * opening the environment throws.
+ * `lyceum check`: tries the rules of environments, and prints each rule that fails, with what is wrong, how to fix it and
+ * what shows it; with `all`, the rules that pass too. Throws `environment.contract` if a rule fails, and what opening
+ * the environment throws.
  */
 export async function checkCommand(
   args: CheckArguments,
@@ -36,23 +36,23 @@ export async function checkCommand(
   if (problems.length === 0) return;
   throw new LyceumError({
     code: "environment.contract",
-    message: `Environment "${environment.spec.id}" breaks ${problems.length} of the ${rules.length} rules that were tried.`,
-    hint: "Each is listed above with how to mend it. docs/environments.md describes all of them.",
+    message: `Environment "${environment.spec.id}" fails ${problems.length} of the ${rules.length} rules that were tried.`,
+    hint: "Each is listed above with how to fix it. docs/environments.md describes all of them.",
   });
 }
 
-/** A line for each rule, broken ones last with what to do. */
+/** A line for each rule; failed ones come last, with what to do. */
 function reportText(
   { rules, problems }: EnvironmentReport,
   { environment, all }: { readonly environment: string; readonly all: boolean },
 ): string {
-  const broken = new Set(problems.map(({ rule }) => rule));
-  const kept = rules.filter((rule) => !broken.has(rule));
+  const failed = new Set(problems.map(({ rule }) => rule));
+  const passed = rules.filter((rule) => !failed.has(rule));
   const lines = [
-    `${environment}: ${kept.length} of ${rules.length} rules are kept.`,
-    ...(all ? kept.map((rule) => `  ok      ${rule}`) : []),
+    `${environment}: ${passed.length} of ${rules.length} rules pass.`,
+    ...(all ? passed.map((rule) => `  ok      ${rule}`) : []),
     ...problems.flatMap((problem) => [
-      `  BROKEN  ${problem.rule}: ${problem.message}`,
+      `  FAILED  ${problem.rule}: ${problem.message}`,
       `          fix: ${problem.hint}`,
       ...placeLines(problem),
     ]),

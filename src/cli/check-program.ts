@@ -35,8 +35,8 @@ export function addCheckCommand(
   const { positive, wholeNumber, append } = read;
   program
     .command("check")
-    .summary("try an environment's rules, and say how to mend what breaks one")
-    .description("play an environment with random answers, and say which rules it keeps and how to mend the others")
+    .summary("try an environment's rules, and say how to fix what fails")
+    .description("play an environment with random answers, and say which rules fail and how to fix what fails them")
     .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
     .option("--split <split>", "where the tasks are from, such as test (default: the first)")
@@ -45,7 +45,7 @@ export function addCheckCommand(
     .option("--seed <n>", "another one tries other answers", wholeNumber, 0)
     .option("--skip <rule>", "a rule that is not tried; repeatable", append, [])
     .option("--call-seconds <n>", "the most seconds of one call of the environment", positive, 60)
-    .option("--all", "print the rules that are kept, too", false)
+    .option("--all", "print the rules that pass, too", false)
     .action((environment: string, args: Omit<CheckArguments, "environment">) =>
       commands.check({ environment, ...args }),
     );

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { LyceumError } from "../errors/index.ts";
+import { fromErrorData, LyceumError } from "../errors/index.ts";
 import { evaluate } from "../evaluate/evaluate.ts";
 import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
 import type { EvaluationSummary } from "../evaluate/log/summary.ts";
@@ -62,7 +62,7 @@ export async function evalCommand(
       ...runs.map(({ folder, failure, summary: { tasks: _, ...summary } }) => ({
         folder,
         ...summary,
-        ...(failure === undefined ? {} : { firstFailure: failure }),
+        ...(failure === undefined ? {} : { firstFailure: { ...failure, error: undefined } }),
       })),
     );
     if (args.opponent.length < 2) continue;
@@ -162,5 +162,6 @@ function refuseFailed({ summary: { counts, name }, folder, failure }: FinishedRu
     code: "policy.failed",
     message: `Every one of ${counts.failed} episodes of ${name} failed. The first: ${failure?.message ?? "unknown"}`,
     hint: `${join(folder, "failures.jsonl")} has each with its error. Play them again with --retry-failed.`,
+    ...(failure?.error === undefined ? {} : { cause: fromErrorData(failure.error) }),
   });
 }

@@ -1,3 +1,4 @@
+import type { ErrorData } from "../errors/index.ts";
 import { readEntries, readEpisode } from "../evaluate/log/read-log.ts";
 import type { Episode } from "../rollout/episode.ts";
 
@@ -7,6 +8,8 @@ export interface FirstFailure {
   readonly failed: boolean;
   readonly message: string;
   readonly hint?: string;
+  /** What a failed episode recorded. */
+  readonly error?: ErrorData;
 }
 
 /** The first episode in the order of tasks that failed; if none did, the first that is unscored; undefined if none is. */
@@ -19,7 +22,7 @@ export async function firstFailure(folder: string): Promise<FirstFailure | undef
   const { task, error, agents } = await readEpisode(folder, entry);
   if (error !== undefined) {
     const { message, hint } = error;
-    return { task, failed: true, message, ...(hint === undefined ? {} : { hint }) };
+    return { task, failed: true, message, error, ...(hint === undefined ? {} : { hint }) };
   }
   const reasons = Object.values(agents).flatMap(({ reward }) => (reward.status === "unscored" ? [reward.reason] : []));
   return { task, failed: false, message: reasons[0] ?? "no reason was given" };

@@ -1,3 +1,4 @@
+import { LyceumError } from "../errors/index.ts";
 import { flattened } from "../flattened.ts";
 import type { Json } from "../json.ts";
 import { canonicalJson } from "../taskset/canonical-json.ts";
@@ -63,13 +64,21 @@ export interface ComparedTask {
   readonly second: number;
 }
 
-/** Compares two evaluations task by task, matched by content. Throws where a folder has none. */
+/**
+ * Compares two evaluations task by task, matched by content. Throws `data.not-found` if a folder has no evaluation, and
+ * `config.invalid` if the two have no task in common.
+ */
 export async function compareRuns(first: string, second: string): Promise<Comparison> {
   const [one, other] = [await readRun(first), await readRun(second)];
   const pairs = [...one.results].flatMap(([key, result]) => {
     const counterpart = other.results.get(key);
     return counterpart === undefined ? [] : [[result, counterpart] as const];
   });
+  if (pairs.length === 0)
+    throw noCommonTask([
+      [first, one],
+      [second, other],
+    ]);
   const hasAccuracy = one.manifest.correct !== undefined && other.manifest.correct !== undefined;
   const rewardFirst = !definesCorrect(one.manifest.correct) || !definesCorrect(other.manifest.correct);
   const scores: [name: string, score: (result: TaskResult) => number | undefined][] = [
@@ -109,6 +118,19 @@ function runDifferences(first: EvaluationManifest, second: EvaluationManifest): 
   const known = differences.filter(({ setting }) => setting !== "environment.version");
   // The hash says nothing that the options have not said.
   return known.some(({ setting }) => setting.startsWith("environment.")) ? known : differences;
+}
+
+/** Tasks are the same if their content is the same, so that two environments or two splits share none. */
+function noCommonTask(runs: readonly (readonly [folder: string, run: Run])[]): LyceumError {
+  const described = runs.map(([folder, { manifest, results }]) => {
+    const { environment, split } = manifest.identity;
+    return `${folder} has ${results.size} of ${environment.name}, split ${split}`;
+  });
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The runs have no task in common: ${described.join("; ")}.`,
+    hint: "Compare runs of the same tasks: evaluate both models with the same environment, options, split and limit.",
+  });
 }
 
 interface Run {

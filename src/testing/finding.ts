@@ -3,44 +3,44 @@ import { thrownAt } from "../errors/source-location.ts";
 import { CallTimeout } from "./play-episode.ts";
 import type { DefinitionCase, Rule } from "./rule.ts";
 
-/** A rule that was found broken. */
+/** A rule that failed. */
 export interface Finding {
   readonly rule: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** The rule that is broken by what `reset` or `step` returned. The error says how to mend it. */
+/** The rule that fails by what `reset` or `step` returned. The error says how to fix it. */
 export const keepsTheContract = {
   name: "keeps-the-contract",
   hint: "Return from reset and step what the guide to environments says.",
 };
 
-/** The rule that is broken by an error before any answer. */
+/** The rule that fails by an error before any answer. */
 export const resetsWithoutError = {
   name: "resets-without-error",
-  hint: "Let open and reset work for each task of the split: here no answer was given yet.",
+  hint: "Make open and reset work for each task of the split: here no answer was given yet.",
 };
 
-/** The rule that is broken by an error in a plain episode. */
+/** The rule that fails by an error in a plain episode. */
 export const takesAnyAnswer = {
   name: "takes-any-answer",
-  hint: "Let no answer throw: score what cannot be read as wrong, and give unscored(reason) where judging failed.",
+  hint: "Do not throw on any answer: score an answer that cannot be read as wrong, and return unscored(reason) if judging failed.",
 };
 
-/** The rule that is broken by a call that does not end. */
+/** The rule that fails by a call that does not end. */
 export const answersInTime = {
   name: "answers-in-time",
-  hint: "Give whatever is waited for a limit of its own. The check ended here; callMs lets it wait longer.",
+  hint: "Give each wait a limit of its own. The check ended here; callMs lets it wait longer.",
 };
 
-/** The rule that is broken where no episode earned anything. What is demonstrated has rules of its own. */
+/** The rule that fails if no episode earned anything. What is demonstrated has rules of its own. */
 export const someEpisodeEarns = {
   name: "some-episode-earns",
   hint: "Give a reward in the last turn (turn === maxTurns - 1), be it 0, and end the episode where it is solved.",
 };
 
-/** What is found by trying a rule. An error breaks the rule that was tried; a call that does not end has its own. */
+/** What is found by trying a rule. The rule that was tried fails by an error; a call that does not end has its own. */
 export async function tryRule<Case extends DefinitionCase>(
   rule: Rule<Case>,
   given: Case,

@@ -31,7 +31,7 @@ const check = (...words: readonly string[]): ReturnType<typeof runInProcess> =>
 it("counts the rules of an environment that keeps them", async () => {
   const { code, stdout, stderr } = await check("./good.ts");
   expect([code, stderr]).toEqual([0, ""]);
-  const [, kept, all] = /^echo: (\d+) of (\d+) rules are kept\.\n$/.exec(stdout) ?? [];
+  const [, kept, all] = /^echo: (\d+) of (\d+) rules pass\.\n$/.exec(stdout) ?? [];
   expect(Number(kept)).toBeGreaterThan(30);
   expect(kept).toBe(all);
 });
@@ -39,18 +39,18 @@ it("counts the rules of an environment that keeps them", async () => {
 it("lists them if asked", async () => {
   const { stdout } = await check("./good.ts", "--all");
   const [first, ...lines] = stdout.trimEnd().split("\n");
-  expect(first).toContain(`${lines.length} rules are kept`);
+  expect(first).toContain(`${lines.length} rules pass`);
   for (const line of lines) expect(line).toMatch(/^ {2}ok {6}[a-z-]+$/);
 });
 
-it("prints each rule that is broken, with file and line and how to mend it", async () => {
+it("prints each rule that fails, with file and line and how to fix it", async () => {
   const { code, stdout, stderr } = await check("./bad.ts");
   expect(code).toBe(1);
   expect(stdout).toMatch(
-    /\n {2}BROKEN {2}keeps-the-contract: .*returned 1 from step \(bad\.ts:\d+:\d+\)\.\n {10}fix: Return \{ reward: 1 \}/,
+    /\n {2}FAILED {2}keeps-the-contract: .*returned 1 from step \(bad\.ts:\d+:\d+\)\.\n {10}fix: Return \{ reward: 1 \}/,
   );
   expect(stdout).not.toContain("  ok  ");
-  expect(stderr).toMatch(/^error\[environment\.contract\]: Environment "echo" breaks \d+ of the \d+ rules/);
+  expect(stderr).toMatch(/^error\[environment\.contract\]: Environment "echo" fails \d+ of the \d+ rules/);
 });
 
 it("takes options of a named environment, and another split", async () => {

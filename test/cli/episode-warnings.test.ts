@@ -94,3 +94,15 @@ it.each([
   expect(code, stderr).toBe(0);
   expect(`${stdout}${stderr}`.match(tool)).toHaveLength(1);
 });
+
+it("an evaluation whose episodes all fail shows the stack of the environment's code under --debug", async () => {
+  const failing = broken.replace("state.cart.length", "state.missing.length");
+  await writeFile(join(folder, "failing.ts"), failing);
+  await writeFile(join(folder, "answers.json"), '["yes"]');
+  const { code, stderr } = await runInProcess(
+    ["eval", "--env", "./failing.ts", "--model", "scripted:answers.json", "--output", "failing", "--debug"],
+    { folder },
+  );
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/\ncaused by: TypeError: .*\n\s+at step \(.*failing\.ts/);
+});

@@ -30,3 +30,12 @@ it("two runs are compared on the tasks that both have scored, whatever their ord
   const same = await compareRuns(first, first);
   expect(same.metrics.accuracy).toMatchObject({ difference: 0, wins: 0, losses: 0, test: { p: 1 } });
 });
+
+it("two runs without a common task are refused by their environments and splits", async () => {
+  const [first, second] = [await temporaryFolder(), await temporaryFolder()];
+  await evaluated([["1"], ["0"]], { folder: first });
+  await evaluated([["1"]], { folder: second, environment: answers([{ n: 77 }]) });
+  const refused = compareRuns(first, second);
+  await expect(refused).rejects.toMatchObject({ code: "config.invalid" });
+  await expect(refused).rejects.toThrow(`no task in common: ${first} has 2 of `);
+});

@@ -146,7 +146,7 @@ describe("a problem", () => {
     demonstrate: () => undefined,
   });
 
-  test("is told by its smallest actions, with rule, task, seed and what to do", async () => {
+  test("has its smallest actions, with rule, task, seed and what to do", async () => {
     const { problems } = await checkEnvironment(picky, { episodes: 100 });
     expect(problems).toEqual([
       {

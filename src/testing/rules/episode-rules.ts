@@ -37,7 +37,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "rewards-are-in-range",
-    hint: "Let rewardRange hold the least and the greatest total of an agent over an episode.",
+    hint: "Set rewardRange to the lowest and the highest total that an agent can earn in an episode.",
     check: ({ environment, episode }) => {
       const [low, high] = environment.spec.rewardRange;
       const totals = new Map<string, Reward>();
@@ -177,7 +177,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "results-are-data",
-    hint: "Let observations and info be what JSON has: they are written to traces.",
+    hint: "Return plain JSON values as observations and info: they are written to traces.",
     check: ({ episode }) => {
       for (const value of [...observations(episode), ...episode.steps.map(({ result }) => result.info ?? null)]) {
         if (!isJson(value)) return `told what JSON does not have: ${asText(value).slice(0, 200)}`;

@@ -58,7 +58,7 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "fork-is-equal",
-    hint: "Let a fork copy all state, and share nothing that changes with its origin.",
+    hint: "Copy all state in fork, and share nothing that changes with the origin.",
     check: async (given) => {
       const { instance, episode } = given;
       if (instance.fork === undefined || !given.environment.spec.deterministic) return undefined;
@@ -77,7 +77,7 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "state-is-json",
-    hint: "Let state() give what JSON has.",
+    hint: "Return plain JSON values from state().",
     check: async (given) => {
       const { instance } = given;
       if (instance.state === undefined) return undefined;

@@ -25,7 +25,7 @@ export const lifecycleRules: readonly Rule<EpisodeCase>[] = [
   },
   {
     name: "closes-twice",
-    hint: "Let close do nothing the second time.",
+    hint: "Make close do nothing the second time.",
     check: async (given) => {
       const instance = await closed(given);
       return bounded("close", given, () => instance.close()).then(
