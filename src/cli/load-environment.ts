@@ -9,8 +9,8 @@ import { environmentEntryOf } from "./environment-module.ts";
 import { packageVersion } from "./package-version.ts";
 
 /**
- * The registry with the environment that `id` names, where that is not built in: a file (`./my-env.ts`) or an npm
- * package (`my-env`), whose module exports it. A name may ask for a version: `my-env@1.2`.
+ * The registry with the environment that `id` names, where that is not built in: a file (`./my-env.ts`), the
+ * folder of a package (`.`) or an installed package (`my-env`), whose module exports it. A name may ask for a version: `my-env@1.2`.
  *
  * A name that is close to a known one leaves the registry as it is: whoever asks it suggests the known one. Throws
  * `config.unknown-name` for what is nowhere, `config.invalid` for another version and for an address (`data:`,
@@ -66,7 +66,7 @@ function splitVersion(id: string): { readonly name: string; readonly version?: s
 }
 
 function isFile(name: string): boolean {
-  return /^\.{0,2}[/\\]/.test(name) || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);
+  return /^(?:\.{1,2}$|\.{0,2}[/\\])/.test(name) || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);
 }
 
 /** Where the module is; undefined where the name rather is a mistyped one. */
@@ -77,10 +77,13 @@ function locate(
   const { folder, project = process.cwd(), known } = options;
   if (isFile(name)) {
     const path = resolve(folder, name);
-    if (existsSync(path) && statSync(path).isFile()) return pathToFileURL(path).href;
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found?.isFile()) return pathToFileURL(path).href;
+    const packaged = found?.isDirectory() ? resolvePackageFolder(path, name) : undefined;
+    if (packaged !== undefined) return packaged;
     throw new LyceumError({
       code: "data.not-found",
-      message: existsSync(path) ? `The environment ${path} is no file.` : `There is no environment file ${path}.`,
+      message: found === undefined ? `There is no environment file ${path}.` : `The environment ${path} is no file.`,
       hint: "Name the module itself, such as ./environment.ts. In a config, its path is relative to the config file.",
       data: { path },
     });
@@ -97,6 +100,19 @@ function locate(
       hint: `Built in: ${known.join(", ")}. Install the package, or name a file, such as ./${name}.ts.`,
       data: { name, known: [...known] },
     });
+  }
+}
+
+/** The module that a package's folder exports; undefined if its package.json names none. */
+function resolvePackageFolder(folder: string, id: string): string | undefined {
+  const path = join(folder, "package.json");
+  if (!existsSync(path)) return undefined;
+  try {
+    const { name, exports } = JSON.parse(readFileSync(path, "utf8")) as { name?: unknown; exports?: unknown };
+    // A package finds itself by its name if it has exports.
+    return typeof name === "string" && exports !== undefined ? resolveFrom(name, folder) : undefined;
+  } catch (error) {
+    throw importFailure(id, error);
   }
 }
 

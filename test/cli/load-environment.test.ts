@@ -89,6 +89,13 @@ describe("withEnvironment", () => {
     await expect(load("riddles@99")).rejects.toMatchObject({ code: "config.invalid" });
   });
 
+  it.each([".", "./", "./package"])("finds what the package in folder %s exports", async (id) => {
+    const inside = id === "./package" ? "package/" : "";
+    await write(`${inside}package.json`, '{ "name": "copies", "type": "module", "exports": "./module.ts" }');
+    await write(`${inside}module.ts`, module("environment"));
+    expect((await load(id)).create(id).spec.id).toBe("copy");
+  });
+
   it("leaves the registry as it is for what is built in and for what is nearly", async () => {
     expect(await load("sums")).toBe(registry);
     expect(await load("sumz")).toBe(registry);
@@ -96,7 +103,9 @@ describe("withEnvironment", () => {
 
   it.each([
     ["./nowhere.ts", "data.not-found", "There is no environment file"],
+    [".", "data.not-found", "is no file"],
     ["./", "data.not-found", "is no file"],
+    ["./broken", "environment.failed", "cannot be imported"],
     ["no-such-package", "config.unknown-name", "no package of this name is installed"],
     ["fs", "config.unknown-name", "not built in"],
     ["", "config.unknown-name", "not built in"],
@@ -125,6 +134,7 @@ describe("withEnvironment", () => {
     const spec = '{ specificationVersion: "v1", spec: { id: "x", agents: ["agent"] }, splits: ["train"] }';
     await write("no-tasks.ts", `export default ${spec};`);
     await write("no-schema.ts", 'export const entry = { id: "x", description: "", options: {}, create: () => 1 };');
+    await write("broken/package.json", "{");
     await write("node_modules/broken/package.json", '{ "name": "broken", "exports": { "./other": "./x.js" } }');
     await expect(load(id)).rejects.toMatchObject({
       code,
