@@ -130,8 +130,10 @@ function fitted(text: string, columns: number): string {
 
 function rewardText(reward: Reward): string {
   if (reward.status === "unscored") return `unscored: ${reward.reason}`;
-  const parts = Object.entries(reward.components).map(([name, value]) => `${name} ${rounded(value)}`);
-  return `reward ${rounded(reward.value)} (${parts.join(", ")})`;
+  // A reward without parts of its own has one component, named "reward".
+  const parts = Object.entries(reward.components).filter(([name]) => name !== "reward");
+  const shown = parts.map(([name, value]) => `${name} ${rounded(value)}`).join(", ");
+  return `reward ${rounded(reward.value)}${shown === "" ? "" : ` (${shown})`}`;
 }
 
 function rounded(value: number): number {

@@ -108,6 +108,7 @@ describe("lyceum play", () => {
       { id: "call-2", name: "add", arguments: {} },
     ];
     expect(stdout).toContain(JSON.stringify(["so:", "tool-calls", calls]));
+    expect(stdout).toMatch(/\nagent: reward 1\n$/);
     expect(stdout).not.toContain("\u001b");
     expect(code).toBe(0);
   });
