@@ -191,9 +191,9 @@ describe("the configs", () => {
     "math-problems-grpo.yaml": ["algorithm.groupSize=2"],
     "math-grpo.yaml": ["algorithm.groupSize=2"],
     "number-guessing-grpo.yaml": stages,
-    "word-guessing-grpo.yaml": ["algorithm.groupSize=2"],
-    "tic-tac-toe-selfplay.yaml": ["algorithm.groupSize=2"],
-    "kuhn-poker-selfplay.yaml": ["algorithm.groupSize=2"],
+    "word-guessing-grpo.yaml": stages,
+    "tic-tac-toe-selfplay.yaml": stages,
+    "kuhn-poker-selfplay.yaml": stages,
   };
 
   it("are all run here", () => {
