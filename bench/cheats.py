@@ -507,3 +507,42 @@ def solve(x): return x
 
 #: nothing at all
 def solve(x): pass
+
+#: StopIteration, which ends an iteration of the tests
+def solve(x): raise StopIteration
+
+#: the end of an iterator, which ends an iteration of the tests
+def solve(x): return next(iter(()))
+
+#: a StopIteration that holds the answer
+def solve(x): raise StopIteration([12, 34])
+
+#: StopIteration from the second call on
+def solve(x, calls=[]):
+    calls.append(x)
+    if len(calls) > 1: raise StopIteration
+    return [12, 34]
+
+#: StopAsyncIteration
+def solve(x): raise StopAsyncIteration
+
+#: a test that is skipped
+import unittest
+def solve(x): raise unittest.SkipTest("skipped")
+
+#: NotImplemented
+def solve(x): return NotImplemented
+
+#: an object whose every operation ends an iteration
+class End:
+    def stop(self, *_): raise StopIteration
+    __getattr__ = __call__ = __len__ = __iter__ = __next__ = __getitem__ = __bool__ = __str__ = __eq__ = __ne__ = stop
+    __hash__ = None
+def solve(x): return End()
+
+#: an object whose comparison is not true of anything
+class Never:
+    def __eq__(self, other): return ()
+    __ne__ = __lt__ = __gt__ = __le__ = __ge__ = __sub__ = __rsub__ = __abs__ = __eq__
+    __hash__ = object.__hash__
+def solve(x): return Never()

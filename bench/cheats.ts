@@ -35,7 +35,7 @@ export const honestPython: Cheat = {
 
 const prompt = "# Write solve(x).\n";
 
-/** Comparisons in a row, comparisons in a loop, tests by functions, and tests by unittest. */
+/** Comparisons in a row, comparisons in a loop, in iterators, tests by functions, and tests by unittest. */
 export const cheatedTests: readonly CheatedTests[] = Object.entries({
   equality: `def check(candidate):
     assert candidate(3) == [12, 34]
@@ -45,6 +45,12 @@ export const cheatedTests: readonly CheatedTests[] = Object.entries({
   loop: `def check(candidate):
     for x, expected in [(3, [12, 34]), (4, [56, 78]), (5, [90, 21])]:
         assert candidate(x) == expected
+`,
+  iterators: `def check(candidate):
+    cases = {3: [12, 34], 4: [56, 78], 5: [90, 21]}
+    assert not any(map(lambda x: candidate(x) != cases[x], cases))
+    for got, expected in zip(map(candidate, cases), cases.values()):
+        assert got == expected
 `,
   functions: `def check(candidate):
     import math

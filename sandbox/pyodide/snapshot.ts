@@ -9,6 +9,7 @@ const maxSnapshotBytes = 2 ** 28;
 const harnessFiles = {
   "candidate.py": "../python/candidate.py",
   "codec.py": "../python/codec.py",
+  "empty_array.py": "../python/empty_array.py",
   "judge.py": "../python/judge.py",
   "standard.py": "../python/standard.py",
   "objects.py": "../python/objects.py",

@@ -2,11 +2,13 @@
 
 A stand-in never answers a comparison or an arithmetic operation on the candidate's behalf: what a test compares is
 either plain data, compared here, or the identity of an object. So an object that claims to equal everything equals
-nothing but itself.
+nothing but itself. Nor does the candidate decide how a test goes on: it cannot end an iteration of the test, leave out a
+part of a `with` block, or give NumPy an array without elements for an answer.
 """
 
 import builtins
 import os
+import sys
 import types
 
 from . import candidate, codec, standard
@@ -92,12 +94,12 @@ class Judge:
         target = "" if number is None else ',"object":%d' % number
         request = '{"do":"%s"%s,"args":[%s],"kwargs":{%s}}' % (do, target, ",".join(encoded), ",".join(named))
         try:
-            return self._understand(self._ask(request), args)
+            return self._understand(self._ask(request), do, args)
         except (CandidateIsGone, BrokenProtocol) as error:
             self._fatal = error
             raise
 
-    def _understand(self, text, args):
+    def _understand(self, text, do, args):
         try:
             answer = codec.parse(text)
             error = answer.get("error")
@@ -111,7 +113,7 @@ class Judge:
                 raise ValueError
         except Exception:
             raise BrokenProtocol() from None
-        raise _error_of(kind, message)
+        raise _error_of(kind, message, do)
 
     def _encode(self, value):
         return codec.encode(value, _MAX_DEPTH, self._size, self._number_of)
@@ -146,7 +148,10 @@ def _replace(value, changed):
         value.update(changed)
 
 
-def _error_of(kind, message):
+def _error_of(kind, message, do):
+    if kind == "StopAsyncIteration" or (kind == "StopIteration" and do != "next"):
+        # `map`, `zip`, `async for` and others would take it for the end of what they iterate over. As in a generator:
+        return RuntimeError("%s: %s" % (kind, message) if message else kind)
     found = getattr(builtins, kind, None)
     if not (isinstance(found, type) and issubclass(found, Exception)):
         # Neither SystemExit nor a class of the candidate's own.
@@ -218,7 +223,24 @@ class StandIn:
         return _do(_do(self, "get", ["__enter__"]), "call")
 
     def __exit__(self, *_):
-        return _do(_do(self, "get", ["__exit__"]), "call", [None, None, None])
+        _do(_do(self, "get", ["__exit__"]), "call", [None, None, None])
+        # An error of the test or of the candidate's is never suppressed.
+        return False
+
+    def __array__(self, *wanted, **options):
+        try:
+            items = [self[index] for index in range(len(self))]
+        except TypeError:
+            items = None
+        if items == []:
+            raise TypeError("an object without items is no array")
+        numpy = sys.modules["numpy"]
+        if items is not None and StandIn not in map(type, items):
+            return numpy.array(items, *wanted, **options)
+        # What is no sequence of plain values is one item.
+        single = numpy.empty((), object)
+        single[()] = self
+        return single
 
 
 class _Iterator:

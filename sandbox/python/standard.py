@@ -7,7 +7,7 @@ import copy
 import importlib
 import sys
 
-from . import codec
+from . import codec, empty_array
 
 # By module and name; a module is imported where one of its values crosses, not before.
 _arguments = {
@@ -35,7 +35,7 @@ _types = {value.__name__: value for value in vars(builtins).values() if type(val
 _makers = {
     "number": lambda value: value,
     "type": lambda name: _types[name],
-    "ndarray": lambda items, kind: importlib.import_module("numpy").array(items, kind),
+    "ndarray": lambda items, kind: empty_array.guarded(importlib.import_module("numpy").array(items, kind)),
     "Element": lambda text: importlib.import_module("xml.etree.ElementTree").fromstring(text),
     **{name: lambda *args, m=module, n=name: getattr(importlib.import_module(m), n)(*args) for module, name in _arguments if name != "Element"},
 }

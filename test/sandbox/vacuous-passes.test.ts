@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Sandbox } from "../../sandbox/index.ts";
+import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
+import {
+  arrayAttacks,
+  arraySetup,
+  arrayStatements,
+  blockAttacks,
+  blocks,
+  emptyStatements,
+  endings,
+  honestArray,
+  honestBlock,
+  honestLists,
+  iterationSetup,
+  iterations,
+  type Statement,
+} from "./vacuous-passes.ts";
+import { runPython, type ZygoteBackend, zygoteBackends } from "./zygote-backends.ts";
+
+const backends: readonly ZygoteBackend[] = [
+  ...zygoteBackends,
+  { name: "pyodide", open: createPyodideSandbox, missing: undefined },
+];
+
+/** The names of the statements that pass for some code. */
+async function passed(sandbox: Sandbox, code: string, statements: readonly Statement[], setup = ""): Promise<string[]> {
+  const tests = statements.map((statement) => statement.code);
+  const task = { kind: "judge", setup, tests, exports: ["solve"] } as const;
+  const { status, cases, error } = await runPython(sandbox, { code, task, limits: { wallMs: 60_000 } });
+  expect(status, `${error?.type}: ${error?.message}`).toBe("ok");
+  return statements.flatMap(({ name }, i) => (cases[i]!.outcome === "returned" ? [name] : []));
+}
+
+/** Statements, the code that passes them, and the code that must not. */
+const suites = [
+  { name: "iterations", statements: iterations, honest: honestLists, attacks: endings, setup: iterationSetup },
+  { name: "blocks", statements: blocks, honest: honestBlock, attacks: blockAttacks, setup: "" },
+  { name: "arrays", statements: arrayStatements, honest: honestArray, attacks: arrayAttacks, setup: arraySetup },
+] as const;
+
+describe.each(backends)("$name", ({ open, missing }) => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    if (missing === undefined) sandbox = await open({ workers: 2 });
+  });
+  afterAll(async () => sandbox?.[Symbol.asyncDispose]());
+
+  const available = (name: string): boolean => name !== "arrays" || sandbox.info.packages.includes("numpy");
+
+  test.skipIf(missing !== undefined).each(suites)(
+    "$name: no attack passes, and a canary does after each",
+    async (suite) => {
+      const { name, statements, honest, attacks, setup } = suite;
+      if (!available(name)) return;
+      const names = statements.map((statement) => statement.name);
+      expect(await passed(sandbox, honest, statements, setup)).toEqual(names);
+      const held = attacks.map(async (attack) => {
+        const forged = await passed(sandbox, attack.code, statements, setup);
+        const canary = await passed(sandbox, honest, statements.slice(0, 1), setup);
+        return { attack: attack.name, forged, canary };
+      });
+      const expected = attacks.map((attack) => ({ attack: attack.name, forged: [], canary: names.slice(0, 1) }));
+      expect(await Promise.all(held)).toEqual(expected);
+    },
+  );
+
+  test.skipIf(missing !== undefined)("an array without elements is right where it is the answer", async () => {
+    if (!available("arrays")) return;
+    const names = emptyStatements.map(({ name }) => name);
+    expect(await passed(sandbox, honestArray, emptyStatements, arraySetup)).toEqual(names);
+  });
+});
