@@ -14,8 +14,8 @@ import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
+import { visibleRun } from "../code-turns/visible-run.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
-import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { type BugFixOptions, bugFixOptionsSchema, parseBugFixOptions } from "./bug-fix-options.ts";
 import { finderPrompt, fixerAsk, fixerPrompt, namedLine } from "./bug-fix-prompt.ts";
@@ -125,9 +125,10 @@ export function bugFixEnvironment(
         return { ...revision(edit.text), correct: false, info: withMetrics(info, expertMetrics([edit])) };
       }
       if (!grade.passed && !isLast) {
-        const visible = await visibleVerdicts({ ...run, grade });
-        const own = singleReport(grade, { name: task.problem.entryPoint, linesBefore });
-        return { ...revision(codeFeedback(parsed, { grade, visible, ...own })), correct: false, info };
+        const name = task.problem.entryPoint;
+        const visible = await visibleRun({ ...run, name, grade });
+        const own = singleReport(visible, { name, linesBefore });
+        return { ...revision(codeFeedback(parsed, { passed: false, visible, ...own })), correct: false, info };
       }
       const components = bugFixReward({
         before: bug.grade,

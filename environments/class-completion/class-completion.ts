@@ -21,8 +21,8 @@ import { processorTime } from "../code-turns/processor-time.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
+import { visibleRun } from "../code-turns/visible-run.ts";
 import { showAll } from "../code-turns/visible-tests.ts";
-import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { anySplitOfOneFile } from "../rows/row-file.ts";
 import {
   type ClassCompletionOptions,
@@ -168,10 +168,10 @@ export function classCompletionEnvironment(
         const revised = revisions((place) => edited[place]!.text);
         return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edited)) };
       }
-      const visible = await visibleVerdicts({ ...grading, grade });
-      const loads = await loadEachAgent({ ...parts, grade, limits, seed: grading.seed });
+      const visible = await visibleRun({ ...grading, name: problem.entryPoint, grade });
+      const loads = await loadEachAgent({ ...parts, loadError: visible?.loadError, limits, seed: grading.seed });
       const feedback = (place: number): string =>
-        classFeedback(parsed, { task, place, own: acting[place]!.own, merged, grade, visible, loads });
+        classFeedback(parsed, { task, place, own: acting[place]!.own, merged, passed: correct, visible, loads });
       return { ...revisions(feedback), ...graded };
     },
     demonstrate: (task) => {

@@ -1,7 +1,7 @@
-import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
 import type { TestVerdict } from "../../sandbox/grading/test-verdict.ts";
 import { codeFeedback, errorText } from "../code-turns/code-feedback.ts";
 import { programProblem } from "../code-turns/program-problem.ts";
+import type { VisibleRun } from "../code-turns/visible-run.ts";
 import type { ClassCompletionOptions } from "./class-completion-options.ts";
 import type { ClassTask } from "./class-task.ts";
 import type { AgentLoads } from "./load-each-agent.ts";
@@ -19,13 +19,14 @@ export function classFeedback(
     readonly place: number;
     readonly own: readonly string[];
     readonly merged: MergedClass;
-    readonly grade: CodeGrade;
-    readonly visible: readonly TestVerdict[] | undefined;
+    /** Whether every test passed, the hidden ones too. */
+    readonly passed: boolean;
+    readonly visible: VisibleRun | undefined;
     /** In the order of the replies: the class with that reply alone. */
     readonly loads: readonly AgentLoads[];
   },
 ): string {
-  const { task, place, own, merged, grade, visible, loads } = report;
+  const { task, place, own, merged, passed, visible, loads } = report;
   const { error, line, overlap } = merged.replies[place]!;
   const ownLoad = loads[place]!;
   const problem = ownLoad.loads ? {} : { problem: errorText(ownLoad.error, 0) };
@@ -34,14 +35,17 @@ export function classFeedback(
     return why === null || why === "not written" ? [] : [`\`${name}\` is left out: ${why}.`];
   });
   return codeFeedback(options, {
-    grade,
-    visible: visible?.map((verdict) => named(task, verdict)),
+    passed,
+    visible: visible && { ...visible, verdicts: visible.verdicts.map((verdict) => named(task, verdict)) },
     syntaxProblem: error === null ? null : `${error}${line === null ? "" : `, line ${line}`}`,
     definitions: own.map((name) => {
       const isWritten = merged.methods[name] === null;
       return { name, found: isWritten && ownLoad.loads, ...(isWritten ? problem : {}) };
     }),
-    programProblem: programProblem(grade, { ownLoads: ownLoad.loads, allLoad: loads.every(({ loads }) => loads) }),
+    programProblem: programProblem(visible?.loadError, {
+      ownLoads: ownLoad.loads,
+      allLoad: loads.every(({ loads }) => loads),
+    }),
     checks: [
       ...wrong.map((detail) => ({ name: "Bodies", ok: false, detail })),
       ...(overlap.length === 0

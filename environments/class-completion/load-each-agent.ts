@@ -1,5 +1,4 @@
 import type { CodeError } from "../../sandbox/execution.ts";
-import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
 import type { Limits } from "../../sandbox/limits.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { loadAlone } from "../code-turns/load-alone.ts";
@@ -18,17 +17,16 @@ export async function loadEachAgent(options: {
   readonly className: string;
   readonly owners: Readonly<Record<string, number>>;
   readonly replies: readonly string[];
-  /** Of the whole class. */
-  readonly grade: CodeGrade;
+  /** Why the whole class does not load, if it does not. */
+  readonly loadError: CodeError | undefined;
   readonly limits: Partial<Limits> | undefined;
   readonly seed: number;
   readonly signal?: AbortSignal;
 }): Promise<readonly AgentLoads[]> {
-  const { replies, grade, limits, seed, ...rest } = options;
+  const { replies, loadError, limits, seed, ...rest } = options;
   const { sandbox, className, signal } = rest;
-  const { status, execution } = grade;
-  if (status !== "load_error") return replies.map(() => ({ loads: true }));
-  if (replies.length === 1) return [execution.error === undefined ? { loads: true } : failure(execution.error)];
+  if (loadError === undefined) return replies.map(() => ({ loads: true }));
+  if (replies.length === 1) return [failure(loadError)];
   return await Promise.all(
     replies.map(async (_, place): Promise<AgentLoads> => {
       const merged = await mergeClass({ ...rest, replies: replies.map((text, i) => (i === place ? text : "")) });

@@ -1,16 +1,16 @@
 import type { CodeError } from "../../sandbox/execution.ts";
-import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
 import type { TestVerdict } from "../../sandbox/grading/test-verdict.ts";
-import { codeLevels } from "./code-levels.ts";
+import { isSyntaxError } from "./code-levels.ts";
 import type { CodeTurnOptions } from "./turn-options.ts";
+import type { VisibleRun } from "./visible-run.ts";
 import { sliceTests } from "./visible-tests.ts";
 
 /** What feedback is made of, beside the options. */
 export interface TurnReport {
-  /** Of every test. */
-  readonly grade: CodeGrade;
-  /** Verdicts on the visible tests, from an execution that saw no other; undefined where they could not be run. */
-  readonly visible: readonly TestVerdict[] | undefined;
+  /** Whether every test passed, the hidden ones too. */
+  readonly passed: boolean;
+  /** Undefined if the visible tests could not be run. */
+  readonly visible: VisibleRun | undefined;
   /** Why the agent's own code does not parse; `null`: it does. */
   readonly syntaxProblem: string | null;
   /** What had to be defined, such as a function's name, whether it is, and why it is not if the agent may read that. */
@@ -29,13 +29,14 @@ export function codeFeedback(
   { mode, sandboxSlice }: Pick<CodeTurnOptions, "mode" | "sandboxSlice">,
   report: TurnReport,
 ): string {
-  const { grade, syntaxProblem, definitions, programProblem, checks = [] } = report;
-  const defined = codeLevels(grade).definition && definitions.every(({ found }) => found);
-  const shown = sliceTests(report.visible ?? [], sandboxSlice);
+  const { visible, syntaxProblem, definitions, programProblem, checks = [] } = report;
+  const loads = visible?.loadError === undefined;
+  const defined = loads && definitions.every(({ found }) => found);
+  const shown = sliceTests(visible?.verdicts ?? [], sandboxSlice);
   const passing = shown.filter(({ passed }) => passed).length;
-  const hidesFailure = !grade.passed && defined && passing === shown.length;
+  const hidesFailure = !report.passed && defined && passing === shown.length;
   if (mode === "passed") {
-    if (grade.passed && defined) return "Every test passed.";
+    if (report.passed && defined) return "Every test passed.";
     return hidesFailure && shown.length > 0
       ? "The visible tests passed, but not every test did."
       : "Not every level passed.";
@@ -43,7 +44,7 @@ export function codeFeedback(
   const detailed = mode === "level_feedback";
   const because = (reason: string | undefined): string => (detailed && reason ? ` (${reason})` : "");
   // Without a program that loads no test is run, and the reason is said above.
-  const failures = grade.status === "load_error" ? [] : shown.filter(({ passed }) => !passed);
+  const failures = loads ? shown.filter(({ passed }) => !passed) : [];
   return [
     `Syntax: ${syntaxProblem === null ? "ok" : `not ok${because(syntaxProblem)}`}`,
     ...definitions.map(
@@ -70,16 +71,16 @@ export function errorText({ type, message, line }: CodeError, linesBefore: numbe
   return `${type}: ${message.replace(/ \(solution\.py, line \d+\)$/, "")}${place}`;
 }
 
-/** What the grade says of the program of one agent that has to define `name`. */
+/** What a run says of the program of one agent that has to define `name`. */
 export function singleReport(
-  grade: CodeGrade,
+  visible: VisibleRun | undefined,
   { name, linesBefore }: { readonly name: string; readonly linesBefore: number },
 ): Pick<TurnReport, "syntaxProblem" | "definitions"> {
-  const { syntax, definition } = codeLevels(grade);
-  const { error } = grade.execution;
+  const error = visible?.loadError;
   const problem = error === undefined ? "" : errorText(error, linesBefore);
+  const parses = !isSyntaxError(error);
   return {
-    syntaxProblem: syntax ? null : problem,
-    definitions: [{ name, found: definition, ...(syntax && !definition ? { problem } : {}) }],
+    syntaxProblem: parses ? null : problem,
+    definitions: [{ name, found: error === undefined, ...(parses && problem !== "" ? { problem } : {}) }],
   };
 }

@@ -1,3 +1,4 @@
+import type { CodeError } from "../../sandbox/execution.ts";
 import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
 
 /** How far code came, level by level. */
@@ -16,13 +17,18 @@ export interface CodeLevels {
 
 const syntaxErrors = new Set(["SyntaxError", "IndentationError", "TabError"]);
 
+/** Whether an error says that code does not parse. */
+export function isSyntaxError(error: CodeError | undefined): boolean {
+  return syntaxErrors.has(error?.type ?? "");
+}
+
 /** The levels that a grade shows. Where every test is visible, they stand for the hidden ones. */
 export function codeLevels(grade: CodeGrade): CodeLevels {
   const hidden = grade.tests.filter(({ visible }) => !visible);
   const counted = hidden.length === 0 ? grade.tests : hidden;
   const loaded = grade.status !== "load_error";
   return {
-    syntax: loaded || !syntaxErrors.has(grade.execution.error?.type ?? ""),
+    syntax: loaded || !isSyntaxError(grade.execution.error),
     definition: loaded,
     tests: counted.length === 0 ? 0 : counted.filter(({ passed }) => passed).length / counted.length,
     passed: grade.passed,

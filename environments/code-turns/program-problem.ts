@@ -1,4 +1,4 @@
-import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
+import type { CodeError } from "../../sandbox/execution.ts";
 import { errorText } from "./code-feedback.ts";
 
 /**
@@ -7,12 +7,11 @@ import { errorText } from "./code-feedback.ts";
  * alone, and only all of it together does not.
  */
 export function programProblem(
-  grade: CodeGrade,
+  loadError: CodeError | undefined,
   { ownLoads, allLoad }: { readonly ownLoads: boolean; readonly allLoad: boolean },
 ): string | undefined {
-  if (grade.status !== "load_error" || !ownLoads) return undefined;
-  const { error } = grade.execution;
-  if (!allLoad || error === undefined) return "The whole program does not load because of another agent's code.";
-  const { type, message } = error;
+  if (loadError === undefined || !ownLoads) return undefined;
+  if (!allLoad) return "The whole program does not load because of another agent's code.";
+  const { type, message } = loadError;
   return `Your code does not load together with another agent's code: ${errorText({ type, message }, 0)}.`;
 }

@@ -1,5 +1,4 @@
-import type { Language } from "../../sandbox/execution.ts";
-import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
+import type { CodeError, Language } from "../../sandbox/execution.ts";
 import type { Limits } from "../../sandbox/limits.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { errorText, type TurnReport } from "../code-turns/code-feedback.ts";
@@ -34,17 +33,16 @@ export async function pairDefinitions(options: {
   readonly code: { readonly aux: string; readonly main: string };
   readonly entryPoint: string;
   readonly pair: PairStructure;
-  /** Of the program of both. */
-  readonly grade: CodeGrade;
+  /** Why the program of both does not load, if it does not. */
+  readonly loadError: CodeError | undefined;
   readonly limits: Partial<Limits> | undefined;
   readonly seed: number;
   readonly signal?: AbortSignal;
 }): Promise<{ readonly aux: Definitions; readonly main: Definitions }> {
-  const { sandbox, language, helpers, code, entryPoint, pair, grade, limits, seed, signal } = options;
-  const failed = grade.status === "load_error";
+  const { sandbox, language, helpers, code, entryPoint, pair, loadError, limits, seed, signal } = options;
   const judge = async (name: string, structure: AgentStructure, parts: readonly string[]) => {
     const { problem: unparsed, defined } = structure;
-    if (!failed || unparsed !== undefined) return { name, found: defined };
+    if (loadError === undefined || unparsed !== undefined) return { name, found: defined };
     const { source, linesBefore } = joinSource(language, parts);
     const alone = await loadAlone({
       ...{ sandbox, language, source, name, seed },
@@ -60,7 +58,7 @@ export async function pairDefinitions(options: {
   ]);
   const of = (own: typeof aux, other: typeof aux): Definitions => ({
     definitions: [aux, main].map((one) => (one === own ? one : { name: one.name, found: one.found })),
-    programProblem: programProblem(grade, { ownLoads: own.found, allLoad: own.found && other.found }),
+    programProblem: programProblem(loadError, { ownLoads: own.found, allLoad: own.found && other.found }),
   });
   return { aux: of(aux, main), main: of(main, aux) };
 }

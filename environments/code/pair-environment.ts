@@ -12,8 +12,8 @@ import { joinSource } from "../code-turns/join-source.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
+import { visibleRun } from "../code-turns/visible-run.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
-import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
 import { auxPrompt, mainPrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
 import { rewardComponents } from "./code-reward.ts";
@@ -93,12 +93,13 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
         const revised = revision({ aux: auxEdit.text, main: mainEdit.text });
         return { ...revised, ...graded, info: withMetrics(info, expertMetrics(edits)) };
       }
-      const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
+      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, ...waiting });
       const { aux, main } = await pairDefinitions({
-        ...{ sandbox, language, helpers, code, entryPoint, pair, grade, seed, ...waiting },
+        ...{ sandbox, language, helpers, code, entryPoint, pair, seed, ...waiting },
+        loadError: visible?.loadError,
         limits: suite.limits,
       });
-      const report = { grade, visible };
+      const report = { passed: grade.passed, visible };
       return {
         ...revision({
           aux: codeFeedback(options, { ...report, ...aux, syntaxProblem: pair.aux.problem ?? null }),

@@ -12,8 +12,8 @@ import { joinSource } from "../code-turns/join-source.ts";
 import { replyCode } from "../code-turns/reply-code.ts";
 import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
 import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
+import { visibleRun } from "../code-turns/visible-run.ts";
 import { visibleTests } from "../code-turns/visible-tests.ts";
-import { visibleVerdicts } from "../code-turns/visible-verdicts.ts";
 import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts";
 import { codePrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
 import { rewardComponents } from "./code-reward.ts";
@@ -59,9 +59,9 @@ export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefin
         const edit = await expertEdits(expert!, request);
         return { ...revision(edit.text), ...graded, info: withMetrics(info, expertMetrics([edit])) };
       }
-      const visible = await visibleVerdicts({ sandbox, code: source, suite, seed, grade, ...waiting });
-      const own = singleReport(grade, { name: entryPoint, linesBefore: linesBefore[1]! });
-      return { ...revision(codeFeedback(options, { grade, visible, ...own })), ...graded };
+      const visible = await visibleRun({ sandbox, code: source, suite, name: entryPoint, seed, grade, ...waiting });
+      const own = singleReport(visible, { name: entryPoint, linesBefore: linesBefore[1]! });
+      return { ...revision(codeFeedback(options, { passed: grade.passed, visible, ...own })), ...graded };
     },
     demonstrate: ({ solution }) =>
       solution === undefined

@@ -5,7 +5,7 @@ export interface Statement {
 }
 
 /** A solution that answers no test, by the way in which a test may pass nevertheless. */
-export interface Attack {
+interface Attack {
   readonly name: string;
   readonly code: string;
 }

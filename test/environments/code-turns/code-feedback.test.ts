@@ -6,18 +6,24 @@ import { mbppProblem, sanitizedMbppProblem } from "../../../environments/code-be
 import { multiplEProblem } from "../../../environments/code-benchmarks/multipl-e.ts";
 import { codeFeedback, singleReport } from "../../../environments/code-turns/code-feedback.ts";
 import type { CodeTurnOptions } from "../../../environments/code-turns/turn-options.ts";
+import { visibleRun } from "../../../environments/code-turns/visible-run.ts";
 import { showAll, visibleTests } from "../../../environments/code-turns/visible-tests.ts";
-import { visibleVerdicts } from "../../../environments/code-turns/visible-verdicts.ts";
 import { gradeCode } from "../../../sandbox/grading/grade-code.ts";
 import { showFifth, type TestSuite } from "../../../sandbox/grading/test-suite.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
 import { returned, scriptedSandbox } from "../../sandbox/scripted-sandbox.ts";
 
-/** Code that tells all that it was asked in its process: by what it returns, or by what it raises. */
-const teller = (way: "returned" | "raised") =>
+type Way = "returned" | "raised" | "not loaded";
+
+/** Code that shows all that it was asked in its process: by what it returns or raises, or by why it does not load. */
+const teller = (way: Way) =>
   scriptedSandbox(({ task }) => {
     const asked = task.kind === "judge" ? task.tests.map((code) => code) : task.kind === "calls" ? task.cases : [];
     const all = JSON.stringify(asked);
+    if (way === "not loaded") {
+      const cases = asked.map((_, index) => ({ index, outcome: "missing", cpuMs: 0 }) as const);
+      return { status: "load_error", cases, error: { type: "Told", message: all } };
+    }
     return {
       cases: asked.map((_, index) =>
         way === "returned"
@@ -41,19 +47,15 @@ function secretsOf(suite: TestSuite): string[] {
 
 async function feedbackOn(
   { suite, entryPoint }: CodeProblem,
-  way: "returned" | "raised",
+  way: Way,
   options: Pick<CodeTurnOptions, "mode" | "sandboxSlice">,
 ): Promise<string> {
   const sandbox = teller(way);
   const grade = await gradeCode({ sandbox, code: "", suite });
   if (grade.infra) throw new Error("a scripted sandbox does not fail");
-  const visible = await visibleVerdicts({ sandbox, code: "", suite, grade });
-  return codeFeedback(options, {
-    grade,
-    visible,
-    syntaxProblem: null,
-    definitions: [{ name: entryPoint, found: true }],
-  });
+  const visible = await visibleRun({ sandbox, code: "", suite, name: entryPoint, grade });
+  const own = singleReport(visible, { name: entryPoint, linesBefore: 0 });
+  return codeFeedback(options, { passed: grade.passed, visible, ...own });
 }
 
 describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, whatever the code tells", () => {
@@ -74,7 +76,7 @@ describe.skipIf(noBenchmarkData)("no feedback has the text of a hidden test, wha
       secrets += hidden.length;
       for (const mode of ["level_feedback", "level_passed", "passed"] as const) {
         for (const sandboxSlice of [1, -1, "all"] as const) {
-          for (const way of ["returned", "raised"] as const) {
+          for (const way of ["returned", "raised", "not loaded"] as const) {
             const feedback = await feedbackOn(hiding, way, { mode, sandboxSlice });
             for (const secret of hidden) {
               if (feedback.includes(secret)) throw new Error(`${problem.id}, ${mode}: ${secret} in ${feedback}`);
@@ -120,9 +122,9 @@ describe("feedback", () => {
     const sandbox = scriptedSandbox(() => (calls++ === 0 ? {} : { status: "infra_error" }));
     const grade = await gradeCode({ sandbox, code: "", suite });
     if (grade.infra) throw new Error("infra");
-    const visible = await visibleVerdicts({ sandbox, code: "", suite, grade });
+    const visible = await visibleRun({ sandbox, code: "", suite, name: "f", grade });
     expect(visible).toBeUndefined();
-    const feedback = codeFeedback(level, { grade, visible, syntaxProblem: null, definitions: [] });
+    const feedback = codeFeedback(level, { passed: grade.passed, visible, syntaxProblem: null, definitions: [] });
     expect(feedback).toContain("Syntax: ok");
     expect(feedback).not.toContain("Visible tests");
   });
@@ -137,20 +139,24 @@ describe("feedback", () => {
     const tell = (found: boolean): string =>
       codeFeedback(
         { ...level, mode: "passed" },
-        { grade, visible: grade.tests, syntaxProblem: null, definitions: [{ name: "aux", found }] },
+        {
+          passed: grade.passed,
+          visible: { verdicts: grade.tests },
+          syntaxProblem: null,
+          definitions: [{ name: "aux", found }],
+        },
       );
     expect(tell(true)).toBe("Every test passed.");
     expect(tell(false)).toBe("Not every level passed.");
   });
 
   it("counts the lines of errors from the agent's own code", async () => {
-    const error = { type: "NameError", message: "no x", line: 7 };
-    const cases = [0, 1, 2].map((index) => ({ index, outcome: "missing", cpuMs: 0 }) as const);
-    const sandbox = scriptedSandbox(() => ({ status: "load_error", cases, error }));
-    const grade = await gradeCode({ sandbox, code: "", suite });
-    if (grade.infra) throw new Error("infra");
+    const visible = { verdicts: [], loadError: { type: "NameError", message: "no x", line: 7 } };
     const of = (linesBefore: number, mode: CodeTurnOptions["mode"] = "level_feedback") =>
-      codeFeedback({ ...level, mode }, { grade, visible: [], ...singleReport(grade, { name: "f", linesBefore }) });
+      codeFeedback(
+        { ...level, mode },
+        { passed: false, visible, ...singleReport(visible, { name: "f", linesBefore }) },
+      );
     expect(of(5)).toContain("Definition of f: not ok (NameError: no x, line 2)");
     expect(of(7)).toContain("not ok (NameError: no x)");
     expect(of(7, "level_passed")).not.toContain("NameError");
