@@ -119,7 +119,8 @@ def open_judge(setup, exports, size, seed):
 
     _judge = Judge(ask, size)
     try:
-        _judge.prepare(setup, codec.parse(exports))
+        _judge.bind(codec.parse(exports))
+        _judge.set_up(setup)
     except BaseException as error:
         return candidate.error_text(error)
     return ""

@@ -15,6 +15,7 @@ from . import candidate, codec, standard
 
 PATH = "test.py"
 _MAX_DEPTH = 200
+_RETURNED = '{"outcome":"returned"}'
 
 
 class CandidateIsGone(BaseException):
@@ -35,25 +36,33 @@ class Judge:
         self._borrowed = {}
         self._fatal = None
         self._namespace = None
+        self._bound = {}
+        self._failure = None
 
-    def prepare(self, setup, exports):
-        """Runs the trusted set-up; afterwards the exported names mean the candidate's. Raises what the set-up raises."""
+    def bind(self, exports):
+        """Makes the namespace, in which the exported names mean the candidate's. Raises AttributeError for a missing one."""
         module = types.ModuleType("tests")
         module.__builtins__ = builtins
         module.__file__ = os.path.join(os.getcwd(), PATH)
-        names = module.__dict__
-        self._namespace = names
-        bound = {name: self._request(None, "get", [name]) for name in exports}
-        names.update(bound)
+        self._namespace = module.__dict__
+        self._bound = {name: self._request(None, "get", [name]) for name in exports}
+        self._namespace.update(self._bound)
+
+    def set_up(self, setup):
+        """Runs the trusted set-up; what it raises, every test raises. Raises CandidateIsGone and BrokenProtocol."""
         if setup:
-            exec(compile(setup, "setup.py", "exec", 0, True), names)
-        names.update(bound)
+            text = self._outcome(setup, "setup.py")
+            self._failure = text if text != _RETURNED else None
+        self._namespace.update(self._bound)
 
     def run(self, test):
         """Runs one test; `{"outcome", "error"?}` as JSON text. Raises CandidateIsGone and BrokenProtocol."""
-        text = '{"outcome":"returned"}'
+        return self._failure or self._outcome(test, PATH)
+
+    def _outcome(self, code, path):
+        text = _RETURNED
         try:
-            exec(compile(test, PATH, "exec", 0, True), self._namespace)
+            exec(compile(code, path, "exec", 0, True), self._namespace)
         except BaseException as error:
             text = '{"outcome":"raised","error":' + candidate.error_text(error, PATH) + "}"
         # A test may catch everything.

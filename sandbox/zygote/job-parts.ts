@@ -7,6 +7,8 @@ export interface JobPart {
   readonly role: "calls" | "program" | "judge";
   /** Known to the process whose messages count. */
   readonly nonce: string;
+  /** Known to a judge's candidate, whose only message is why it could not be loaded. */
+  readonly candidateNonce?: string;
   /** Indices of the cases that it runs, in order. */
   readonly indices: readonly number[];
   /** What the runner is sent. */
@@ -24,18 +26,21 @@ export function jobParts(job: Job): JobPart[] {
       const groups = calls.isolate === "case" && cases.length > 0 ? cases.map((each) => [each]) : [cases];
       return groups.map((group) => {
         const nonce = newNonce();
-        const payload = JSON.stringify({ ...code, nonce, function: calls.function, cases: group });
-        return { role: "calls", nonce, indices: group.map(([index]) => index), message: { role: "calls", payload } };
+        const payload = JSON.stringify({ ...code, nonce, function: calls.function });
+        // The code is loaded before its process is sent them.
+        const message = { role: "calls", payload, cases: JSON.stringify(group) };
+        return { role: "calls", nonce, indices: group.map(([index]) => index), message };
       });
     })
     .with({ kind: "program" }, ({ stdin }) => stdin.map((text, index) => programPart(code, text, index)))
     .with({ kind: "script" }, ({ stdin = "" }) => [programPart(code, stdin, 0)])
     .with({ kind: "judge" }, ({ setup = "", tests, exports }): JobPart[] => {
-      // The candidate has a nonce of its own: it may only say that it could not be loaded.
       const nonce = newNonce();
-      const payload = JSON.stringify({ ...code, nonce: newNonce() });
+      const candidateNonce = newNonce();
+      const payload = JSON.stringify({ ...code, nonce: candidateNonce });
       const judge = JSON.stringify({ nonce, setup, tests, exports, seed: job.seed, resultBytes });
-      return [{ role: "judge", nonce, indices: tests.map((_, i) => i), message: { role: "judge", payload, judge } }];
+      const message = { role: "judge", payload, judge };
+      return [{ role: "judge", nonce, candidateNonce, indices: tests.map((_, i) => i), message }];
     })
     .exhaustive();
 }

@@ -82,8 +82,10 @@ function outcomeOf(options: {
   const candidate = runs[0]!;
   const speaker = runs.at(-1)!;
   const report = readReport(speaker.results, { ...part, depth: job.limits.depth });
-  // What a candidate says beside a judge is no observation; only why it could not be loaded is of interest.
-  const loadError = report.loadError ?? (runs.length > 1 ? loadErrorOf(candidate) : undefined);
+  // What a candidate says beside a judge is no observation; only why it could not be loaded is of interest, and that no
+  // longer once the judge has found it loaded: it may have seen the tests by then.
+  const unloaded = part.candidateNonce !== undefined && !report.loaded;
+  const loadError = report.loadError ?? (unloaded ? loadErrorOf(candidate, part.candidateNonce!) : undefined);
   const cases = part.role === "program" ? programCase(report, speaker, part.indices[0]!) : report.cases;
   const outcome = (status: ExecuteStatus, error?: CodeError): PartOutcome => ({
     status,
@@ -125,9 +127,8 @@ function programCase(report: Report, run: ObservedRun, index: number): CaseObser
   ];
 }
 
-/** The error that a judge's candidate reported; it may write what it likes there, and it gains nothing by it. */
-function loadErrorOf(candidate: ObservedRun): CodeError | undefined {
-  const nonce = /^\w+/.exec(candidate.results)?.[0] ?? "";
+/** The error that a judge's candidate reported. */
+function loadErrorOf(candidate: ObservedRun, nonce: string): CodeError | undefined {
   return readReport(candidate.results, { nonce, indices: [], depth: 0 }).loadError;
 }
 

@@ -4,6 +4,8 @@ import { isPlainValue } from "../plain-value-check.ts";
 /** What a child said of itself, line by line. Code in it can have written any of this. */
 export interface Report {
   readonly cases: readonly CaseObservation[];
+  /** The code was loaded: from then on nothing can say that it was not. */
+  readonly loaded: boolean;
   /** Why it could not be loaded. */
   readonly loadError?: CodeError;
   /** All cases were run. */
@@ -19,7 +21,10 @@ export interface Report {
 /** Arguments may be nested deeper than values that are returned. */
 const maxArgumentDepth = 200;
 
-/** Reads the messages of a child: the cases with `indices`, each once and in order, each with the nonce, then the end. */
+/**
+ * Reads the messages of a child: that its code is loaded or why not, the cases with `indices`, each once and in order,
+ * then the end; each with the nonce.
+ */
 export function readReport(
   text: string,
   options: { readonly nonce: string; readonly indices: readonly number[]; readonly depth: number },
@@ -28,7 +33,7 @@ export function readReport(
   const lines = text.split("\n");
   // The last line is empty, or was cut off when the process ended.
   lines.pop();
-  const report = { ended: false, outOfMemory: false, tooLarge: false, broken: false };
+  const report = { loaded: false, ended: false, outOfMemory: false, tooLarge: false, broken: false };
   let loadError: CodeError | undefined;
   for (const line of lines) {
     const [, nonce, name, cpu, json] = /^(\w+) ([\w-]+) (\d+\.\d+) (\{.*)$/.exec(line) ?? [];
@@ -39,7 +44,9 @@ export function readReport(
     if (name === "end") {
       report.ended = cases.length === options.indices.length;
       if (!report.ended) return { cases, ...report, broken: true };
-    } else if (name === "load" && cases.length === 0) {
+    } else if (name === "loaded" && cases.length === 0 && !report.loaded) {
+      report.loaded = true;
+    } else if (name === "load" && cases.length === 0 && !report.loaded) {
       loadError = readError(message.error);
       if (loadError === undefined) return { cases, ...report, broken: true };
     } else if (message.outcome === "too-large") {

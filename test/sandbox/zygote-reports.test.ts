@@ -9,7 +9,7 @@ const line = (name: number | string, message: unknown, key = nonce): string =>
   `${key} ${name} 1.500 ${JSON.stringify(message)}\n`;
 const returned = { outcome: "returned", value: { int: "1" } };
 const end = line("end", {});
-const honest = line(4, returned) + line(7, returned) + end;
+const honest = line("loaded", {}) + line(4, returned) + line(7, returned) + end;
 
 describe("a report", () => {
   test("that is honest has its cases and its end", () => {
@@ -18,6 +18,7 @@ describe("a report", () => {
         { index: 4, ...returned, cpuMs: 1.5 },
         { index: 7, ...returned, cpuMs: 1.5 },
       ],
+      loaded: true,
       ended: true,
       outOfMemory: false,
       tooLarge: false,
@@ -36,6 +37,9 @@ describe("a report", () => {
     ["the end twice", honest + end],
     ["a load error after a case", line(4, returned) + line("load", { error: { type: "E", message: "" } })],
     ["a case after a load error", line("load", { error: { type: "E", message: "" } }) + line(4, returned)],
+    ["a load error after it was loaded", line("loaded", {}) + line("load", { error: { type: "E", message: "" } })],
+    ["that it was loaded twice", line("loaded", {}) + line("loaded", {})],
+    ["that it was loaded after a case", line(4, returned) + line("loaded", {})],
     ["a load error that is none", line("load", { error: 1 })],
     ["no JSON", `${nonce} 4 1.000 {"outcome":\n`],
     ["an empty line", `\n${honest}`],
@@ -66,8 +70,8 @@ describe("a report", () => {
         const report = readReport(honest.slice(0, length), options);
         const lines = honest.slice(0, length).split("\n").length - 1;
         expect(report.broken).toBe(false);
-        expect(report.cases).toHaveLength(Math.min(2, lines));
-        expect(report.ended).toBe(lines === 3);
+        expect(report.cases).toHaveLength(Math.min(2, Math.max(0, lines - 1)));
+        expect(report.ended).toBe(lines === 4);
       }),
     );
   });

@@ -14,18 +14,23 @@ _CHANNEL = 5
 _ANY_LENGTH = 1 << 60
 
 _read = os.read
+_pread = os.pread
+_fstat = os.fstat
+_close = os.close
 _write = os.write
 _exit = os._exit
 _clock = time.process_time
 _print_exception = sys.__excepthook__
+_parse = codec.parse
 
 
 def run(order, descriptors):
     """Runs one job in this process and ends it."""
     try:
         _confine(order, descriptors)
-        job = codec.parse(_read_all(_JOB))
-        os.close(_JOB)
+        job = codec.parse(_read_from(_JOB, 0))
+        if order["role"] != "calls":
+            os.close(_JOB)
         _seed(job["seed"])
         _roles[order["role"]](job)
     except MemoryError:
@@ -66,15 +71,26 @@ def _confine(order, descriptors):
     fork_server.become(order["uid"])
 
 
-def _read_all(descriptor):
-    size = os.fstat(descriptor).st_size
+def _read_from(descriptor, offset):
+    """What a file holds from a place on."""
     parts = []
-    offset = 0
-    while offset < size:
-        part = os.pread(descriptor, size - offset, offset)
+    part = _pread(descriptor, 1 << 20, offset)
+    while part:
         parts.append(part)
         offset += len(part)
+        part = _pread(descriptor, 1 << 20, offset)
     return b"".join(parts).decode()
+
+
+def _cases_of(job):
+    """The cases, which the supervisor adds to the job once it reads that the code is loaded."""
+    end = _fstat(_JOB).st_size
+    _report(job["nonce"], "loaded", "{}")
+    _read(_CHANNEL, 1)
+    text = _read_from(_JOB, end)
+    for descriptor in (_JOB, _CHANNEL):
+        _close(descriptor)
+    return _parse(text)
 
 
 def _report(nonce, name, text, cpu=0.0):
@@ -168,7 +184,7 @@ def _run_calls(job):
         _fail_to_load(job, error, path)
     limits = {"depth": job["depth"], "size": job["resultBytes"]}
     nonce = job["nonce"]
-    for index, case in job["cases"]:
+    for index, case in _cases_of(job):
         start = _clock()
         text = candidate.call(function, case, limits, path)
         _report(nonce, index, text, _clock() - start)
@@ -253,9 +269,12 @@ def _run_judge(job):
     tests = judge.Judge(ask, job["resultBytes"])
     try:
         try:
-            tests.prepare(job["setup"], job["exports"])
+            tests.bind(job["exports"])
         except Exception as error:
             _fail_to_load(job, error, judge.PATH)
+        # From here on the candidate sees what tests hand it, and has no say on whether it is loaded.
+        _report(nonce, "loaded", "{}")
+        tests.set_up(job["setup"])
         for index, test in enumerate(job["tests"]):
             start = _clock()
             text = tests.run(test)

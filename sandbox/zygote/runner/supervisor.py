@@ -51,6 +51,11 @@ class _Output:
             self.kept_bytes += min(room, len(part))
         return True
 
+    def first_line(self):
+        """The first line, once it is there."""
+        line, end, _ = b"".join(self.kept[:2]).partition(b"\n")
+        return line if end else None
+
     def drain(self):
         """What is left, once every writer is gone."""
         before = -1
@@ -64,9 +69,9 @@ class _Output:
 
 
 class _Run:
-    """One forked child."""
+    """One forked child. It is handed `cases` once it says that its code is loaded: until then it has none to look for."""
 
-    def __init__(self, server, order, payload, limits, stdin="", channel=None):
+    def __init__(self, server, order, payload, limits, stdin="", channel=None, cases=None):
         self.role = order["role"]
         self.server = server
         self.limits = limits
@@ -75,8 +80,12 @@ class _Run:
         self.end = None
         pipes = [os.pipe() for _ in range(3)]
         given = [_file_of(stdin), pipes[0][1], pipes[1][1], pipes[2][1], _file_of(payload)]
+        self.cases = None
+        if cases is not None:
+            channel, signal_end = os.pipe()
+            self.cases = _Cases(cases, os.dup(given[-1]), signal_end)
         socket.send_fds(server, [json.dumps(order).encode()], given + ([] if channel is None else [channel]))
-        for descriptor in given:
+        for descriptor in given + ([] if cases is None else [channel]):
             os.close(descriptor)
         # A program's output is its result.
         kept = self.result_bytes if self.role == "program" else limits["outputBytes"]
@@ -88,6 +97,7 @@ class _Run:
 
     def ended_at_once(self):
         """Waits a moment; where it has not ended then, it must be watched."""
+        self.wait_for_load()
         message, descriptors, _, _ = socket.recv_fds(self.server, 4096, 1)
         if not descriptors:
             self.finish(message)
@@ -95,6 +105,27 @@ class _Run:
         (self.process,) = descriptors
         self.clock = ((~int(message)) << 3) | 2
         return False
+
+    def wait_for_load(self):
+        """Hands the cases over as soon as the code is loaded, unless that takes more than a moment."""
+        if self.cases is None:
+            return
+        poll = select.poll()
+        poll.register(self.server, select.POLLIN)
+        poll.register(self.results.descriptor, select.POLLIN)
+        while self.cases is not None:
+            if self.server.fileno() in dict(poll.poll()):
+                return
+            if not self.read(self.results):
+                return
+
+    def read(self, output):
+        """Reads what one of the outputs has. False at its end."""
+        more = output.read()
+        if self.cases is not None and output is self.results and output.bytes > 0:
+            if self.cases.hand_over_after(output.first_line()):
+                self.cases = None
+        return more
 
     def cpu_ms(self):
         try:
@@ -129,6 +160,8 @@ class _Run:
     def finish(self, message):
         """After the process and what it left are gone."""
         self.end = json.loads(message)
+        if self.cases is not None:
+            self.cases.close()
         for output in (self.stdout, self.stderr, self.results):
             output.drain()
         if self.reason is None and self.said_too_much():
@@ -147,6 +180,41 @@ class _Run:
             "stderr": {"text": self.stderr.text(), "bytes": self.stderr.bytes},
             **self.end,
         }
+
+
+class _Cases:
+    """Cases that wait for their code to be loaded: they are added to the file of the job then."""
+
+    def __init__(self, text, file, signal_end):
+        self.text = text
+        self.file = file
+        self.signal_end = signal_end
+
+    def hand_over_after(self, line):
+        """Hands them over if the line says that the code is loaded. Returns whether the line has been read."""
+        if line is None:
+            return False
+        if b" loaded " in line:
+            _append(self.file, self.text)
+            try:
+                os.write(self.signal_end, b"\n")
+            except OSError:
+                pass
+        self.close()
+        return True
+
+    def close(self):
+        os.close(self.file)
+        os.close(self.signal_end)
+
+
+def _append(file, text):
+    data = text.encode("utf-8", "surrogatepass")
+    place = os.lseek(file, 0, os.SEEK_END)
+    while data:
+        size = os.pwrite(file, data, place)
+        data = data[size:]
+        place += size
 
 
 def _file_of(text):
@@ -223,7 +291,8 @@ class Supervisor:
         payload = part["payload"]
         if "judge" not in part:
             order = {"limits": limits, "role": part["role"]}
-            return [_Run(self.server_for(payload), order, payload, limits, part.get("stdin", ""))]
+            given = {"stdin": part.get("stdin", ""), "cases": part.get("cases")}
+            return [_Run(self.server_for(payload), order, payload, limits, **given)]
         ours, theirs = socket.socketpair()
         with ours, theirs:
             order = {"limits": limits, "role": "candidate"}
@@ -277,7 +346,7 @@ class _Watch:
                 run, output = self.sources[descriptor]
                 if output is None:
                     self.end(run)
-                elif run in self.active and not output.read():
+                elif run in self.active and not run.read(output):
                     self.poll.unregister(descriptor)
 
     def end(self, run):

@@ -37,7 +37,7 @@ def rehearse():
         function = candidate.find(module, "double")
         candidate.call(function, '{"args":[{"list":[{"int":"1"},{"int":"2"}]}]}', _LIMITS)
         tests = judge.Judge(objects.Objects(module, _LIMITS).answer, _LIMITS["size"])
-        tests.prepare("", ["double", "Box"])
+        tests.bind(["double", "Box"])
         tests.run("assert double([1, 2]) == [2, 4] and Box([1]).total == 1")
     candidate.unload("rehearsal")
 
