@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { applyOverrides } from "../config/config-override.ts";
-import { loadConfig } from "../config/index.ts";
+import { type LoadConfigOptions, loadConfig } from "../config/index.ts";
 import { parseYamlSource } from "../config/yaml-source.ts";
 import type { EnvironmentRegistry } from "../environment/registry.ts";
 import { isJsonObject, type Json } from "../json.ts";
@@ -26,16 +26,17 @@ export interface LoadedRun {
  */
 export async function loadRunConfig(options: {
   readonly path: string;
-  /** What is read instead of the file; `name` is then what errors call it. */
+  /** What is read instead of the file: its text, or a part of it. */
   readonly text?: string;
-  readonly name?: string;
+  readonly stage?: Pick<Extract<LoadConfigOptions<never>, { source: unknown }>, "source" | "applied" | "part">;
   readonly overrides: readonly string[];
   readonly rooms: Pick<Rooms, "environments" | "algorithms">;
 }): Promise<LoadedRun> {
-  const { path, name = path, overrides, rooms } = options;
+  const { path, stage, overrides, rooms } = options;
   // Read once, for it may be a pipe. What cannot be read is told by loadConfig.
-  const text = options.text ?? (await readFile(path, "utf8").catch(() => undefined));
-  const named: NamedParts = text === undefined ? { environments: [] } : namedParts(text, overrides);
+  const text = options.text ?? (stage === undefined ? await readFile(path, "utf8").catch(() => undefined) : undefined);
+  const given = stage?.source.value ?? parseYamlSource(text ?? "", "").source?.value ?? {};
+  const named = namedParts(given, overrides);
   const folder = dirname(path);
   let { environments } = rooms;
   for (const id of named.environments) environments = await withEnvironment(environments, id, { folder });
@@ -44,7 +45,7 @@ export async function loadRunConfig(options: {
       ? rooms.algorithms
       : await withAlgorithm(rooms.algorithms, named.algorithm, { folder });
   const schema = runConfigSchema({ environments: environments.entries, algorithms });
-  const source = text === undefined ? { path } : { text, name };
+  const source = stage !== undefined ? { ...stage, name: path } : text === undefined ? { path } : { text, name: path };
   const config = await loadConfig({ ...source, schema, overrides, spellOut: spelledOut });
   return { config, environments, algorithms };
 }
@@ -69,8 +70,7 @@ interface NamedParts {
 }
 
 /** The environments and the algorithm that a config names, before anything of the config is checked. */
-function namedParts(text: string, overrides: readonly string[]): NamedParts {
-  const config = parseYamlSource(text, "").source?.value ?? {};
+function namedParts(config: Json, overrides: readonly string[]): NamedParts {
   const { value } = applyOverrides({ value: config, overrides, spellOut: spelledOut });
   if (!isJsonObject(value)) return { environments: [] };
   const several = Array.isArray(value.environments) ? value.environments : [];

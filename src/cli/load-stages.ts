@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { applyOverrides } from "../config/config-override.ts";
+import { applyOverrides, type ConfigOverride } from "../config/config-override.ts";
 import { configError } from "../config/config-problem.ts";
 import { parseYamlSource } from "../config/yaml-source.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
@@ -24,8 +24,9 @@ export async function loadStages(options: {
   // Read once, for it may be a pipe. What cannot be read is told by loadRunConfig.
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text !== undefined) refuseOldConfig(text, path);
-  const whole = text === undefined ? undefined : overridden(parseYamlSource(text, "").source?.value, overrides);
-  if (!isJsonObject(whole) || whole.stages === undefined) {
+  const source = text === undefined ? undefined : parseYamlSource(text, path).source;
+  const { value: whole, applied } = overridden(source?.value, overrides);
+  if (source === undefined || !isJsonObject(whole) || whole.stages === undefined) {
     return [await loadRunConfig({ ...options, ...(text === undefined ? {} : { text }) })];
   }
   const { stages, ...shared } = whole;
@@ -35,13 +36,26 @@ export async function loadStages(options: {
   }
   const loaded: (LoadedRun & { readonly name: string })[] = [];
   for (const [place, { name, ...own }] of (stages as readonly JsonObject[]).entries()) {
-    const run = await loadRunConfig({
-      path,
-      text: JSON.stringify(merged(shared, own)),
-      name: `${path} (stage ${typeof name === "string" ? name : place + 1})`,
-      overrides: [],
-      rooms,
-    });
+    const within = ["stages", String(place)];
+    const stage = {
+      source: {
+        value: merged(shared, own),
+        locate: (keys: readonly PropertyKey[]) => {
+          const inStage = source.locate([...within, ...keys]);
+          const [section] = keys.map(String);
+          const instead = section !== undefined && replaced.includes(section) && Object.hasOwn(own, section);
+          const before = instead || inStage?.exact === true ? undefined : source.locate(keys);
+          return before?.exact === true ? before : inStage;
+        },
+      },
+      applied: applied.map((override) =>
+        within.every((key, depth) => override.path[depth] === key)
+          ? { ...override, path: override.path.slice(within.length) }
+          : override,
+      ),
+      part: `stage ${typeof name === "string" ? name : place + 1}`,
+    };
+    const run = await loadRunConfig({ path, stage, overrides: [], rooms });
     const algorithm = run.config.algorithm.id.replace(/^.*\//, "").replace(/\.\w+$/, "");
     loaded.push({ ...run, name: name === undefined ? `${place + 1}-${algorithm}` : String(name) });
   }
@@ -64,9 +78,12 @@ function merged(base: JsonObject, over: JsonObject): JsonObject {
   return result;
 }
 
-function overridden(config: Json | undefined, overrides: readonly string[]): Json | undefined {
-  if (config === undefined) return undefined;
-  const { value, problems } = applyOverrides({ value: config, overrides, spellOut: spelledOut });
+function overridden(
+  config: Json | undefined,
+  overrides: readonly string[],
+): { readonly value: Json | undefined; readonly applied: readonly ConfigOverride[] } {
+  if (config === undefined) return { value: undefined, applied: [] };
+  const { value, overrides: applied, problems } = applyOverrides({ value: config, overrides, spellOut: spelledOut });
   if (problems.length > 0) throw configError("--set", problems);
-  return value;
+  return { value, applied };
 }

@@ -13,12 +13,17 @@ export interface ConfigProblem {
   readonly hint?: string;
 }
 
+/** The most problems that an error lists. */
+export const mostProblems = 50;
+
 /**
  * One error of code `config.invalid` for all problems of a config. A single problem keeps its hint apart; several
- * are listed one a line, each with its own. `data.problems` holds them for programs.
+ * are listed one a line, each with its own, up to {@link mostProblems}. `data.problems` holds them for programs.
  */
 export function configError(source: string, unsorted: readonly ConfigProblem[]): LyceumError {
-  const problems = unsorted.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0);
+  const sorted = unsorted.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0);
+  const problems = sorted.slice(0, mostProblems);
+  const left = sorted.length - problems.length;
   const data = { problems: problems.map((problem): Json => ({ ...problem })) };
   const [first] = problems;
   if (problems.length === 1 && first !== undefined) {
@@ -35,7 +40,9 @@ export function configError(source: string, unsorted: readonly ConfigProblem[]):
   });
   return new LyceumError({
     code: "config.invalid",
-    message: [`${problems.length} problems in ${source}:`, ...lines].join("\n"),
+    message: [`${sorted.length} problems in ${source}:`, ...lines, ...(left === 0 ? [] : [`  and ${left} more`])].join(
+      "\n",
+    ),
     data,
   });
 }

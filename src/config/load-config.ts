@@ -12,6 +12,15 @@ import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 export type LoadConfigOptions<Schema extends z.ZodType> = (
   | { readonly path: string }
   | { readonly text: string; readonly name?: string }
+  | {
+      /** A config that was parsed before, or a part of one. */
+      readonly source: YamlSource;
+      readonly name: string;
+      /** What was changed in it by the command line before. */
+      readonly applied: readonly ConfigOverride[];
+      /** Which part it is, such as "stage 2": follows the place of each problem. */
+      readonly part: string;
+    }
 ) & {
   /** Every object in it must be strict, so that a mistyped key is an error. */
   readonly schema: Schema;
@@ -32,9 +41,11 @@ export async function loadConfig<Schema extends z.ZodType>(
 ): Promise<z.output<Schema>> {
   assertStrict(options.schema);
   const name = "path" in options ? options.path : (options.name ?? "config");
-  const text = "path" in options ? await readConfigFile(options.path) : options.text;
-
-  const parsed = parseYamlSource(text, name);
+  const part = "part" in options ? ` (${options.part})` : "";
+  const parsed =
+    "source" in options
+      ? { source: options.source }
+      : parseYamlSource("path" in options ? await readConfigFile(options.path) : options.text, name);
   const { value, overrides, ...overridden } = applyOverrides({
     // An empty file is a config of nothing but defaults.
     value: parsed.source?.value ?? {},
@@ -42,16 +53,17 @@ export async function loadConfig<Schema extends z.ZodType>(
     option: options.option,
     spellOut: options.spellOut,
   });
-  const problems = [...(parsed.problems ?? []), ...overridden.problems];
+  const problems = [...("problems" in parsed ? (parsed.problems ?? []) : []), ...overridden.problems];
   if (parsed.source === undefined || problems.length > 0) throw configError(name, problems);
 
   const result = options.schema.safeParse(value);
   if (result.success) return result.data;
   const { source } = parsed;
+  const applied = [...("applied" in options ? options.applied : []), ...overrides];
   throw configError(
-    name,
+    name + part,
     schemaProblems(options.schema, value, result.error.issues).map((problem) =>
-      placeProblem({ problem, source, overrides, name }),
+      placeProblem({ problem, source, overrides: applied, name, part }),
     ),
   );
 }
@@ -62,8 +74,9 @@ function placeProblem(options: {
   readonly source: YamlSource;
   readonly overrides: readonly ConfigOverride[];
   readonly name: string;
+  readonly part: string;
 }): ConfigProblem {
-  const { problem, source, overrides, name } = options;
+  const { problem, source, overrides, name, part } = options;
   const keys = problem.path.map(String);
   const position = source.locate(keys);
   const override = overrides.findLast(
@@ -75,9 +88,9 @@ function placeProblem(options: {
     ...(problem.hint === undefined ? {} : { hint: problem.hint }),
   };
   if (override !== undefined) return { location: override.location, ...rest };
-  if (position === undefined) return { location: name, ...rest };
+  if (position === undefined) return { location: name + part, ...rest };
   const { line, column } = position;
-  return { location: `${name}:${line}:${column}`, line, column, ...rest };
+  return { location: `${name}:${line}:${column}${part}`, line, column, ...rest };
 }
 
 function startsWith(path: readonly string[], prefix: readonly string[]): boolean {

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { unknownNameError } from "../errors/index.ts";
+import { mostProblems } from "./config-problem.ts";
 import { knownKeys } from "./schema-walk.ts";
 
 /** What a schema objects to, with the path of the key at fault (an unknown key's own path, not its parent's). */
@@ -21,16 +22,17 @@ function problemsOf(schema: z.core.$ZodType, value: unknown, issue: Issue): Sche
   const actual = valueAt(value, path);
   const name = path.map(String).join(".") || "the config";
   switch (issue.code) {
-    case "unrecognized_keys":
-      return issue.keys.map((key) => {
-        const known = knownKeys(schema, value, path);
-        const inside = path.length === 0 ? "" : ` in ${name}`;
-        return {
-          path: [...path, key],
-          message: `unknown key "${key}"${inside}`,
-          ...(known === undefined ? {} : { hint: unknownNameError({ kind: "key", name: key, known }).hint! }),
-        };
-      });
+    case "unrecognized_keys": {
+      const known = knownKeys(schema, value, path);
+      const inside = path.length === 0 ? "" : ` in ${name}`;
+      return issue.keys.map((key, place) => ({
+        path: [...path, key],
+        message: `unknown key "${key}"${inside}`,
+        ...(known === undefined || place >= mostProblems
+          ? {}
+          : { hint: unknownNameError({ kind: "key", name: key, known }).hint! }),
+      }));
+    }
     case "invalid_type":
     case "invalid_value": {
       if (actual === undefined) return [{ path, message: `${name} is missing; ${expectation(issue)}` }];

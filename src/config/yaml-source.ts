@@ -1,4 +1,15 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from "yaml";
 import type { Json } from "../json.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 
@@ -25,21 +36,30 @@ export type YamlResult =
 
 // A config is written by hand: what is larger or deeper than this is the wrong file or an attack on the parser.
 const maximumCharacters = 1_000_000;
+const maximumLines = 20_000;
 const maximumDepth = 64;
+
+/** What makes a text too large for a config, in words; undefined if nothing does. */
+export function excessOf(text: string): string | undefined {
+  if (text.length > maximumCharacters) return `larger than ${maximumCharacters} characters`;
+  let lines = 1;
+  for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", end + 1)) lines += 1;
+  return lines > maximumLines ? `longer than ${maximumLines} lines` : undefined;
+}
 
 /**
  * Parses one YAML 1.2 document of strings, numbers, booleans, lists and mappings. Duplicate keys, aliases (and with
  * them alias bombs and merge keys), unknown tags and several documents are refused. `name` begins each location.
  */
 export function parseYamlSource(text: string, name: string): YamlResult {
-  if (text.length > maximumCharacters) {
-    return { problems: [problemAt(name, undefined, `larger than ${maximumCharacters} characters`)] };
-  }
+  const excess = excessOf(text);
+  if (excess !== undefined) return { problems: [problemAt(name, undefined, excess)] };
   const tooDeep: YamlResult = {
     problems: [problemAt(name, undefined, `lists or mappings nested more than ${maximumDepth} deep`)],
   };
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true });
+  // The parser's own search for duplicate keys compares every key with every other one.
+  const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: false });
   const positionOf = (offset: number): YamlPosition => {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
@@ -48,11 +68,7 @@ export function parseYamlSource(text: string, name: string): YamlResult {
   // The parser reports its own stack overflow as one more error.
   if (document.errors.some(({ message }) => /call stack/i.test(message))) return tooDeep;
   const problems = [...document.errors, ...document.warnings].map((error) => {
-    const duplicate = error.code === "DUPLICATE_KEY";
-    const message = duplicate
-      ? `the key "${keyTextAt(text, error.pos[0])}" is given twice`
-      : lowerFirst(error.message.replace(/\.$/, ""));
-    return problemAt(name, positionOf(error.pos[0]), message, duplicate ? "Keep one of the two." : undefined);
+    return problemAt(name, positionOf(error.pos[0]), lowerFirst(error.message.replace(/\.$/, "")));
   });
   if (problems.length > 0) return { problems };
 
@@ -67,6 +83,17 @@ export function parseYamlSource(text: string, name: string): YamlResult {
       if (!isScalar(key) || key.value !== "__proto__") return;
       problems.push(problemAt(name, positionOf(key.range?.[0] ?? 0), 'the key "__proto__" is not allowed'));
     },
+    Map: (_, { items }) => {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const text = String(key.value);
+        const message = `the key "${text}" is given twice`;
+        if (seen.has(text))
+          problems.push(problemAt(name, positionOf(key.range?.[0] ?? 0), message, "Keep one of the two."));
+        seen.add(text);
+      }
+    },
     Collection: (_, __, ancestors) => {
       deepest = Math.max(deepest, ancestors.length);
     },
@@ -76,19 +103,35 @@ export function parseYamlSource(text: string, name: string): YamlResult {
   if (deepest > 2 * maximumDepth) return tooDeep;
 
   const value = document.toJS() as Json;
-  return { source: { value, locate: (path) => locate(document, path, positionOf) } };
+  const pairOf = pairFinder();
+  return { source: { value, locate: (path) => locate({ document, path, positionOf, pairOf }) } };
 }
 
-function locate(
-  document: Document.Parsed,
-  path: readonly PropertyKey[],
-  positionOf: (offset: number) => YamlPosition,
-): (YamlPosition & { exact: boolean }) | undefined {
+/** Finds the pairs of mappings by their keys. Each mapping is read once, however often it is asked. */
+function pairFinder(): (map: YAMLMap, key: string) => Pair | undefined {
+  const known = new WeakMap<YAMLMap, Map<string, Pair>>();
+  return (map, key) => {
+    let pairs = known.get(map);
+    if (pairs === undefined) {
+      pairs = new Map(map.items.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair]] : [])));
+      known.set(map, pairs);
+    }
+    return pairs.get(key);
+  };
+}
+
+function locate(options: {
+  readonly document: Document.Parsed;
+  readonly path: readonly PropertyKey[];
+  readonly positionOf: (offset: number) => YamlPosition;
+  readonly pairOf: (map: YAMLMap, key: string) => Pair | undefined;
+}): (YamlPosition & { exact: boolean }) | undefined {
+  const { document, path, positionOf, pairOf } = options;
   let node: unknown = document.contents;
   let offset: number | undefined;
   for (const segment of path) {
     if (isMap(node)) {
-      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(segment));
+      const pair = pairOf(node, String(segment));
       if (pair === undefined) return offset === undefined ? undefined : { ...positionOf(offset), exact: false };
       if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset;
       node = pair.value;
@@ -115,10 +158,6 @@ function problemAt(name: string, position: YamlPosition | undefined, message: st
     message,
     ...(hint === undefined ? {} : { hint }),
   };
-}
-
-function keyTextAt(text: string, offset: number): string {
-  return /^["']?([^"':\n]*)/.exec(text.slice(offset, offset + 200))?.[1]?.trim() ?? "";
 }
 
 function lowerFirst(text: string): string {

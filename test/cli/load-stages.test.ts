@@ -75,3 +75,55 @@ it.each<[string, string, object]>([
 ])("refuses %s", async (_, text, error) => {
   await expect(load(text)).rejects.toMatchObject({ code: "config.invalid", ...error });
 });
+
+const mistaken = `environment: { id: math, digitz: 1 }
+model: { scratch: {} }
+training: { batchSize: 4, stepz: 20 }
+stages:
+  - algorithm: sft
+    training: { steps: five }
+  - name: practice
+    algorithm: { id: ppo, groupsize: 2 }
+    environment: number-guessing
+`;
+
+it.each<[string, readonly string[], string, readonly string[]]>([
+  [
+    "a key that all stages share, at its own place",
+    [],
+    mistaken,
+    [
+      'train.yaml:1:26 (stage 1): unknown key "digitz" in environment',
+      'train.yaml:3:27 (stage 1): unknown key "stepz" in training',
+      'train.yaml:6:17 (stage 1): training.steps: expected a number, got "five"',
+    ],
+  ],
+  [
+    "a key of one stage, beside one that all share",
+    ["stages.0.training.steps=5", "environment.digitz=null"],
+    mistaken.replace(", digitz: 1", "").replace(", stepz: 20", ""),
+    ['--set environment.digitz=null: unknown key "digitz" in environment'],
+  ],
+  [
+    "a key of a named stage",
+    [],
+    mistaken.replace(", digitz: 1", "").replace(", stepz: 20", "").replace("five", "5"),
+    ['train.yaml:8:27 (stage practice): unknown key "groupsize" in algorithm'],
+  ],
+  [
+    "an override of one stage",
+    ["stages.0.training.stepz=5"],
+    mistaken.replace(", digitz: 1", "").replace(", stepz: 20", "").replace("five", "5"),
+    ['--set stages.0.training.stepz=5: unknown key "stepz" in training'],
+  ],
+  [
+    "an unknown environment of one stage",
+    [],
+    mistaken.replace(", digitz: 1", "").replace(", stepz: 20", "").replace("five", "5").replace("groupsize", "groupSize")
+      .replace("number-guessing", "{ id: number-guessing, hihg: 3 }"),
+    ['train.yaml:9:41 (stage practice): unknown key "hihg" in environment'],
+  ],
+])("blames %s", async (_, overrides, text, words) => {
+  const error = (await load(text, overrides).catch((reason: unknown) => reason)) as Error;
+  for (const expected of words) expect(error.message).toContain(expected);
+});

@@ -141,6 +141,20 @@ describe("loadConfig", () => {
     expect(problem?.message).toBe('training.device: expected auto or a number, got "cpu"');
   });
 
+  it("lists the first of many problems and counts the others", async () => {
+    const keys = Array.from({ length: 3_000 }, (_, i) => `k${i}: ${i}\n`).join("");
+    const { message } = await failure(`environment: { id: math }\n${keys}`);
+    expect(message).toMatch(/^3000 problems in run\.yaml:\n/);
+    expect(message).toContain('run.yaml:51:1: unknown key "k49"');
+    expect(message).not.toContain('"k50"');
+    expect(message).toMatch(/\n {2}and 2950 more$/);
+  });
+
+  it("refuses a text with more lines than a person writes before it is parsed", async () => {
+    const [problem] = await problemsOf("seed: 1\n".repeat(60_000));
+    expect(problem).toMatchObject({ location: "run.yaml", message: "longer than 20000 lines" });
+  });
+
   it("refuses duplicate keys, aliases, merge keys, unknown tags and several documents, with their lines", async () => {
     const refused: [text: string, line: number, words: string][] = [
       ["seed: 1\nenvironment: { id: math }\nseed: 2\n", 3, 'the key "seed" is given twice'],
