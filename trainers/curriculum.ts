@@ -1,5 +1,6 @@
 import { LyceumError } from "../src/errors/index.ts";
 import { createRandom, deriveSeed } from "../src/random/random.ts";
+import { TimeSlice } from "../src/rollout/time-slice.ts";
 import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
 import type { CurriculumConfig } from "./config/curriculum-config.ts";
 import { shuffledPasses, type TaskOrder } from "./task-order.ts";
@@ -46,9 +47,14 @@ export async function createCurriculum<Task>(
   };
 
   let cursor = options.cursor ?? 0;
+  const slice = new TimeSlice();
   const peek: TaskOrder<Task>["peek"] = async (count, peekOptions) => {
     const tasks: TaskEntry<Task>[] = [];
-    for (let i = 0; i < count; i++) tasks.push(await taskset.get(easiestFirst[placeAt(cursor + i)]!, peekOptions));
+    for (let i = 0; i < count; i++) {
+      await slice.pause();
+      peekOptions?.signal?.throwIfAborted();
+      tasks.push(await taskset.get(easiestFirst[placeAt(cursor + i)]!, peekOptions));
+    }
     return tasks;
   };
   return {
@@ -83,7 +89,9 @@ async function difficultyRanks<Task>(
   }
   const values: (number | string)[] = [];
   let kind: string | undefined;
+  const slice = new TimeSlice();
   for (let index = 0; index < length; index++) {
+    await slice.pause();
     const { id, task } = await taskset.get(index, signal === undefined ? {} : { signal });
     const value = fieldOf(task, by);
     kind ??= typeof value;

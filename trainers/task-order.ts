@@ -1,5 +1,6 @@
 import { LyceumError } from "../src/errors/index.ts";
 import { createRandom, deriveSeed } from "../src/random/random.ts";
+import { TimeSlice } from "../src/rollout/time-slice.ts";
 import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
 
 /** Hands out a taskset's tasks: shuffled anew in each pass over a finite one, in order of an unbounded one. */
@@ -32,9 +33,14 @@ export function createTaskOrder<Task>(
   let cursor = options.cursor ?? 0;
   const indexAt = length === "unbounded" ? (position: number) => position : shuffledPasses(length, options.seed);
 
+  const slice = new TimeSlice();
   const peek: TaskOrder<Task>["peek"] = async (count, options) => {
     const tasks: TaskEntry<Task>[] = [];
-    for (let i = 0; i < count; i++) tasks.push(await taskset.get(indexAt(cursor + i), options));
+    for (let i = 0; i < count; i++) {
+      await slice.pause();
+      options?.signal?.throwIfAborted();
+      tasks.push(await taskset.get(indexAt(cursor + i), options));
+    }
     return tasks;
   };
   return {

@@ -7,8 +7,10 @@ import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
 import { TrainingProgress } from "../src/report/training-progress.ts";
 import { EnvironmentPool } from "../src/rollout/environment-pool.ts";
+import { checkEpisodeCount } from "../src/rollout/episode-limit.ts";
 import { EpisodeWarnings } from "../src/rollout/episode-warnings.ts";
-import { checkJointShape } from "../src/rollout/joint-shape.ts";
+import { checkJointShape, jointActionsPerNode } from "../src/rollout/joint-shape.ts";
+import { TimeSlice } from "../src/rollout/time-slice.ts";
 import { lockRun } from "../src/run-lock.ts";
 import { checkDisjoint } from "../src/taskset/disjoint.ts";
 import { memoryTaskset } from "../src/taskset/memory-taskset.ts";
@@ -175,6 +177,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   });
   if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
   const { tasks, heldOut } = await openTasks({ config: rated, environment, signal });
+  checkBatchSize(tasks, { algorithm, environment, config: rated, frozen: frozenNames });
   const { epochs, steps = 100 } = rated.training;
   const { resampleRounds } = algorithm.rollout;
   const lasting = epochs === undefined ? steps : epochSteps({ epochs, tasks, config: rated, resampleRounds });
@@ -296,6 +299,28 @@ function checkBranching(
   checkJointShape(shape, { agents: spec.agents.length, maxTurns });
 }
 
+/** Refuses a batch that does not fit into memory, before any model is opened. */
+function checkBatchSize(
+  tasks: Taskset,
+  options: {
+    readonly algorithm: Algorithm;
+    readonly environment: EnvironmentDefinition;
+    readonly config: TrainingConfig;
+    readonly frozen: readonly AgentId[];
+  },
+): void {
+  const { algorithm, environment, config, frozen } = options;
+  const { batchSize, epochs } = config.training;
+  const { spec } = environment;
+  const shape = branching(algorithm, { spec, frozen });
+  checkEpisodeCount({
+    what: "A training step",
+    tasks: epochs === undefined || tasks.length === "unbounded" ? batchSize : Math.min(batchSize, tasks.length),
+    episodesPerTask: shape === undefined ? algorithm.rollout.groupSize : jointActionsPerNode(shape, spec.agents.length),
+    keys: ["training.batchSize", "algorithm.groupSize"],
+  });
+}
+
 function recordedRate(checkpoint: Checkpoint | undefined): number | undefined {
   const config = checkpoint?.manifest.config;
   const training = isJsonObject(config) && isJsonObject(config.training) ? config.training : {};
@@ -346,13 +371,18 @@ async function openTasks(options: {
   const { config, environment } = options;
   const taskOptions = options.signal === undefined ? {} : { signal: options.signal };
   const tasks = await environment.tasks(config.tasks.split, taskOptions);
-  const { split, limit } = config.evaluation;
+  const { split, limit, episodesPerTask } = config.evaluation;
   if (split === undefined) return { tasks, heldOut: [] };
   const taskset = await environment.tasks(split, taskOptions);
   const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
+  const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
+  checkEpisodeCount({ what: "An evaluation", tasks: count, episodesPerTask, keys });
   const heldOut: TaskEntry[] = [];
   const seen = new Set<string>();
+  const slice = new TimeSlice();
   for (let index = 0; index < count; index++) {
+    await slice.pause();
+    options.signal?.throwIfAborted();
     const entry = await taskset.get(index, taskOptions);
     // A mixture begins its shorter parts again: each of their tasks is played once.
     if (environment.partOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);

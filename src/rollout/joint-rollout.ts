@@ -4,7 +4,7 @@ import type { JointTree } from "./joint-action.ts";
 import { JointRun, type JointSettings } from "./joint-run.ts";
 import { checkJointShape, type JointShape, jointActionsPerNode } from "./joint-shape.ts";
 import { jointTree } from "./joint-tree.ts";
-import { checkCount, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
+import { checkCount, mostAtOnce, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
 import { taskPlaces } from "./rollout-places.ts";
 import { RolloutSlots } from "./rollout-slots.ts";
 import type { RunPlace } from "./run-settings.ts";
@@ -32,7 +32,7 @@ export interface JointRolloutOptions<Task>
  */
 export function jointRollout<Task>(options: JointRolloutOptions<Task>): AsyncGenerator<JointTree, void, undefined> {
   const { shape } = options;
-  const concurrency = checkCount("concurrency", options.concurrency ?? 64);
+  const concurrency = checkCount("concurrency", options.concurrency ?? 64, mostAtOnce);
   const { pool, owned } = poolOf(options.environment);
   const settings = { ...runSettings(options, pool), shape, calls: new Semaphore(concurrency) };
   const { spec } = pool.factory;

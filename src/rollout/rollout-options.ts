@@ -82,12 +82,16 @@ export function poolOf<Task>(
   return { pool: new EnvironmentPool(environment, onCloseError), owned: true };
 }
 
-/** Throws `config.invalid` unless `value` is a whole number above 0. */
-export function checkCount(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value > 0) return value;
+/** The most episodes that are played at once, and the most of one task. */
+export const mostAtOnce = 100_000;
+
+/** Throws `config.invalid` unless `value` is a whole number above 0, and not above `most`. */
+export function checkCount(name: string, value: number, most: number = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isSafeInteger(value) && value > 0 && value <= most) return value;
+  const range = most === Number.MAX_SAFE_INTEGER ? "above 0" : `from 1 to ${most.toLocaleString("en")}`;
   throw new LyceumError({
     code: "config.invalid",
-    message: `${name} must be a whole number above 0, got ${value}.`,
+    message: `${name} must be a whole number ${range}, got ${value}.`,
   });
 }
 

@@ -1,7 +1,7 @@
 import { LyceumError } from "../errors/index.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
-import { checkCount, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
+import { checkCount, mostAtOnce, poolOf, type RolloutOptions, runSettings } from "./rollout-options.ts";
 import { RolloutRun } from "./rollout-run.ts";
 
 /**
@@ -13,8 +13,8 @@ import { RolloutRun } from "./rollout-run.ts";
  * that cannot work throw at once.
  */
 export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<RolloutEvent, void, undefined> {
-  const concurrency = checkCount("concurrency", options.concurrency ?? 64);
-  const groupSize = checkCount("groupSize", options.groupSize ?? 1);
+  const concurrency = checkCount("concurrency", options.concurrency ?? 64, mostAtOnce);
+  const groupSize = checkCount("groupSize", options.groupSize ?? 1, mostAtOnce);
   const queue = new EventQueue<RolloutEvent>(4 * concurrency);
   const { pool, owned } = poolOf(options.environment, {
     onCloseError: (error) => queue.push({ type: "warning", error }),

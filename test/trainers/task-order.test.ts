@@ -21,6 +21,14 @@ describe("createTaskOrder", () => {
     expect(passes[0]).not.toEqual(passes[0]!.toSorted((a, b) => a - b));
   });
 
+  it("lets timers and the signal have their turn, however many tasks are taken", async () => {
+    const endless = generatedTaskset({ name: "endless", seed: 1, length: "unbounded", generate: (_, index) => index });
+    const order = createTaskOrder(endless, { seed: 1 });
+    const signal = AbortSignal.timeout(20);
+    await expect(order.take(1e9, { signal })).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(order.cursor).toBe(0);
+  });
+
   it("goes on from a cursor as if it had never stopped, however the batches fall", async () => {
     await fc.assert(
       fc.asyncProperty(

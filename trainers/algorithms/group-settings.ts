@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mostAtOnce } from "../../src/rollout/rollout-options.ts";
 import type { KlEstimator } from "../losses/kl.ts";
 import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
@@ -78,6 +79,7 @@ export function groupSettings(defaults: GroupDefaults): SettingsShape<GroupSetti
     groupSize: z
       .int()
       .min(leastGroupSize, `must be ${leastGroupSize} or more: an episode is compared with the others of its group`)
+      .max(mostAtOnce)
       .default(groupSize)
       .describe("Episodes per task; where joint actions branch, completions per agent and node."),
     dropGroupsWithoutSignal: z

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mostAtOnce } from "../../src/rollout/rollout-options.ts";
 import { preferencePairs } from "../credit/index.ts";
 import { dpo } from "../losses/dpo.ts";
 import type { Algorithm } from "./algorithm.ts";
@@ -37,6 +38,7 @@ export function preferenceSettings(defaults: {
     groupSize: z
       .int()
       .min(2)
+      .max(mostAtOnce)
       .default(defaults.groupSize)
       .describe("Episodes per task; a preference is a pair of them."),
     pairs: z

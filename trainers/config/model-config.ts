@@ -84,7 +84,7 @@ const scratchSchema = z
   .strictObject({
     family: z.enum(["llama", "qwen2", "qwen3"]).default("llama").describe("The architecture."),
     hiddenSize: size().default(128).describe("Width of the residual stream."),
-    layers: size().default(4).describe("Decoder blocks."),
+    layers: size().max(1000).default(4).describe("Decoder blocks."),
     heads: size().default(4).describe("Attention heads; divides hiddenSize."),
     keyValueHeads: size().optional().describe("Heads of keys and values; divides heads. As many as heads when absent."),
     intermediateSize: size().optional().describe("Width of the feed-forward layers. 4 x hiddenSize when absent."),

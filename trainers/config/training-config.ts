@@ -3,6 +3,7 @@ import type { AgentId } from "../../src/environment/environment.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../../src/policy/policy-specification.ts";
 import type { SamplingSettings } from "../../src/policy/sampler.ts";
 import type { RolloutLimits } from "../../src/rollout/rollout-limits.ts";
+import { mostAtOnce } from "../../src/rollout/rollout-options.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
 import type { ExportDtype } from "../backend/training-backend.ts";
 import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";
@@ -201,7 +202,7 @@ const sampling = z.strictObject({
 });
 
 const rollout = z.strictObject({
-  concurrency: count().default(256).describe("Episodes that are played at once."),
+  concurrency: count().max(mostAtOnce).default(256).describe("Episodes that are played at once."),
   maxStaleness: z
     .int()
     .min(0)

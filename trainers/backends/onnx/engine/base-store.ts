@@ -5,6 +5,7 @@ import type { ModelSource } from "../../../backend/training-backend.ts";
 import { type DecoderConfig, readDecoderConfig } from "../architecture/decoder-config.ts";
 import { decoderParameters, embeddingName, type ParameterSpec } from "../architecture/parameters.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
+import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import type { WritableDtype } from "../weights/float-conversion.ts";
 import { openWeights } from "../weights/safetensors.ts";
@@ -85,15 +86,19 @@ function sameWeights(a: BaseWeights, b: BaseWeights): boolean {
   return baseHash(a.block) === baseHash(b.block) && bytes(a).equals(bytes(b));
 }
 
-/** Weights in memory of their own, an adapter of the source merged into them, with a value head if asked for. */
+/**
+ * Weights in memory of their own, an adapter of the source merged into them, with a value head if asked for. Throws
+ * `backend.unsupported` if they do not fit, `trained` with what an optimizer keeps of them.
+ */
 export async function loadBase(
   source: LocalSource,
-  { valueHead = false }: { readonly valueHead?: boolean } = {},
+  { valueHead = false, trained = false }: { readonly valueHead?: boolean; readonly trained?: boolean } = {},
 ): Promise<BaseWeights> {
-  const parameters = (config: DecoderConfig): ParameterSpec[] => [
-    ...decoderParameters(config),
-    ...(valueHead ? valueHeadParameters(config) : []),
-  ];
+  const parameters = (config: DecoderConfig): ParameterSpec[] => {
+    const specs = [...decoderParameters(config), ...(valueHead ? valueHeadParameters(config) : [])];
+    checkParameterMemory(specs, { trained });
+    return specs;
+  };
   const key = JSON.stringify(source);
   if (source.type === "scratch") {
     const config = readDecoderConfig(source.config);

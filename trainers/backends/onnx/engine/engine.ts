@@ -3,6 +3,7 @@ import type { TrainableSpec } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";
 import { initializeParameters, ParameterBlock } from "../models/parameter-block.ts";
+import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { valueHeadParameters } from "../models/value-head.ts";
 import type { WritableDtype } from "../weights/float-conversion.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
@@ -71,7 +72,7 @@ export function createEngine(settings: EngineSettings): EngineCalls {
     open: async ({ source: given, tokenizer, trainable, valueHead = false }) => {
       const { source, adapter: stored } = baseOf(given, trainable);
       const shared = trainable.type !== "full";
-      const base = shared ? await bases.share(source) : await loadBase(source, { valueHead });
+      const base = shared ? await bases.share(source) : await loadBase(source, { valueHead, trained: true });
       const { config, dtype } = base;
       const opened = await openAdapter({ base, stored, trainable, valueHead }).catch((error: unknown) => {
         if (shared) bases.release(source);
@@ -208,7 +209,9 @@ async function openAdapter(options: {
   if (trainable.type !== "lora") return undefined;
   const everyLayer = shortestTargets(base.config, adaptableLayers(base.config));
   const { rank = 16, alpha = 32, targets = everyLayer, seed = 0 } = trainable.lora;
-  const block = new ParameterBlock([...loraParameters(base.config, { rank, targets }), ...head]);
+  const specs = [...loraParameters(base.config, { rank, targets }), ...head];
+  checkParameterMemory(specs, { trained: true });
+  const block = new ParameterBlock(specs);
   initializeParameters(block, { seed, deviation: "inputs" });
   return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
 }

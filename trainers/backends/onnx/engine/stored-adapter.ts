@@ -4,6 +4,7 @@ import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
 import { adaptableLayers, isTarget, loraA, loraParameters, shortestTargets } from "../models/lora.ts";
 import { ParameterBlock } from "../models/parameter-block.ts";
+import { checkParameterMemory } from "../models/parameter-memory.ts";
 import { readAdapterBase } from "../weights/adapter-base-file.ts";
 import { type PeftAdapterConfig, readPeftAdapter } from "../weights/peft-adapter.ts";
 import { baseHash } from "./base-hash.ts";
@@ -35,6 +36,7 @@ export async function readStoredAdapter(
   }
   const config = { ...stored, targets: targetsOf(base.config, new Set(tensors.keys())) };
   const specs = loraParameters(base.config, config);
+  checkParameterMemory([...specs, ...more], { trained: false });
   const block = new ParameterBlock([...specs, ...more]);
   for (const [name, { shape, data }] of tensors) {
     if (!block.has(name)) throw mismatch({ folder, base, why: `the model has no layer for its ${name}` });
