@@ -4,6 +4,7 @@ import type { Message, ToolSpec } from "../message/message.ts";
 import { inlineText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
 import { markMessage, markTool, markVariables } from "./mark-message.ts";
 import type { Mark } from "./protected-rendering.ts";
+import { renderTemplate } from "./render-template.ts";
 import { correctTemplate, templateFunctions } from "./template-corrections.ts";
 
 /** A compiled Jinja chat template, and what was found out about it by rendering probes. */
@@ -80,7 +81,7 @@ function compile(source: string, options: Parameters<typeof compileChatTemplate>
   correctTemplate(template.parsed);
   return (messages, tools, generationPrompt, mark) =>
     failing("fails", () =>
-      template.render({
+      renderTemplate(template.parsed, {
         ...templateFunctions,
         ...specialTokens,
         ...(mark === undefined ? variables : markVariables(variables, mark)),

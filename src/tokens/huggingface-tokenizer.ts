@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { encodeMarked, type MarkedEngine } from "./marked-encoding.ts";
 import { malformedFile, readModelJson } from "./model-file.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+import { checkTokenizer } from "./tokenizer-check.ts";
 import { correctDecoder, correctPreTokenizer, type TokenDecoder } from "./tokenizer-corrections.ts";
 
 /**
@@ -63,6 +64,7 @@ async function createEngine(options: {
       hint: `Known types: ${[...modelTypes].join(", ")}.`,
     });
   }
+  checkTokenizer({ file, definition });
   const absent = { normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null, added_tokens: [] };
   try {
     const pre_tokenizer = correctPreTokenizer(definition);

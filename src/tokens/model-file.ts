@@ -1,20 +1,32 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../errors/lyceum-error.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 
-/** The text of a file in a model folder, or undefined where there is none. */
+/**
+ * The text of a file in a model folder, or undefined where there is none. Throws `model.missing` for one that cannot be
+ * read, and `model.malformed` for what is not a file.
+ */
 export async function readModelText(folder: string, name: string): Promise<string | undefined> {
+  const file = path.join(folder, name);
   try {
-    return await readFile(path.join(folder, name), "utf8");
+    await assertFile(file);
+    return await readFile(file, "utf8");
   } catch (error) {
     if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return undefined;
+    if (LyceumError.isInstance(error)) throw error;
     throw new LyceumError({
       code: "model.missing",
-      message: `Cannot read ${path.join(folder, name)}: ${error instanceof Error ? error.message : String(error)}`,
+      message: `Cannot read ${file}: ${error instanceof Error ? error.message : String(error)}`,
       cause: error,
     });
   }
+}
+
+/** Throws `model.malformed` for a pipe, a device or a folder: opening a pipe waits until somebody writes into it. */
+export async function assertFile(file: string): Promise<void> {
+  const found = await stat(file);
+  if (!found.isFile()) throw malformedFile({ file, reason: "it is not a file" });
 }
 
 /** A JSON object from a file in a model folder, undefined where there is none, `model.malformed` where it is none. */

@@ -97,6 +97,21 @@ const removeTemplate = async (folder: string): Promise<void> => {
   await writeFile(file, JSON.stringify(rest));
 };
 
+const changeVocabulary =
+  (change: Readonly<Record<string, unknown>>) =>
+  async (model: string): Promise<void> => {
+    const file = path.join(model, "tokenizer.json");
+    const definition = JSON.parse(await readFile(file, "utf8"));
+    Object.assign(definition.model.vocab, change);
+    await writeFile(file, JSON.stringify(definition));
+  };
+const makePipe =
+  (name: string) =>
+  async (model: string): Promise<void> => {
+    await rm(path.join(model, name), { force: true });
+    await promisify(execFile)("mkfifo", [path.join(model, name)]);
+  };
+
 /** What is wrong with a model folder: [spoil, code, words of the message]. */
 const badFolders: Record<string, readonly [(folder: string) => Promise<unknown>, string, string]> = {
   "no config.json": [remove("config.json"), "model.missing", "config.json"],
@@ -111,6 +126,27 @@ const badFolders: Record<string, readonly [(folder: string) => Promise<unknown>,
   "a missing size": [changeConfig({ hidden_size: undefined }), "model.malformed", "hidden_size"],
   "a size that is no number": [changeConfig({ vocab_size: "263" }), "model.malformed", "vocab_size"],
   "a size of zero": [changeConfig({ num_hidden_layers: 0 }), "model.malformed", "num_hidden_layers"],
+  "a million layers": [changeConfig({ num_hidden_layers: 1_000_000 }), "model.malformed", "1000000 layers"],
+  "a width beyond any memory": [
+    changeConfig({ hidden_size: 1e9, head_dim: 5e8 }),
+    "backend.unsupported",
+    "There is no memory for",
+  ],
+  "a vocabulary beyond any memory": [changeConfig({ vocab_size: 1e12 }), "backend.unsupported", "GB"],
+  "a size beyond whole numbers": [changeConfig({ hidden_size: 1e300 }), "model.malformed", "hidden_size"],
+  "weights that are a pipe": [makePipe(weights), "model.malformed", "is not a file"],
+  "a config.json that is a pipe": [makePipe("config.json"), "model.malformed", "is not a file"],
+  "a tokenizer that is a pipe": [makePipe("tokenizer.json"), "model.malformed", "is not a file"],
+  "a chat template that is a pipe": [makePipe("chat_template.jinja"), "model.malformed", "is not a file"],
+  "a chat template without end": [
+    write(
+      "chat_template.jinja",
+      "{% for a in range(100000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}{{ messages[0].content }}",
+    ),
+    "model.template",
+    "more than 2000000 steps",
+  ],
+  "a token with an id beyond any vocabulary": [changeVocabulary({ zz: 1e9 }), "model.malformed", "1000000000"],
   "a size with a fraction": [changeConfig({ intermediate_size: 64.5 }), "model.malformed", "intermediate_size"],
   "heads that do not divide the width": [changeConfig({ num_attention_heads: 5 }), "model.malformed", "head"],
   "heads that key heads do not divide": [changeConfig({ num_key_value_heads: 3 }), "model.malformed", "num_key_value"],

@@ -14,7 +14,8 @@ export class ConfigFields {
   /** A whole number above 0. */
   size(name: string, fallback?: number): number {
     const value = this.number(name, fallback);
-    if (!Number.isInteger(value)) throw malformedConfig(`${this.#keyOf(name)} must be a whole number, it is ${value}`);
+    if (!Number.isSafeInteger(value))
+      throw malformedConfig(`${this.#keyOf(name)} must be a whole number, it is ${value}`);
     return value;
   }
 

@@ -35,6 +35,9 @@ export interface DecoderConfig {
   readonly source: Readonly<Record<string, unknown>>;
 }
 
+/** Several times as many as any published model has. A graph has nodes for each of them. */
+const mostLayers = 1_000;
+
 /** Reads and checks a `config.json`. Throws `model.unsupported` for what the engine cannot build exactly. */
 export function readDecoderConfig(source: Readonly<Record<string, unknown>>): DecoderConfig {
   const family = readFamily(source.model_type);
@@ -45,6 +48,7 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
   const keyValueHeads = fields.size("num_key_value_heads", heads);
   const hiddenSize = fields.size("hidden_size");
   const layers = fields.size("num_hidden_layers");
+  if (layers > mostLayers) throw malformedConfig(`it claims ${layers} layers, and ${mostLayers} are the most`);
   const headSize = fields.size("head_dim", hiddenSize / heads);
   if (heads % keyValueHeads !== 0) {
     throw malformedConfig(`num_attention_heads (${heads}) is not a multiple of num_key_value_heads (${keyValueHeads})`);

@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
 import { isJsonObject } from "../../../../src/json.ts";
-import { hasCode, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
+import { assertFile, hasCode, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
 import { decodeFloats, isFloatDtype } from "./float-conversion.ts";
 import {
   dtypeBits,
@@ -108,8 +108,10 @@ async function readIndex(folderOrFile: string): Promise<ReadonlyMap<string, stri
 
 async function openFile(file: string): Promise<FileHandle> {
   try {
+    await assertFile(file);
     return await open(file, "r");
   } catch (error) {
+    if (LyceumError.isInstance(error)) throw error;
     const isAbsent = hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR");
     throw new LyceumError({
       code: "model.missing",
@@ -124,8 +126,7 @@ async function openFile(file: string): Promise<FileHandle> {
 }
 
 async function readHeader(file: string, handle: FileHandle): Promise<ReadonlyMap<string, TensorLocation>> {
-  const { size, isFile } = await handle.stat().then((stat) => ({ size: stat.size, isFile: stat.isFile() }));
-  if (!isFile) throw malformedFile({ file, reason: "it is not a file" });
+  const { size } = await handle.stat();
   const start = new Uint8Array(Math.min(lengthBytes, size));
   await readFully({ file, handle, bytes: start, position: 0 });
   const header = new Uint8Array(readHeaderLength({ file, fileSize: size, start }));

@@ -1,0 +1,111 @@
+import * as jinja from "@huggingface/jinja";
+
+/** A part of a parsed template, with the fields that its type has. */
+type Node = Readonly<Record<string, unknown>>;
+
+/** What an expression gives. */
+interface Value {
+  readonly value: unknown;
+}
+
+/** The variables of a template. */
+interface Scope {
+  set(name: string, value: unknown): unknown;
+}
+
+/** What is used of `@huggingface/jinja`, written out because its own types become `any` under `nodenext` resolution. */
+interface Runtime {
+  readonly Environment: new () => Scope;
+  readonly Interpreter: new (
+    scope: Scope,
+  ) => { run(program: jinja.Template["parsed"]): Value; evaluate(node: Node | undefined, scope: Scope): Value };
+}
+
+const { Environment, Interpreter } = jinja as unknown as Runtime;
+
+/** The most steps of one rendering. A long conversation takes some 100 a message; this many take less than a second. */
+const mostSteps = 2_000_000;
+
+/** The longest text that a template may make. */
+const mostCharacters = 50_000_000;
+
+/** A round of a loop counts so many steps, for it has variables of its own. */
+const stepsOfRound = 10;
+
+/** So many characters of a text count as a step. */
+const charactersOfStep = 100;
+
+/**
+ * The text of a parsed Jinja template. A template comes with a model that somebody else made, so that its work is
+ * limited: throws an `Error` for one that loops without end, or makes a text or a list that grows without end.
+ */
+export function renderTemplate(
+  program: jinja.Template["parsed"],
+  variables: Readonly<Record<string, unknown>>,
+): string {
+  const environment = new Environment();
+  const interpreter = new BoundedInterpreter(environment);
+  const globals = {
+    ...constants,
+    range: (...bounds: number[]) => interpreter.range(bounds),
+    strftime_now: (format: string) => new jinja.Template("{{ strftime_now(format) }}").render({ format }),
+    raise_exception: (message: string) => {
+      throw new Error(message);
+    },
+  };
+  for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value);
+  return String(interpreter.run(program).value);
+}
+
+const constants = { true: true, True: true, false: false, False: false, none: null, None: null };
+
+/** Counts what a template does: each statement and expression, the texts that they give, and the items they visit. */
+class BoundedInterpreter extends Interpreter {
+  #steps = 0;
+  /** Parts of the template whose value is visited item by item, with the steps that an item counts. */
+  readonly #visited = new WeakMap<object, number>();
+
+  override evaluate(node: Node | undefined, scope: Scope): Value {
+    this.#count(1);
+    for (const part of visitedParts(node ?? {})) this.#visited.set(part, node?.type === "For" ? stepsOfRound : 1);
+    const result = super.evaluate(node, scope);
+    const { value } = result;
+    if (typeof value === "string") {
+      if (value.length > mostCharacters) throw new Error(`it makes a text of more than ${mostCharacters} characters`);
+      this.#count(Math.floor(value.length / charactersOfStep));
+    } else if (node !== undefined) {
+      const items = Array.isArray(value) ? value.length : value instanceof Map ? value.size : 0;
+      this.#count(items * (this.#visited.get(node) ?? 0));
+    }
+    return result;
+  }
+
+  /** Python's `range`. Each item counts as a step. */
+  range(bounds: readonly number[]): number[] {
+    const [start, stop, step = 1] = bounds.length === 1 ? [0, bounds[0]!] : (bounds as [number, number, number?]);
+    if (step === 0) throw new Error("range() step must not be zero");
+    const length = Math.max(0, Math.ceil((stop - start) / step));
+    this.#count(length);
+    return Array.from({ length }, (_, i) => start + i * step);
+  }
+
+  #count(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > mostSteps) throw new Error(`it takes more than ${mostSteps} steps`);
+  }
+}
+
+/** Filters that look at no more than one item. */
+const quickFilters: readonly unknown[] = ["length", "count", "first", "last"];
+
+/** The parts of a statement whose items it goes through, one by one. */
+function visitedParts({ type, iterable, lhs, left, right, operand, filter }: Node): readonly object[] {
+  const parts = {
+    // A loop with a condition evaluates what is before the condition itself.
+    For: [(iterable as Node | undefined)?.type === "SelectExpression" ? (iterable as Node).lhs : iterable],
+    SelectExpression: [lhs],
+    BinaryExpression: [left, right],
+    FilterExpression: quickFilters.includes((filter as Node | undefined)?.value) ? [] : [operand],
+  }[String(type)];
+  return (parts ?? []).filter((part) => typeof part === "object" && part !== null);
+}
