@@ -3,6 +3,9 @@ import { LyceumError } from "../../src/errors/index.ts";
 import { withoutUrlSecrets } from "../../src/url-secrets.ts";
 import type { SearchEngine, SearchResult } from "./search-tool.ts";
 
+/** The most bytes of an answer. */
+const maxBytes = 8 * 2 ** 20;
+
 /** Where a search service is, and the key to it. */
 export interface WebSearchOptions {
   /** Address of the service; its public one by default. SearXNG has none: it is run by oneself. */
@@ -104,7 +107,7 @@ async function ask<Schema extends z.ZodType>(
   try {
     // The key goes to this service alone: an address that it redirects to gets none.
     response = await fetch(address, { ...init, redirect: "error" });
-    body = response.ok ? await response.json() : await response.body?.cancel();
+    body = response.ok ? JSON.parse(await readBody(response)) : await response.body?.cancel();
   } catch (error) {
     init.signal.throwIfAborted();
     throw unavailable(
@@ -119,6 +122,18 @@ async function ask<Schema extends z.ZodType>(
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw unavailable(`${service} answered with something else than results.`, "Check its address.");
+}
+
+/** The text of an answer. Throws for one that is longer than any page of results, and reads no more of it. */
+async function readBody({ body }: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body ?? []) {
+    length += piece.length;
+    if (length > maxBytes) throw new Error(`it is longer than ${maxBytes} bytes`);
+    pieces.push(piece);
+  }
+  return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
 }
 
 /** `fetch failed` says nothing; its cause does. Some messages quote the address. */

@@ -1,10 +1,11 @@
 import { LyceumError } from "../errors/index.ts";
+import { deepestRow } from "./row-problem.ts";
 
 /**
  * The one JSON text of a value: keys sorted by UTF-16 code unit, no white space, numbers as JavaScript prints them
  * (so 1, 1.0 and 1e0 are equal, and -0 is 0). A member whose value is undefined is left out, as if it were absent;
  * an object with `toJSON` (a Date) stands for what that returns. Whatever JSON cannot hold (NaN, infinities, bigints,
- * functions, symbols, Maps, typed arrays, undefined in a list, a cycle) throws `data.malformed` with its path.
+ * functions, symbols, Maps, typed arrays, undefined in a list, a cycle, endless nesting) throws `data.malformed` with its path.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, "$", []);
@@ -27,6 +28,7 @@ function write(value: unknown, path: string, parents: readonly object[]): string
 
 function writeObject(value: object, path: string, parents: readonly object[]): string {
   if (parents.includes(value)) throw notJson("a cycle", path);
+  if (parents.length > deepestRow) throw notJson("too many lists or objects within each other", path.slice(0, 60));
   const inside = [...parents, value];
   if (Array.isArray(value)) {
     return `[${Array.from(value, (item, index) => write(item, `${path}[${index}]`, inside)).join(",")}]`;

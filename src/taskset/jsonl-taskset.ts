@@ -6,6 +6,7 @@ import { gunzip } from "node:zlib";
 import { LyceumError } from "../errors/index.ts";
 import { dataFileError } from "./data-file-error.ts";
 import { type LineIndex, LineIndexer } from "./line-index.ts";
+import { deepestRow, rowProblem } from "./row-problem.ts";
 import { type RowSchema, validateRow } from "./row-schema.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
 import type { Taskset } from "./taskset.ts";
@@ -111,8 +112,9 @@ async function readRange(path: string, start: number, end: number): Promise<Uint
 }
 
 function parseRow(bytes: Uint8Array, place: string): unknown {
+  let row: unknown;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    row = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
     throw new LyceumError({
       code: "data.malformed",
@@ -122,4 +124,12 @@ function parseRow(bytes: Uint8Array, place: string): unknown {
       cause: error,
     });
   }
+  const problem = rowProblem(row);
+  if (problem === undefined) return row;
+  throw new LyceumError({
+    code: "data.malformed",
+    message: `${place}: ${problem}.`,
+    hint: `Numbers are at most 1.8e308, and nesting is at most ${deepestRow} deep. Write larger numbers as texts.`,
+    data: { place },
+  });
 }

@@ -214,6 +214,45 @@ describe("what comes back", () => {
     expect((await answered(completion("4"))).body).not.toHaveProperty("logprobs");
   });
 
+  const counted = (tokens: number, reasoning?: number): object => ({
+    usage: {
+      prompt_tokens: 5,
+      completion_tokens: tokens,
+      ...(reasoning === undefined ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
+    },
+  });
+  const told = (content: string, tokens: readonly string[], body: object = {}) =>
+    completion(content, {
+      choice: { logprobs: { content: tokens.map((token) => ({ token, logprob: -1 })) } },
+      body,
+    });
+
+  test.each([
+    ["fewer than the server counts", told("1234", ["12", "34"], counted(5)), "2 log-probabilities and 5 tokens"],
+    ["less than the text", told("12345", ["12", "34"], { usage: undefined }), "make 4 of 5 characters"],
+    ["an empty list", told("12345", []), "0 log-probabilities and 2 tokens"],
+  ])("is refused if the log-probabilities that were asked for are %s", async (_, answer, words) => {
+    for (const options of [{ logprobs: true }, { tokenIds: true }]) {
+      await expect(answered(answer, { ...options, maxRetries: 0 })).rejects.toMatchObject({
+        code: "policy.unavailable",
+        message: expect.stringContaining(words),
+      });
+    }
+    expect((await answered(answer)).result.action.message).toMatchObject({ role: "assistant" });
+  });
+
+  test.each([
+    ["the end of the turn is not among them", told("1234", ["12", "34"], counted(3))],
+    ["reasoning is hidden", told("1234", ["12", "34"], counted(40, 37))],
+    ["the text was cut at a stop string", told("12", ["12", "34"], counted(2))],
+    ["a character is of several tokens", told("\u{1f600}", ["\ufffd", "\ufffd", "\ufffd"], counted(3))],
+    ["a tool is called", completion(null, { message: { tool_calls: [{ function: { name: "f" } }] } })],
+    ["the server tells none", completion("1234")],
+    ["the model says nothing", completion("", { body: counted(1) })],
+  ])("is accepted if log-probabilities were asked for and %s", async (_, answer) => {
+    await answered(answer, { logprobs: true, maxRetries: 0 });
+  });
+
   test("has tokens to train on where the server tells their ids", async () => {
     const { result, body } = await answered(withIds, { tokenIds: true });
     expect(body).toMatchObject({ logprobs: true, return_token_ids: true });

@@ -92,6 +92,31 @@ test("errors name file and line", async () => {
   });
 });
 
+test.each([
+  ["lists 200,000 deep", "[".repeat(200_000) + "]".repeat(200_000), "nested more than 1000 deep"],
+  ["objects 200,000 deep", '{"a":'.repeat(200_000) + "1" + "}".repeat(200_000), "nested more than 1000 deep"],
+  ["a number beyond any", '{"n":{"m":[1,1e999]}}', "a number is too large"],
+  ["a number below any", '{"n":-1e999}', "a number is too large"],
+])("a row of %s names file and line, with a schema and without", async (_, row, words) => {
+  const path = await file("odd.jsonl", `{"n":1}\n\n${row}\n`);
+  for (const options of [{}, { schema: z.json() }]) {
+    const taskset = await jsonlTaskset(path, options);
+    expect((await taskset.get(0)).task).toEqual({ n: 1 });
+    await expect(taskset.get(1)).rejects.toMatchObject({
+      code: "data.malformed",
+      message: expect.stringContaining(`${path}:3: `),
+      hint: expect.stringMatching(/\w+ \w+/),
+    });
+    await expect(taskset.get(1)).rejects.toThrow(words);
+  }
+});
+
+test("a row may be nested as deep as any data is", async () => {
+  const row = "[".repeat(900) + "]".repeat(900);
+  const taskset = await jsonlTaskset(await file("deep.jsonl", row));
+  expect(JSON.stringify((await taskset.get(0)).task)).toBe(row);
+});
+
 test("bytes that are no UTF-8 are refused, not replaced", async () => {
   const taskset = await jsonlTaskset(await file("latin1.jsonl", Buffer.from('"caf\xe9"\n', "latin1")));
   await expect(taskset.get(0)).rejects.toMatchObject({

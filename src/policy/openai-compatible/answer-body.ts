@@ -56,6 +56,11 @@ export function usageOf(usage: ToldUsage | null | undefined): Usage | undefined 
   };
 }
 
+/** The tokens of an answer that have log-probabilities: those of hidden reasoning are told by no server. */
+export function countedTokens(usage: Usage | undefined): number | undefined {
+  return usage === undefined ? undefined : usage.completionTokens - (usage.reasoningTokens ?? 0);
+}
+
 /** How an action ended, by the reason that servers give. Throws a `RequestFailure` for one that there is not. */
 export function finishOf(reason: string, calls: boolean): Action["finish"] {
   switch (reason) {

@@ -6,6 +6,7 @@ import type { ActResult, TokenLogprob, Usage } from "../policy.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import {
   assertSilent,
+  countedTokens,
   countSchema,
   finishOf,
   logprobSchema,
@@ -74,8 +75,16 @@ export function chatAnswer(body: string, context: AnswerContext): ActResult {
   return {
     action,
     ...(usage === undefined ? {} : { usage }),
-    ...answerTokens({ sampled, ids: choice.token_ids, promptIds }, context),
+    ...answerTokens(
+      { sampled, ids: choice.token_ids, promptIds, text: toldText(choice), counted: countedTokens(usage) },
+      context,
+    ),
   };
+}
+
+/** What the tokens make for certain: a parser of calls or of reasoning may have taken more of it away. */
+function toldText({ message: { content, tool_calls } }: Choice): string {
+  return (tool_calls ?? []).length > 0 ? "" : (content ?? "");
 }
 
 /** A sampled token as the chat protocol tells of it. */

@@ -5,6 +5,7 @@ import { cutAtStop } from "../serving/cut-at-stop.ts";
 import { malformed } from "../serving/unusable-answer.ts";
 import {
   assertSilent,
+  countedTokens,
   countSchema,
   finishOf,
   logprobSchema,
@@ -51,7 +52,7 @@ export function completionAnswer(body: string, context: AnswerContext): ActResul
   return {
     action: { message, finish: finishOf(finish_reason, false) },
     ...(usage === undefined ? {} : { usage }),
-    ...answerTokens({ sampled: sampledOf(logprobs), ids, promptIds }, context),
+    ...answerTokens({ sampled: sampledOf(logprobs), ids, promptIds, text, counted: countedTokens(usage) }, context),
   };
 }
 

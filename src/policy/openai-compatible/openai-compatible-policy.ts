@@ -31,7 +31,10 @@ export interface OpenAICompatibleOptions extends ServingOptions {
   readonly name?: string;
   /** What the model can read; text by default (earlier reasoning is accepted, and left out). */
   readonly accepts?: readonly PartType[];
-  /** Ask for the log-probability of each sampled token. False by default: some servers refuse it. */
+  /**
+   * Ask for the log-probability of each sampled token. False by default: some servers refuse it. An answer that tells
+   * only some is refused.
+   */
   readonly logprobs?: boolean;
   /** Ask for token ids too (vLLM's `return_token_ids`), to train on what was sampled. False by default. */
   readonly tokenIds?: boolean;
@@ -65,12 +68,13 @@ export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy
   const url = apiUrl(options.baseUrl, endpoint.path);
   const headers = requestHeaders(options);
   const server = new ModelServer(name, options);
+  const logprobsAsked = logprobs || tokenIds;
   const ask = async (request: ActRequest, signal: AbortSignal): Promise<ActResult> => {
-    const json = endpoint.body(request, { model, logprobs: logprobs || tokenIds, tokenIds, extraBody });
+    const json = endpoint.body(request, { model, logprobs: logprobsAsked, tokenIds, extraBody });
     const answer = await httpJson({ url, headers, json, signal });
     if (answer.status !== 200) throw refusal(answer, { url, model });
     const tokensAreSampled = options.processedLogprobs === true || isPlain(request);
-    return endpoint.answer(answer.body, { request, tokensAreSampled });
+    return endpoint.answer(answer.body, { request, logprobsAsked, tokensAreSampled });
   };
   return {
     specificationVersion: "v1",

@@ -1,4 +1,6 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   braveSearch,
   type SearchEngine,
@@ -68,6 +70,30 @@ describe.each(services)("%s", (_, engine, body, asked, request) => {
     const error: unknown = await search(engine(server.url)).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "data.unavailable" });
     expect(String((error as Error).message)).not.toContain("secret-key");
+  });
+
+  test.each(["with a length", "in pieces"])("no more is read of an endless answer %s than a limit", async (how) => {
+    let sent = 0;
+    const piece = Buffer.alloc(2 ** 20, " ");
+    const server = createServer((_request, response) => {
+      response.writeHead(200, how === "in pieces" ? {} : { "content-length": String(300 * piece.length) });
+      const send = (): void => {
+        while (!response.destroyed && sent < 300 * piece.length) {
+          sent += piece.length;
+          if (!response.write(piece)) return void response.once("drain", send);
+        }
+        response.end();
+      };
+      send();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    await expect(search(engine(`http://127.0.0.1:${port}`))).rejects.toMatchObject({
+      code: "data.unavailable",
+      message: expect.stringContaining("longer than 8388608 bytes"),
+    });
+    expect(sent).toBeLessThan(100 * piece.length);
   });
 
   test("the key does not follow a redirect, to another origin or to the same", async () => {
