@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { errorText } from "../src/cli/error-text.ts";
 import { apiUrl } from "../src/policy/openai-compatible/api-url.ts";
 import { trackerConfigsSchema } from "../src/trackers/tracker-config.ts";
-import { withoutSecretValues, withoutUrlSecrets } from "../src/url-secrets.ts";
+import { namedSecrets, withoutSecretValues, withoutUrlSecrets } from "../src/url-secrets.ts";
 
 describe("withoutUrlSecrets", () => {
   it.each([
@@ -14,6 +14,9 @@ describe("withoutUrlSecrets", () => {
     ['asked "http://h/?q=S3" and https://h/?t=S3.', 'asked "http://h/?q=***" and https://h/?t=***'],
     ["wss://h/s?token=S3", "wss://h/s?token=***"],
     ["http://h/?key[]=S3&key[]=S3", "http://h/?key[]=***&key[]=***"],
+    ["https://h/sk-S3abcdefghijklmnop0/v1#m", "https://h/***/v1#m"],
+    ["https://h/hooks/9c858901-8a57-4791-81fe-4c455b099bc9?a=S3", "https://h/hooks/***?a=***"],
+    ["at http://h/v1/S3abcdefghijklmnop0123/", "at http://h/v1/***/"],
   ])("hides the secrets of %s", (text, shown) => {
     expect(withoutUrlSecrets(text)).toBe(shown);
     expect(withoutUrlSecrets(shown)).toBe(shown);
@@ -26,6 +29,9 @@ describe("withoutUrlSecrets", () => {
     "runs/a?b=c",
     "http://h/?",
     "x://",
+    "https://h/v1/models/qwen2-5-coder-32b-instruct-awq",
+    "https://h/org/model-2024-07-18/resolve/0123456789abcdef0123456789abcdef01234567/model.safetensors",
+    "https://h/openai/deployments/gpt-4o-mini-2024-07-18",
   ])("leaves %s as it is", (text) => expect(withoutUrlSecrets(text)).toBe(text));
 });
 
@@ -50,6 +56,30 @@ it("withoutSecretValues hides literal headers and variables, and addresses at an
     seed: 1,
     none: null,
   });
+});
+
+it("withoutSecretValues hides texts whose names say that they are secret, and no others", () => {
+  const secret = {
+    apiKey: "S3",
+    api_key: "S3",
+    "X-Api-Key": "S3",
+    access_token: "S3",
+    hf: { authToken: "S3", token: "S3", clientSecret: "S3", password: "S3", Authorization: "Bearer S3" },
+    list: [{ aws_secret_access_key: "S3" }],
+  };
+  expect(JSON.stringify(withoutSecretValues(secret))).not.toContain("S3");
+  expect(JSON.stringify(withoutSecretValues(secret)).match(/\*\*\*/g)).toHaveLength(10);
+  expect(namedSecrets(secret)).toHaveLength(10);
+  const plain = {
+    apiKeyVariable: "MY_KEY",
+    apiKey: "$MY_KEY",
+    tokens: 3,
+    maxTokens: 4,
+    eos_token: "<|end|>",
+    key: "level",
+    secret: true,
+  };
+  expect(withoutSecretValues(plain)).toEqual(plain);
 });
 
 it("errors on the terminal show no secret of an address", () => {

@@ -6,7 +6,7 @@ import { type PolicyName, parsePolicyName } from "../policy/policy-name.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
 import type { SamplingSettings } from "../policy/sampler.ts";
 import type { ServingOptions } from "../policy/serving/serving-options.ts";
-import { withoutUrlSecrets } from "../url-secrets.ts";
+import { withoutSecretValues, withoutUrlSecrets } from "../url-secrets.ts";
 import { checkPolicyOptions, type PolicyFile, policyFileSchema } from "./policy-file-schema.ts";
 
 /** A model, and how it is asked: what a policy file says, or a name with options on the command line. */
@@ -151,5 +151,6 @@ export function answerSettings(settings: PolicySettings): Readonly<Record<string
     ...(providerOptions === undefined ? {} : { providerOptions }),
     ...(sampling === undefined ? {} : { sampling: { ...sampling } as Json }),
   };
-  return Object.keys(answering).length === 0 ? undefined : answering;
+  if (Object.keys(answering).length === 0) return undefined;
+  return withoutSecretValues(answering) as Readonly<Record<string, Json>>;
 }

@@ -1,7 +1,13 @@
 import { basename, relative } from "node:path";
+import { parseOverride } from "../config/config-override.ts";
+import { isJsonObject, type Json } from "../json.ts";
+import { withoutSecretValues, withoutUrlSecrets } from "../url-secrets.ts";
 import type { TrainArguments } from "./create-program.ts";
 
-/** The command line that goes on with an interrupted run, ready to paste into a shell. */
+/**
+ * The command line that goes on with an interrupted run, ready to paste into a shell. A secret in an option becomes `***`:
+ * it is put back by hand.
+ */
 export function resumeCommand(options: {
   readonly args: TrainArguments;
   readonly output: string;
@@ -15,13 +21,25 @@ export function resumeCommand(options: {
     "train",
     "--config",
     args.config,
-    ...args.set.flatMap((override) => ["--set", override]),
+    ...args.set.flatMap((override) => ["--set", withoutSecrets(override)]),
     ...(args.numEpochs === undefined ? [] : ["--num-epochs", String(args.numEpochs)]),
     "--output",
     output,
     "--resume",
   ];
   return words.map(quote).join(" ");
+}
+
+/** A `--set` whose value holds no secret. */
+function withoutSecrets(option: string): string {
+  const parsed = parseOverride(option);
+  if ("problem" in parsed) return withoutUrlSecrets(option);
+  const { path, value } = parsed.override;
+  const nested = path.reduceRight<Json>((inner, key) => ({ [key]: inner }), value);
+  const hidden = withoutSecretValues(nested);
+  if (JSON.stringify(hidden) === JSON.stringify(nested)) return option;
+  const shown = path.reduce<Json>((outer, key) => (isJsonObject(outer) ? outer[key]! : outer), hidden);
+  return `${path.join(".")}=${typeof shown === "string" ? shown : JSON.stringify(shown)}`;
 }
 
 function programWords(options: Pick<Parameters<typeof resumeCommand>[0], "script" | "environment">): string[] {

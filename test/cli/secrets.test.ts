@@ -96,3 +96,46 @@ it("literal keys among the options of an environment are not recorded", async ()
   expect((await run("collect", ...words, "--episodes", "1", "-o", "rows.jsonl")).code).toBe(0);
   expect(await written()).not.toContain("option-secret");
 });
+
+it("secrets in further fields of requests and in an address's path stand in no file, and in no error", async () => {
+  const server = await chatServer(({ api_key }, index) =>
+    index === 1 ? { status: 401, body: `bad ${String(api_key)} at hidden0path1value2345` } : completion("7"),
+  );
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const policy = {
+    model: "m",
+    baseUrl: server.baseUrl.replace("/v1", "/hidden0path1value2345/v1"),
+    extraBody: { api_key: "hidden-body-value-1", top_a: 0.5 },
+  };
+  await writeFile(join(folder, "policy.json"), JSON.stringify(policy));
+  const played = await run("eval", "-e", "math", "-m", "policy.json", "-n", "2", "--concurrency", "1", "-o", "out");
+  expect(server.requests.at(-1)!.body).toMatchObject({ api_key: "hidden-body-value-1", top_a: 0.5 });
+  await rm(join(folder, "policy.json"));
+  const all = played.stdout + played.stderr + (await written());
+  expect(all).toContain('"top_a"');
+  expect(all).not.toMatch(/hidden-body|hidden0path/);
+});
+
+it("secrets of a training config stand in no checkpoint, report or log", async () => {
+  const config = `
+environment:
+  id: tools
+  tools: [calculator]
+  engine: searxng
+  engineUrl: "http://u:planted-password@127.0.0.1:1/planted0path1value2345/?token=planted-query"
+  mcp: []
+model: { scratch: { hiddenSize: 8, layers: 1, heads: 1, maxLength: 256 }, device: cpu, threads: 1 }
+algorithm: { id: sft }
+data: { overlong: truncate }
+training: { steps: 1, batchSize: 1 }
+rollout: { trace: true }
+output: out
+`;
+  await writeFile(join(folder, "train.yaml"), config);
+  const { code, stdout, stderr } = await run("train", "-c", "train.yaml");
+  await rm(join(folder, "train.yaml"));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const all = stdout + (await written());
+  expect(all).toContain("searxng");
+  expect(all).not.toContain("planted");
+});

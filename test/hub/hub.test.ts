@@ -1,7 +1,9 @@
 import { mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../src/hub/hub.ts";
 import { type FakeHub, type FakeRepository, startFakeHub } from "./fake-hub.ts";
 
@@ -172,6 +174,36 @@ test("an error never shows the token", async () => {
     (thrown) => thrown,
   );
   expect(JSON.stringify(error.toData())).not.toContain("hf_mine");
+});
+
+test("an error never shows a password or a query of the hub's address", async () => {
+  for (const hubUrl of ["http://u:planted-password@127.0.0.1:1", "http://127.0.0.1:1/?token=planted-query"]) {
+    const error = await downloadHubFile(config, { ...options, hubUrl }).catch((thrown) => thrown);
+    expect(error).toMatchObject({ code: "data.unavailable" });
+    expect(JSON.stringify(error.toData())).not.toContain("planted");
+  }
+});
+
+test("the token does not follow a download to where the hub keeps large files", async () => {
+  const authorizations: (string | undefined)[] = [];
+  const start = async (answer: RequestListener): Promise<string> => {
+    const server = createServer(answer);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const store = await start(({ headers }, response) => {
+    authorizations.push(headers.authorization);
+    response.end(weights);
+  });
+  const front = await start(({ headers }, response) => {
+    authorizations.push(headers.authorization);
+    response.writeHead(302, { location: store }).end();
+  });
+  const redirecting: typeof fetch = (input, init) => fetch(String(input).includes("/resolve/") ? front : input, init);
+  const path = await downloadHubFile(big, { ...options, token: "hf_mine", fetch: redirecting });
+  expect(Buffer.compare(await readFile(path), weights)).toBe(0);
+  expect(authorizations).toEqual(["Bearer hf_mine", undefined]);
 });
 
 test("a connection that keeps breaking is taken up where it stopped", async () => {

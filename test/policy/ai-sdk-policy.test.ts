@@ -5,6 +5,7 @@ import { type AiSdkModel, aiSdkPolicy, providerModel } from "../../src/policy/ai
 import type { CallOptions, Generated } from "../../src/policy/ai-sdk/language-model.ts";
 import { defaultSampling } from "../../src/policy/sampler.ts";
 import { actRequest } from "./act-request.ts";
+import { chatServer } from "./chat-server.ts";
 import { type Asked, describePolicy, type ModelAnswer } from "./policy-conformance.ts";
 
 /** A model of each version of the interface that does as it is told. */
@@ -302,6 +303,43 @@ describe("a provider by its name", () => {
   test("is the package of that name", async () => {
     const model = await providerModel("gateway", "openai/gpt-5-mini");
     expect(model).toMatchObject({ modelId: "openai/gpt-5-mini", provider: "gateway" });
+  });
+
+  test("follows no redirect, so that no key does", async () => {
+    const seen: unknown[] = [];
+    await using other = await chatServer((_, index) => {
+      seen.push(index);
+      return { body: {} };
+    });
+    await using server = await chatServer(() => ({ status: 307, headers: { location: other.baseUrl }, body: "" }));
+    const real = fetch;
+    vi.stubGlobal("fetch", (_: unknown, init: RequestInit) => real(server.baseUrl, init));
+    onTestFinished(() => void vi.unstubAllGlobals());
+    for (const options of [{}, { apiKey: "planted-key-1" }]) {
+      vi.stubEnv("AI_GATEWAY_API_KEY", "planted-key-2");
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const model = await providerModel("gateway", "openai/gpt-5-mini", options);
+      const policy = aiSdkPolicy(model, { maxRetries: 0 });
+      await expect(policy.act(actRequest())).rejects.toThrow(/^(?!.*planted)/);
+    }
+    expect(server.requests.length).toBeGreaterThan(0);
+    expect(seen).toEqual([]);
+  });
+
+  test("that repeats a secret of its options does not get it into an error", async () => {
+    const model = versions.v4!(async () => {
+      throw Object.assign(new Error("no such account: planted-secret-1"), {
+        name: "AI_APICallError",
+        statusCode: 401,
+        responseBody: "planted-secret-1 and planted-key-1",
+      });
+    });
+    const providerOptions = { gateway: { clientSecret: "planted-secret-1" } };
+    const policy = aiSdkPolicy(model, { maxRetries: 0, providerOptions, apiKey: "planted-key-1" });
+    await expect(policy.act(actRequest())).rejects.toMatchObject({
+      code: "policy.unauthorized",
+      message: expect.not.stringContaining("planted"),
+    });
   });
 
   test.each([

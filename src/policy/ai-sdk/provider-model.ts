@@ -52,33 +52,39 @@ export async function providerModel(
       ? {}
       : { hint: `Did you mean "${near}"? If not, run npm install ${name}.` }),
   });
-  if (options.apiKey !== undefined) return withKey(module, { name, apiKey: options.apiKey }).languageModel(modelId);
-  const named = [provider, ...provider.split("-").toReversed()].map((part) => module[part]);
-  const found = [...named, ...Object.values(module)].find(isProvider);
-  if (found !== undefined) return found.languageModel(modelId);
+  const { apiKey } = options;
+  const made = createdProvider(module, { provider, ...(apiKey === undefined ? {} : { apiKey }) });
+  if (made !== undefined) return made.languageModel(modelId);
   throw new LyceumError({
     code: "config.invalid",
-    message: `The package ${name} exports no provider that is ready to use.`,
+    message: `The package ${name} exports no function that makes a provider.`,
     hint: "Create the model in a program, and give it to aiSdkPolicy.",
   });
 }
 
-/** The provider that the package makes with this key, by its `create...` function. */
-function withKey(
+/**
+ * The provider that the package makes by its `create...` function, the one with the provider's name first. Its requests
+ * follow no redirect: a key in a header of its own, such as `x-api-key`, would go to wherever that leads.
+ */
+function createdProvider(
   module: Readonly<Record<string, unknown>>,
-  { name, apiKey }: { readonly name: string; readonly apiKey: string },
-): Provider {
-  for (const [exported, create] of Object.entries(module)) {
-    if (!/^create[A-Z]/.test(exported) || typeof create !== "function") continue;
-    const made: unknown = create({ apiKey });
+  { provider, apiKey }: { readonly provider: string; readonly apiKey?: string },
+): Provider | undefined {
+  const names = [provider, ...provider.split("-").toReversed()].map((part) => `create${part}`.replaceAll("-", ""));
+  const place = (exported: string): number => {
+    const found = names.findIndex((name) => name.toLowerCase() === exported.toLowerCase());
+    return found === -1 ? names.length : found;
+  };
+  const functions = Object.entries(module).filter(([exported]) => /^create[A-Z]/.test(exported));
+  for (const [, create] of functions.toSorted(([one], [other]) => place(one) - place(other))) {
+    if (typeof create !== "function") continue;
+    const made: unknown = create({ fetch: withoutRedirects, ...(apiKey === undefined ? {} : { apiKey }) });
     if (isProvider(made)) return made;
   }
-  throw new LyceumError({
-    code: "config.invalid",
-    message: `The package ${name} exports no function that makes a provider with a key.`,
-    hint: "Put the key into the variable that the package reads, and leave apiKeyVariable out.",
-  });
+  return undefined;
 }
+
+const withoutRedirects: typeof fetch = (input, init) => fetch(input, { ...init, redirect: "error" });
 
 function isProvider(value: unknown): value is Provider {
   return typeof (value as Partial<Provider> | undefined)?.languageModel === "function";

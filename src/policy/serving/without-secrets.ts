@@ -1,5 +1,6 @@
 import { LyceumError } from "../../errors/index.ts";
-import { urlSecrets, withoutUrlSecrets } from "../../url-secrets.ts";
+import type { Json } from "../../json.ts";
+import { namedSecrets, urlSecrets, withoutUrlSecrets } from "../../url-secrets.ts";
 
 /** What a request sends and no error may show. */
 export interface RequestSecrets {
@@ -8,6 +9,9 @@ export interface RequestSecrets {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The values of its query are secrets too. */
   readonly baseUrl?: string | undefined;
+  /** Further fields of the request: what is named as a secret among them. */
+  readonly extraBody?: Readonly<Record<string, Json>> | undefined;
+  readonly providerOptions?: Readonly<Record<string, Json>> | undefined;
 }
 
 /** A shorter value is no secret, and may be part of any word. */
@@ -28,10 +32,12 @@ export function withoutSecrets(error: unknown, given: RequestSecrets): unknown {
 }
 
 /** Every form in which a server may repeat a secret, the longest first. */
-function secretsOf({ apiKey = "", headers = {}, baseUrl = "" }: RequestSecrets): readonly string[] {
+function secretsOf(secrets: RequestSecrets): readonly string[] {
+  const { apiKey = "", headers = {}, baseUrl = "", extraBody = {}, providerOptions = {} } = secrets;
   // The value of a header may name its scheme before the key: Bearer KEY.
   const values = Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/)]);
-  const long = [...values, ...urlSecrets(baseUrl)].filter(({ length }) => length >= shortestSecret);
+  const named = [...namedSecrets(extraBody), ...namedSecrets(providerOptions)];
+  const long = [...values, ...named, ...urlSecrets(baseUrl)].filter(({ length }) => length >= shortestSecret);
   const all = [apiKey, ...long].filter((secret) => secret !== "");
   const forms = all.flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
   return [...new Set(forms)].sort((one, other) => other.length - one.length);

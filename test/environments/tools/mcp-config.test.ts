@@ -33,6 +33,23 @@ const made = (mcp: unknown, options: Partial<ToolsOptions> = {}): EnvironmentDef
     mcp,
   }) as EnvironmentDefinition<ToolsTask>;
 
+test("the key of a server does not follow a redirect, and stands in no error", async () => {
+  const seen: string[] = [];
+  await using other = await serve((request) => {
+    seen.push(JSON.stringify([...request.headers]));
+    return Response.json({});
+  });
+  for (const status of [302, 307, 308]) {
+    await using http = await serve(() => new Response(null, { status, headers: { location: other.url } }));
+    vi.stubEnv("WORDS_TOKEN", "planted-key-1");
+    const environment = made([{ url: `${http.url}/mcp?t=planted-query-1`, headers: { "x-key": "$WORDS_TOKEN" } }]);
+    const error: unknown = await Promise.resolve(environment.tasks("train")).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "data.unavailable", hint: expect.stringContaining("redirects") });
+    expect(`${(error as Error).message}`).not.toContain("planted");
+  }
+  expect(seen).toEqual([]);
+});
+
 test("a config's servers, over stdio and HTTP, give their tools to the model", async () => {
   const handler = createMcpHandler(wordServer);
   const headers: (string | null)[] = [];
