@@ -86,9 +86,15 @@ describe("resumeCommand", () => {
 
   it.each([
     ["agents.policies.a=http://h/v1?key=S3#m", "'agents.policies.a=http://h/v1?key=***#m'"],
-    ["environment.mcp=[{url: http://h/?t=S3, headers: {x-key: S3}}]", `'environment.mcp=[{"url":"http://h/?t=***","headers":{"x-key":"***"}}]'`],
+    [
+      "environment.mcp=[{url: http://h/?t=S3, headers: {x-key: S3}}]",
+      `'environment.mcp=[{"url":"http://h/?t=***","headers":{"x-key":"***"}}]'`,
+    ],
     ["environment.mcp.0.headers.authorization=Bearer S3", "'environment.mcp.0.headers.authorization=***'"],
-    ["agents.policies.a={model: m, extraBody: {api_key: S3}}", `'agents.policies.a={"model":"m","extraBody":{"api_key":"***"}}'`],
+    [
+      "agents.policies.a={model: m, extraBody: {api_key: S3}}",
+      `'agents.policies.a={"model":"m","extraBody":{"api_key":"***"}}'`,
+    ],
     ["agents.policies.a=http://u:S3@h [", "'agents.policies.a=http://***@h ['"],
     ["model.path=https://h/sk-S3abcdefghijklmnop0/v1", "'model.path=https://h/***/v1'"],
     ["training.steps=5", "training.steps=5"],

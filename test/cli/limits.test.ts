@@ -17,7 +17,11 @@ const grpo = ["algorithm={id: grpo, groupSize: 2}", "probe.groups=0"];
 describe("a run that is too large ends at once, and writes nothing", () => {
   it.each<[changes: readonly string[], code: string, words: string]>([
     [[...grpo, "training.batchSize=1e9"], "config.invalid", "Lower training.batchSize or algorithm.groupSize"],
-    [[...grpo, "algorithm.groupSize=1e9"], "config.invalid", "algorithm.groupSize: expected number to be at most 100000"],
+    [
+      [...grpo, "algorithm.groupSize=1e9"],
+      "config.invalid",
+      "algorithm.groupSize: expected number to be at most 100000",
+    ],
     [[...grpo, "algorithm.groupSize=100000", "training.batchSize=1000"], "config.invalid", "200 GB or more"],
     [["algorithm={id: ppo, groupSize: 1e9}"], "config.invalid", "at most 100000"],
     [["rollout.concurrency=1e9"], "config.invalid", "rollout.concurrency: expected number to be at most 100000"],

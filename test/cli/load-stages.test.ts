@@ -119,7 +119,11 @@ it.each<[string, readonly string[], string, readonly string[]]>([
   [
     "an unknown environment of one stage",
     [],
-    mistaken.replace(", digitz: 1", "").replace(", stepz: 20", "").replace("five", "5").replace("groupsize", "groupSize")
+    mistaken
+      .replace(", digitz: 1", "")
+      .replace(", stepz: 20", "")
+      .replace("five", "5")
+      .replace("groupsize", "groupSize")
       .replace("number-guessing", "{ id: number-guessing, hihg: 3 }"),
     ['train.yaml:9:41 (stage practice): unknown key "hihg" in environment'],
   ],

@@ -94,7 +94,7 @@ test("errors name file and line", async () => {
 
 test.each([
   ["lists 200,000 deep", "[".repeat(200_000) + "]".repeat(200_000), "nested more than 1000 deep"],
-  ["objects 200,000 deep", '{"a":'.repeat(200_000) + "1" + "}".repeat(200_000), "nested more than 1000 deep"],
+  ["objects 200,000 deep", `${'{"a":'.repeat(200_000)}1${"}".repeat(200_000)}`, "nested more than 1000 deep"],
   ["a number beyond any", '{"n":{"m":[1,1e999]}}', "a number is too large"],
   ["a number below any", '{"n":-1e999}', "a number is too large"],
 ])("a row of %s names file and line, with a schema and without", async (_, row, words) => {

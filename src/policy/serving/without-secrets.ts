@@ -10,8 +10,8 @@ export interface RequestSecrets {
   /** The values of its query are secrets too. */
   readonly baseUrl?: string | undefined;
   /** Further fields of the request: what is named as a secret among them. */
-  readonly extraBody?: Readonly<Record<string, Json>> | undefined;
-  readonly providerOptions?: Readonly<Record<string, Json>> | undefined;
+  readonly extraBody?: object | undefined;
+  readonly providerOptions?: object | undefined;
 }
 
 /** A shorter value is no secret, and may be part of any word. */
@@ -36,7 +36,7 @@ function secretsOf(secrets: RequestSecrets): readonly string[] {
   const { apiKey = "", headers = {}, baseUrl = "", extraBody = {}, providerOptions = {} } = secrets;
   // The value of a header may name its scheme before the key: Bearer KEY.
   const values = Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/)]);
-  const named = [...namedSecrets(extraBody), ...namedSecrets(providerOptions)];
+  const named = [extraBody, providerOptions].flatMap((options) => namedSecrets(options as Json));
   const long = [...values, ...named, ...urlSecrets(baseUrl)].filter(({ length }) => length >= shortestSecret);
   const all = [apiKey, ...long].filter((secret) => secret !== "");
   const forms = all.flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]);
