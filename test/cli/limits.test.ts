@@ -1,6 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
 import { runInProcess } from "./run-in-process.ts";
 import { folderContents, tinyRunFolder } from "./run-lyceum.ts";
@@ -72,7 +73,7 @@ describe("a model folder that could hang", () => {
     "weights that are a pipe": [
       async (model) => {
         await rm(join(model, "model.safetensors"));
-        execFileSync("mkfifo", [join(model, "model.safetensors")]);
+        await promisify(execFile)("mkfifo", [join(model, "model.safetensors")]);
       },
       "model.safetensors is malformed: it is not a file",
     ],
@@ -96,7 +97,7 @@ describe("a model folder that could hang", () => {
     expect((await run("train", "-c", "tiny.yaml", "-o", "out", ...set(["training.steps=1"]))).code).toBe(0);
     for (const [name, [spoil, words]] of Object.entries(spoils)) {
       const model = join(folder, name.replaceAll(" ", "-"));
-      execFileSync("cp", ["-r", join(folder, "out", "model"), model]);
+      await cp(join(folder, "out", "model"), model, { recursive: true });
       await spoil(model);
       const { code, stderr } = await run("eval", "-e", "math", "-m", model, "-n", "1", "-o", `eval-${name}`);
       expect(stderr, name).toContain(words);
