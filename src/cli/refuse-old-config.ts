@@ -1,3 +1,4 @@
+import { excessOf } from "../config/yaml-source.ts";
 import { LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import { detectSystem } from "../migrate/detect-system.ts";
@@ -17,8 +18,9 @@ export function refuseOldConfig(text: string, path: string): void {
   });
 }
 
-/** What is no YAML is another's error. */
+/** What is no YAML, or too large for a config, is another's error. */
 function readLeniently(text: string, path: string): Json | undefined {
+  if (excessOf(text) !== undefined) return undefined;
   try {
     return parseOldYaml(text, path);
   } catch {

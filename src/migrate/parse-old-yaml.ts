@@ -1,5 +1,4 @@
 import { parseDocument } from "yaml";
-import { excessOf } from "../config/yaml-source.ts";
 import { LyceumError } from "../errors/index.ts";
 import { isJsonObject, type Json } from "../json.ts";
 
@@ -7,12 +6,10 @@ const maximumDepth = 64;
 
 /**
  * The value of an old config's text, as Python's reader takes it: of a key that is given twice, the last counts, and
- * `<<: *name` merges. Tags such as `!!python/tuple` are passed over. Throws `config.invalid` for what is no YAML or too
- * large, and for a value that contains itself or is nested more than 64 deep. `name` is what errors call the text.
+ * `<<: *name` merges. Tags such as `!!python/tuple` are passed over. Throws `config.invalid` for what is no YAML, and
+ * for a value that contains itself or is nested more than 64 deep. `name` is what errors call the text.
  */
 export function parseOldYaml(text: string, name: string): Json {
-  const excess = excessOf(text);
-  if (excess !== undefined) throw invalid(`${name} is ${excess}.`, "Give the config file itself.");
   const document = parseDocument(text, {
     uniqueKeys: false,
     merge: true,
