@@ -3,7 +3,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentId } from "../src/environment/environment.ts";
 import { manifestFile, modelFolder } from "./checkpoint/checkpoint-manifest.ts";
-import { newestCheckpoint, partialSuffix } from "./checkpoint/find-checkpoints.ts";
+import { listCheckpoints, partialSuffix } from "./checkpoint/find-checkpoints.ts";
 import { replacedSuffix } from "./checkpoint/replace-folder.ts";
 
 /** What a path or name of a model stands for. */
@@ -27,8 +27,9 @@ export async function locateModel(path: string): Promise<ModelPlace> {
   const checkpoints = join(path, "checkpoints");
   if (existsSync(checkpoints) || existsSync(join(path, "metrics.jsonl"))) {
     if (await isFolder(exported)) return locateModel(exported);
-    const newest = await newestCheckpoint(checkpoints);
-    if (newest !== undefined) return { type: "checkpoint", folder: newest.path };
+    // Also if it is damaged: to open another one unasked would be to open another model.
+    const newest = (await listCheckpoints(checkpoints)).at(-1);
+    if (newest !== undefined) return { type: "checkpoint", folder: newest };
   }
   const agents = await agentFolders(path);
   return Object.keys(agents).length === 0 ? { type: "model", path } : { type: "team", folder: path, agents };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { AgentId } from "../src/environment/environment.ts";
 import { LyceumError } from "../src/errors/index.ts";
-import { modelFolder, readManifest } from "./checkpoint/checkpoint-manifest.ts";
+import { type CheckpointManifest, modelFolder, readWholeManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "./config/model-config.ts";
 import type { AgentModel, OpenModelsOptions } from "./open-models.ts";
 import { startFolder } from "./start-folder.ts";
@@ -24,8 +24,7 @@ const recordedSchema = z.object({
 });
 
 /** What a checkpoint says of its models. Throws `checkpoint.unusable` where that is not whole. */
-async function readCheckpointConfig(folder: string): Promise<CheckpointConfig> {
-  const { config } = await readManifest(folder);
+function checkpointConfig(folder: string, { config }: CheckpointManifest): CheckpointConfig {
   const parsed = recordedSchema.safeParse(config);
   if (parsed.success) return { ...parsed.data, agents: parsed.data.agents.models };
   throw new LyceumError({
@@ -43,9 +42,10 @@ async function readCheckpointConfig(folder: string): Promise<CheckpointConfig> {
  */
 export async function openCheckpoint(folder: string, options: OpenModelsOptions): Promise<AgentModel[]> {
   const { backend, base, chatTemplate, templateVariables, agents: team, signal } = options;
-  const recorded = await readCheckpointConfig(folder);
+  const manifest = await readWholeManifest(folder);
+  const recorded = checkpointConfig(folder, manifest);
   const { seed } = recorded;
-  const { models = { [modelFolder]: { valueHead: false } } } = await readManifest(folder);
+  const { models = { [modelFolder]: { valueHead: false } } } = manifest;
   const policies = Object.entries(models).filter(([name]) => name.split("/")[0] === modelFolder);
   const agentOf = (name: string): AgentId | undefined =>
     name === modelFolder ? undefined : decodeURIComponent(name.slice(modelFolder.length + 1));

@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { LyceumError } from "../src/errors/index.ts";
 import type { TrainingEvent } from "../src/report/training-event.ts";
-import { newestCheckpoint } from "./checkpoint/find-checkpoints.ts";
+import { listCheckpoints, newestCheckpoint } from "./checkpoint/find-checkpoints.ts";
+import { earlierRun } from "./checkpoint/resumed-checkpoint.ts";
 import type { ModelConfigInput } from "./config/model-config.ts";
 import type { TrainingConfigInput } from "./config/training-config.ts";
 import { learnerFolder } from "./learners.ts";
@@ -63,8 +64,10 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
   const planned: PlannedStage[] = [];
   for (const [place, { name, config, ...stage }] of stages.entries()) {
     const folder = join(output, name);
-    const checkpoint = await newestCheckpoint(join(folder, "checkpoints"));
-    if (checkpoint !== undefined && !resume) throw leftOver(folder, checkpoint.manifest.step);
+    const checkpoints = join(folder, "checkpoints");
+    const begun = (await listCheckpoints(checkpoints)).length > 0;
+    const checkpoint = await newestCheckpoint(checkpoints);
+    if (begun && !resume) throw earlierRun(folder, checkpoint);
     const last = place === stages.length - 1;
     const steps = config.training?.steps ?? Number.POSITIVE_INFINITY;
     const exported = (await stat(join(folder, "model")).catch(() => undefined)) !== undefined;
@@ -74,7 +77,7 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
       name,
       output: folder,
       // The first has no stage before it to tell that the folder is the right one.
-      resume: resume && (checkpoint !== undefined || place === 0),
+      resume: resume && (begun || place === 0),
       config: {
         ...(place === 0 ? config : continued(stages[place]!, { earlier: stages.slice(0, place), output })),
         // The next stage begins with these weights as they are, in float32.
@@ -150,15 +153,6 @@ function checkNames(stages: readonly Stage[]): void {
       throw invalid(`Two stages are called "${name}".`, "Give each a name of its own.");
     }
   }
-}
-
-function leftOver(folder: string, step: number): LyceumError {
-  return new LyceumError({
-    code: "checkpoint.unusable",
-    message: `${folder} holds checkpoints of an earlier run, the newest at step ${step}.`,
-    hint: "Resume that run, or choose another output folder.",
-    data: { folder, step },
-  });
 }
 
 function invalid(message: string, hint: string): LyceumError {

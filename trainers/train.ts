@@ -47,6 +47,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   const { config, progress } = run;
   yield startEvent(run, options);
   using _saved = registerSavedWork(() => savedText(progress));
+  for (const message of run.notes) yield { type: "warning", step: progress.step, message };
   if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
   try {
     if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
@@ -302,7 +303,6 @@ function savedText({ checkpoint }: TrainingRun["progress"]): string {
 function checkpointManifest({ progress, environment, identity }: TrainingRun): CheckpointManifest {
   const { step, taskCursor, metrics, evaluated, traceLength } = progress;
   return {
-    schemaVersion: 1,
     step,
     taskCursor,
     environment: environment.spec.id,

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentId, EnvironmentDefinition } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
+import { LyceumError, toErrorData } from "../src/errors/index.ts";
 import { isJsonObject, type Json } from "../src/json.ts";
 import type { Policy } from "../src/policy/policy.ts";
 import { deriveSeed } from "../src/random/random.ts";
@@ -16,13 +16,15 @@ import { checkDisjoint } from "../src/taskset/disjoint.ts";
 import { memoryTaskset } from "../src/taskset/memory-taskset.ts";
 import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
 import { createIndexedTraceWriter } from "../src/trace/indexed-trace-writer.ts";
+import { traceLoss } from "../src/trace/trace-loss.ts";
 import type { TraceWriter } from "../src/trace/trace-writer.ts";
 import { type Algorithm, type AlgorithmDefinition, algorithmDefinition, algorithms } from "./algorithms/index.ts";
 import type { Model, TrainingBackend } from "./backend/training-backend.ts";
 import { branching } from "./branching.ts";
-import { readBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
+import { bestCheckpointPath, readBestCheckpoint } from "./checkpoint/best-checkpoint.ts";
 import type { CheckpointManifest } from "./checkpoint/checkpoint-manifest.ts";
-import { type Checkpoint, newestCheckpoint, removePartialCheckpoints } from "./checkpoint/find-checkpoints.ts";
+import type { Checkpoint } from "./checkpoint/find-checkpoints.ts";
+import { putAside, resumedCheckpoint } from "./checkpoint/resumed-checkpoint.ts";
 import { checkSameRun, runIdentity, sameEvaluation } from "./checkpoint/run-identity.ts";
 import {
   type OptimizationConfig,
@@ -110,6 +112,8 @@ export interface TrainingRun extends AsyncDisposable {
   readonly checkpoints: string;
   readonly signal: AbortSignal | undefined;
   readonly progress: Progress;
+  /** What a person must know of what the run goes on from, in sentences. */
+  readonly notes: readonly string[];
   /** What the run is doing now. */
   readonly activity: TrainingProgress;
 }
@@ -163,7 +167,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   await using resources = new AsyncDisposableStack();
   resources.use(await lockRun(output));
   const checkpoints = join(output, "checkpoints");
-  const checkpoint = await findCheckpoint(checkpoints, options.resume === true);
+  const { checkpoint, warnings } = await resumedCheckpoint(checkpoints, options.resume === true);
+  const notes = [...warnings];
   const chosen = await defaultLearningRate({ model: parsed.model, algorithm });
   // A run goes on as it began, also if the defaults or the files that they depend on have changed.
   const { learningRate = recordedRate(checkpoint) ?? chosen.learningRate } = parsed.training;
@@ -205,10 +210,12 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   }
   const pool = resources.use(new EnvironmentPool(environment));
   const manifest = checkpoint?.manifest;
+  const lost = config.rollout.trace ? await traceLoss(tracePath(output), manifest?.traceLength ?? 0) : undefined;
+  if (lost !== undefined) notes.push(lost);
   const trace = config.rollout.trace ? resources.use(await openTrace(output, manifest)) : undefined;
   const traceLength = (await trace?.flush()) ?? manifest?.traceLength;
   const evaluated = manifest?.evaluated === true && sameEvaluation(manifest.config, identity);
-  const best = manifest === undefined ? undefined : await readBestCheckpoint(checkpoints);
+  const best = manifest === undefined ? undefined : await wholeBestCheckpoint(checkpoints, notes);
   const comparable = best !== undefined && sameEvaluation(best.config, identity);
   const owned = resources.move();
 
@@ -232,6 +239,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
     checkpoints,
     signal,
     activity: options.progress ?? new TrainingProgress(),
+    notes,
     progress: {
       step: manifest?.step ?? 0,
       taskCursor: order.cursor,
@@ -327,29 +335,6 @@ function recordedRate(checkpoint: Checkpoint | undefined): number | undefined {
   return typeof training.learningRate === "number" ? training.learningRate : undefined;
 }
 
-/** The checkpoint to resume from. A new run in a folder that holds another's checkpoints is refused. */
-async function findCheckpoint(folder: string, resume: boolean): Promise<Checkpoint | undefined> {
-  await removePartialCheckpoints(folder);
-  const newest = await newestCheckpoint(folder);
-  if (resume && newest === undefined) {
-    throw new LyceumError({
-      code: "checkpoint.unusable",
-      message: `There is no complete checkpoint in ${folder} to resume from.`,
-      hint: "Start the run without resuming, or name the output folder of the run to go on with.",
-      data: { folder },
-    });
-  }
-  if (!resume && newest !== undefined) {
-    throw new LyceumError({
-      code: "checkpoint.unusable",
-      message: `${folder} holds checkpoints of an earlier run, the newest at step ${newest.manifest.step}.`,
-      hint: "Resume that run, or choose another output folder.",
-      data: { folder, step: newest.manifest.step },
-    });
-  }
-  return newest;
-}
-
 /**
  * A resumed run takes its trace back to the checkpoint: the steps after it are played again. One that starts writes
  * over the trace of a run that left no checkpoint.
@@ -358,9 +343,28 @@ async function openTrace(output: string, manifest: CheckpointManifest | undefine
   await mkdir(output, { recursive: true });
   const length = manifest === undefined ? 0 : manifest.traceLength;
   return createIndexedTraceWriter({
-    path: join(output, "trace.jsonl"),
+    path: tracePath(output),
     append: length === undefined ? true : { length },
   });
+}
+
+function tracePath(output: string): string {
+  return join(output, "trace.jsonl");
+}
+
+/** The manifest of the best checkpoint. A damaged one is put aside, with a note: the next evaluation begins anew. */
+async function wholeBestCheckpoint(checkpoints: string, notes: string[]): Promise<CheckpointManifest | undefined> {
+  const path = bestCheckpointPath(checkpoints);
+  try {
+    return await readBestCheckpoint(checkpoints);
+  } catch (error) {
+    const kept = await putAside(path);
+    notes.push(
+      `The best checkpoint is damaged and is now ${kept}: the best is that of the evaluations from here on. ` +
+        `(${toErrorData(error).message})`,
+    );
+    return undefined;
+  }
 }
 
 async function openTasks(options: {

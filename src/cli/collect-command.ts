@@ -10,7 +10,7 @@ import { taskCount } from "../taskset/task-count.ts";
 import type { TaskEntry, Taskset } from "../taskset/taskset.ts";
 import { type ChatRow, chatRows } from "./chat-row.ts";
 import { openCollector } from "./collect-policy.ts";
-import { type CollectCounts, openCollection, refuseExisting } from "./collect-progress.ts";
+import { type CollectCounts, noCounts, openCollection, refuseExisting } from "./collect-progress.ts";
 import { showCollecting } from "./collect-view.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { namedEnvironment } from "./named-environment.ts";
@@ -25,7 +25,8 @@ const rounding = 1e-9;
 /**
  * `lyceum collect`: plays tasks and writes the conversations that earned enough to a file, one line of JSON each, in
  * the order of the tasks. Every line is written whole as its task ends; what an abort leaves is good as far as it
- * goes, and `--resume` goes on from there. Throws `config.invalid` for a file that exists or was collected otherwise,
+ * goes, and `--resume` goes on from there. Throws `config.invalid` for a file that exists, that another process writes
+ * or that was collected otherwise, `trace.write-failed` for a full disk and the like,
  * `aborted` after the signal, and the first episode's error where every episode failed.
  */
 export async function collectCommand(
@@ -65,13 +66,14 @@ export async function collectCommand(
   try {
     using _view = showCollecting({ stream: options.output, total: count * groupSize, counts });
     for await (const { episodes } of inOrder(events, skip)) {
-      const rows = episodes.flatMap((episode) => countedRows(episode, counts));
+      const own = noCounts();
+      const rows = episodes.flatMap((episode) => countedRows(episode, own));
       const good = rows.filter(({ reward }) => args.minReward === undefined || reward >= args.minReward - rounding);
-      counts.written += good.length;
-      counts.below += rows.length - good.length;
+      own.written += good.length;
+      own.below += rows.length - good.length;
       failed.push(...episodes.filter(({ status }) => status === "failed"));
       warned.push(...warnings.of(episodes));
-      await collection.add(good.map((row) => `${JSON.stringify(row)}\n`).join(""));
+      await collection.add({ lines: good.map((row) => `${JSON.stringify(row)}\n`).join(""), counts: own });
     }
   } catch (error) {
     if (!signal.aborted || toErrorData(error).code !== "aborted") throw error;

@@ -3,9 +3,11 @@ import { type FileHandle, open, readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { LyceumError } from "../errors/index.ts";
+import { writeFailed } from "../errors/write-failed.ts";
 import type { Json } from "../json.ts";
 import { replaceFile } from "../report/replace-file.ts";
 import { lockFile } from "../run-lock.ts";
+import { fileSize } from "../trace/file-size.ts";
 import { withoutSecretValues } from "../url-secrets.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { setOptions } from "./named-environment.ts";
@@ -56,8 +58,11 @@ export interface CollectProgress {
 /** A collection's output with the file beside it that says how far it is. */
 export interface Collection extends AsyncDisposable {
   readonly progress: CollectProgress;
-  /** Adds the lines of the next task. The file beside is written at most once a second. */
-  add(lines: string): Promise<void>;
+  /**
+   * Adds the lines of the next task, and its counts once they are written. The file beside is written at most once a
+   * second. Throws `trace.write-failed`.
+   */
+  add(task: { readonly lines: string; readonly counts: CollectCounts }): Promise<void>;
 }
 
 /** How long the file beside the output may lag behind it; what was played since is played again. */
@@ -67,7 +72,7 @@ const saveMs = 1_000;
  * Opens the output of a collection, for a new one or to go on. What stands behind the progress (a line that was cut
  * off, tasks that were not counted) is cut away: those tasks are played again, by the same seeds. Throws
  * `config.invalid` for a file that another process writes, and for one to be resumed that is of other settings, or has
- * lost its progress.
+ * lost its progress; `trace.write-failed` for one that cannot be written.
  */
 export async function openCollection(args: CollectArguments): Promise<Collection> {
   const path = args.output;
@@ -76,30 +81,71 @@ export async function openCollection(args: CollectArguments): Promise<Collection
   await using resources = new AsyncDisposableStack();
   resources.use(await lockFile(path));
   refuseExisting(args);
-  const goesOn = existsSync(path);
+  // A kill between the making of the two files leaves an empty one.
+  const goesOn = existsSync(path) && ((await fileSize(path)) > 0 || existsSync(beside));
   const progress = goesOn ? await readProgress(path, settings) : beginning();
-  const file = resources.use(await open(path, goesOn ? "r+" : "wx"));
-  const save = () => replaceFile(beside, `${JSON.stringify({ settings, ...progress })}\n`);
-  await cutTo(file, progress.bytes, path);
+  /** What the system refuses becomes an error that names the file. */
+  const writing = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (cause) {
+      throw writeFailed({ path, cause, hint: "Then go on with --resume; the lines written before are intact." });
+    }
+  };
+  const file = resources.use(await writing(open(path, goesOn ? "r+" : args.resume ? "w" : "wx")));
+  /** The file itself is on the disk before what says how long it is. */
+  const save = async (): Promise<void> => {
+    await writing(file.datasync());
+    await replaceFile(beside, `${JSON.stringify({ settings, ...progress })}\n`);
+  };
+  await writing(cutTo(file, progress.bytes, path));
   await save();
-  resources.defer(save);
+  let failed = false;
+  resources.defer(async () => {
+    // What could not be written is known by then.
+    await (failed ? save().catch(() => undefined) : save());
+  });
   const owned = resources.move();
   let saved = performance.now();
   return {
     progress,
-    add: async (lines) => {
-      const bytes = Buffer.from(lines);
-      for (let at = 0; at < bytes.length; ) {
-        at += (await file.write(bytes, at, bytes.length - at, progress.bytes + at)).bytesWritten;
+    add: async ({ lines, counts }) => {
+      try {
+        progress.bytes += await writing(appendWhole(file, { at: progress.bytes, lines }));
+        progress.tasks += 1;
+        for (const [key, value] of Object.entries(counts)) progress.counts[key as keyof CollectCounts] += value;
+        if (performance.now() - saved < saveMs) return;
+        await save();
+        saved = performance.now();
+      } catch (error) {
+        failed = true;
+        throw error;
       }
-      progress.bytes += bytes.length;
-      progress.tasks += 1;
-      if (performance.now() - saved < saveMs) return;
-      await save();
-      saved = performance.now();
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Writes lines from a place on, whole or not at all, and returns their bytes. */
+async function appendWhole(
+  file: FileHandle,
+  { at, lines }: { readonly at: number; readonly lines: string },
+): Promise<number> {
+  const bytes = Buffer.from(lines);
+  try {
+    for (let done = 0; done < bytes.length; ) {
+      done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
+    }
+    return bytes.length;
+  } catch (error) {
+    await file.truncate(at).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Counts of nothing yet. */
+export function noCounts(): CollectCounts {
+  return { episodes: 0, written: 0, below: 0, unscored: 0, failed: 0, scored: 0, rewards: 0 };
 }
 
 /** Throws `config.invalid` where the output exists and is not to be gone on with. */
@@ -114,11 +160,7 @@ export function refuseExisting({ output: path, resume }: Pick<CollectArguments, 
 }
 
 function beginning(): CollectProgress {
-  return {
-    tasks: 0,
-    bytes: 0,
-    counts: { episodes: 0, written: 0, below: 0, unscored: 0, failed: 0, scored: 0, rewards: 0 },
-  };
+  return { tasks: 0, bytes: 0, counts: noCounts() };
 }
 
 /** What decides which lines are written, and in which order. */

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
-import { manifestFile } from "../../trainers/checkpoint/checkpoint-manifest.ts";
-import { newestCheckpoint } from "../../trainers/checkpoint/find-checkpoints.ts";
+import { manifestFile, readWholeManifest } from "../../trainers/checkpoint/checkpoint-manifest.ts";
+import { isCheckpointPath, listCheckpoints } from "../../trainers/checkpoint/find-checkpoints.ts";
 import { LyceumError } from "../errors/index.ts";
 
 /**
- * The run folder of what `--resume` names: a run, its newest checkpoint, or that of one of its `stages`. Throws `data.not-found` for what is not
- * there, and `config.invalid` for an older checkpoint, for a model, and for a run that is not in `output`.
+ * The run folder of what `--resume` names: a run, its newest checkpoint, or that of one of its `stages`. Throws
+ * `data.not-found` for what is not there, and `config.invalid` for an older checkpoint, for a model, and for a run that is not in `output`.
  */
 export async function resumedRun(
   path: string,
@@ -20,15 +20,15 @@ export async function resumedRun(
       data: { path },
     });
   }
-  const isCheckpoint = existsSync(join(path, manifestFile));
+  const isCheckpoint = existsSync(join(path, manifestFile)) || isCheckpointPath(path);
   const inner = isCheckpoint ? runFolder(path) : path;
   if (!isCheckpoint && ["config.json", "adapter_config.json"].some((file) => existsSync(join(path, file)))) {
     throw invalid(`${path} is a model, not a checkpoint of a run.`, `Start a new run from it: --model_name ${path}.`);
   }
-  const newest = isCheckpoint ? await newestCheckpoint(join(inner, "checkpoints")) : undefined;
-  if (newest !== undefined && resolve(newest.path) !== resolve(path)) {
+  const newest = isCheckpoint ? await newestBeside(path) : undefined;
+  if (newest !== undefined) {
     throw invalid(
-      `${path} is not the newest checkpoint of its run: ${basename(newest.path)} is.`,
+      `${path} is not the newest checkpoint of its run: ${basename(newest)} is.`,
       "A run goes on from its newest checkpoint. To go on from an older one, move those after it out of the folder.",
     );
   }
@@ -40,6 +40,21 @@ export async function resumedRun(
     );
   }
   return folder;
+}
+
+/** The newest checkpoint after this one of its run. Damaged ones do not count: the run does not go on from them. */
+async function newestBeside(path: string): Promise<string | undefined> {
+  const all = await listCheckpoints(dirname(resolve(path)));
+  // The best checkpoint is none of them.
+  const later = all.slice(all.indexOf(resolve(path)) + 1);
+  for (const other of later.toReversed()) {
+    const whole = await readWholeManifest(other).then(
+      () => true,
+      () => false,
+    );
+    if (whole) return other;
+  }
+  return undefined;
 }
 
 /** As the path is written, relative or not: a stage names the model before it by this folder. */

@@ -1,4 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import { CommanderError } from "commander";
+import { writeFailure } from "../errors/write-failed.ts";
 import type { CheckArguments } from "./check-program.ts";
 import {
   type CollectArguments,
@@ -26,7 +28,9 @@ import type { ViewArguments } from "./view-program.ts";
 export async function runCli(argv: readonly string[], options: { readonly watchdog?: boolean } = {}): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
-  ignoreBrokenPipes();
+  const output = outliveOutput();
+  /** Whether what the command is asked for is in files, and its output only says how it goes. */
+  let keepsFiles = false;
   // Deep calls of libraries do not hide the user's own code.
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, 30);
   let watchdog: Disposable | undefined;
@@ -50,14 +54,20 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   );
   try {
     await program.parseAsync([...argv], { from: "user" });
-    return exitCodes.ok;
-  } catch (error) {
-    // Commander has printed its own errors already.
-    if (!(error instanceof CommanderError)) {
+    // Only then is known whether the last of the output could be written.
+    await setImmediate();
+    if (output.failure === undefined) return exitCodes.ok;
+    stderr.write(`The output could not be written: ${writeFailure(output.failure).reason}.\n`);
+    return keepsFiles ? exitCodes.ok : exitCodes.failure;
+  } catch (thrown) {
+    const errors = unsuppressed(thrown);
+    for (const error of errors) {
+      // Commander has printed its own errors already.
+      if (error instanceof CommanderError) continue;
       const debug = program.opts<{ debug?: boolean }>().debug === true || isOn(process.env.LYCEUM_DEBUG);
       stderr.write(`${errorText(error, { debug })}\n`);
     }
-    return exitCodeOf(error);
+    return exitCodeOf(errors[0]);
   } finally {
     watchdog?.[Symbol.dispose]();
   }
@@ -73,6 +83,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   }
 
   async function train(args: TrainArguments): Promise<void> {
+    keepsFiles = true;
     using interruption = await listenWhilePlaying();
     // What a command needs is imported when it runs, so that help and version are quick.
     const { openRooms } = await import("./rooms.ts");
@@ -124,6 +135,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   }
 
   async function collect(args: CollectArguments): Promise<void> {
+    keepsFiles = true;
     using interruption = await listenWhilePlaying();
     const { openRooms } = await import("./rooms.ts");
     const { collectCommand } = await import("./collect-command.ts");
@@ -131,6 +143,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   }
 
   async function exportModels(args: ExportArguments): Promise<void> {
+    keepsFiles = true;
     using interruption = listenForInterrupt();
     const { openRooms } = await import("./rooms.ts");
     const { exportCommand } = await import("./export-command.ts");
@@ -138,6 +151,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   }
 
   async function evaluate(args: EvalArguments): Promise<void> {
+    keepsFiles = !args.json;
     using interruption = await listenWhilePlaying();
     const { openRooms } = await import("./rooms.ts");
     const { evalCommand } = await import("./eval-command.ts");
@@ -150,6 +164,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   }
 
   async function rescore(args: RescoreArguments): Promise<void> {
+    keepsFiles = !args.json;
     using interruption = await listenWhilePlaying();
     const { openRooms } = await import("./rooms.ts");
     const { rescoreCommand } = await import("./rescore-command.ts");
@@ -194,13 +209,23 @@ function asJson(value: unknown): string {
   return `${JSON.stringify(value, undefined, 2)}\n`;
 }
 
-/** `lyceum ... | head` closes our output, and a terminal that is closed too: the run goes on, unseen. */
-function ignoreBrokenPipes(): void {
+/**
+ * Lets a command go on, unseen, if its output cannot be written. Returns why, as soon as that is known: nothing for
+ * `lyceum ... | head`, which closes our output, and for a terminal that is closed.
+ */
+function outliveOutput(): { readonly failure: Error | undefined } {
+  const found: { failure: Error | undefined } = { failure: undefined };
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+      if (error.code !== "EPIPE" && error.code !== "EIO" && stream === process.stdout) found.failure ??= error;
     });
   }
+  return found;
+}
+
+/** What was thrown, first of all; then what went wrong while that was cleaned up after. */
+function unsuppressed(error: unknown): readonly unknown[] {
+  return error instanceof SuppressedError ? [...unsuppressed(error.suppressed), ...unsuppressed(error.error)] : [error];
 }
 
 function isOn(value: string | undefined): boolean {

@@ -123,6 +123,20 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
   return { header, events, skippedLines };
 }
 
+/**
+ * What the metrics file of a run that goes on from the step `upTo` lacks of the steps up to there, in a sentence;
+ * undefined if it has them all. Throws as {@link readMetrics} does for a file of another kind.
+ */
+export async function metricsLoss(path: string, upTo: number): Promise<string | undefined> {
+  if (upTo === 0) return undefined;
+  const file = await readMetrics(path).catch(ifMissing(undefined));
+  if (file === undefined) return `${path} is missing: the metrics of the ${upTo} steps before this one are lost.`;
+  const steps = file.events.flatMap((event) => (event.type === "step" && event.step <= upTo ? [event.step] : []));
+  const missing = upTo - new Set(steps).size;
+  if (missing === 0) return undefined;
+  return `${path} lacks ${missing} of the ${upTo} steps before this one: they are missing from the report too.`;
+}
+
 /** The first line of the metrics file at `path`. Throws `data.malformed` for any other. */
 export function parseHeader(line: string, path: string): MetricsHeader {
   const parsed = headerSchema.safeParse(tryParseJson(line));

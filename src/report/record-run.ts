@@ -6,7 +6,7 @@ import { followRun, type RunFollower } from "../trackers/follow-run.ts";
 import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
 import type { Tracker } from "../trackers/tracker.ts";
 import { htmlReport } from "./html-report.ts";
-import { metricsFileName, readMetrics } from "./metrics-file.ts";
+import { metricsFileName, metricsLoss, readMetrics } from "./metrics-file.ts";
 import { replaceFile } from "./replace-file.ts";
 import { runRecord } from "./run-record.ts";
 import type { RunEndEvent, RunStartEvent, TrainingEvent, WarningEvent } from "./training-event.ts";
@@ -33,6 +33,7 @@ export async function* recordRun(
 ): AsyncGenerator<TrainingEvent, void, undefined> {
   const { folder, config, trackers = [], signal } = options;
   let followers: RunFollower[] = [];
+  const losses: string[] = [];
   let lock: AsyncDisposable | undefined;
   let step = 0;
   let elapsedMs = 0;
@@ -47,6 +48,9 @@ export async function* recordRun(
         // metrics.jsonl says why the folder cannot be written.
         return undefined;
       });
+      step = event.resumedFrom;
+      const loss = await metricsLoss(join(folder, metricsFileName), event.resumedFrom).catch(() => undefined);
+      if (loss !== undefined) losses.push(loss);
       followers = [jsonlTracker(folder), ...trackers].map((tracker) =>
         followRun(tracker, {
           run: { start: event, folder, ...(config === undefined ? {} : { config: withChosen(config, event) }) },
@@ -55,6 +59,7 @@ export async function* recordRun(
       );
     }
     const problems = await Promise.all(followers.map((follower) => follower.write(event)));
+    problems.push(...losses.splice(0));
     if (event.type === "run-end") problems.push(...(await closeTrackers()));
     const warnings = problems.flatMap((message) => (message === undefined ? [] : [warning(message)]));
     const further: WarningEvent[] = [];
@@ -73,8 +78,11 @@ export async function* recordRun(
       if ("step" in event) step = event.step;
       if ("elapsedMs" in event) elapsedMs = event.elapsedMs;
       ended ||= event.type === "run-end";
-      yield* await keep(event);
-      yield event;
+      const warnings = await keep(event);
+      // Warnings come before what they are about, but for the event that everything begins with.
+      if (event.type === "run-start") yield event;
+      yield* warnings;
+      if (event.type !== "run-start") yield event;
     }
   } catch (thrown) {
     const error = toErrorData(thrown);

@@ -34,3 +34,10 @@ export async function findTraceEnd(file: FileHandle, path: string): Promise<numb
   }
   return 0;
 }
+
+/** True if a line of a trace ends after so many bytes. */
+export async function endsLine(file: FileHandle, length: number): Promise<boolean> {
+  if (length === 0) return true;
+  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, length - 1);
+  return buffer[0] === newline;
+}

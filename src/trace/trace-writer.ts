@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { LyceumError } from "../errors/index.ts";
 import { isDiskFull, writeFailed } from "../errors/write-failed.ts";
 import type { Episode } from "../rollout/episode.ts";
-import { findTraceEnd } from "./find-trace-end.ts";
+import { endsLine, findTraceEnd } from "./find-trace-end.ts";
 import { headerLine } from "./trace-format.ts";
 
 /** How many characters may wait for the disk before `write` makes its callers wait. */
@@ -85,12 +85,6 @@ async function openExisting(
     await file.close();
     throw writeError(path, error);
   }
-}
-
-async function endsLine(file: FileHandle, length: number): Promise<boolean> {
-  if (length === 0) return true;
-  const { buffer } = await file.read(Buffer.alloc(1), 0, 1, length - 1);
-  return buffer.toString() === "\n";
 }
 
 /** A writer on an open file, which it closes; it writes from `position` on, with a header where that is 0. */

@@ -1,11 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { cp, mkdir, readdir, readFile, rm, stat, statfs, truncate, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished, type TestContext } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { readMetrics } from "../../src/report/index.ts";
 import { safetensorsBytes } from "../weights/weights-folder.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
+import { fillDisk, mountDisk } from "./small-disk.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -174,29 +174,6 @@ describe("a loss that is not finite", () => {
 describe("a full disk", () => {
   const changes = { "checkpoint.every": 1, "checkpoint.keep": 20, "training.steps": 8, "rollout.trace": true };
 
-  /** Mounts a small disk of its own at `disk`, or says why this machine cannot. */
-  async function mountDisk(context: TestContext): Promise<string> {
-    const disk = join(folder, "disk");
-    if (process.platform !== "linux" || process.getuid?.() !== 0)
-      context.skip("mounting a small disk needs root on Linux");
-    await mkdir(disk);
-    try {
-      execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], { stdio: "pipe" });
-    } catch (error) {
-      context.skip(`no small disk can be mounted here: ${error instanceof Error ? error.message : String(error)}`);
-    }
-    onTestFinished(() => {
-      execFileSync("umount", ["--lazy", disk]);
-    });
-    return disk;
-  }
-
-  /** Fills a disk up, but for so many bytes. */
-  async function fill(disk: string, left: number): Promise<void> {
-    const { bavail, bsize } = await statfs(disk);
-    await writeFile(join(disk, "filler"), new Uint8Array(Math.max(0, bavail * bsize - left)));
-  }
-
   /** What the files of a folder take, in whole pages. */
   async function folderSize(path: string): Promise<number> {
     const entries = await readdir(path, { recursive: true, withFileTypes: true });
@@ -211,10 +188,10 @@ describe("a full disk", () => {
     folderContents(join(folder, output, "checkpoints"));
 
   it("during a checkpoint ends the run; those before it are whole, and it goes on when there is room", async (context) => {
-    const disk = await mountDisk(context);
+    const disk = await mountDisk(folder, context);
     expect((await train(changes, { output: "straight" })).code).toBe(0);
     const size = await folderSize(join(folder, "straight", "checkpoints", "step-000001"));
-    await fill(disk, 3.5 * size);
+    await fillDisk(disk, 3.5 * size);
     const result = await train(changes, { output: "disk/out" });
     expectError(result, { code: "checkpoint.write-failed", exit: 1, words: "the disk is full" });
     const names = await readdir(join(disk, "out", "checkpoints"));
@@ -248,9 +225,9 @@ describe("a full disk", () => {
   });
 
   it("that leaves no room at all is told: a warning for the metrics, an error for the checkpoint", async (context) => {
-    const disk = await mountDisk(context);
+    const disk = await mountDisk(folder, context);
     // A page beside those of the two locks.
-    await fill(disk, 12288);
+    await fillDisk(disk, 12288);
     const result = await train({ ...changes, "rollout.trace": false, "checkpoint.every": 6 }, { output: "disk/out" });
     expectError(result, { code: "checkpoint.write-failed", exit: 1, words: "the disk is full" });
     expect(result.stderr).toContain("There is no earlier checkpoint. Free some space");
@@ -265,7 +242,7 @@ describe("a full disk", () => {
 
     await rm(join(disk, "out", "report.html"), { force: true });
     await rm(join(disk, "filler"));
-    await fill(disk, 0);
+    await fillDisk(disk, 0);
     const report = await runInProcess(["report", "disk/out"], { folder });
     expectError(report, { code: "report.write-failed", exit: 1, words: "report.html" });
     expect(temporaryNames(await readdir(join(disk, "out")))).toEqual([]);
@@ -274,10 +251,10 @@ describe("a full disk", () => {
   });
 
   it("at Ctrl-C says that no checkpoint was saved, and where the last one is", async (context) => {
-    const disk = await mountDisk(context);
+    const disk = await mountDisk(folder, context);
     expect((await train({ ...changes, "training.steps": 2 }, { output: "disk/out" })).code).toBe(0);
     const before = await checkpointFiles("disk/out");
-    await fill(disk, 64 * 1024);
+    await fillDisk(disk, 64 * 1024);
     const longer = { ...changes, "training.steps": 5000, "checkpoint.every": 5000, "rollout.trace": false };
     let sent = false;
     const result = await train(longer, {
@@ -294,11 +271,11 @@ describe("a full disk", () => {
   });
 
   it("under the trace ends the run with what was written before", async (context) => {
-    const disk = await mountDisk(context);
+    const disk = await mountDisk(folder, context);
     expect((await train({ ...changes, "training.steps": 2 }, { output: "disk/out" })).code).toBe(0);
     const trace = join(disk, "out", "trace.jsonl");
     const before = await readFile(trace, "utf8");
-    await fill(disk, 0);
+    await fillDisk(disk, 0);
     const longer = { ...changes, "training.steps": 5000, "checkpoint.every": 5000 };
     const result = await train(longer, { output: "disk/out", resume: true });
     expectError(result, { code: "trace.write-failed", exit: 1, words: "the disk is full" });

@@ -91,10 +91,36 @@ describe("recordRun", () => {
     expect((await readMetrics(path())).events).toEqual(second);
   });
 
-  it("resumes into a folder whose metrics are gone", async () => {
+  it("resumes into a folder whose metrics are gone, with a warning", async () => {
     const resumed = sampleRun({ steps: 30, resumedFrom: 10 });
-    await collect(recordRun(replay(resumed), { folder }));
-    expect((await readMetrics(path())).events).toEqual(resumed);
+    const passed = await collect(recordRun(replay(resumed), { folder }));
+    const lost = {
+      type: "warning",
+      step: 10,
+      message: `${path()} is missing: the metrics of the 10 steps before this one are lost.`,
+    };
+    expect(passed).toEqual([resumed[0], lost, ...resumed.slice(1)]);
+    expect((await readMetrics(path())).events).toEqual(passed);
+  });
+
+  it("warns of steps that the metrics lack when it goes on, and not of those that come later", async () => {
+    await collect(recordRun(replay(sampleRun({ steps: 30, stopAt: 17 })), { folder }));
+    const whole = await readFile(path(), "utf8");
+    const warnings = async (text: string): Promise<string[]> => {
+      await writeFile(path(), text);
+      const passed = await collect(recordRun(replay(sampleRun({ steps: 30, resumedFrom: 10 })), { folder }));
+      return passed.flatMap((event) => (event.type === "warning" ? [event.message] : []));
+    };
+    expect(await warnings(whole)).toEqual([]);
+    const lines = whole.split("\n");
+    const tenth = lines.findIndex((line) => line.includes('"step":10,'));
+    expect(await warnings(lines.slice(0, tenth + 1).join("\n"))).toEqual([]);
+    expect(await warnings(whole.slice(0, whole.length / 2))).toEqual([
+      expect.stringMatching(/metrics\.jsonl lacks \d of the 10 steps before this one/),
+    ]);
+    const third = lines.filter((line) => !line.includes('"type":"step","step":3,'));
+    expect(third.length).toBe(lines.length - 1);
+    expect(await warnings(third.join("\n"))).toEqual([expect.stringContaining("lacks 1 of the 10 steps")]);
   });
 
   it.each([

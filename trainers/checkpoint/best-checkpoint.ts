@@ -2,7 +2,7 @@ import { rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { syncDirectory } from "../../src/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
-import { type CheckpointManifest, readManifest } from "./checkpoint-manifest.ts";
+import { type CheckpointManifest, readWholeManifest } from "./checkpoint-manifest.ts";
 import { removeCheckpoint } from "./find-checkpoints.ts";
 import { writeCheckpointFolder } from "./write-checkpoint.ts";
 
@@ -46,10 +46,15 @@ export async function writeBestCheckpoint(options: {
   return bestCheckpointPath(folder);
 }
 
-/** The manifest of the best checkpoint of a run, where it has one. Finishes what an interrupted write began. */
+/**
+ * The manifest of the best checkpoint of a run, if it has one. Finishes what an interrupted write began. Throws
+ * `checkpoint.unusable` if it is damaged.
+ */
 export async function readBestCheckpoint(folder: string): Promise<CheckpointManifest | undefined> {
   if ((await stat(join(folder, nextName)).catch(() => undefined)) !== undefined) await putInPlace(folder);
-  return readManifest(bestCheckpointPath(folder)).catch(() => undefined);
+  const path = bestCheckpointPath(folder);
+  if ((await stat(path).catch(() => undefined)) === undefined) return undefined;
+  return readWholeManifest(path);
 }
 
 async function putInPlace(folder: string): Promise<void> {

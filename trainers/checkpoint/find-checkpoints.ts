@@ -1,5 +1,5 @@
 import { readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type CheckpointManifest, readManifest } from "./checkpoint-manifest.ts";
 
 /** A complete checkpoint on disk. */
@@ -28,7 +28,13 @@ export async function listCheckpoints(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
-/** The newest checkpoint whose manifest can be read, or undefined. */
+/** True for the path of a step's checkpoint within a run, whatever is there. */
+export function isCheckpointPath(path: string): boolean {
+  const whole = resolve(path);
+  return completeName.test(basename(whole)) && basename(dirname(whole)) === "checkpoints";
+}
+
+/** The newest checkpoint whose manifest can be read, or undefined. Its other files may be damaged. */
 export async function newestCheckpoint(folder: string): Promise<Checkpoint | undefined> {
   for (const path of (await listCheckpoints(folder)).toReversed()) {
     const manifest = await readManifest(path).catch(() => undefined);

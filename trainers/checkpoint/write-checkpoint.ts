@@ -4,7 +4,8 @@ import { LyceumError } from "../../src/errors/index.ts";
 import { isDiskFull, writeFailure } from "../../src/errors/write-failed.ts";
 import { syncDirectory, syncFolder } from "../../src/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
-import { type CheckpointManifest, manifestFile } from "./checkpoint-manifest.ts";
+import { type CheckpointManifest, manifestFile, manifestText } from "./checkpoint-manifest.ts";
+import { fileChecksums } from "./file-checksums.ts";
 import {
   checkpointName,
   keepNewestCheckpoints,
@@ -53,8 +54,8 @@ export async function writeCheckpointFolder(options: {
       await mkdir(dirname(join(partial, name)), { recursive: true });
       await model.save(join(partial, name));
     }
-    const written = { ...manifest, models: modelsOf(models) };
-    await writeFile(join(partial, manifestFile), `${JSON.stringify(written, null, 2)}\n`);
+    const written = { ...manifest, models: modelsOf(models), files: await fileChecksums(partial) };
+    await writeFile(join(partial, manifestFile), manifestText(written));
     await syncFolder(partial);
     await rename(partial, path);
     await syncDirectory(folder);

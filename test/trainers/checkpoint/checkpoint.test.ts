@@ -17,7 +17,6 @@ import { temporaryFolder } from "../run-training.ts";
 
 function manifest(step: number): CheckpointManifest {
   return {
-    schemaVersion: 1,
     step,
     taskCursor: 3 * step,
     environment: "letters",
@@ -44,7 +43,10 @@ describe("checkpoints", () => {
     const path = await write(folder, 12);
     expect(path).toBe(join(folder, "step-000012"));
     const models = { model: { valueHead: false } };
-    expect(await newestCheckpoint(folder)).toEqual({ path, manifest: { ...manifest(12), models } });
+    const files = {
+      "model/bigram.json": { bytes: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    };
+    expect(await newestCheckpoint(folder)).toEqual({ path, manifest: { ...manifest(12), models, files } });
     expect(await readdir(path)).toEqual(["manifest.json", "model"]);
   });
 

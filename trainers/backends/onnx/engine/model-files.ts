@@ -93,7 +93,7 @@ function unusable(folder: string, why: string, cause?: unknown): LyceumError {
   return new LyceumError({
     code: "checkpoint.unusable",
     message: `The checkpoint in ${folder} cannot be loaded: ${why}.`,
-    hint: "Resume with the configuration that the run was started with, or start a new run in another output folder.",
+    hint: "If the config has changed, change it back. If the checkpoint is damaged, move it out of the run's folder: the run then goes on from the one before it.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+
+/** The length of a file in bytes, and its SHA-256 in hexadecimal. */
+export interface FileChecksum {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** By path within a folder, with `/` between names. */
+export type FileChecksums = Readonly<Record<string, FileChecksum>>;
+
+/** The checksums of all files below a folder. */
+export async function fileChecksums(folder: string): Promise<FileChecksums> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const checksums: Record<string, FileChecksum> = {};
+  for (const path of paths.toSorted()) {
+    const name = relative(folder, path).split(sep).join("/");
+    checksums[name] = { bytes: (await stat(path)).size, sha256: await fileHash(path) };
+  }
+  return checksums;
+}
+
+/** The first difference between a folder and its checksums, in words; undefined if there is none. */
+export async function damageOf(folder: string, checksums: FileChecksums): Promise<string | undefined> {
+  for (const [name, { bytes, sha256 }] of Object.entries(checksums)) {
+    const path = join(folder, name);
+    try {
+      const { size } = await stat(path);
+      if (size !== bytes) return `${name} has ${size} bytes instead of ${bytes}`;
+      if ((await fileHash(path)) !== sha256) return `the bytes of ${name} have changed`;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      return code === "ENOENT" ? `${name} is missing` : `${name} cannot be read: ${message}`;
+    }
+  }
+  return undefined;
+}
+
+async function fileHash(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}
