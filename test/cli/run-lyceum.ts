@@ -73,7 +73,8 @@ export async function tinyRunFolder(): Promise<string> {
   return folder;
 }
 
-const tinyConfig = `seed: 1
+/** The config of {@link tinyRunFolder}. */
+export const tinyConfig = `seed: 1
 environment: { id: math, tasks: arithmetic, difficulty: 1, answerOnly: true }
 model:
   scratch: { hiddenSize: 16, layers: 1, heads: 2, maxLength: 128 }

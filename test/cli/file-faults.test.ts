@@ -1,0 +1,23 @@
+import { describe, it } from "vitest";
+import { damageEachFile, fillTheDisk, killAtRandomPoints, runTwice } from "./file-faults.ts";
+
+describe("a command that is killed at a random point", () => {
+  it.each(["train", "collect", "export"] as const)("and run again comes to what it would have: %s", async (name) => {
+    await killAtRandomPoints(name, { kills: 2, seed: 5 });
+  });
+});
+
+describe("a full disk", () => {
+  it.for([
+    "train",
+    "eval",
+    "collect",
+    "export",
+  ] as const)("is a typed error, and with room again the command comes to what it would have: %s", async (name, context) =>
+    fillTheDisk(name, [0.2], context));
+});
+
+it("a checkpoint with one bit flipped, in any of its files, gives way to the one before it", () =>
+  damageEachFile(["with one bit flipped"]));
+
+it.each(["train", "collect"] as const)("two processes never write one output: %s", (name) => runTwice(name));
