@@ -190,7 +190,9 @@ export async function damageEachFile(kinds: readonly Damage[]): Promise<void> {
       await damages[kind](join(folder, "damaged", newest, file));
       const resumed = await lyceum([...job.words("damaged"), ...job.goOn], { folder });
       expect(resumed, `${file} ${kind}`).toMatchObject({ code: 0, stderr: "" });
-      expect(resumed.stdout).toMatch(/warning at step 9: The checkpoint damaged\/checkpoints\/step-000012 is damaged: /);
+      expect(resumed.stdout).toMatch(
+        /warning at step 9: The checkpoint damaged\/checkpoints\/step-000012 is damaged: /,
+      );
       expect(resumed.stdout).toContain("resumed from step 9\n");
       await rm(join(folder, "damaged", `${newest}.damaged`), { recursive: true });
       expect(await job.result("damaged"), `${file} ${kind}`).toEqual(expected);
