@@ -66,9 +66,9 @@ export interface CallCase {
  * - `load_error`: the code does not parse, or raised while it was loaded, or lacks the function.
  * - `timeout_cpu`, `timeout_wall`, `memory`, `output_limit`, `result_limit`: a limit was reached.
  * - `exited`, `signal`: the process ended by itself or by a signal before its cases were done.
- * - `violation`: what came back broke the protocol.
+ * - `violation`: what came back broke the protocol, or the code ended its worker, twice, while other code did not.
  * - `aborted`: by the request's signal.
- * - `infra_error`: the sandbox failed, twice; nothing is known of the code.
+ * - `infra_error`: the sandbox failed, and a canary job fails too, or no worker starts; nothing is known of the code.
  */
 export type ExecuteStatus =
   | "ok"
@@ -98,7 +98,7 @@ export interface ExecuteResult {
   readonly exit: { readonly code: number | null; readonly signal: string | null };
   readonly usage: Usage;
   readonly worker: { readonly id: string; readonly generation: number; readonly jobs: number };
-  /** 1, or 2 where the first attempt ended by a failure of the sandbox. */
+  /** 1, or 2 if the first attempt may have ended by no doing of the code: see {@link ExecuteStatus}. */
   readonly attempts: number;
   readonly integrity: {
     /** Every message carried the job's nonce. */

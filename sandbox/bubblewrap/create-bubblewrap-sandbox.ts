@@ -41,6 +41,7 @@ export async function createBubblewrapSandbox(options: BubblewrapSandboxOptions 
     start: ({ signal }) => start(signal),
     workers,
     spares,
+    hasStarted: true,
   });
 }
 
@@ -89,7 +90,8 @@ function bubbleArguments(temporaryMb: number): string[] {
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL"],
     ...(isRoot ? ["CAP_SETUID", "CAP_SETGID", "CAP_KILL"].flatMap((name) => ["--cap-add", name]) : []),
     ...folders.filter((path) => existsSync(path)).flatMap((path) => ["--ro-bind", path, path]),
-    ...["--proc", "/proc", "--dev", "/dev"],
+    // Its /dev is a file system in memory, which an ordinary user could write to without limit.
+    ...["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"],
     ...["--size", String(temporaryMb * 2 ** 20), "--tmpfs", "/tmp"],
     ...["--remount-ro", "/", "--hostname", "sandbox", "--chdir", "/"],
     ...Object.entries(runnerEnvironment).flatMap(([name, value]) => ["--setenv", name, value]),

@@ -1,4 +1,4 @@
-import { type Duplex, PassThrough } from "node:stream";
+import { type Duplex, PassThrough, type Readable } from "node:stream";
 import type Docker from "dockerode";
 import type { RunnerProcess } from "../zygote/zygote-worker.ts";
 import type { Owner } from "./owner.ts";
@@ -15,6 +15,8 @@ export const defaultContainerLimits: ContainerLimits = { memoryMb: 1_024, proces
 
 /** When a start is given up: an engine under load has been seen to leave one unanswered. */
 export const startLimitMs = 30_000;
+
+const eventsMs = 3_000;
 
 /** What runs in a container, from its first process on. */
 export interface ContainerProgram {
@@ -33,6 +35,8 @@ export const ownerLabel = "lyceum.sandbox.owner";
 export interface RunningContainer extends RunnerProcess {
   /** Resolves once the program has ended, with its exit code: above 128, a signal's number and 128. */
   readonly exited: Promise<number>;
+  /** Whether it has reached its limit of memory, as the engine says; for a container that has just ended. */
+  readonly outOfMemory: () => Promise<boolean>;
 }
 
 /** What a container is started with. */
@@ -72,7 +76,8 @@ export async function startContainer(options: ContainerOptions): Promise<Running
       output.end();
       await remove();
     };
-    return { input: stream, output, complaints: () => complaints, kill, exited };
+    const outOfMemory = (): Promise<boolean> => hasRunOutOfMemory(docker, container.id);
+    return { input: stream, output, complaints: () => complaints, kill, exited, outOfMemory };
   } catch (error) {
     await remove().catch(() => undefined);
     throw error;
@@ -87,6 +92,26 @@ export async function removeContainer(docker: Docker, id: string): Promise<void>
     const { statusCode } = error as { statusCode?: number };
     if (statusCode !== 404 && statusCode !== 409) throw error;
   }
+}
+
+/** Asks the engine's last events, as a container that has ended is gone. An engine that does not answer says no. */
+async function hasRunOutOfMemory(docker: Docker, id: string): Promise<boolean> {
+  const filters = { container: [id], event: ["oom"] };
+  // The event may come after the end.
+  const until = Math.floor(Date.now() / 1000) + 1;
+  try {
+    const events = (await docker.getEvents({ since: 0, until, filters })) as Readable;
+    const timer = setTimeout(() => events.destroy(), eventsMs);
+    try {
+      for await (const event of events) if (String(event).trim() !== "") return true;
+    } finally {
+      clearTimeout(timer);
+      events.destroy();
+    }
+  } catch {
+    // Without an answer, the job is run once more.
+  }
+  return false;
 }
 
 function containerOptions({ image, owner, limits, program }: ContainerOptions): Docker.ContainerCreateOptions {

@@ -76,14 +76,14 @@ export async function createDockerJavaScriptSandbox(options: DockerJavaScriptSan
     start: ({ signal }) => start(signal),
     workers,
     spares,
+    hasStarted: true,
   });
 }
 
-function connectionOf({ input, output, complaints, kill, exited }: RunningContainer): ChildConnection {
+function connectionOf({ input, output, complaints, kill, exited, outOfMemory }: RunningContainer): ChildConnection {
   const ended = exited.then((code) => {
     const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
     return signal ?? `code ${code}`;
   });
-  // Its only process is killed where the container's memory is used up.
-  return { input, output, complaints, kill, ended, memorySignal: "SIGKILL" };
+  return { input, output, complaints, kill, ended, outOfMemory };
 }

@@ -74,5 +74,6 @@ export async function createDockerSandbox(options: DockerSandboxOptions = {}): P
     start: ({ signal }) => start(signal),
     workers,
     spares,
+    hasStarted: true,
   });
 }

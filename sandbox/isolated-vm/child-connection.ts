@@ -12,8 +12,8 @@ export interface ChildConnection {
   readonly output: Readable;
   /** Resolves once it has ended, with the name of the signal that ended it or `code` and a number. */
   readonly ended: Promise<string>;
-  /** The signal by which it ends where it has used up its memory, and hardly by another cause. */
-  readonly memorySignal?: string;
+  /** Whether it was killed because its memory was used up; asked after a kill. */
+  readonly outOfMemory?: () => Promise<boolean>;
   /** What it has written to stderr so far. */
   readonly complaints: () => string;
   /** Called once it is ready: takes away what only its start needed. */

@@ -117,7 +117,7 @@ export class IsolatedVmWorker implements Worker {
       case "broken":
         return brokenResult(job, { wallMs, nonceOk: false });
     }
-    if (message === this.#connection.memorySignal) {
+    if (message === "SIGKILL" && (await this.#connection.outOfMemory?.()) === true) {
       return endedResult(job, {
         status: "memory",
         wallMs,

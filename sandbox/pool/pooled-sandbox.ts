@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError, toErrorData } from "../../src/errors/index.ts";
 import { Semaphore } from "../../src/semaphore.ts";
-import type { ExecuteRequest, ExecuteResult } from "../execution.ts";
+import type { ExecuteRequest, ExecuteResult, Language } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
 import type { Sandbox, SandboxInfo, SandboxStats } from "../sandbox.ts";
+import { canaryJob, canarySucceeded } from "./canary.ts";
 import { checkRequest, unreachedResult } from "./requests.ts";
 import type { Job, StartWorker, Worker, WorkerResult } from "./worker.ts";
 
@@ -13,13 +14,24 @@ export interface PoolOptions {
   readonly workers: number;
   /** Workers kept ready beyond that, so that replacing a killed one costs no wait. 0 by default. */
   readonly spares?: number;
+  /**
+   * Whether a worker has started on this machine before, so that a start that fails is waited out. False by default: the
+   * first start decides.
+   */
+  readonly hasStarted?: boolean;
+  /** For how long failed starts are tried again, in milliseconds, once one has worked. A minute by default. */
+  readonly startBudgetMs?: number;
 }
 
 /** Workers that start at a time: of a hundred at once, the last would come too late for the limit of its own start. */
 const startsAtOnce = 8;
+/** While no worker has ever started. */
 const startAttempts = 3;
+const startBudgetMs = 60_000;
 const firstPauseMs = 100;
-const maxAttempts = 2;
+const longestPauseMs = 5_000;
+/** Signals by which others end a process. Code can send them to itself, but then it does so again. */
+const outsideSignals: readonly (string | null)[] = ["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"];
 
 /** A worker with its history. */
 interface Slot {
@@ -37,8 +49,9 @@ interface Waiter {
 
 /**
  * A sandbox over worker processes: each runs one job at a time, so that a death is one job's doing. Jobs wait in
- * order. A job whose worker fails is run once more on another one, as is one that reached its time on a busy machine
- * without using the processor; what fails twice is `infra_error`.
+ * order. A job is run once more if its worker fails, if its process is killed from outside, or if it reaches its time
+ * without using the processor, as on a busy machine. If it fails a second time, and a canary job between the two
+ * succeeds, that is the code's doing (`violation`, `signal`), otherwise the sandbox's (`infra_error`).
  */
 export class PooledSandbox implements Sandbox {
   readonly info: SandboxInfo;
@@ -54,6 +67,10 @@ export class PooledSandbox implements Sandbox {
   readonly #unsettled = new Set<Promise<unknown>>();
   readonly #byStatus: Record<string, number> = {};
   #closed: Promise<void> | undefined;
+  /** Whether a worker has ever started: what has worked here once can work again. */
+  #hasStarted: boolean;
+  /** Whether the last start failed. */
+  #isOut = false;
   /** What the last start said that found that this machine cannot. */
   #refusal: LyceumError | undefined;
   #generation = 0;
@@ -65,7 +82,9 @@ export class PooledSandbox implements Sandbox {
   constructor(options: { readonly info: SandboxInfo; readonly start: StartWorker } & PoolOptions) {
     this.info = options.info;
     this.#start = options.start;
-    this.#options = { workers: options.workers, spares: options.spares ?? 0 };
+    const { workers, spares = 0, hasStarted = false } = options;
+    this.#options = { workers, spares, hasStarted, startBudgetMs: options.startBudgetMs ?? startBudgetMs };
+    this.#hasStarted = hasStarted;
   }
 
   async execute(request: ExecuteRequest): Promise<ExecuteResult> {
@@ -127,21 +146,45 @@ export class PooledSandbox implements Sandbox {
   }
 
   async #executeJob(job: Job, signal: AbortSignal): Promise<ExecuteResult> {
-    const { id, request, limits } = job;
     const queued = performance.now();
-    for (let attempt = 1; ; attempt++) {
-      let result: ExecuteResult;
-      try {
-        const slot = await this.#acquire(signal, attempt > 1);
-        const queueMs = performance.now() - queued;
-        slot.jobs++;
-        const worker = { id: slot.id, generation: slot.generation, jobs: slot.jobs };
-        const finished = await this.#runOn(slot, job, signal);
-        result = { ...finished, id, worker, attempts: attempt, usage: { ...finished.usage, queueMs } };
-      } catch (error) {
-        result = unreachedResult({ id, request, attempts: attempt, error, aborted: signal.aborted });
-      }
-      if (signal.aborted || attempt === maxAttempts || !isWorthRetrying(result, limits.cpuMs)) return result;
+    const first = await this.#attempt({ job, signal, attempt: 1, queued });
+    // A start has its own attempts.
+    if (signal.aborted || wasNotReached(first) || !isWorthRetrying(first, job.limits.cpuMs)) return first;
+    const canary = hasFailed(first) && (await this.#canarySucceeds(job.request.language, signal));
+    const second = await this.#attempt({ job, signal, attempt: 2, queued });
+    if (signal.aborted || !hasFailed(first) || !hasFailed(second)) return second;
+    return canary && !wasNotReached(second) ? asDoingOfTheCode(second) : asInfrastructure(second);
+  }
+
+  async #attempt(options: {
+    readonly job: Job;
+    readonly signal: AbortSignal;
+    readonly attempt: number;
+    /** When the job came. */
+    readonly queued: number;
+  }): Promise<ExecuteResult> {
+    const { job, signal, attempt: attempts, queued } = options;
+    const { id, request } = job;
+    let worker: ExecuteResult["worker"] | undefined;
+    try {
+      const slot = await this.#acquire(signal, attempts > 1);
+      const queueMs = performance.now() - queued;
+      slot.jobs++;
+      worker = { id: slot.id, generation: slot.generation, jobs: slot.jobs };
+      const finished = await this.#runOn(slot, job, signal);
+      return { ...finished, id, worker, attempts, usage: { ...finished.usage, queueMs } };
+    } catch (error) {
+      const { aborted } = signal;
+      return unreachedResult({ id, request, attempts, error, aborted, ...(worker === undefined ? {} : { worker }) });
+    }
+  }
+
+  /** Whether a worker runs a job whose result is known as it should. */
+  async #canarySucceeds(language: Language, signal: AbortSignal): Promise<boolean> {
+    try {
+      return canarySucceeded(await this.#runOn(await this.#acquire(signal, true), canaryJob(language), signal));
+    } catch {
+      return false;
     }
   }
 
@@ -227,29 +270,54 @@ export class PooledSandbox implements Sandbox {
     }
   }
 
-  /** Starts one worker, a few times where it fails, waiting longer each time. */
+  /**
+   * Starts one worker. A start that fails is tried again, after longer and longer pauses: a few times, or, if a worker
+   * has started before, until the budget of time is used up, as an engine that was restarted takes its time.
+   */
   async #startWorker(id: string): Promise<Worker> {
     const { signal } = this.#closing;
     const before = this.#refusal;
+    const begun = performance.now();
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#starts.run(() => this.#startUnlessRefused(id, before));
+        const worker = await this.#starts.run(() => this.#startUnlessRefused(id, before));
+        this.#hasStarted = true;
+        this.#isOut = false;
+        return worker;
       } catch (error) {
         if (signal.aborted) throw closedError();
-        if (isUnavailable(error)) throw error;
-        if (attempt === startAttempts) throw unavailableError(error);
+        const spent = performance.now() - begun;
+        if (
+          this.#hasStarted ? spent >= this.#options.startBudgetMs : attempt === startAttempts || isUnavailable(error)
+        ) {
+          throw isUnavailable(error) ? error : unavailableError(error, attempt);
+        }
+        if (this.#hasStarted) this.#warnOfOutage(error);
       }
-      await sleep(firstPauseMs * 4 ** (attempt - 1), undefined, { signal }).catch(() => {
+      const pause = Math.min(firstPauseMs * 4 ** (attempt - 1), longestPauseMs);
+      await sleep(pause, undefined, { signal }).catch(() => {
         throw closedError();
       });
     }
+  }
+
+  /** Says once that workers do not start any more, until one does. */
+  #warnOfOutage(error: unknown): void {
+    if (this.#isOut) return;
+    this.#isOut = true;
+    const seconds = Math.round(this.#options.startBudgetMs / 1000);
+    const { message } = toErrorData(error);
+    process.emitWarning(
+      `A worker of the ${this.info.backend} sandbox does not start: ${message} It is tried again for ${seconds} s.`,
+      "SandboxWarning",
+    );
   }
 
   /** Starts one worker, unless another was refused meanwhile: a hundred that learn it in turn would take minutes. */
   async #startUnlessRefused(id: string, before: LyceumError | undefined): Promise<Worker> {
     const { signal } = this.#closing;
     signal.throwIfAborted();
-    if (this.#refusal !== undefined && this.#refusal !== before) throw this.#refusal;
+    if (!this.#hasStarted && this.#refusal !== undefined && this.#refusal !== before) throw this.#refusal;
     try {
       return await this.#start({ id, signal });
     } catch (error) {
@@ -287,18 +355,38 @@ export class PooledSandbox implements Sandbox {
 }
 
 /** On a busy machine honest code may reach its wall time: then it has hardly used the processor. */
-function isWorthRetrying({ status, usage }: ExecuteResult, cpuMs: number): boolean {
-  return status === "infra_error" || (status === "timeout_wall" && usage.cpuMs < cpuMs / 2);
+function isWorthRetrying(result: ExecuteResult, cpuMs: number): boolean {
+  return hasFailed(result) || (result.status === "timeout_wall" && result.usage.cpuMs < cpuMs / 2);
+}
+
+/** Whether the worker failed, or something killed the code's process: by the result alone, it may be anyone's doing. */
+function hasFailed({ status, exit }: ExecuteResult): boolean {
+  return status === "infra_error" || (status === "signal" && outsideSignals.includes(exit.signal));
+}
+
+/** Whether no worker has run the job. */
+function wasNotReached({ worker }: ExecuteResult): boolean {
+  return worker.id === "";
+}
+
+function asInfrastructure(result: ExecuteResult): ExecuteResult {
+  return { ...result, status: "infra_error" };
+}
+
+function asDoingOfTheCode(result: ExecuteResult): ExecuteResult {
+  if (result.status !== "infra_error") return result;
+  const message = `Its worker failed twice, and ran other code in between: ${result.error?.message ?? ""}`.trim();
+  return { ...result, status: "violation", error: { type: "violation", message } };
 }
 
 function isUnavailable(error: unknown): error is LyceumError {
   return LyceumError.isInstance(error) && error.code === "sandbox.unavailable";
 }
 
-function unavailableError(cause: unknown): LyceumError {
+function unavailableError(cause: unknown, attempts: number): LyceumError {
   return new LyceumError({
     code: "sandbox.unavailable",
-    message: `No worker started in ${startAttempts} attempts: ${cause instanceof Error ? cause.message : String(cause)}`,
+    message: `No worker started in ${attempts} attempts: ${cause instanceof Error ? cause.message : String(cause)}`,
     hint: "Look for what ends its process: memory, a limit of processes, a missing file; or choose another sandbox.",
     cause,
   });

@@ -61,8 +61,10 @@ export function unreachedResult(options: {
   readonly attempts: number;
   readonly error: unknown;
   readonly aborted: boolean;
+  /** The one that failed; none by default. */
+  readonly worker?: ExecuteResult["worker"];
 }): ExecuteResult {
-  const { id, request, attempts, error, aborted } = options;
+  const { id, request, attempts, error, aborted, worker = { id: "", generation: 0, jobs: 0 } } = options;
   const { code, message } = toErrorData(error, "sandbox.unavailable");
   const nothing = { text: "", bytes: 0, truncated: false };
   return {
@@ -74,7 +76,7 @@ export function unreachedResult(options: {
     stderr: nothing,
     exit: { code: null, signal: null },
     usage: { cpuMs: 0, wallMs: 0, queueMs: 0, peakRssKb: 0, swept: 0 },
-    worker: { id: "", generation: 0, jobs: 0 },
+    worker,
     attempts,
     integrity: { nonceOk: false, flags: [] },
   };

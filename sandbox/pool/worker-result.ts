@@ -4,7 +4,7 @@ import { caseCount } from "./requests.ts";
 import type { Job, WorkerResult } from "./worker.ts";
 
 const statuses = ["ok", "load_error", "timeout_cpu", "timeout_wall", "memory", "output_limit", "result_limit"];
-const allStatuses: readonly unknown[] = [...statuses, "exited", "signal", "violation", "aborted"];
+const allStatuses: readonly unknown[] = [...statuses, "exited", "signal", "violation"];
 const outcomes: readonly unknown[] = ["returned", "raised", "unsupported", "missing"];
 
 /**

@@ -24,7 +24,7 @@ export interface ObservedRun {
 export interface ObservedJob {
   readonly id: string;
   readonly wallMs: number;
-  /** Processes that the kernel killed for memory. */
+  /** Processes that the kernel killed because the container's own memory was used up. */
   readonly oomKills: number;
   readonly parts: readonly (readonly ObservedRun[])[];
   /** False where files were left that cannot be removed. */
@@ -53,6 +53,8 @@ export function resultOf(job: Job, parts: readonly JobPart[], observed: Observed
   const runs = observed.parts.flat();
   const candidates = runs.filter(({ role }) => role !== "judge");
   const final = candidates.at(-1);
+  // A candidate is killed once its judge has ended; that of the judge, if it was killed, is the signal that counts.
+  const killed = final?.reason === "judge-ended" ? runs.at(-1) : final;
   const swept = sum(runs, ({ swept }) => swept);
   const isProgram = job.request.task.kind === "program";
   return {
@@ -61,7 +63,7 @@ export function resultOf(job: Job, parts: readonly JobPart[], observed: Observed
     ...(last.error === undefined ? {} : { error: last.error }),
     stdout: isProgram ? nothing : captured(candidates, "stdout", job.limits.outputBytes),
     stderr: captured(candidates, "stderr", job.limits.outputBytes),
-    exit: { code: final?.code ?? null, signal: final?.reason === "judge-ended" ? null : signalName(final?.signal) },
+    exit: { code: final?.code ?? null, signal: signalName(killed?.signal) },
     usage: {
       cpuMs: sum(runs, ({ cpuMs }) => cpuMs),
       wallMs: observed.wallMs,
@@ -101,8 +103,9 @@ function outcomeOf(options: {
   if (report.outOfMemory || killedForMemory || candidate.code === outOfMemoryCode) return outcome("memory");
   if (loadError !== undefined) return outcome(loadError.type === "MemoryError" ? "memory" : "load_error", loadError);
   if (report.ended) return outcome("ok");
-  if (candidate.reason === null && candidate.signal !== null) {
-    const name = signalName(candidate.signal)!;
+  const signal = (candidate.reason === null ? candidate.signal : null) ?? speaker.signal;
+  if (signal !== null) {
+    const name = signalName(signal)!;
     // The kernel's own limit counts whole seconds, and every process that the candidate started.
     if (name === "SIGXCPU") return outcome("timeout_cpu");
     return outcome("signal", { type: name, message: `The process was ended by ${name}.` });

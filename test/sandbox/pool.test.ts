@@ -1,13 +1,25 @@
 import { getEventListeners } from "node:events";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ExecuteRequest } from "../../sandbox/execution.ts";
 import { PooledSandbox, type PoolOptions } from "../../sandbox/pool/pooled-sandbox.ts";
 import { missingCases } from "../../sandbox/pool/requests.ts";
 import type { Job, Worker, WorkerResult } from "../../sandbox/pool/worker.ts";
 import { LyceumError } from "../../src/index.ts";
 
+const nothing = { text: "", bytes: 0, truncated: false };
+const ended: Omit<WorkerResult, "cases"> = {
+  status: "ok",
+  stdout: nothing,
+  stderr: nothing,
+  exit: { code: null, signal: null },
+  usage: { cpuMs: 0, wallMs: 0, peakRssKb: 0, swept: 0 },
+  integrity: { nonceOk: true, flags: [] },
+};
+
 /** A worker whose jobs end when the test says so. */
 class ManualWorker implements Worker {
+  /** Whether a canary job gives its result; it fails otherwise. */
+  static sings = true;
   reusable = true;
   closed = false;
   readonly jobs: string[] = [];
@@ -17,6 +29,10 @@ class ManualWorker implements Worker {
   async run(job: Job, signal: AbortSignal): Promise<WorkerResult> {
     if (this.#job !== undefined) throw new Error("Two jobs at a time.");
     if (this.closed) throw new Error("A job for a closed worker.");
+    if (job.id === "canary") {
+      if (!ManualWorker.sings) throw new Error("No canary sings.");
+      return { ...ended, cases: [{ index: 0, outcome: "returned", value: "abab", cpuMs: 0 }] };
+    }
     this.#job = job;
     this.jobs.push(job.id);
     this.#running = Promise.withResolvers();
@@ -36,18 +52,8 @@ class ManualWorker implements Worker {
   }
 
   finish(result: Partial<WorkerResult> = {}, reusable = true): void {
-    const nothing = { text: "", bytes: 0, truncated: false };
     this.reusable = reusable;
-    this.#running.resolve({
-      status: "ok",
-      cases: missingCases(this.#job!.request.task),
-      stdout: nothing,
-      stderr: nothing,
-      exit: { code: null, signal: null },
-      usage: { cpuMs: 0, wallMs: 0, peakRssKb: 0, swept: 0 },
-      integrity: { nonceOk: true, flags: [] },
-      ...result,
-    });
+    this.#running.resolve({ ...ended, cases: missingCases(this.#job!.request.task), ...result });
   }
 
   die(): void {
@@ -63,6 +69,7 @@ class ManualWorker implements Worker {
 
 const opened: PooledSandbox[] = [];
 afterEach(async () => {
+  ManualWorker.sings = true;
   for (const sandbox of opened.splice(0)) await sandbox[Symbol.asyncDispose]();
 });
 
@@ -160,25 +167,64 @@ describe("the pool", () => {
     expect(sandbox.stats().workersKilled).toBe(1);
   });
 
-  test("a job whose worker dies is run on another, before those that wait; twice is an infra error", async () => {
+  test("a job whose worker dies is run on another, before those that have come later", async () => {
     const { sandbox, workers, busy } = pool({ workers: 1 });
-    const [a, b] = ["a", "b"].map((id) => sandbox.execute(request(id)));
+    const [a, b, c] = ["a", "b", "c"].map((id) => sandbox.execute(request(id)));
     await turn();
     busy()[0]!.die();
     await turn();
     expect(workers[0]!.closed).toBe(true);
-    expect(busy().map(({ job }) => job!.id)).toEqual(["a"]);
-    busy()[0]!.finish();
+    // The next one takes its turn after the canary.
+    for (const id of ["b", "a", "c"]) {
+      expect(busy().map(({ job }) => job!.id)).toEqual([id]);
+      busy()[0]!.finish();
+      await turn();
+    }
     expect(await a).toMatchObject({ status: "ok", attempts: 2, worker: { generation: 1 } });
-    await turn();
-    busy()[0]!.die();
-    await turn();
-    busy()[0]!.die();
-    expect(await b).toMatchObject({ status: "infra_error", attempts: 2, cases: [{ outcome: "missing" }] });
-    const c = sandbox.execute(request("c"));
+    expect(await b).toMatchObject({ status: "ok", attempts: 1 });
+    expect(await c).toMatchObject({ status: "ok", attempts: 1 });
+  });
+
+  test.each([
+    { canary: "succeeds", sings: true, died: "violation", killed: "signal" },
+    { canary: "fails", sings: false, died: "infra_error", killed: "infra_error" },
+  ])("what fails twice, while a canary between $canary: $died, $killed", async ({ sings, died, killed }) => {
+    ManualWorker.sings = sings;
+    const { sandbox, busy } = pool({ workers: 1 });
+    const isKilled = { status: "signal", exit: { code: null, signal: "SIGKILL" } } as const;
+    const die = (): void => busy()[0]!.die();
+    const kill = (): void => busy()[0]!.finish(isKilled);
+    for (const [first, second, status] of [
+      [die, die, died],
+      [kill, kill, killed],
+      [die, kill, killed],
+      [kill, die, died],
+    ] as const) {
+      const a = sandbox.execute(request("a"));
+      await turn();
+      first();
+      await turn();
+      second();
+      expect(await a).toMatchObject({ status, attempts: 2, cases: [{ outcome: "missing" }] });
+    }
+    const b = sandbox.execute(request("b"));
     await turn();
     busy()[0]!.finish();
-    expect(await c).toMatchObject({ status: "ok", attempts: 1 });
+    expect(await b).toMatchObject({ status: "ok", attempts: 1 });
+  });
+
+  test("a process that is killed from outside is run once more; one that ends by its own signal is not", async () => {
+    const { sandbox, busy } = pool({ workers: 1 });
+    const killed = sandbox.execute(request("killed"));
+    await turn();
+    busy()[0]!.finish({ status: "signal", exit: { code: null, signal: "SIGKILL" } });
+    await turn();
+    busy()[0]!.finish();
+    expect(await killed).toMatchObject({ status: "ok", attempts: 2 });
+    const crashed = sandbox.execute(request("crashed"));
+    await turn();
+    busy()[0]!.finish({ status: "signal", exit: { code: null, signal: "SIGSEGV" } });
+    expect(await crashed).toMatchObject({ status: "signal", attempts: 1 });
   });
 
   test("a wall time that was reached without using the processor is tried again; one that used it is not", async () => {
@@ -230,9 +276,8 @@ describe("many workers", () => {
     });
     const results = await Promise.all(Array.from({ length: 100 }, (_, id) => sandbox.execute(request(String(id)))));
     for (const { status, attempts } of results)
-      expect({ status, attempts }).toEqual({ status: "infra_error", attempts: 2 });
-    // Each attempt asks anew.
-    expect(starts()).toBe(16);
+      expect({ status, attempts }).toEqual({ status: "infra_error", attempts: 1 });
+    expect(starts()).toBe(8);
   });
 
   test("those that wait for their start do not start once the pool closes", async () => {
@@ -272,7 +317,7 @@ describe("start failures", () => {
       expect({ status, type: error!.type, attempts }).toEqual({
         status: "infra_error",
         type: "sandbox.unavailable",
-        attempts: 2,
+        attempts: 1,
       });
     }
     expect(starts()).toBeLessThanOrEqual(12);
@@ -282,6 +327,54 @@ describe("start failures", () => {
     await turn();
     busy()[0]!.finish();
     expect((await a).status).toBe("ok");
+  });
+
+  describe("once a worker has started", () => {
+    const refused = new LyceumError({ code: "sandbox.unavailable", message: "connect ECONNREFUSED.", hint: "Wait." });
+    const warnings: string[] = [];
+    const onWarning = ({ message }: Error): number => warnings.push(message);
+    beforeEach(() => {
+      warnings.length = 0;
+      process.on("warning", onWarning);
+    });
+    afterEach(() => {
+      process.off("warning", onWarning);
+    });
+
+    test("an outage is waited out, with one message; no job is lost or counted twice", async () => {
+      let failures = 0;
+      const { sandbox, busy } = pool({ workers: 2, hasStarted: true }, () => {
+        if (++failures <= 5) throw failures % 2 === 0 ? refused : new Error("connect ENOENT");
+      });
+      const all = Promise.all(["a", "b", "c"].map((id) => sandbox.execute(request(id))));
+      await expect.poll(() => busy().length, { timeout: 60_000 }).toBe(2);
+      while (sandbox.stats().running > 0) {
+        for (const worker of busy()) worker.finish();
+        await turn();
+      }
+      expect((await all).map(({ status, attempts }) => [status, attempts])).toEqual(Array(3).fill(["ok", 1]));
+      expect(warnings).toEqual([
+        "A worker of the isolated-vm sandbox does not start: connect ENOENT It is tried again for 60 s.",
+      ]);
+    });
+
+    test("the budget ends it, for jobs that wait and for one whose worker has died", async () => {
+      let isOut = false;
+      const { sandbox, busy } = pool({ workers: 1, startBudgetMs: 300 }, () => {
+        if (isOut) throw refused;
+      });
+      const [a, b] = ["a", "b"].map((id) => sandbox.execute(request(id)));
+      await turn();
+      isOut = true;
+      busy()[0]!.die();
+      expect(await a).toMatchObject({ status: "infra_error", attempts: 2, error: { message: refused.message } });
+      expect(await b).toMatchObject({ status: "infra_error", attempts: 1 });
+      isOut = false;
+      const c = sandbox.execute(request("c"));
+      await turn();
+      busy()[0]!.finish();
+      expect((await c).status).toBe("ok");
+    });
   });
 
   test("a failure of warming up reaches the executions that wait for it", async () => {

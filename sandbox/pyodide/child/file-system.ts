@@ -17,6 +17,11 @@ interface Node {
   writable?: boolean;
 }
 
+/** An open file; its position and flags are shared with its copies. */
+interface Stream {
+  readonly shared: object;
+}
+
 type Operation = (...args: never[]) => unknown;
 
 /** What of Emscripten's file system is used here. */
@@ -29,7 +34,7 @@ export interface EmscriptenFileSystem {
   };
   readonly ErrnoError: new (code: number) => Error;
   MAX_OPEN_FDS: number;
-  streams: unknown[];
+  streams: (Stream | null | undefined)[];
   currentPath: string;
   mkdirTree(path: string): void;
   chdir(path: string): void;
@@ -50,7 +55,10 @@ export function addJudgeDevice(fs: EmscriptenFileSystem, ask: (question: string)
   let question = "";
   let answer: Buffer = Buffer.alloc(0);
   fs.registerDevice(device, {
-    open: () => undefined,
+    open: () => {
+      question = "";
+      answer = Buffer.alloc(0);
+    },
     close: () => undefined,
     write: (_: unknown, bytes: Uint8Array, offset: number, length: number) => {
       question += Buffer.from(bytes.subarray(offset, offset + length)).toString("latin1");
@@ -96,7 +104,7 @@ export function guardFileSystem(fs: EmscriptenFileSystem): {
   fs.chdir(writableFolders[0]);
   const roots = writableFolders.map((folder) => fs.lookupPath(folder).node);
   for (const root of roots) root.writable = true;
-  const streams = [...fs.streams];
+  const streams = fs.streams.map(keepStream);
   let room = 0;
   let files = 0;
   let touched = false;
@@ -192,7 +200,7 @@ export function guardFileSystem(fs: EmscriptenFileSystem): {
     },
     reset: () => {
       fs.streams.length = 0;
-      fs.streams.push(...streams);
+      fs.streams.push(...streams.map((restore) => restore()));
       fs.currentPath = writableFolders[0];
       maxStreams = Number.POSITIVE_INFINITY;
       if (!touched) return;
@@ -200,4 +208,12 @@ export function guardFileSystem(fs: EmscriptenFileSystem): {
       touched = false;
     },
   };
+}
+
+/** Takes down a stream as it is; the function returned makes it that again, whether it was closed or moved. */
+function keepStream(stream: Stream | null | undefined): () => Stream | null | undefined {
+  if (stream === null || stream === undefined) return () => stream;
+  const fields = { ...stream };
+  const shared = { ...stream.shared };
+  return () => Object.assign(stream, fields, { shared: Object.assign(fields.shared, shared) });
 }

@@ -51,11 +51,12 @@ def _seed(seed):
 
 
 def _confine(order, descriptors):
-    """Descriptors 0 to 5 and no others, a group, a user and limits of its own, and no way back."""
+    """Descriptors 0 to 5 and no others, a session, a user and limits of its own, and no way back."""
     for place, descriptor in enumerate(descriptors):
         os.dup2(descriptor, place)
     os.closerange(len(descriptors), 1024)
-    os.setpgid(0, 0)
+    # A session, so that it cannot join the group of another process.
+    os.setsid()
     limits = order["limits"]
     megabyte = 1 << 20
     seconds = limits["cpuMs"] // 1000 + 2

@@ -26,12 +26,15 @@ def start(settings):
         warm_up.shrink()
         for user in (uid, judge_uid):
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            if os.fork() == 0:
+            last = os.fork()
+            if last == 0:
                 for server in [*servers, ours]:
                     server.close()
                 return fork_server.serve(theirs, user)
             theirs.close()
             servers.append(ours)
+    for server in servers:
+        server.send(b"%d" % (last if uid == os.getuid() else 0))
     packages = [name for name in settings["packages"] if name in found]
     supervisor.send(json.dumps({"python": sys.version.split()[0], "packages": packages}).encode())
     try:

@@ -236,8 +236,7 @@ class Supervisor:
         self.servers = {"few": servers[:2], "more": servers[2:]}
         self.packages = packages
         self.input = b""
-        self.oom_file = _open_oom_file()
-        self.oom_kills = _oom_kills(self.oom_file)
+        self.memory = _MemoryLimit()
 
     def serve(self):
         while True:
@@ -278,11 +277,10 @@ class Supervisor:
             observed.append([run.observed() for run in runs])
             if any(run.reason is not None for run in runs):
                 break
-        oom_before, self.oom_kills = self.oom_kills, _oom_kills(self.oom_file)
         return {
             "id": job["id"],
             "wallMs": (time.monotonic() - start) * 1000,
-            "oomKills": self.oom_kills - oom_before,
+            "oomKills": self.memory.kills(),
             "parts": observed,
             "clean": os.listdir(fork_server.TEMPORARY) == [],
         }
@@ -368,27 +366,40 @@ class _Watch:
             run.kill(reason)
 
 
-def _open_oom_file():
-    """What tells of kills for memory, opened once; None where there is no such file."""
-    for path in ("/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"):
+class _MemoryLimit:
+    """Counts the processes that the kernel has killed because this container reached its own limit of memory.
+
+    The kernel counts those that it killed because the whole machine had no memory left in the same place.
+    """
+
+    # Only the second version of control groups also counts how often the limit was reached.
+    _FILES = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
+
+    def __init__(self):
+        self.file = next((file for file in map(_open, self._FILES) if file is not None), None)
+        self.before = self.read()
+
+    def kills(self):
+        """Since it was asked last."""
+        (kills, limits), self.before = self.before, self.read()
+        was_reached = limits is None or self.before[1] > limits
+        return self.before[0] - kills if was_reached else 0
+
+    def read(self):
+        """How many were killed, and how often the limit was reached, if that is known."""
         try:
-            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            lines = os.pread(self.file, 4096, 0).split(b"\n") if self.file is not None else []
         except OSError:
-            pass
-    return None
+            lines = []
+        counts = dict(line.split() for line in lines if line)
+        return (int(counts.get(b"oom_kill", 0)), int(counts[b"oom"]) if b"oom" in counts else None)
 
 
-def _oom_kills(descriptor):
-    """Processes of this container that the kernel has killed for memory."""
+def _open(path):
     try:
-        lines = os.pread(descriptor, 4096, 0).split(b"\n") if descriptor is not None else []
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
-        lines = []
-    for line in lines:
-        name, _, count = line.partition(b" ")
-        if name == b"oom_kill":
-            return int(count)
-    return 0
+        return None
 
 
 def send(data):

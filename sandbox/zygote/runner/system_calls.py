@@ -11,10 +11,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_SET_SECCOMP = 22
 _SECCOMP_MODE_FILTER = 2
-_EPERM = 1
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _DENY, _KILL = 0x7FFF0000, 0x00050000 | _EPERM, 0x80000000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, (16, 24)
 _X32 = 0x40000000
+_AF_UNIX = 1
+_NEW_NAMESPACES = 0x7E020000
+_SET_OWNER = {"fcntl": (8, 15), "ioctl": (0x8901, 0x8902)}
 
 # Memory, queues and keys that outlive a process; other processes; kernel parts with a history of holes.
 _numbers = {
@@ -28,6 +32,14 @@ _numbers = {
             *(155, 161, 165, 166, 272, 308, 428, 429, 430, 431, 432, 433, 442),  # mounts, namespaces
             *(298, 321, 323, 425, 426, 427),  # perf, bpf, userfaultfd, io_uring
         },
+        {
+            **{"socket": 41, "socketpair": 53, "clone": 56, "clone3": 435, "fcntl": 72, "ioctl": 16},
+            # kill, rt_sigqueueinfo, sched_setparam, sched_setscheduler, tkill, sched_setaffinity, tgkill,
+            # rt_tgsigqueueinfo, prlimit64, sched_setattr, pidfd_open
+            "by pid": (62, 129, 142, 144, 200, 203, 234, 297, 302, 314, 434),
+            # setpriority, ioprio_set, migrate_pages, move_pages, pidfd_send_signal
+            "of others": (141, 251, 256, 279, 424),
+        },
     ),
     "aarch64": (
         0xC00000B7,
@@ -39,35 +51,91 @@ _numbers = {
             *(39, 40, 41, 51, 97, 268, 428, 429, 430, 431, 432, 433, 442),
             *(241, 280, 282, 425, 426, 427),
         },
+        {
+            **{"socket": 198, "socketpair": 199, "clone": 220, "clone3": 435, "fcntl": 25, "ioctl": 29},
+            "by pid": (129, 138, 118, 119, 130, 122, 131, 240, 261, 274, 434),
+            "of others": (140, 30, 238, 239, 424),
+        },
     ),
 }
 
 
-def _filter_for(machine):
+def _step(code, value, if_true=0, if_false=0):
+    return struct.pack("HBBI", code, if_true, if_false, value)
+
+
+def _fail(error):
+    return _step(_RETURN, _ERRNO | error)
+
+
+def _when(number, steps):
+    """Steps for one system call, each of which leads to a return."""
+    return [_step(_EQUAL, number, 0, len(steps)), *steps]
+
+
+def _unix_only():
+    """A network namespace keeps no other family of sockets apart for certain: AF_VSOCK has none."""
+    family = _step(_LOAD, _ARGUMENTS[0])
+    return [family, _step(_EQUAL, _AF_UNIX, 0, 1), _step(_RETURN, _ALLOW), _fail(_EAFNOSUPPORT)]
+
+
+def _no_new_namespaces():
+    flags = _step(_LOAD, _ARGUMENTS[0])
+    return [flags, _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1), _fail(_EPERM), _step(_RETURN, _ALLOW)]
+
+
+def _not_up_to(last):
+    """The first argument names no process, or group of processes, up to the last of the runner, nor all of them."""
+    return [
+        _step(_LOAD, _ARGUMENTS[0]),
+        _step(_AT_LEAST, (1 << 32) - last, 2, 0),
+        _step(_EQUAL, 0, 2, 0),
+        _step(_AT_LEAST, last + 1, 1, 0),
+        _fail(_EPERM),
+        _step(_RETURN, _ALLOW),
+    ]
+
+
+def _second_is_not(first, other):
+    command = _step(_LOAD, _ARGUMENTS[1])
+    return [command, _step(_EQUAL, first, 1, 0), _step(_EQUAL, other, 0, 1), _fail(_EPERM), _step(_RETURN, _ALLOW)]
+
+
+def _filter_for(machine, last_own_pid):
     if machine not in _numbers:
         return None
-    architecture, denied = _numbers[machine]
-
-    def step(code, value, if_true=0, if_false=0):
-        return struct.pack("HBBI", code, if_true, if_false, value)
-
-    steps = [step(_LOAD, 4), step(_EQUAL, architecture, 1, 0), step(_RETURN, _KILL), step(_LOAD, 0)]
+    architecture, denied, named = _numbers[machine]
+    steps = [_step(_LOAD, _ARCHITECTURE), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _KILL)]
+    steps.append(_step(_LOAD, _NUMBER))
     if machine == "x86_64":
         # The same calls have other numbers there.
-        steps += [step(_AT_LEAST, _X32, 0, 1), step(_RETURN, _DENY)]
+        steps += [_step(_AT_LEAST, _X32, 0, 1), _fail(_EPERM)]
+    if last_own_pid > 0:
+        denied = denied.union(named["of others"])
+        for number in named["by pid"]:
+            steps += _when(number, _not_up_to(last_own_pid))
+        for name, commands in _SET_OWNER.items():
+            steps += _when(named[name], _second_is_not(*commands))
     for number in sorted(denied):
-        steps += [step(_EQUAL, number, 0, 1), step(_RETURN, _DENY)]
-    steps.append(step(_RETURN, _ALLOW))
+        steps += _when(number, [_fail(_EPERM)])
+    for name in ("socket", "socketpair"):
+        steps += _when(named[name], _unix_only())
+    steps += _when(named["clone"], _no_new_namespaces())
+    # Its flags lie in memory, which a filter does not read: libraries then use clone.
+    steps += _when(named["clone3"], [_fail(_ENOSYS)])
+    steps.append(_step(_RETURN, _ALLOW))
     code = b"".join(steps)
     buffer = ctypes.create_string_buffer(code, len(code))
     return struct.pack("HxxxxxxP", len(steps), ctypes.addressof(buffer)), buffer
 
 
-_program = _filter_for(platform.machine())
+def deny(last_own_pid):
+    """Denies them to this process and all that it starts, which get no new powers either. On other machines only that.
 
-
-def deny():
-    """Denies them to this process and all that it starts, which get no new powers either. On other machines only that."""
+    If candidates run as the runner's own user, signals and the like to processes up to `last_own_pid` are denied as
+    well; 0 otherwise.
+    """
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if _program is not None:
-        _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _program[0], 0, 0)
+    program = _filter_for(platform.machine(), last_own_pid)
+    if program is not None:
+        _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program[0], 0, 0)

@@ -1,0 +1,183 @@
+import { readFileSync } from "node:fs";
+import Docker from "dockerode";
+import { describe, expect, test } from "vitest";
+import { createBubblewrapSandbox } from "../../sandbox/bubblewrap/create-bubblewrap-sandbox.ts";
+import { ownerLabel } from "../../sandbox/docker/container.ts";
+import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docker-javascript-sandbox.ts";
+import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
+import { currentOwner } from "../../sandbox/docker/owner.ts";
+import type { ExecuteResult, Sandbox } from "../../sandbox/index.ts";
+import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
+import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
+import { slotUid } from "../../sandbox/zygote/slot-uids.ts";
+import { descendants, type ProcessEntry } from "./processes.ts";
+
+type Language = "python" | "javascript";
+
+/** A sandbox, and where its processes are. */
+interface FaultySandbox {
+  readonly name: string;
+  readonly language: Language;
+  readonly open: (options: { readonly workers: number }) => Promise<Sandbox> | Sandbox;
+  /** Processes that run jobs, or start those that do. */
+  readonly workers: () => Promise<readonly ProcessEntry[]>;
+  readonly faults: readonly string[];
+}
+
+const docker = new Docker();
+const required = (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",");
+
+async function containers(): Promise<readonly Docker.Container[]> {
+  const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`] };
+  return (await docker.listContainers({ all: true, filters })).map(({ Id }) => docker.getContainer(Id));
+}
+
+async function containerProcesses(): Promise<readonly ProcessEntry[]> {
+  const found = await Promise.allSettled((await containers()).map((container) => container.inspect()));
+  return found.flatMap((each) => {
+    const pid = each.status === "fulfilled" ? each.value.State.Pid : 0;
+    return pid === 0 ? [] : [{ pid, parent: 0, uid: 0, state: "S" }, ...descendants(pid)];
+  });
+}
+
+const ownProcesses = async (): Promise<readonly ProcessEntry[]> =>
+  descendants(process.pid).filter(({ pid }) => /bwrap|python3|isolated-vm\/child|pyodide\/child/.test(commandOf(pid)));
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+const ofWorkers = ["the worker is killed", "the worker is stopped"];
+const ofCandidates = [
+  "the candidate is killed",
+  "the candidate is stopped",
+  "its server is killed",
+  "its server is stopped",
+];
+const ofContainers = [
+  "the container is killed",
+  "the container is paused",
+  "the container is stopped",
+  "the container is removed",
+];
+
+const sandboxes: readonly FaultySandbox[] = [
+  {
+    name: "docker",
+    language: "python",
+    open: createDockerSandbox,
+    workers: containerProcesses,
+    faults: [...ofWorkers, ...ofCandidates, ...ofContainers],
+  },
+  {
+    name: "docker-javascript",
+    language: "javascript",
+    open: createDockerJavaScriptSandbox,
+    workers: containerProcesses,
+    faults: [...ofWorkers, ...ofContainers],
+  },
+  {
+    name: "bubblewrap",
+    language: "python",
+    open: createBubblewrapSandbox,
+    workers: ownProcesses,
+    faults: [...ofWorkers, ...ofCandidates],
+  },
+  { name: "pyodide", language: "python", open: createPyodideSandbox, workers: ownProcesses, faults: ofWorkers },
+  {
+    name: "isolated-vm",
+    language: "javascript",
+    open: createIsolatedVmSandbox,
+    workers: ownProcesses,
+    faults: ofWorkers,
+  },
+];
+
+/** Programs that take a moment, most of it asleep or in a loop, and give twice their argument. */
+const right: Readonly<Record<Language, string>> = {
+  python: "import time\ndef f(x):\n    time.sleep(0.15)\n    return x + x",
+  javascript: "function f(x) { const end = Date.now() + 60; while (Date.now() < end); return x + x; }",
+};
+
+async function whatIsMissing({ name, open }: FaultySandbox): Promise<string | undefined> {
+  try {
+    await using sandbox = await open({ workers: 1 });
+    void sandbox;
+    return undefined;
+  } catch (error) {
+    if (required.includes(name)) throw error;
+    return (error as Error).message;
+  }
+}
+
+const firstCandidate = slotUid(0);
+
+/** Brings one fault about; false if there was nothing to bring it to. */
+async function bringAbout(fault: string, { workers }: FaultySandbox): Promise<boolean> {
+  const [, what, deed] = /^(?:the |its )(\w+) is (\w+)$/.exec(fault)!;
+  if (what === "container") {
+    const container = (await containers())[0];
+    if (container === undefined) return false;
+    if (deed === "killed") await container.kill();
+    else if (deed === "paused") await container.pause();
+    else if (deed === "stopped") await container.stop({ t: 1 });
+    else await container.remove({ force: true });
+    return true;
+  }
+  const all = await workers();
+  const candidate = all.find(({ uid }) => uid >= firstCandidate);
+  const pid = what === "worker" ? all[0]?.pid : what === "candidate" ? candidate?.pid : candidate?.parent;
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, deed === "killed" ? "SIGKILL" : "SIGSTOP");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.each(
+  await Promise.all(sandboxes.map(async (each) => ({ ...each, missing: await whatIsMissing(each) }))),
+)("faults of $name", (faulty) => {
+  const { name, language, open, workers, faults, missing } = faulty;
+  const title = missing === undefined ? "" : ` (${name} skipped: ${missing})`;
+
+  test.skipIf(missing !== undefined).each(faults)(
+    `%s during 40 right samples: all are right, nothing is left${title}`,
+    async (fault) => {
+      {
+        await using sandbox = await open({ workers: 2 });
+        await sandbox.warmUp();
+        const results: ExecuteResult[] = [];
+        const samples = Array.from({ length: 40 }, async (_, index) => {
+          const result = await sandbox.execute({
+            id: String(index),
+            language,
+            files: { main: right[language] },
+            entry: "main",
+            task: { kind: "calls", function: "f", cases: [{ args: [`${index},`] }] },
+            limits: { wallMs: 5_000 },
+          });
+          results.push(result);
+        });
+        // Once near the beginning, and once later.
+        for (const count of [1, 12]) {
+          await expect.poll(() => results.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(count);
+          await expect.poll(() => bringAbout(fault, faulty), { timeout: 60_000 }).toBe(true);
+        }
+        await Promise.all(samples);
+        const found = results.map(({ id, status, cases }) => [id, status, cases[0]!.value]);
+        expect(found.toSorted((a, b) => Number(a[0]) - Number(b[0]))).toEqual(
+          Array.from({ length: 40 }, (_, index) => [String(index), "ok", `${index},${index},`]),
+        );
+        // The fault has met some of them.
+        expect(results.filter(({ attempts }) => attempts === 2).length).toBeGreaterThan(0);
+      }
+      await expect.poll(workers, { timeout: 30_000 }).toEqual([]);
+    },
+  );
+});
