@@ -12,7 +12,7 @@ const EROFS = 69;
 const maxFiles = 5_000;
 
 interface Node {
-  readonly mode: number;
+  mode: number;
   contents: Record<string, Node> & Uint8Array;
   writable?: boolean;
 }
@@ -104,6 +104,7 @@ export function guardFileSystem(fs: EmscriptenFileSystem): {
   fs.chdir(writableFolders[0]);
   const roots = writableFolders.map((folder) => fs.lookupPath(folder).node);
   for (const root of roots) root.writable = true;
+  const modes = roots.map(({ mode }) => mode);
   const streams = fs.streams.map(keepStream);
   let room = 0;
   let files = 0;
@@ -204,7 +205,10 @@ export function guardFileSystem(fs: EmscriptenFileSystem): {
       fs.currentPath = writableFolders[0];
       maxStreams = Number.POSITIVE_INFINITY;
       if (!touched) return;
-      for (const root of roots) wipe(root);
+      for (const [index, root] of roots.entries()) {
+        wipe(root);
+        root.mode = modes[index]!;
+      }
       touched = false;
     },
   };
