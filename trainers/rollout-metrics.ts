@@ -52,6 +52,7 @@ export function rolloutMetrics(
     "episodes/count": episodes.length,
     "episodes/unscored": share(episodes, isUnscored),
     "episodes/failed": share(episodes, ({ status }) => status === "failed"),
+    "episodes/caused-failure": share(episodes, hasCausedFailure),
     "episodes/truncated": share(episodes, isTruncated),
     "groups/without-signal": share(groups, (group, index) => group.episodes.length > 1 && !hasSignal(group, index)),
     "groups/duplicates": duplicateShare(groups),
@@ -73,6 +74,11 @@ export function withoutPolicyMetrics(metrics: Readonly<Record<string, number>>):
   return Object.fromEntries(
     Object.entries(metrics).filter(([name]) => !ofPolicy.some((beginning) => name.startsWith(beginning))),
   );
+}
+
+/** True if what an agent sent made its environment or a criterion fail, which earns the lowest reward. */
+function hasCausedFailure({ agents }: Episode): boolean {
+  return Object.values(agents).some(({ reward }) => reward.status === "scored" && reward.failure !== undefined);
 }
 
 /** True where the reward of any agent could not be determined. */

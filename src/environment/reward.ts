@@ -13,6 +13,8 @@ export interface ScoredReward {
   readonly status: "scored";
   readonly value: number;
   readonly components: Readonly<Record<string, number>>;
+  /** What the agent's own action made fail, each time it was tried: then the reward is the lowest there is. */
+  readonly failure?: ErrorData;
 }
 
 /** A reward that could not be determined. */
@@ -60,6 +62,10 @@ export function addRewards(first: Reward, second: Reward): Reward {
   for (const [name, value] of Object.entries(second.components)) {
     components.set(name, (components.get(name) ?? 0) + value);
   }
-  const sum = scored(first.value + second.value, Object.fromEntries(components));
+  const failure = first.failure ?? second.failure;
+  const sum: ScoredReward = {
+    ...scored(first.value + second.value, Object.fromEntries(components)),
+    ...(failure === undefined ? {} : { failure }),
+  };
   return isReward(sum) ? sum : unscored("The rewards add up to more than a number holds.");
 }

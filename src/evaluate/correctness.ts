@@ -26,7 +26,7 @@ export function definesCorrect(rule: CorrectRule | undefined): boolean {
 /** Whether an episode counts as correct; null if it is unscored or there is no rule. */
 export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean | null {
   if (rule === null || isUnscored(episode)) return null;
-  if ("stated" in rule) return episode.correct === true;
+  if ("stated" in rule) return episode.correct === true && episode.status !== "failed";
   const { component, atLeast } = rule;
   // An agent that never acted, as in a problem without a part for it, is not asked.
   const acted = Object.values(episode.agents).filter(({ turns }) => turns.length > 0);
@@ -40,7 +40,7 @@ export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean |
   );
 }
 
-/** True if the result of an episode is unknown: it failed, or a reward of it is unscored. */
-export function isUnscored({ status, agents }: Pick<Episode, "status" | "agents">): boolean {
-  return status === "failed" || Object.values(agents).some(({ reward }) => reward.status === "unscored");
+/** True if the result of an episode is unknown: a reward of it is unscored. */
+export function isUnscored({ agents }: Pick<Episode, "agents">): boolean {
+  return Object.values(agents).some(({ reward }) => reward.status === "unscored");
 }

@@ -1,7 +1,7 @@
 import type { Action, AgentId, Observation } from "../environment/environment.ts";
 import { contractError } from "../environment/environment-error.ts";
 import { addRewards, isReward, type Reward, rewardText, scored, type UnscoredReward } from "../environment/reward.ts";
-import { LyceumError } from "../errors/index.ts";
+import { type ErrorData, LyceumError } from "../errors/index.ts";
 import type { Message, ToolSpec } from "../message/message.ts";
 import { messageProblem } from "../message/message-problem.ts";
 import type { ActResult, ActTokens, Policy, PreviousTokens } from "../policy/policy.ts";
@@ -122,18 +122,35 @@ export class AgentRecorder {
     else this.#turns[last] = { ...turn, reward: sum(turn.reward, reward) };
   }
 
+  /**
+   * Gives the last action what makes the sum the lowest there is, since that action made something fail. Returns what it
+   * gave; nothing if the sum is unscored already.
+   */
+  fail(lowest: number, failure: ErrorData): Reward | undefined {
+    const before = this.#sum();
+    if (before?.status === "unscored") return undefined;
+    const value = lowest - (before?.value ?? 0);
+    const reward: Reward = { status: "scored", value, components: { failure: value }, failure };
+    this.reward(reward);
+    return reward;
+  }
+
   /** The finished record. With `unscored`, the episode's reward is that one, whatever was earned on the way. */
   finish(unscored?: UnscoredReward): AgentEpisode {
-    let reward = this.#early;
-    for (const turn of this.#turns) if (turn.reward !== undefined) reward = sum(reward, turn.reward);
     return {
       policy: this.policy.name,
       nodes: this.#nodes,
       turns: this.#turns,
-      reward: unscored ?? reward ?? scored(0, {}),
+      reward: unscored ?? this.#sum() ?? scored(0, {}),
       terminated: this.terminated,
       truncated: this.truncated,
     };
+  }
+
+  #sum(): Reward | undefined {
+    let reward = this.#early;
+    for (const turn of this.#turns) if (turn.reward !== undefined) reward = sum(reward, turn.reward);
+    return reward;
   }
 
   #addNode(message: Message, turn: number, tokens?: NodeTokens): number {

@@ -9,7 +9,8 @@ import { startCall } from "./running-call.ts";
 /** The actions of one step, by agent. */
 export type Actions = Readonly<Record<AgentId, Action>>;
 
-interface Playground<Task> {
+/** What an episode is played on. */
+export interface Playground<Task> {
   readonly pool: EnvironmentPool<Task>;
   /** The time of one call. */
   readonly limitMs: number;

@@ -3,8 +3,9 @@ import { LyceumError } from "../errors/index.ts";
 import type { ActResult } from "../policy/policy.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
-import { type Actions, EnvironmentInstance } from "./environment-instance.ts";
+import { type Actions, EnvironmentInstance, type Playground } from "./environment-instance.ts";
 import type { Episode } from "./episode.ts";
+import { failsAgain } from "./fails-again.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
@@ -20,6 +21,8 @@ export class EpisodeRun<Task> {
   readonly #trajectory: Trajectory;
   readonly #run = new InterruptibleRun();
   #instance: EnvironmentInstance<Task> | undefined;
+  /** The actions of the steps so far. */
+  readonly #history: Actions[] = [];
 
   constructor(settings: RunSettings<Task>, place: RunPlace<Task>) {
     this.#settings = settings;
@@ -51,11 +54,15 @@ export class EpisodeRun<Task> {
     this.#run.interrupt({ status: "aborted" });
   }
 
+  get #playground(): Playground<Task> {
+    const { pool, limits } = this.#settings;
+    return { pool, limitMs: limits.environmentMs, task: this.#place.entry.id };
+  }
+
   async #play(): Promise<Outcome> {
-    const { limits, pool, slice, terminationThreshold = Infinity, partners = [] } = this.#settings;
-    const { task, id } = this.#place.entry;
-    const playground = { pool, limitMs: limits.environmentMs, task: id };
-    const instance = await EnvironmentInstance.acquire(playground, this.#run);
+    const { limits, slice, terminationThreshold = Infinity, partners = [] } = this.#settings;
+    const { task } = this.#place.entry;
+    const instance = await EnvironmentInstance.acquire(this.#playground, this.#run);
     this.#instance = instance;
     await slice.pause();
     let observations = await instance.reset(this.#run, { task, seed: resetSeed(this.#place) });
@@ -66,7 +73,7 @@ export class EpisodeRun<Task> {
       if (actions === "context-full") return { status: "truncated", limit: "tokens" };
       const pause = slice.pause();
       if (pause !== undefined) await pause;
-      const result = await instance.step(this.#run, actions);
+      const result = await this.#step(instance, { actions, acting });
       this.#trajectory.step(result, acting);
       observations = result.observations;
       const mean = meanReward(result, partners);
@@ -74,6 +81,34 @@ export class EpisodeRun<Task> {
         return this.#trajectory.endEarly();
       }
     }
+  }
+
+  async #step(
+    instance: EnvironmentInstance<Task>,
+    { actions, acting }: { readonly actions: Actions; readonly acting: readonly AgentRecorder[] },
+  ): Promise<StepResult> {
+    this.#history.push(actions);
+    try {
+      return await instance.step(this.#run, actions);
+    } catch (error) {
+      if (this.#run.interruption === undefined) await this.#blame(error, acting);
+      throw error;
+    }
+  }
+
+  /** Scores these as the cause of an error of the environment, if it comes again from the same seed and actions. */
+  async #blame(error: unknown, acting: readonly AgentRecorder[]): Promise<void> {
+    const { task, id } = this.#place.entry;
+    const isTheirs = await failsAgain(error, async () => {
+      const instance = await EnvironmentInstance.acquire(this.#playground, this.#run);
+      try {
+        await instance.reset(this.#run, { task, seed: resetSeed(this.#place) });
+        for (const actions of this.#history) await instance.step(this.#run, actions);
+      } finally {
+        instance.handBack({ atFault: true });
+      }
+    });
+    if (isTheirs) this.#trajectory.blame(failed(error).error, { acting, task: id });
   }
 
   /** Asks all of these at once. The clock of a batching policy starts when its batch does. */

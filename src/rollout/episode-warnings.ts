@@ -8,8 +8,8 @@ const rounding = 1e-9;
 type Definition = { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "partOf">;
 
 /**
- * Finds mistakes of an environment that fail no episode: a reward outside of the declared range, and a tool that throws
- * as broken code does. Each is said once.
+ * Finds mistakes of an environment that leave no episode unscored: a reward outside of the declared range, a tool that
+ * throws as broken code does, and what an agent's text makes fail. Each is said once.
  */
 export class EpisodeWarnings {
   readonly #environment: Definition;
@@ -29,6 +29,7 @@ export class EpisodeWarnings {
     };
     if (!this.#said.has("range")) say("range", rangeWarning(episodes, this.#environment));
     for (const { tool, warning } of episodes.flatMap(brokenTools)) say(`tool ${tool}`, warning);
+    for (const { cause, warning } of episodes.flatMap(causedFailures)) say(`failure ${cause}`, warning);
     return found;
   }
 }
@@ -64,6 +65,20 @@ function brokenTools({ task, info = [] }: Episode): { readonly tool: string; rea
       return [{ tool, warning }];
     }),
   );
+}
+
+/** What actions made fail, each time they were tried: a check of the environment is missing there. */
+function causedFailures({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
+  return Object.entries(agents).flatMap(([agent, { reward }]) => {
+    if (reward.status !== "scored" || reward.failure === undefined) return [];
+    const { message, data } = reward.failure;
+    const location = isJsonObject(data) && typeof data.location === "string" ? data.location : undefined;
+    const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
+    const warning =
+      `${place}${message} It does so each time for what agent "${agent}" sent, which therefore counts as the lowest ` +
+      "reward. Check the text where it is read, and say there what it is worth. This warning is shown once for each place.";
+    return [{ cause: location ?? message, warning }];
+  });
 }
 
 /** The tools that threw in a step, as its info has them. */

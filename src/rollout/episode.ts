@@ -45,7 +45,10 @@ export interface AgentEpisode {
   /** The conversation as a tree in order of creation: a node's parent comes before it; `replace` adds a root. */
   readonly nodes: readonly MessageNode[];
   readonly turns: readonly AgentTurn[];
-  /** The sum over its turns; unscored when one of them is. A failed episode is unscored. */
+  /**
+   * The sum over its turns; unscored when one of them is. A failed episode is unscored, unless an action made the
+   * environment fail, each time it was tried: its agent then has the lowest reward, with the failure.
+   */
   readonly reward: Reward;
   readonly terminated: boolean;
   readonly truncated: boolean;

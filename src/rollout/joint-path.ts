@@ -45,4 +45,6 @@ export interface GrowingJointAction<Task> {
   readonly choice: JointAction["choice"];
   readonly path: JointPath<Task>;
   rewards: Readonly<Record<AgentId, Reward>>;
+  /** It made the environment fail, and is scored for it. */
+  isBlamed?: boolean;
 }

@@ -8,6 +8,7 @@ import type { Semaphore } from "../semaphore.ts";
 import { type Ask, askAll } from "./ask-all.ts";
 import { EnvironmentInstance } from "./environment-instance.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
+import { failsAgain } from "./fails-again.ts";
 import { chooseHandoff, meanJointValue } from "./handoff.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { InterruptibleRuns, type Ran } from "./interruptible-runs.ts";
@@ -15,7 +16,7 @@ import { candidateFailure, newJointAction, newNode } from "./joint-node.ts";
 import type { GrowingJointAction, GrowingNode, JointPath } from "./joint-path.ts";
 import type { JointShape } from "./joint-shape.ts";
 import { completionsPerNode, jointActionsPerNode } from "./joint-shape.ts";
-import type { Outcome } from "./outcome.ts";
+import { failed, type Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
 import { Trajectory, turnLimit } from "./trajectory.ts";
@@ -185,12 +186,50 @@ export class JointRun<Task> {
         path.instance = await this.#acquire(run);
         await this.#replay(from, path.instance, run);
       }
-      const result = await path.instance.step(run, path.history.at(-1)!);
+      const result = await this.#stepOrBlame(path.instance, { from, jointAction, run });
       path.trajectory.step(result, from.acting);
       jointAction.rewards = this.#rewards(result);
       this.#arrive(path, result.observations);
     });
-    if ("outcome" in ran) this.#endUnplayed(jointAction, ran.outcome);
+    if (!("outcome" in ran)) return;
+    if (jointAction.isBlamed === true) this.#end(path, ran.outcome);
+    else this.#endUnplayed(jointAction, ran.outcome);
+  }
+
+  /** Steps; an error that comes again from the same seed and actions is scored as the joint action's. */
+  async #stepOrBlame(
+    instance: EnvironmentInstance<Task>,
+    options: {
+      readonly from: JointPath<Task>;
+      readonly jointAction: GrowingJointAction<Task>;
+      readonly run: InterruptibleRun;
+    },
+  ): Promise<StepResult> {
+    const { from, jointAction, run } = options;
+    const { trajectory, history } = jointAction.path;
+    const { acting } = from;
+    try {
+      return await instance.step(run, history.at(-1)!);
+    } catch (error) {
+      if (run.interruption !== undefined) throw error;
+      const isTheirs = await failsAgain(error, async () => {
+        const other = await this.#acquire(run);
+        try {
+          await this.#replay(from, other, run);
+          await other.step(run, history.at(-1)!);
+        } finally {
+          other.handBack({ atFault: true });
+        }
+      });
+      const rewards = isTheirs
+        ? trajectory.blame(failed(error).error, { acting, task: this.#place.entry.id })
+        : undefined;
+      if (rewards !== undefined) {
+        jointAction.rewards = { ...jointAction.rewards, ...rewards };
+        jointAction.isBlamed = true;
+      }
+      throw error;
+    }
   }
 
   /** Brings an instance into the state that `path` has come to. */

@@ -75,8 +75,9 @@ function broken(environment: string, problem: string): LyceumError {
   });
 }
 
-/** The episode with these added to what its agents earned. */
+/** The episode with these added to what its agents earned. One that failed stays as it is. */
 export function addAgentRewards(episode: Episode, rewardOf: (agent: AgentId) => Reward | undefined): Episode {
+  if (episode.status === "failed") return episode;
   const agents: Record<AgentId, AgentEpisode> = {};
   for (const [agent, record] of Object.entries(episode.agents)) {
     const reward = rewardOf(agent);

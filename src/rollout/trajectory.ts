@@ -1,13 +1,14 @@
 import type {
   AgentId,
+  EnvironmentDefinition,
   EnvironmentFactory,
   EnvironmentSpec,
   Observations,
   StepResult,
 } from "../environment/environment.ts";
 import { contractError } from "../environment/environment-error.ts";
-import { unscored } from "../environment/reward.ts";
-import type { LyceumError } from "../errors/index.ts";
+import { type Reward, unscored } from "../environment/reward.ts";
+import type { ErrorData, LyceumError } from "../errors/index.ts";
 import type { Json } from "../json.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { TaskEntry } from "../taskset/taskset.ts";
@@ -19,9 +20,12 @@ import type { Outcome } from "./outcome.ts";
 import { placedError } from "./placed-error.ts";
 import type { RolloutLimits } from "./rollout-limits.ts";
 
+/** What of an environment's factory counts here; a definition also says whose part a task is. */
+type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> & Partial<Pick<EnvironmentDefinition, "partOf">>;
+
 /** What has happened on one path of an episode so far, to all of its agents. */
 export class Trajectory {
-  readonly #factory: Pick<EnvironmentFactory, "spec" | "scoreGroup">;
+  readonly #factory: PlayedFactory;
   readonly #spec: EnvironmentSpec;
   /** One for each agent of the environment, in the order of its spec. */
   readonly recorders: readonly AgentRecorder[];
@@ -29,18 +33,17 @@ export class Trajectory {
   /** The turn that is played; none before the first observation. */
   #turn: number | undefined;
   #correct: boolean | undefined;
+  /** Whether the agents are to blame for its failure, and scored. */
+  #isBlamed = false;
   readonly #info: Json[] = [];
 
-  private constructor(factory: Pick<EnvironmentFactory, "spec" | "scoreGroup">, recorders: readonly AgentRecorder[]) {
+  private constructor(factory: PlayedFactory, recorders: readonly AgentRecorder[]) {
     this.#factory = factory;
     this.#spec = factory.spec;
     this.recorders = recorders;
   }
 
-  static begin(
-    factory: Pick<EnvironmentFactory, "spec" | "scoreGroup">,
-    policies: ReadonlyMap<AgentId, Policy>,
-  ): Trajectory {
+  static begin(factory: PlayedFactory, policies: ReadonlyMap<AgentId, Policy>): Trajectory {
     const { spec } = factory;
     const recorders = spec.agents.map(
       (agent) => new AgentRecorder({ agent, policy: policies.get(agent)!, environment: spec.id }),
@@ -119,6 +122,30 @@ export class Trajectory {
     return { status: "truncated", limit: "shape" };
   }
 
+  /**
+   * Ends the path by an action of these that makes the environment fail: each earns, in all, the lowest of the declared
+   * range, the others keep what they have. Returns what each earns by it; undefined if it can be none.
+   */
+  blame(
+    failure: ErrorData,
+    { acting, task }: { readonly acting: readonly AgentRecorder[]; readonly task: string },
+  ): Readonly<Record<AgentId, Reward>> | undefined {
+    const [lowest] = (this.#factory.partOf?.(task)?.spec ?? this.#spec).rewardRange;
+    if (!Number.isFinite(lowest)) return undefined;
+    const error = placedError(failure, { task, turn: this.#turn });
+    const names = acting.map(({ agent }) => agent);
+    const rewards = this.recorders
+      .filter(({ agent }) => names.includes(agent))
+      .flatMap((recorder) => {
+        const reward = recorder.fail(lowest, error);
+        return reward === undefined ? [] : [[recorder.agent, reward] as const];
+      });
+    // Who is unscored already cannot be scored by it.
+    if (rewards.length === 0) return undefined;
+    this.#isBlamed = true;
+    return Object.fromEntries(rewards);
+  }
+
   /** The finished episode. */
   episode(options: {
     readonly entry: TaskEntry;
@@ -134,7 +161,7 @@ export class Trajectory {
     for (const recorder of this.recorders) {
       if (status === "completed") recorder.terminated ||= !recorder.truncated;
       if (status === "truncated") recorder.truncated ||= !recorder.terminated;
-      if (status === "failed") {
+      if (status === "failed" && !this.#isBlamed) {
         agents[recorder.agent] = recorder.finish(unscored(outcome.error.message, outcome.error));
       } else {
         agents[recorder.agent] = recorder.finish(

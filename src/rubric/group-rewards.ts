@@ -1,5 +1,5 @@
 import type { AgentId } from "../environment/environment.ts";
-import { type Reward, unscored } from "../environment/reward.ts";
+import { type Reward, type UnscoredReward, unscored } from "../environment/reward.ts";
 import type { Episode } from "../rollout/episode.ts";
 import type { GroupCriterion, GroupScores, ResolvedCriterion } from "./criterion.ts";
 import { attempt, checkScore, compose, type Judged } from "./judge.ts";
@@ -53,6 +53,6 @@ function scoreOf(options: {
   return checkScore(criterion, score?.[agent]);
 }
 
-function isUnscored(score: Exclude<GroupScores[number], number>): score is Extract<Judged, object> {
+function isUnscored(score: Exclude<GroupScores[number], number>): score is UnscoredReward {
   return score?.status === "unscored";
 }

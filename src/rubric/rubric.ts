@@ -10,8 +10,9 @@ export interface Rubric<Context> {
   /** The range of the whole reward, group criteria included: what `rewardRange` should be. */
   readonly range: readonly [minimum: number, maximum: number];
   /**
-   * Asks all criteria of an answer at once. The reward has a component for each; it is unscored when one of them
-   * fails, takes too long, leaves its range or is unscored itself. Rejects only when `signal` aborts.
+   * Asks all criteria of an answer at once. The reward has a component for each; it is unscored when one of them takes
+   * too long, fails for want of something outside, or is unscored itself. One that throws or leaves its range twice on
+   * the same answer counts as the worst of its range, with a `failure`. Rejects only when `signal` aborts.
    */
   score(context: Context & { readonly signal?: AbortSignal | undefined }): Promise<Reward>;
   /** What group criteria add to the episodes of a group; only where there are such criteria. */

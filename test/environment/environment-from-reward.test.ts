@@ -81,11 +81,11 @@ describe("an environment of one agent from a reward function", () => {
     expect((await play(environment)).agents.agent!.reward).toEqual(unscored("the judge is out"));
   });
 
-  test("is unscored where the function throws", async () => {
+  test("is unscored if the function throws for want of something outside", async () => {
     const environment = environmentFromReward({
       ...base,
       reward: () => {
-        throw new Error("no");
+        throw Object.assign(new Error("no"), { code: "ECONNREFUSED" });
       },
     });
     expect(await play(environment)).toMatchObject({

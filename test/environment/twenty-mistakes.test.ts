@@ -141,7 +141,9 @@ describe("a mistake that is found when it is played, with task, turn, file and l
   test.each(atRunTime)("%s", async (_, change, message) => {
     const { status, error, agents } = await play(environment(change));
     expect(status).toBe("failed");
-    expect(agents.agent!.reward.status).toBe("unscored");
+    // What a step throws again on the same text is scored; every other mistake is the author's alone.
+    const { reward } = agents.agent!;
+    expect(reward.status === "unscored" || "failure" in reward).toBe(true);
     expect(error!.message).toContain(message);
     expect(error!.message).toMatch(here);
     const isReset = /(from|in) reset/.test(message) || "reset" in change;

@@ -23,7 +23,7 @@ const sums = (worth: (sum: number) => number, turns = 2) =>
     reset: ({ task }) => ({ left: `left ${task.n}`, right: `right ${task.n}` }),
     step: ({ texts, turn }) => {
       if (turn + 1 < turns) return { replies: { left: `right said ${texts.right}`, right: `left said ${texts.left}` } };
-      if (texts.left === "9") throw new Error("nine");
+      if (texts.left === "9") throw Object.assign(new Error("nine"), { code: "ECONNRESET" });
       return { components: { sum: worth(Number(texts.left) + Number(texts.right)) } };
     },
   });
@@ -103,7 +103,7 @@ describe("rescoring", () => {
       {
         name: "judge",
         score: () => {
-          throw new Error("no judge");
+          throw Object.assign(new Error("no judge"), { code: "ECONNREFUSED" });
         },
       },
     ]);

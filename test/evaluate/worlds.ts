@@ -23,14 +23,14 @@ export interface AnswerTask {
   readonly level?: string;
 }
 
-/** An environment of one turn whose answer says what it is worth: a number, `unscored`, or `throw`. */
+/** An environment of one turn whose answer says what it is worth: a number, `unscored`, or `throw`, as of a server. */
 export function answers(tasks: readonly AnswerTask[]): EnvironmentDefinition<AnswerTask> {
   return defineEnvironment<AnswerTask>({
     id: "answers",
     tasks,
     reset: ({ task }) => `question ${task.n}`,
     step: ({ text }) => {
-      if (text === "throw") throw new Error("thrown");
+      if (text === "throw") throw Object.assign(new Error("thrown"), { code: "ECONNRESET" });
       if (text === "unscored") return { reward: unscored("nobody looked") };
       return { components: { worth: Number(text) } };
     },

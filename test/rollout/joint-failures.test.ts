@@ -36,10 +36,7 @@ function ends({ root }: JointTree): unknown[] {
 }
 
 describe("what goes wrong in one branch", () => {
-  test.each([
-    true,
-    false,
-  ])("of the environment is its end, unscored, and changes no other (forks: %s)", async (forks) => {
+  test.each([true, false])("of the environment is its end, and changes no other (forks: %s)", async (forks) => {
     const whole = await playTree({ environment: jointWorld({ maxTurns: 3, forks }) });
     const victim = whole.root!.agents.agent![1]!.action!;
     const environment = jointWorld({
@@ -51,8 +48,11 @@ describe("what goes wrong in one branch", () => {
     const broken = await playTree({ environment });
     expect(ends(broken)).toEqual([3, "environment.failed", 3]);
     const { rewards, episode } = broken.root!.jointActions[1]!;
-    expect(rewards.agent).toMatchObject({ status: "unscored", error: { code: "environment.failed" } });
-    expect(episode!.agents.agent!.reward).toMatchObject({ status: "unscored" });
+    // It fails each time that it is played: the lowest reward there is.
+    const { spec } = environment;
+    const lowest = { status: "scored", value: spec.rewardRange[0], failure: { code: "environment.failed" } };
+    expect(rewards.agent).toMatchObject(lowest);
+    expect(episode!.agents.agent!.reward).toMatchObject(lowest);
     const others = ({ root }: JointTree): unknown =>
       [0, 2].map((index) => withoutIds(root!.jointActions[index]!.child));
     expect(others(broken)).toEqual(others(whole));

@@ -791,7 +791,8 @@ function checkTree(
       const { nodes, turns, reward } = episode.agents[agent]!;
       expect(turns.map(({ node }) => nodes[node]!.message)).toEqual(words);
       const rewards = path.map(({ action }) => action.rewards[agent]!);
-      const failed = episode.status === "failed" || rewards.some(({ status }) => status === "unscored");
+      const blamed = Object.values(episode.agents).some((other) => "failure" in other.reward);
+      const failed = (episode.status === "failed" && !blamed) || rewards.some(({ status }) => status === "unscored");
       expect(reward.status).toBe(failed ? "unscored" : "scored");
       if (reward.status === "unscored") continue;
       expect(reward.value).toBe(rewards.reduce((sum, one) => sum + (one.status === "scored" ? one.value : 0), 0));

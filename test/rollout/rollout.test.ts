@@ -106,7 +106,6 @@ describe("failures are data", () => {
   const end = { observations: {}, agents: { agent: worth(1, true) } };
   const cases: [name: string, code: string, options: Partial<Parameters<typeof world<number>>[0]>][] = [
     ["reset throws", "environment.failed", { reset: boom }],
-    ["step throws", "environment.failed", { step: boom }],
     ["create throws", "environment.failed", { create: async () => boom() }],
     ["no observations", "environment.contract", { reset: () => undefined }],
     ["null observations", "environment.contract", { reset: () => null }],

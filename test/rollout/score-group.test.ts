@@ -16,7 +16,7 @@ function scoringWorld(scoreGroup: ScoreGroup): ReturnType<typeof world<number>> 
   return world<number>({
     reset: () => observe("hello"),
     step: ({ turn, task }) => {
-      if (task === 13) throw new Error("unlucky");
+      if (task === 13) throw Object.assign(new Error("unlucky"), { code: "ECONNRESET" });
       return { observations: turn === 1 ? {} : observe("on"), agents: { agent: worth(1, turn === 1) } };
     },
     scoreGroup,
