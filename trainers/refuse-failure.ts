@@ -1,16 +1,13 @@
 import { fromErrorData, LyceumError } from "../src/errors/index.ts";
 import type { Episode, Group } from "../src/rollout/episode.ts";
-import { isUnscored } from "./rollout-metrics.ts";
 
 /**
- * Throws the first episode's error if every episode failed: then something is wrong with more than one task. What an
- * agent's own action made fail is scored, and does not count.
+ * Throws the first episode's error if every episode failed: then something is wrong with more than one task. That
+ * counts failures that are scored, too: an environment that throws on every answer has an error of its own.
  */
 export function refuseFailure(groups: readonly Group[]): void {
   const episodes = groups.flatMap((group) => group.episodes);
-  const failed = episodes.filter((episode): episode is Episode & { error: object } => {
-    return episode.status === "failed" && isUnscored(episode);
-  });
+  const failed = episodes.filter((episode): episode is Episode & { error: object } => episode.status === "failed");
   if (episodes.length === 0 || failed.length < episodes.length) return;
   const { error } = failed[0]!;
   throw new LyceumError({

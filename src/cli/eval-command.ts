@@ -53,7 +53,7 @@ export async function evalCommand(
         throw signal.aborted ? interrupted(folder) : error;
       });
       if (summary === undefined) continue;
-      const failure = summary.counts.unscored === 0 ? undefined : await firstFailure(folder);
+      const failure = summary.counts.unscored + summary.counts.failed === 0 ? undefined : await firstFailure(folder);
       runs.push({ folder, summary, failure });
       if (!args.json) output.write(evalText(summary, folder, failure));
     }

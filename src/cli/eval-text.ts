@@ -55,7 +55,7 @@ function countsText({ tasks, played, episodes, unscored, failed, truncated }: Ev
       ? `${formatNumber(played)} episodes`
       : `${formatNumber(played)} of ${formatNumber(episodes)} episodes`,
     ...(unscored === 0 ? [] : [`${unscored} unscored`]),
-    ...(failed === 0 ? [] : [`${failed} of them failed`]),
+    ...(failed === 0 ? [] : [`${failed} failed`]),
     ...(truncated === 0 ? [] : [`${truncated} cut off`]),
   ];
   return parts.join(", ");

@@ -2,7 +2,7 @@ import type { ErrorData } from "../errors/index.ts";
 import { readEntries, readEpisode } from "../evaluate/log/read-log.ts";
 import type { Episode } from "../rollout/episode.ts";
 
-/** Why the first episode of an evaluation has no score. */
+/** Why the first episode of an evaluation failed or has no score. */
 export interface FirstFailure {
   readonly task: Episode["task"];
   readonly failed: boolean;
@@ -15,7 +15,7 @@ export interface FirstFailure {
 /** The first episode in the order of tasks that failed; if none did, the first that is unscored; undefined if none is. */
 export async function firstFailure(folder: string): Promise<FirstFailure | undefined> {
   const entries = [...(await readEntries(folder)).values()]
-    .filter(({ file }) => file === "failures")
+    .filter(({ file, status }) => file === "failures" || status === "failed")
     .sort((a, b) => a.task.index - b.task.index || a.member - b.member);
   const entry = entries.find(({ status }) => status === "failed") ?? entries[0];
   if (entry === undefined) return undefined;

@@ -148,7 +148,7 @@ async function* missingTasks<Task>(options: {
 async function keptEntries({ folder, existing }: Pick<EvaluateOptions, "folder" | "existing">) {
   const entries = await readEntries(folder);
   if (existing !== "retry-failed") return entries;
-  return new Map([...entries].filter(([, entry]) => entry.file === "episodes"));
+  return new Map([...entries].filter(([, { file, status }]) => file === "episodes" && status !== "failed"));
 }
 
 async function existingRun({ folder, existing = "refuse" }: Pick<EvaluateOptions, "folder" | "existing">) {

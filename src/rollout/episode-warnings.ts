@@ -75,8 +75,9 @@ function causedFailures({ task, agents }: Episode): { readonly cause: string; re
     const location = isJsonObject(data) && typeof data.location === "string" ? data.location : undefined;
     const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
     const warning =
-      `${place}${message} It does so each time for what agent "${agent}" sent, which therefore counts as the lowest ` +
-      "reward. Check the text where it is read, and say there what it is worth. This warning is shown once for each place.";
+      `${place}${message.replace(/\.?$/, ".")} The same answer of agent "${agent}" throws each time, so it earns the ` +
+      "lowest reward. Catch the error in the environment, and give the answer the reward that it deserves. This " +
+      "warning is shown once for each place.";
     return [{ cause: location ?? message, warning }];
   });
 }

@@ -19,7 +19,7 @@ export interface EpisodeFilter {
   readonly order?: (typeof orders)[number];
 }
 
-/** `scored` and `unscored` divide all episodes in two; failed ones are unscored too. Those after them are statuses. */
+/** `scored` and `unscored` divide all episodes in two; failed ones are unscored too, unless an agent's action made them fail. Those after them are statuses. */
 export const outcomes = [
   "scored",
   "unscored",

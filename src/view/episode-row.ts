@@ -71,16 +71,17 @@ export function indexedRow(
     isScored &&= reward !== null;
   }
   reason ??= limit;
-  const outcome = outcomeOf(entry, isScored);
+  // An agent whose action made the environment fail is scored, though the episode failed.
+  isScored &&= entry.file !== "failures" && (status !== "failed" || count > 0);
   return {
     id,
     task: known.task,
     level: known.level,
     step: known.step,
     member,
-    outcome,
+    outcome: outcomeOf(entry, isScored),
     status,
-    reward: outcome === "failed" || outcome === "unscored" ? null : earned / Math.max(1, count),
+    reward: !isScored ? null : earned / Math.max(1, count),
     rewards: count > 1 ? rewardsOf(agents) : undefined,
     turns,
     tokens,
@@ -98,8 +99,8 @@ function rewardsOf(agents: TraceEntry["agents"]): Record<string, number | null> 
   return rewards;
 }
 
-function outcomeOf({ status, file, correct = null }: Entry, isScored: boolean): EpisodeOutcome {
-  if (status === "failed") return "failed";
-  if (file === "failures" || !isScored) return "unscored";
+function outcomeOf({ status, correct = null }: Entry, isScored: boolean): EpisodeOutcome {
+  if (status === "failed" && (!isScored || correct === null)) return "failed";
+  if (!isScored) return "unscored";
   return correct === null ? "scored" : correct ? "correct" : "wrong";
 }

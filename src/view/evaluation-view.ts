@@ -53,10 +53,10 @@ export async function statusSoFar(folder: string): Promise<RunStatus> {
 /** Episodes counted by how they went. */
 export function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
   const counts = { played: rows.length, scored: 0, unscored: 0, failed: 0, correct: 0 };
-  for (const { reward, outcome } of rows) {
+  for (const { reward, outcome, status } of rows) {
     if (reward === null) counts.unscored += 1;
     else counts.scored += 1;
-    if (outcome === "failed") counts.failed += 1;
+    if (status === "failed") counts.failed += 1;
     if (outcome === "correct") counts.correct += 1;
   }
   return counts;

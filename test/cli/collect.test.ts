@@ -99,7 +99,8 @@ describe("lyceum collect", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe(
       "out/good.jsonl: 8 episodes, 3 conversations written, 2 below 0.4, 1 episodes unscored, 2 episodes failed, the first: " +
-        'Task "6", turn 0: Environment "uneven" threw in step: Error: six is broken (uneven.ts:8:27)\n',
+        'Task "6", turn 0: Environment "uneven" threw in step: Error: six is broken (uneven.ts:8:27)\n' +
+        'warning: Task "6", turn 0: Environment "uneven" threw in step: Error: six is broken (uneven.ts:8:27). The same answer of agent "agent" throws each time, so it earns the lowest reward. Catch the error in the environment, and give the answer the reward that it deserves. This warning is shown once for each place.\n',
     );
     const written = await rows();
     expect(written.map(({ task }) => task)).toEqual(["2", "4", "5"]);

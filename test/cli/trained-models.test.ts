@@ -464,7 +464,7 @@ describe("a model that cannot be is refused", () => {
       "a checkpoint that is torn",
       [...one, "--model", "bad/torn/checkpoints/step-000060"],
       1,
-      /checkpoint\.unusable\][\s\S]*malformed/,
+      /checkpoint\.unusable\][\s\S]*manifest\.json is missing or damaged/,
     ],
   ];
 

@@ -56,8 +56,10 @@ describe("a step that throws on what the policy sent", () => {
       "episodes/unscored": 0,
       "episodes/caused-failure": 1,
     });
-    // Every episode of a young policy may be such a one.
-    expect(() => refuseFailure(groups)).not.toThrow();
+    // If every episode of a batch is such a one, the environment has an error of its own.
+    expect(() => refuseFailure(groups)).toThrow("Every one of 1 episodes failed");
+    const good = await play(reader, '{"n":1}', '{"n":1}');
+    expect(() => refuseFailure([...groups, { task: good.task, episodes: [good] }])).not.toThrow();
   });
 
   test("is warned of once, with file and line", async () => {

@@ -98,7 +98,7 @@ describe("an evaluation", () => {
     }
     expect(await rowsOf({ outcome: "wrong" })).toHaveLength(counts.scored - counts.correct);
     expect((await rowsOf({ min: 0.5 })).every(({ reward }) => reward === 1)).toBe(true);
-    expect(await rowsOf({ min: 0.1, max: 0.1 })).toHaveLength(counts.scored - counts.correct);
+    expect(await rowsOf({ min: 0.1, max: 0.1 })).toHaveLength(counts.scored - counts.correct - counts.failed);
     expect((await rowsOf({ task: "3" })).map(({ task }) => task.id)).toEqual(expect.arrayContaining(["3", "13", "39"]));
     expect((await rowsOf({ task: "=3" })).map(({ task, member }) => `${task.id} ${member}`).sort()).toEqual([
       "3 0",
@@ -108,7 +108,7 @@ describe("an evaluation", () => {
     const best = (await rowsOf({ order: "best" })).map(({ reward }) => reward);
     expect(best).toEqual([...best].sort((a, b) => (b ?? -1) - (a ?? -1)));
     const worst = await rowsOf({ order: "worst" });
-    expect([worst[0]!.reward, worst.at(-1)!.reward]).toEqual([0.1, null]);
+    expect([worst[0]!.reward, worst.at(-1)!.reward]).toEqual([0, null]);
     expect((await rowsOf({ order: "task" })).map(({ task }) => task.index)).toEqual(
       Array.from({ length: 80 }, (_, place) => Math.floor(place / 2)),
     );

@@ -190,7 +190,7 @@ describe("an error in the engine", () => {
     await using backend = await openBackend();
     const config = { ...tinyConfig, hidden_size: 1_000_000, vocab_size: 1_000_000 };
     await expect(backend.openModel({ ...full, source: { ...source, config } })).rejects.toMatchObject({
-      code: "backend.failed",
+      code: "backend.unsupported",
       message: expect.stringContaining("memory"),
       hint: expect.any(String),
     });
