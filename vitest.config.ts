@@ -15,6 +15,13 @@ const notQuick = [
   "viewer",
 ].map((name) => `test/interop/${name}.test.ts`);
 
+/** Suites of attacks and faults that take minutes on real sandboxes: they run with the slow tier. */
+const slow = [
+  "test/environments/hidden-test-leaks.test.ts",
+  "test/sandbox/faults.test.ts",
+  "test/sandbox/python-attacks.test.ts",
+];
+
 const config: ViteUserConfig = {
   test: {
     pool: "forks",
@@ -38,7 +45,7 @@ const config: ViteUserConfig = {
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/interop/**", "test/package/**", "test/soak/**"],
+          exclude: ["test/interop/**", "test/package/**", "test/soak/**", ...slow],
           setupFiles: ["test/property-seed.ts"],
           testTimeout: 600_000,
           hookTimeout: 600_000,
@@ -59,7 +66,15 @@ const config: ViteUserConfig = {
           hookTimeout: 1_800_000,
         },
       },
-      { extends: true, test: { name: "soak", include: ["test/soak/**/*.test.ts"], testTimeout: 1_800_000 } },
+      {
+        extends: true,
+        test: {
+          name: "soak",
+          include: ["test/soak/**/*.test.ts", ...slow],
+          testTimeout: 1_800_000,
+          hookTimeout: 600_000,
+        },
+      },
     ],
   },
 };

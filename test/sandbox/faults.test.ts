@@ -27,8 +27,8 @@ interface FaultySandbox {
 const docker = new Docker();
 const required = (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",");
 
-async function containers(): Promise<readonly Docker.Container[]> {
-  const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`] };
+async function containers(status: readonly string[] = []): Promise<readonly Docker.Container[]> {
+  const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`], status: [...status] };
   return (await docker.listContainers({ all: true, filters })).map(({ Id }) => docker.getContainer(Id));
 }
 
@@ -120,7 +120,8 @@ const firstCandidate = slotUid(0);
 async function bringAbout(fault: string, { workers }: FaultySandbox): Promise<boolean> {
   const [, what, deed] = /^(?:the |its )(\w+) is (\w+)$/.exec(fault)!;
   if (what === "container") {
-    const container = (await containers())[0];
+    // One that waits already would be met again with the same sample, which then fails twice.
+    const container = (await containers(["running"]))[0];
     if (container === undefined) return false;
     if (deed === "killed") await container.kill();
     else if (deed === "paused") await container.pause();
@@ -130,7 +131,9 @@ async function bringAbout(fault: string, { workers }: FaultySandbox): Promise<bo
   }
   const all = await workers();
   const candidate = all.find(({ uid }) => uid >= firstCandidate);
-  const pid = what === "worker" ? all[0]?.pid : what === "candidate" ? candidate?.pid : candidate?.parent;
+  // Of bubblewrap, what it runs: nothing waits for the outer process.
+  const worker = all.find(({ pid }) => !commandOf(pid).startsWith("bwrap"));
+  const pid = what === "worker" ? worker?.pid : what === "candidate" ? candidate?.pid : candidate?.parent;
   if (pid === undefined) return false;
   try {
     process.kill(pid, deed === "killed" ? "SIGKILL" : "SIGSTOP");

@@ -58,6 +58,7 @@ describe("rolloutMetrics", () => {
       "reward/std": 1,
       "reward/component/correct": 1,
       "reward/component/format": 0.25,
+      "episodes/caused-failure": 0,
       "episodes/count": 4,
       "episodes/unscored": 0.25,
       "episodes/failed": 0.25,
@@ -181,6 +182,7 @@ describe("rolloutMetrics", () => {
       { rewardRange: [0, 1] },
     );
     expect(Object.keys(withoutPolicyMetrics(metrics)).sort()).toEqual([
+      "episodes/caused-failure",
       "episodes/count",
       "episodes/failed",
       "episodes/truncated",
