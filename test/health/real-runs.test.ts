@@ -85,7 +85,7 @@ describe("a broken reward", () => {
   it("whose judge fails now and then leaves episodes unscored, and says nothing else", async () => {
     let asked = 0;
     const judge = (right: boolean): number => {
-      if (asked++ % 3 === 0) throw new Error("The judge is silent.");
+      if (asked++ % 3 === 0) throw Object.assign(new Error("The judge is silent."), { code: "ECONNRESET" });
       return Number(right);
     };
     const found = await warnings({ environment: letters(judge), backend: createBigramBackend(), config });

@@ -11,14 +11,14 @@ import {
 } from "../../src/index.ts";
 import { evaluatePolicy } from "../../trainers/evaluate-policy.ts";
 
-/** Fails in the middle of the tasks named, earns 1 for "yes". */
+/** Loses its server in the middle of the tasks named, earns 1 for "yes". */
 function environment(failing: readonly string[]) {
   return defineEnvironment({
     id: "questions",
     tasks: ["a", "b", "c", "d"],
     reset: ({ task }) => task,
     step: ({ task, text }) => {
-      if (failing.includes(task)) throw new Error(`no mark for ${task}`);
+      if (failing.includes(task)) throw Object.assign(new Error(`no mark for ${task}`), { code: "ECONNRESET" });
       return { reward: text === "yes" ? 1 : 0 };
     },
   });
