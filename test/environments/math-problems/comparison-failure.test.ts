@@ -28,7 +28,7 @@ async function played(text: string, checker: ComparisonPoolOptions): Promise<rea
   return groups.flatMap(({ episodes }) => episodes);
 }
 
-test("where the comparing thread dies twice, the episode has failed and its reward is unscored", async () => {
+test("an answer on which the comparing thread dies each time fails its episode and earns the lowest reward", async () => {
   let starts = 0;
   const start = (): Worker => {
     starts += 1;
@@ -40,7 +40,7 @@ test("where the comparing thread dies twice, the episode has failed and its rewa
   for (const { status, error, agents } of episodes) {
     expect(status).toBe("failed");
     expect(error?.code).toBe("environment.failed");
-    expect(agents.agent!.reward.status).toBe("unscored");
+    expect(agents.agent!.reward).toMatchObject({ status: "scored", value: 0, failure: { code: "environment.failed" } });
   }
 });
 
