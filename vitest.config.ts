@@ -15,8 +15,9 @@ const notQuick = [
   "viewer",
 ].map((name) => `test/interop/${name}.test.ts`);
 
-/** Suites of attacks and faults that take minutes on real sandboxes: they run with the slow tier. */
+/** Suites of attacks and faults that take a minute or more: they run with the slow tier. */
 const slow = [
+  "test/cli/file-faults.test.ts",
   "test/environments/hidden-test-leaks.test.ts",
   "test/sandbox/faults.test.ts",
   "test/sandbox/python-attacks.test.ts",
