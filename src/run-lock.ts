@@ -50,7 +50,7 @@ async function lockOwner(lock: string): Promise<"alive" | "gone" | "elsewhere"> 
 /** How often a lock that somebody else takes over at the same moment is looked at again, and after how long. */
 const [attempts, waitMs] = [20, 10];
 
-/** A lock that is to be taken. */
+/** What to lock, and how to say so. */
 interface WantedLock {
   readonly lock: string;
   /** The folder that it is in; made if it is missing, and removed again if nothing else is in it. */

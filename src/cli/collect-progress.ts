@@ -143,7 +143,7 @@ async function appendWhole(
   }
 }
 
-/** Counts of nothing yet. */
+/** All counts at 0. */
 export function noCounts(): CollectCounts {
   return { episodes: 0, written: 0, below: 0, unscored: 0, failed: 0, scored: 0, rewards: 0 };
 }

@@ -17,7 +17,7 @@ export async function failsAgain(error: unknown, replay: () => Promise<void>): P
   }
 }
 
-/** The same code at the same place, where that is known, else with the same words. */
+/** True if both have the same code and the same place. Compares messages if a place is unknown. */
 function isSameFailure(first: LyceumError, second: LyceumError): boolean {
   const [place, other] = [locationOf(first.data), locationOf(second.data)];
   if (first.code !== second.code) return false;

@@ -14,7 +14,7 @@ interface Job {
   readonly words: (output: string) => readonly string[];
   /** What is added to go on with a run that is there. */
   readonly goOn: readonly string[];
-  /** What must be the same whatever happened in between. */
+  /** What must be equal at the end, with and without the fault. */
   readonly result: (output: string) => Promise<unknown>;
 }
 

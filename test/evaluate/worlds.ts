@@ -23,7 +23,7 @@ export interface AnswerTask {
   readonly level?: string;
 }
 
-/** An environment of one turn whose answer says what it is worth: a number, `unscored`, or `throw`, as of a server. */
+/** An environment of one turn. The answer is its reward: a number, `unscored`, or `throw`, which loses a server. */
 export function answers(tasks: readonly AnswerTask[]): EnvironmentDefinition<AnswerTask> {
   return defineEnvironment<AnswerTask>({
     id: "answers",

@@ -28,7 +28,7 @@ export async function listCheckpoints(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
-/** True for the path of a step's checkpoint within a run, whatever is there. */
+/** True if a path is that of a step's checkpoint within a run. Does not look whether it exists. */
 export function isCheckpointPath(path: string): boolean {
   const whole = resolve(path);
   return completeName.test(basename(whole)) && basename(dirname(whole)) === "checkpoints";

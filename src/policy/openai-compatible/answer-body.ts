@@ -56,7 +56,7 @@ export function usageOf(usage: ToldUsage | null | undefined): Usage | undefined 
   };
 }
 
-/** The tokens of an answer that have log-probabilities: those of hidden reasoning are told by no server. */
+/** The tokens of an answer that have log-probabilities. No server returns them for hidden reasoning. */
 export function countedTokens(usage: Usage | undefined): number | undefined {
   return usage === undefined ? undefined : usage.completionTokens - (usage.reasoningTokens ?? 0);
 }
