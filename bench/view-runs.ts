@@ -1,39 +1,53 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { EpisodeEntry } from "../src/evaluate/log/episode-entry.ts";
 import { runFolder } from "../src/evaluate/log/run-folder.ts";
 import type { RunList } from "../src/view/view-source.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { manifest } from "./large-log.ts";
 
-/** Of which every fifth is a training. */
 const runs = Number(process.env.VIEW_RUNS ?? 10_000);
 const tasks = 100;
 const steps = 50;
 
-/** What it takes until the viewer, in a process of its own, lists many runs for the first time, and again. */
+/** Episodes of an evaluation that was killed. */
+const played = 40;
+
+/**
+ * What it takes until the viewer, in a process of its own, lists many runs for the first time, and again: runs of which
+ * every fifth is a training, and evaluations that were killed, which have no summary.
+ */
 export const viewRuns: Benchmark = { prefix: "view-runs", run };
 
 async function run(): Promise<BenchmarkResult[]> {
+  return [
+    ...(await measureRuns("view-runs", (folder, place) =>
+      place % 5 === 0 ? writeTraining(folder, place) : writeEvaluation(folder, place),
+    )),
+    ...(await measureRuns("view-runs/killed", writeKilledEvaluation)),
+  ];
+}
+
+async function measureRuns(name: string, write: (folder: string, place: number) => void): Promise<BenchmarkResult[]> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-bench-view-runs-"));
   try {
     for (let place = 0; place < runs; place++) {
       const one = join(folder, `group-${place % 100}`, `run-${place}`);
       mkdirSync(one, { recursive: true });
-      if (place % 5 === 0) writeTraining(one, place);
-      else writeEvaluation(one, place);
+      write(one, place);
     }
-    return await measure(folder);
+    return await measure(name, folder);
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-async function measure(folder: string): Promise<BenchmarkResult[]> {
+async function measure(name: string, folder: string): Promise<BenchmarkResult[]> {
   const server = spawn(process.execPath, [join(import.meta.dirname, "view-process.ts"), folder], {
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -56,10 +70,10 @@ async function measure(folder: string): Promise<BenchmarkResult[]> {
     const firstMs = await list();
     const after = await memory();
     return [
-      { name: "view-runs/first-list-ms", value: firstMs, unit: "ms", baseline: 1_000 },
-      { name: "view-runs/second-list-ms", value: await list(), unit: "ms" },
-      { name: "view-runs/memory-before-mb", value: before, unit: "MB" },
-      { name: "view-runs/memory-mb", value: after, unit: "MB", baseline: 150 },
+      { name: `${name}/first-list-ms`, value: firstMs, unit: "ms", baseline: 1_000 },
+      { name: `${name}/second-list-ms`, value: await list(), unit: "ms" },
+      { name: `${name}/memory-before-mb`, value: before, unit: "MB" },
+      { name: `${name}/memory-mb`, value: after, unit: "MB", baseline: 150 },
     ];
   } finally {
     server.kill();
@@ -93,6 +107,30 @@ function writeEvaluation(folder: string, place: number): void {
   writeFileSync(files.manifest, JSON.stringify({ ...manifest(1), tasks, startedAt }, undefined, 2));
   writeFileSync(files.summary, `${JSON.stringify(summary, undefined, 2)}\n`);
   for (const file of [files.tasks, files.index, files.episodes, files.failures]) writeFileSync(file, "");
+}
+
+/** One line a task, and the lock of a process that is gone. The transcripts are as long as they say, and empty. */
+function writeKilledEvaluation(folder: string, place: number): void {
+  const files = runFolder(folder);
+  const startedAt = new Date(1.7e12 + place * 60_000).toISOString();
+  const entries = Array.from({ length: played }, (_, index): EpisodeEntry => {
+    const reward = index % 5 < 2 ? 1 : 0;
+    return {
+      ...{ file: "episodes", offset: 10_000 * index, length: 10_000, id: `${index}`.padStart(16, "0"), member: 0 },
+      task: { index, id: `task/${index}`, hash: String(index).padStart(64, "0") },
+      status: "completed",
+      agents: { agent: { reward, components: { tests: reward }, actions: 1, finish: "stop", completionTokens: 200 } },
+      ...{ turns: 1, durationMs: 2_400, correct: reward === 1 },
+    };
+  });
+  const taskLines = Array.from({ length: tasks }, (_, index) => ({ index, id: `task/${index}`, task: {} }));
+  writeFileSync(files.manifest, JSON.stringify({ ...manifest(1), tasks, startedAt }, undefined, 2));
+  writeFileSync(files.tasks, taskLines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  writeFileSync(files.index, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+  for (const file of [files.episodes, files.failures]) writeFileSync(file, "");
+  truncateSync(files.episodes, 10_000 * played);
+  // Above the highest number that a process may have.
+  writeFileSync(files.lock, JSON.stringify({ id: "one", pid: 2 ** 22 + 1, host: hostname() }));
 }
 
 function writeTraining(folder: string, place: number): void {

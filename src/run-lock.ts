@@ -1,4 +1,4 @@
-import { constants, readFileSync } from "node:fs";
+import { constants, readFileSync, statSync } from "node:fs";
 import { copyFile, link, mkdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -32,19 +32,27 @@ function metricsLockPath(folder: string): string {
  * Whether the process that writes the run in a folder is `alive`, or `gone`: it ended, or it was killed and left its
  * lock. A process `elsewhere`, on another machine, cannot be looked at.
  */
-export async function runWriter(folder: string): Promise<"alive" | "gone" | "elsewhere"> {
-  const writers = await Promise.all([lockPath(folder), metricsLockPath(folder)].map(lockOwner));
+export function runWriter(folder: string): "alive" | "gone" | "elsewhere" {
+  const writers = [lockPath(folder), metricsLockPath(folder)].map(lockOwner);
   return writers.find((writer) => writer !== "gone") ?? "gone";
 }
 
-async function lockOwner(lock: string): Promise<"alive" | "gone" | "elsewhere"> {
-  const owner = await readFile(lock, "utf8").then(
-    (text) => tryParseJson<LockOwner>(text),
-    () => undefined,
-  );
+function lockOwner(lock: string): "alive" | "gone" | "elsewhere" {
+  const owner = readLock(lock);
   if (typeof owner?.pid !== "number") return "gone";
   if (owner.host !== hostname()) return "elsewhere";
   return isAlive(owner) ? "alive" : "gone";
+}
+
+/** Reads at once: a list of thousands of runs looks at the locks of each, and asynchronous reads take ten times as long. */
+function readLock(lock: string): LockOwner | undefined {
+  try {
+    // Reading a pipe would wait for its writer.
+    if (statSync(lock, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
+    return tryParseJson<LockOwner>(readFileSync(lock, "utf8"));
+  } catch {
+    return undefined;
+  }
 }
 
 /** How often a lock that somebody else takes over at the same moment is looked at again, and after how long. */

@@ -93,6 +93,15 @@ export function indexedRow(
   };
 }
 
+/** The line of an evaluation's episode. Nothing is right or wrong if the run does not judge (`judges`). */
+export function evaluationRow(
+  entry: EpisodeEntry,
+  of: { readonly judges: boolean; readonly task: EpisodeRow["task"]; readonly level?: string | undefined },
+): IndexedRow {
+  const { judges, task, level } = of;
+  return indexedRow({ ...entry, correct: judges ? entry.correct : null }, { file: entry.file, task, level });
+}
+
 function rewardsOf(agents: TraceEntry["agents"]): Record<string, number | null> {
   const rewards: Record<string, number | null> = {};
   for (const agent in agents) if (agents[agent]!.actions > 0) rewards[agent] = agents[agent]!.reward;

@@ -6,7 +6,7 @@ import { runFolder } from "../evaluate/log/run-folder.ts";
 import { tryParseJson } from "../json.ts";
 import { fileSize } from "../trace/file-size.ts";
 import { createRowTable, type EpisodeIndex, type IndexedTask, shared } from "./episode-index.ts";
-import { type EpisodeRow, indexedRow } from "./episode-row.ts";
+import { type EpisodeRow, evaluationRow } from "./episode-row.ts";
 import { createLineFollower } from "./line-follower.ts";
 
 /** The index of an evaluation's folder; empty until the first `update`. A missing `index.jsonl` is an empty one. */
@@ -41,9 +41,7 @@ export function createEvaluationIndex(folder: string): EpisodeIndex {
       task = { index, id };
       known.set(index, task);
     }
-    const { correct = null, ...rest } = entry;
-    const judged = judges ? { ...rest, correct } : rest;
-    table.add(indexedRow(judged, { file: entry.file, task, level: tasks.get(index)?.level }));
+    table.add(evaluationRow(entry, { judges, task, level: tasks.get(index)?.level }));
   };
   const read = async (maximumMs: number): Promise<void> => {
     judges = await readManifest(folder).then(

@@ -1,23 +1,37 @@
+import { definesCorrect } from "../evaluate/correctness.ts";
 import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
 import { parseManifest, parseSummary, readManifest } from "../evaluate/log/read-log.ts";
-import { runFolder } from "../evaluate/log/run-folder.ts";
+import { type RunFolder, runFolder } from "../evaluate/log/run-folder.ts";
 import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
 import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
 import type { EpisodeIndex } from "./episode-index.ts";
-import { countRows, metricsSoFar, resumedAfterMs, statusSoFar } from "./evaluation-view.ts";
-import type { RunScores, RunSummary } from "./view-source.ts";
+import type { EpisodeRow } from "./episode-row.ts";
+import { readEvaluationRows } from "./evaluation-rows.ts";
+import { countRows, metricsSoFar, resumedAfterMs } from "./evaluation-view.ts";
+import { unfinishedStatus } from "./run-age.ts";
+import type { RunScores, RunStatus, RunSummary } from "./view-source.ts";
 
-type Stamps = readonly (FileStamp | undefined)[];
+/** The files that decide what a line says, but for the process that writes the run. */
+const watched = ["manifest", "summary", "index", "episodes", "failures"] as const;
 
-/** What a line of the list needs of an evaluation: its parts that do not change while its files do not. */
+type Stamps = Readonly<Record<(typeof watched)[number], FileStamp | undefined>>;
+
+/** What a line of the list needs of an evaluation. It does not change while the files do not. */
 interface BriefEvaluation {
   readonly stamps: Stamps;
   readonly line: Omit<RunSummary, "path" | "status" | "done" | "scores">;
-  /** Undefined if there is none yet, or if an interrupted run has gone on since. */
-  readonly ended: Pick<RunSummary, "status" | "done" | "scores"> | undefined;
+  /** Undefined if there is no summary, or if an interrupted run has gone on since: its process decides. */
+  readonly status: RunStatus | undefined;
+  /** Undefined if its index is long. */
+  readonly figures: Figures | undefined;
 }
 
-/** Reads evaluations in a line each, again only if their files have changed. `index` is asked for without a summary only. */
+type Figures = Pick<RunSummary, "done" | "scores">;
+
+/** Indexes up to this size, of some thousands of episodes, are read at once. Longer ones are followed as they grow. */
+const briefBytes = 1 << 20;
+
+/** Reads evaluations in a line each, again only if their files have changed. `index` is asked for a long index only. */
 export function createEvaluationLines(): (run: {
   readonly path: string;
   readonly folder: string;
@@ -26,28 +40,37 @@ export function createEvaluationLines(): (run: {
   const known = new Map<string, BriefEvaluation>();
   return async ({ path, folder, index }) => {
     const files = runFolder(folder);
-    const stamps = [files.manifest, files.summary, files.index].map(fileStamp);
+    const stamps = stampsOf(files);
     let brief = known.get(folder);
-    if (brief === undefined || !stamps.every((stamp, place) => sameStamp(stamp, brief!.stamps[place]))) {
-      // Says what is missed.
-      if (stamps[0] === undefined) await readManifest(folder);
-      brief = readBrief(folder, stamps);
+    if (brief === undefined || !watched.every((file) => sameStamp(stamps[file], brief!.stamps[file]))) {
+      // Rejects with what is missing.
+      if (stamps.manifest === undefined) await readManifest(folder);
+      brief = readBrief(files, stamps);
       known.set(folder, brief);
     }
-    if (brief.ended !== undefined) return { path, ...brief.line, ...brief.ended };
-    const { rows } = await index();
-    const counts = countRows(rows);
-    const status = await statusSoFar(folder);
-    return { path, ...brief.line, status, done: counts.played, scores: headline(metricsSoFar(rows, counts)) };
+    const changed = Math.max(stamps.index?.mtimeMs ?? 0, stamps.manifest?.mtimeMs ?? 0);
+    const status = brief.status ?? unfinishedStatus(folder, changed);
+    return { path, ...brief.line, status, ...(brief.figures ?? figuresOf((await index()).rows)) };
   };
 }
 
-function readBrief(folder: string, stamps: Stamps): BriefEvaluation {
-  const files = runFolder(folder);
-  const [{ size } = { size: 0 }, summaryStamp, indexStamp] = stamps;
-  const manifest = parseManifest(readParts(files.manifest, [{ from: 0, length: size }])[0]!, files.manifest);
-  const summary = (summaryStamp?.size ?? 0) > 0 ? readSummaryHead(files.summary, summaryStamp!.size) : undefined;
-  const wentOn = (indexStamp?.mtimeMs ?? 0) > (summaryStamp?.mtimeMs ?? 0) + resumedAfterMs;
+function stampsOf(files: RunFolder): Stamps {
+  return {
+    manifest: fileStamp(files.manifest),
+    summary: fileStamp(files.summary),
+    index: fileStamp(files.index),
+    episodes: fileStamp(files.episodes),
+    failures: fileStamp(files.failures),
+  };
+}
+
+function readBrief(files: RunFolder, stamps: Stamps): BriefEvaluation {
+  const [text] = readParts(files.manifest, [{ from: 0, length: stamps.manifest?.size ?? 0 }]);
+  const manifest = parseManifest(text!, files.manifest);
+  const summary = (stamps.summary?.size ?? 0) > 0 ? readSummaryHead(files.summary, stamps.summary!.size) : undefined;
+  const wentOn = (stamps.index?.mtimeMs ?? 0) > (stamps.summary?.mtimeMs ?? 0) + resumedAfterMs;
+  const ended = summary?.status === "interrupted" && wentOn ? undefined : summary;
+  const judges = definesCorrect(manifest.correct);
   return {
     stamps,
     line: {
@@ -58,11 +81,19 @@ function readBrief(folder: string, stamps: Stamps): BriefEvaluation {
       startedAt: manifest.startedAt,
       total: manifest.tasks * manifest.samples,
     },
-    ended:
-      summary === undefined || (summary.status === "interrupted" && wentOn)
-        ? undefined
-        : { status: summary.status, done: summary.counts.played, scores: headline(summary.metrics) },
+    status: ended?.status,
+    figures:
+      ended !== undefined
+        ? { done: ended.counts.played, scores: headline(ended.metrics) }
+        : (stamps.index?.size ?? 0) <= briefBytes
+          ? figuresOf(readEvaluationRows(files, { stamps, judges }))
+          : undefined,
   };
+}
+
+function figuresOf(rows: readonly EpisodeRow[]): Figures {
+  const counts = countRows(rows);
+  return { done: counts.played, scores: headline(metricsSoFar(rows, counts)) };
 }
 
 /** Enough for the figures of a summary with some levels. */

@@ -45,9 +45,9 @@ async function currentSummary(folder: string): Promise<EvaluationSummary | undef
 }
 
 /** The status of an evaluation without a summary. */
-export async function statusSoFar(folder: string): Promise<RunStatus> {
+async function statusSoFar(folder: string): Promise<RunStatus> {
   const { index, manifest } = runFolder(folder);
-  return await unfinishedStatus(folder, await changedMs([index, manifest]));
+  return unfinishedStatus(folder, await changedMs([index, manifest]));
 }
 
 /** Episodes counted by how they went. */

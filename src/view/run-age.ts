@@ -19,8 +19,8 @@ export async function changedMs(paths: readonly string[]): Promise<number> {
 }
 
 /** The status of a run that has not ended: whether its process lives, or on another machine, whether it writes. */
-export async function unfinishedStatus(folder: string, changed: number): Promise<RunStatus> {
-  const writer = await runWriter(folder);
+export function unfinishedStatus(folder: string, changed: number): RunStatus {
+  const writer = runWriter(folder);
   const isRunning = writer === "alive" || (writer === "elsewhere" && Date.now() - changed < recentMs);
   return isRunning ? "running" : "stopped";
 }

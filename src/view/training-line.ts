@@ -30,7 +30,7 @@ export function createTrainingLines(): (run: {
       brief = { stamp, ...readBrief(file, stamp.size) };
       known.set(folder, brief);
     }
-    return { path, status: brief.status ?? (await unfinishedStatus(folder, stamp.mtimeMs)), ...brief.line };
+    return { path, status: brief.status ?? unfinishedStatus(folder, stamp.mtimeMs), ...brief.line };
   };
 }
 

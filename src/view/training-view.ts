@@ -51,7 +51,7 @@ export function createTrainingReader(): TrainingReader {
   return {
     view: async ({ path, folder, index }) => {
       const training = await read(folder);
-      return { ...trainingView({ path, training, status: await statusOf(training, folder) }), ...traceOf(index) };
+      return { ...trainingView({ path, training, status: statusOf(training, folder) }), ...traceOf(index) };
     },
     stepEnds: async (folder) =>
       (await read(folder)).record.steps.flatMap(({ step, traceLength }) =>
@@ -107,8 +107,8 @@ function trainingView({ path, training: { record }, status }: KnownTraining): Tr
   };
 }
 
-async function statusOf({ record, changed }: ReadTraining, folder: string): Promise<RunStatus> {
-  if (record.end === undefined) return await unfinishedStatus(folder, changed);
+function statusOf({ record, changed }: ReadTraining, folder: string): RunStatus {
+  if (record.end === undefined) return unfinishedStatus(folder, changed);
   return record.end.reason === "aborted" ? "interrupted" : record.end.reason;
 }
 

@@ -1,9 +1,11 @@
-import { appendFile, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readFile, rm, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runFolder } from "../../src/evaluate/log/run-folder.ts";
+import { type RunFolder, runFolder } from "../../src/evaluate/log/run-folder.ts";
 import type { TrainingEvent } from "../../src/report/training-event.ts";
+import { lockRun } from "../../src/run-lock.ts";
 import { folderSource } from "../../src/view/folder-source.ts";
+import type { EvaluationView, RunSummary } from "../../src/view/view-source.ts";
 import { evaluatePair, trainingEvents, writeTraining } from "./runs.ts";
 import { temporaryFolder } from "./viewed-folder.ts";
 
@@ -119,6 +121,78 @@ describe("the line of an evaluation", () => {
     expect((await source.runs()).runs).toMatchObject([{ done: 2 }]);
     await writeFile(path, text.slice(0, 300));
     expect((await source.runs()).runs[0]!.problem).toContain("summary.json cannot be read");
+  });
+});
+
+/** A folder with an evaluation of nine episodes that was killed. */
+async function killedEvaluation(): Promise<{ readonly folder: string; readonly files: RunFolder }> {
+  const folder = await temporaryFolder();
+  await evaluatePair(folder, { tasks: 9 });
+  const files = runFolder(folder);
+  await rm(files.summary);
+  return { folder, files };
+}
+
+describe("the line of an evaluation without a summary", () => {
+  it("has the figures of the run's own page", async () => {
+    const { folder } = await killedEvaluation();
+    const source = folderSource(folder);
+    const { counts, metrics } = (await source.run(".")) as EvaluationView;
+    expect(counts).toMatchObject({ played: 9, unscored: 1 });
+    const scores = { reward: metrics.reward!.value, accuracy: metrics.accuracy!.value };
+    expect((await source.runs()).runs).toMatchObject([{ status: "stopped", done: 9, total: 9, scores }]);
+  });
+
+  it.each([
+    ["a line that is cut", (text: string) => text.slice(0, -20), 8],
+    ["a line without its end", (text: string) => text.slice(0, -1), 8],
+    ["a line that is not JSON", (text: string) => text.replace("\n", "\n{]\n"), 1],
+    ["an episode that was played twice", (text: string) => `${text}${text.split("\n")[0]}\n`, 9],
+    ["lines of two values, and of none", (text: string) => `${text}0,0\n\n`, 9],
+    ["no line", () => "", 0],
+  ])("counts as that page does: %s", async (_, change, done) => {
+    const { folder, files } = await killedEvaluation();
+    await writeFile(files.index, change(await readFile(files.index, "utf8")));
+    const source = folderSource(folder);
+    expect((await source.runs()).runs).toMatchObject([{ done }]);
+    expect(await source.run(".")).toMatchObject({ counts: { played: done } });
+  });
+
+  it("leaves out episodes that are not written yet", async () => {
+    const { folder, files } = await killedEvaluation();
+    const source = folderSource(folder);
+    const episodes = await readFile(files.episodes);
+    await truncate(files.episodes, episodes.length - 1);
+    const [{ done }] = (await source.runs()).runs as [RunSummary];
+    expect(done).toBeLessThan(9);
+    await writeFile(files.episodes, episodes);
+    expect((await source.runs()).runs).toMatchObject([{ done: 9 }]);
+  });
+
+  it("counts again if its index has changed, and only then; the status is that of its process", async () => {
+    const { folder, files } = await killedEvaluation();
+    const source = folderSource(folder);
+    await utimes(files.index, 1, 1);
+    expect((await source.runs()).runs).toMatchObject([{ status: "stopped", done: 9 }]);
+    const text = await readFile(files.index, "utf8");
+    await writeFile(files.index, " ".repeat(text.length));
+    await utimes(files.index, 1, 1);
+    await using _lock = await lockRun(folder);
+    expect((await source.runs()).runs).toMatchObject([{ status: "running", done: 9 }]);
+    await writeFile(files.index, text.slice(0, text.indexOf("\n") + 1));
+    expect((await source.runs()).runs).toMatchObject([{ status: "running", done: 1 }]);
+  });
+
+  it("follows an index of megabytes", async () => {
+    const { folder, files } = await killedEvaluation();
+    const lines = (await readFile(files.index, "utf8")).split("\n").slice(0, -1);
+    const copies = Math.ceil((2 << 20) / lines[0]!.length);
+    const many = Array.from({ length: copies }, (_, n) => `${lines[0]!.replace('"id":"', `"id":"${n}-`)}\n`);
+    await writeFile(files.index, many.join(""));
+    const source = folderSource(folder);
+    expect((await source.runs()).runs).toMatchObject([{ done: copies }]);
+    await appendFile(files.index, `${lines[0]}\n`);
+    expect((await source.runs()).runs).toMatchObject([{ done: copies + 1 }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -47,6 +47,10 @@ describe.each([
     expect(await statusOf()).toBe("stopped");
     expect(await statusOf({ ...owner, pid: process.pid, started: "another boot 1" })).toBe("stopped");
     expect(await statusOf({ nonsense: true })).toBe("stopped");
+    await rm(lockPath(folder));
+    // Nobody writes to this pipe.
+    execFileSync("mkfifo", [lockPath(folder)]);
+    expect(await statusOf()).toBe("stopped");
   });
 
   it("on another machine is running while its files change", async () => {
