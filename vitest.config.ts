@@ -1,6 +1,14 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ViteUserConfig } from "vitest/config";
+import manifest from "./package.json" with { type: "json" };
+
+/** Examples import the package by its entry points, which are the sources here. */
+const entryPoints = Object.entries(manifest.exports).flatMap(([path, target]) => {
+  if (typeof target === "string") return [];
+  const source = target.default.replace(/^\.\/dist\/(.+)\.js$/, "$1.ts");
+  return [{ find: new RegExp(`^lyceum${path.slice(1)}$`), replacement: join(import.meta.dirname, source) }];
+});
 
 /** What installs programs of its own or runs for minutes is no part of the quick interop tests. */
 const notQuick = [
@@ -41,8 +49,7 @@ const config: ViteUserConfig = {
     projects: [
       {
         extends: true,
-        // Examples are imported as they stand.
-        resolve: { alias: [{ find: /^lyceum$/, replacement: join(import.meta.dirname, "src/index.ts") }] },
+        resolve: { alias: entryPoints },
         test: {
           name: "unit",
           include: ["test/**/*.test.ts"],

@@ -2,10 +2,12 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { EnvironmentDefinition, TrainingEvent } from "lyceum";
-import { defineParallelEnvironment, watchHealth } from "lyceum";
+import type { EnvironmentDefinition } from "lyceum";
+import { defineParallelEnvironment } from "lyceum";
 import { mathEnvironment, numberGuessingEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import type { TrainingEvent } from "lyceum/reports";
+import { watchHealth } from "lyceum/reports";
 import { type TrainingConfigInput, train } from "lyceum/trainers";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 

@@ -1,11 +1,5 @@
-import {
-  addRewards,
-  createRandom,
-  deriveSeed,
-  type EnvironmentDefinition,
-  type Episode,
-  scored,
-} from "../src/index.ts";
+import { addRewards, deriveSeed } from "../src/entry-points/contract.ts";
+import { createRandom, type EnvironmentDefinition, type Episode, scored } from "../src/index.ts";
 
 /** An environment whose episodes, once a group is complete, get one another's rewards in random order. */
 export function shuffledRewards(environment: EnvironmentDefinition, seed: number): EnvironmentDefinition {

@@ -9,9 +9,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { type EnvironmentDefinition, recordRun, showTraining, type TrainingEvent } from "lyceum";
+import type { EnvironmentDefinition } from "lyceum";
 import { mathEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining, type TrainingEvent } from "lyceum/reports";
 import { type TrainingConfigInput, train } from "lyceum/trainers";
 
 const problems = 500;

@@ -5,9 +5,9 @@
  *   npm run example examples/dpo-preferences.ts [folder]
  */
 import { mkdir, writeFile } from "node:fs/promises";
-import { recordRun, showTraining } from "lyceum";
 import { preferencesEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 
 const output = process.argv[2] ?? "runs/dpo-preferences";

@@ -5,9 +5,9 @@
  *   npm run example examples/from-config.ts examples/arithmetic-sft.yaml [folder]
  */
 import { readFile } from "node:fs/promises";
-import { recordRun, showTraining } from "lyceum";
 import { environments } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 import { parse } from "yaml";
 

@@ -4,9 +4,10 @@
  *
  *   npm run example examples/math-grpo.ts [steps] [folder]
  */
-import { recordRun, showTraining } from "lyceum";
+
 import { mathEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 
 const [steps = "40", output = "runs/math-grpo"] = process.argv.slice(2);

@@ -5,9 +5,10 @@
  *
  *   npm run example examples/several-environments.ts [steps] [folder]
  */
-import { mixedEnvironment, recordRun, showTraining } from "lyceum";
+import { mixedEnvironment } from "lyceum";
 import { codeEnvironment, mathEnvironment, toolsEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 
 const [steps = "40", output = "runs/several-environments"] = process.argv.slice(2);

@@ -3,9 +3,10 @@
  *
  *   npm run example examples/sft-then-ppo.ts [folder]
  */
-import { recordRun, showTraining } from "lyceum";
+
 import { mathEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { type TrainingConfigInput, train } from "lyceum/trainers";
 
 const output = process.argv[2] ?? "runs/sft-then-ppo";

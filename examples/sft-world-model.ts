@@ -4,8 +4,9 @@
  *
  *   npm run example examples/sft-world-model.ts [folder]
  */
-import { defineEnvironment, recordRun, showTraining } from "lyceum";
+import { defineEnvironment } from "lyceum";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 
 const output = process.argv[2] ?? "runs/sft-world-model";

@@ -4,8 +4,9 @@
  *
  *   npm run example examples/simple-ppo.ts [folder]
  */
-import { environmentFromReward, recordRun, showTraining } from "lyceum";
+import { environmentFromReward } from "lyceum";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 
 const output = process.argv[2] ?? "runs/simple-ppo";

@@ -4,9 +4,10 @@
  *
  *   npm run example examples/tool-use-ppo.ts [steps] [folder]
  */
-import { recordRun, showTraining } from "lyceum";
+
 import { toolsEnvironment } from "lyceum/environments";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 
 const [steps = "40", output = "runs/tool-use-ppo"] = process.argv.slice(2);

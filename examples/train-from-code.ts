@@ -4,8 +4,10 @@
  *
  *   npm run example examples/train-from-code.ts [folder]
  */
-import { contentHash, defineEnvironment, recordRun, showTraining } from "lyceum";
+import { defineEnvironment } from "lyceum";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
+import { contentHash } from "lyceum/tasksets";
 import { type TrainingConfigInput, train } from "lyceum/trainers";
 
 const output = process.argv[2] ?? "runs/backwards";

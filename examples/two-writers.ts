@@ -5,8 +5,9 @@
  *
  *   npm run example examples/two-writers.ts [steps] [folder]
  */
-import { environmentFromReward, loadTaskset, recordRun, showTraining } from "lyceum";
+import { environmentFromReward, loadTaskset } from "lyceum";
 import { createOnnxBackend } from "lyceum/onnx";
+import { recordRun, showTraining } from "lyceum/reports";
 import { train } from "lyceum/trainers";
 import { z } from "zod";
 

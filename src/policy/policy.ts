@@ -68,7 +68,7 @@ export interface ActResult {
   readonly tokens?: ActTokens;
   /** The sampled tokens as far as a server tells of them; left out where `tokens` has them to the id. */
   readonly logprobs?: readonly TokenLogprob[];
-  readonly usage?: Usage;
+  readonly usage?: TokenUsage;
   /** Milliseconds of the request that was answered: neither waits for a rate limit nor failed tries count. */
   readonly latencyMs?: number;
   /** Failed tries before it. */
@@ -76,7 +76,7 @@ export interface ActResult {
 }
 
 /** Tokens as the model's side counts them. */
-export interface Usage {
+export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
   /** Of the prompt, read from a cache. */

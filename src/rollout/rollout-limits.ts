@@ -15,7 +15,7 @@ export interface RolloutLimits {
 }
 
 /** The limits used where none are given. */
-export const defaultLimits: RolloutLimits = {
+export const defaultRolloutLimits: RolloutLimits = {
   turns: Infinity,
   tokens: Infinity,
   episodeMs: Infinity,
@@ -41,5 +41,5 @@ export function resolveLimits(limits: Partial<RolloutLimits> = {}): RolloutLimit
       hint: "Leave a limit out, or give Infinity, to lift it.",
     });
   }
-  return { ...defaultLimits, ...limits };
+  return { ...defaultRolloutLimits, ...limits };
 }

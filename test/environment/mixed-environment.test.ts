@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { environments } from "../../environments/index.ts";
+import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
 import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { mixedEnvironment } from "../../src/environment/mixed-environment.ts";
@@ -9,7 +10,6 @@ import {
   defineEnvironment,
   demonstrationPolicy,
   type Episode,
-  memoryTaskset,
   rollout,
   scored,
   scriptedPolicy,

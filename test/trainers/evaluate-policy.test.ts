@@ -1,14 +1,8 @@
 import { expect, it } from "vitest";
+import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
 import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
 import { mixedEnvironment } from "../../src/environment/mixed-environment.ts";
-import {
-  defineEnvironment,
-  defineParallelEnvironment,
-  memoryTaskset,
-  type Policy,
-  scriptedPolicy,
-  textOf,
-} from "../../src/index.ts";
+import { defineEnvironment, defineParallelEnvironment, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
 import { evaluatePolicy } from "../../trainers/evaluate-policy.ts";
 
 /** Loses its server in the middle of the tasks named, earns 1 for "yes". */

@@ -1,7 +1,7 @@
 import type { Action, ParseError } from "../../environment/environment.ts";
 import type { Json } from "../../json.ts";
 import type { Part, ToolCall } from "../../message/message.ts";
-import type { ActResult, TokenLogprob, Usage } from "../policy.ts";
+import type { ActResult, TokenLogprob, TokenUsage } from "../policy.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 import type { Generated } from "./language-model.ts";
@@ -23,7 +23,7 @@ export function generatedAction(generated: Generated, stop?: readonly string[]):
 
 function actionFrom(
   generated: Generated,
-  { usage, stop }: { readonly usage: Usage | undefined; readonly stop: readonly string[] | undefined },
+  { usage, stop }: { readonly usage: TokenUsage | undefined; readonly stop: readonly string[] | undefined },
 ): Action {
   let text = "";
   let reasoning = "";
@@ -76,7 +76,7 @@ function finishOf(reason: Generated["finishReason"] | string, calls: boolean): A
 }
 
 /** Up to v2 of the interface, the counts stand side by side. */
-function usageOf(usage: Generated["usage"] | undefined): Usage | undefined {
+function usageOf(usage: Generated["usage"] | undefined): TokenUsage | undefined {
   const { inputTokens: input, outputTokens: output } = usage ?? {};
   const flat = usage as { readonly reasoningTokens?: number; readonly cachedInputTokens?: number } | undefined;
   const promptTokens = typeof input === "object" ? input.total : input;

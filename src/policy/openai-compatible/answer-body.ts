@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Action } from "../../environment/environment.ts";
-import type { Usage } from "../policy.ts";
+import type { TokenUsage } from "../policy.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 
 /** A count, such as of tokens, or a token's id. */
@@ -10,7 +10,7 @@ export const countSchema: z.ZodType<number> = z.int().nonnegative();
 export const logprobSchema: z.ZodType<number> = z.number().max(1e-3);
 
 /** What servers say of the tokens of an answer, at either endpoint. */
-interface ToldUsage {
+interface ServedUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
   readonly prompt_tokens_details?: { readonly cached_tokens?: number | null | undefined } | null | undefined;
@@ -18,7 +18,7 @@ interface ToldUsage {
 }
 
 /** Checks it. */
-export const usageSchema: z.ZodType<ToldUsage | null | undefined> = z
+export const usageSchema: z.ZodType<ServedUsage | null | undefined> = z
   .object({
     prompt_tokens: countSchema,
     completion_tokens: countSchema,
@@ -44,7 +44,7 @@ export function parseAnswer<Schema extends z.ZodType>(body: string, schema: Sche
 }
 
 /** The usage that an answer tells. */
-export function usageOf(usage: ToldUsage | null | undefined): Usage | undefined {
+export function usageOf(usage: ServedUsage | null | undefined): TokenUsage | undefined {
   if (usage === undefined || usage === null) return undefined;
   const cached = usage.prompt_tokens_details?.cached_tokens;
   const reasoning = usage.completion_tokens_details?.reasoning_tokens;
@@ -57,7 +57,7 @@ export function usageOf(usage: ToldUsage | null | undefined): Usage | undefined 
 }
 
 /** The tokens of an answer that have log-probabilities. No server returns them for hidden reasoning. */
-export function countedTokens(usage: Usage | undefined): number | undefined {
+export function countedTokens(usage: TokenUsage | undefined): number | undefined {
   return usage === undefined ? undefined : usage.completionTokens - (usage.reasoningTokens ?? 0);
 }
 
@@ -86,6 +86,6 @@ export function finishOf(reason: string, calls: boolean): Action["finish"] {
  * Throws a `RequestFailure` where an answer without a word is none. A model may end its turn at once, but then it has
  * sampled that end; `said` is whether a server that counts no tokens sent an answer at all.
  */
-export function assertSilent(usage: Usage | undefined, said: boolean): void {
+export function assertSilent(usage: TokenUsage | undefined, said: boolean): void {
   if (usage === undefined ? !said : usage.completionTokens === 0) throw malformed("holds no message");
 }

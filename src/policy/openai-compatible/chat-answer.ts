@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Action, ParseError } from "../../environment/environment.ts";
 import type { Json } from "../../json.ts";
 import type { Part, ToolCall } from "../../message/message.ts";
-import type { ActResult, TokenLogprob, Usage } from "../policy.ts";
+import type { ActResult, TokenLogprob, TokenUsage } from "../policy.ts";
 import { cutAtStop } from "../serving/cut-at-stop.ts";
 import {
   assertSilent,
@@ -94,7 +94,7 @@ export function chatLogprob({ token, logprob, id }: ChatLogprob): TokenLogprob {
 
 function actionFrom(options: {
   readonly choice: Choice;
-  readonly usage: Usage | undefined;
+  readonly usage: TokenUsage | undefined;
   readonly stop: readonly string[] | undefined;
 }): Action {
   const { choice, usage, stop } = options;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
-import { EnvironmentPool, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
+import { EnvironmentPool } from "../../../src/entry-points/rollouts.ts";
+import { rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
