@@ -7,16 +7,7 @@ import type { ClassCompletionOptions } from "../../../environments/class-complet
 import { classTask } from "../../../environments/class-completion/class-task.ts";
 import { readBenchmarkRows } from "../../../environments/code-benchmarks/benchmark-row.ts";
 import { environments } from "../../../environments/index.ts";
-import { gradeCode } from "../../../sandbox/grading/grade-code.ts";
-import { createPyodideSandbox } from "../../../sandbox/pyodide/create-pyodide-sandbox.ts";
-import {
-  collectGroups,
-  demonstrationPolicy,
-  rollout,
-  rolloutEpisode,
-  scriptedPolicy,
-  textOf,
-} from "../../../src/index.ts";
+import { demonstrationPolicy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
@@ -354,42 +345,5 @@ describe.skipIf(noBenchmarkData)("ClassEval", () => {
       expect(visible).toBeGreaterThan(0);
       expect(visible).toBeLessThanOrEqual(problem.suite.tests.length / 3);
     }
-  });
-
-  it("is solved by its own solutions split and put together, and not by saying nothing", async () => {
-    const environment = classCompletionEnvironment({ path, agents: 2, sandbox: pythonSandbox, cpuSeconds: 20 });
-    const taskset = await environment.tasks("test[:100]");
-    const tasks = await Promise.all(Array.from({ length: 100 }, (_, i) => taskset.get(i)));
-    const earned = async (policies: Parameters<typeof rollout>[0]["policies"], among = tasks): Promise<number[]> => {
-      const groups = await collectGroups(rollout({ environment, tasks: among, policies, seed: 1 }));
-      return groups.map(({ episodes: [episode] }) => {
-        const { reward } = episode!.agents["agent-1"]!;
-        return reward.status === "scored" ? reward.value : Number.NaN;
-      });
-    };
-    const fallingAmong = async (among: typeof tasks): Promise<typeof tasks> => {
-      const expert = await earned(demonstrationPolicy({ environment }), among);
-      return among.filter((_, i) => !(expert[i]! > 1 - 1e-9));
-    };
-    let falling = await fallingAmong(tasks);
-    // Some tests take the time to the second again, which differs where a second ends between the two readings.
-    const readsClock = ({ task }: (typeof tasks)[0]): boolean =>
-      task.tests.some(({ text }) => /\b(now|today)\(\)/.test(text));
-    for (let again = 0; again < 3; again++) {
-      const fallen = await fallingAmong(falling.filter(readsClock));
-      falling = falling.filter((task) => !readsClock(task) || fallen.includes(task));
-    }
-    expect(falling.length).toBeLessThanOrEqual(27);
-    // Where it falls short, so does the solution as it was published: for want of packages, for the most part.
-    await using sandbox = await createPyodideSandbox({ workers: 2 });
-    const published = await Promise.all(
-      falling.map(async ({ task: { problem } }) =>
-        gradeCode({ sandbox, code: problem.solution!, suite: problem.suite }),
-      ),
-    );
-    expect(published.map((grade) => grade.infra || grade.passed)).toEqual(falling.map(() => false));
-    const silent = await earned(scriptedPolicy(() => ""));
-    expect(Math.max(...silent)).toBeLessThan(0.15);
-    expect(silent.filter((value) => value > 0).length).toBeLessThan(6);
   });
 });

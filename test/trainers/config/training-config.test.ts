@@ -269,7 +269,15 @@ const proofs: Readonly<
   "rollout.limits.environmentSeconds": [9, limitsOf],
   "rollout.limits.actSeconds": [9, limitsOf],
   "training.steps": [5],
-  "training.epochs": [1, traces, [["training.steps", undefined as never]]],
+  "training.epochs": [
+    2,
+    traces,
+    [
+      ["training.steps", undefined as never],
+      ["tasks.split", "train[:4]"],
+      ["training.epochs", 1],
+    ],
+  ],
   "training.batchSize": [7],
   "training.learningRate": [0.1],
   "training.schedule": ["constant"],
