@@ -38,7 +38,8 @@ export async function serverPolicy(
   signal?.throwIfAborted();
   return openAICompatiblePolicy({
     endpoint: completion ? "completions" : "chat",
-    logprobs: givesLogprobs.includes(served?.ownedBy),
+    // What nobody asked for may be missing.
+    logprobs: settings.tokenIds === true || (givesLogprobs.includes(served?.ownedBy) && "if-given"),
     tokenIds: served?.ownedBy === "vllm" && settings.logprobs !== false,
     ...asked,
     ...told,

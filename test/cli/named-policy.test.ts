@@ -81,6 +81,22 @@ describe("a server", () => {
     expect(chat!.body).toMatchObject({ model: "org/only", logprobs: true, return_token_ids: true });
   });
 
+  test.each([
+    "vllm",
+    "sglang",
+    "llamacpp",
+  ])("of %s may answer without log-probabilities, unless they were asked for", async (ownedBy) => {
+    await using server = await listing({ id: "m", owned_by: ownedBy });
+    const { baseUrl } = server;
+    expect(await say(baseUrl)).toBe("4");
+    expect(server.requests.at(-1)!.body).toMatchObject({ logprobs: true });
+    for (const asked of [{ logprobs: true }, { tokenIds: true }]) {
+      await expect(say({ model: "m", baseUrl, ...asked })).rejects.toMatchObject({ code: "policy.rejected" });
+    }
+    expect(await say({ model: "m", baseUrl, logprobs: false })).toBe("4");
+    expect(server.requests.at(-1)!.body).not.toHaveProperty("logprobs");
+  });
+
   test("of another kind is asked for no more than the protocol has", async () => {
     await using server = await listing({ id: "a", owned_by: "library" }, { id: "b" });
     expect(await say(`${server.baseUrl}#a`)).toBe("4");

@@ -230,7 +230,6 @@ describe("what comes back", () => {
   test.each([
     ["fewer than the server counts", told("1234", ["12", "34"], counted(5)), "2 log-probabilities and 5 tokens"],
     ["less than the text", told("12345", ["12", "34"], { usage: undefined }), "make 4 of 5 characters"],
-    ["an empty list", told("12345", []), "0 log-probabilities and 2 tokens"],
   ])("is refused if the log-probabilities that were asked for are %s", async (_, answer, words) => {
     for (const options of [{ logprobs: true }, { tokenIds: true }]) {
       await expect(answered(answer, { ...options, maxRetries: 0 })).rejects.toMatchObject({
@@ -247,10 +246,41 @@ describe("what comes back", () => {
     ["the text was cut at a stop string", told("12", ["12", "34"], counted(2))],
     ["a character is of several tokens", told("\u{1f600}", ["\ufffd", "\ufffd", "\ufffd"], counted(3))],
     ["a tool is called", completion(null, { message: { tool_calls: [{ function: { name: "f" } }] } })],
-    ["the server tells none", completion("1234")],
     ["the model says nothing", completion("", { body: counted(1) })],
   ])("is accepted if log-probabilities were asked for and %s", async (_, answer) => {
     await answered(answer, { logprobs: true, maxRetries: 0 });
+  });
+
+  test.each([
+    ["no list", completion("1234")],
+    ["null", completion("1234", { choice: { logprobs: null } })],
+    ["an empty list", told("1234", [])],
+  ])("is refused at once if log-probabilities were asked for and there are none: %s", async (_, answer) => {
+    for (const options of [{ logprobs: true }, { tokenIds: true }]) {
+      await using server = await chatServer(() => answer);
+      const policy = openAICompatiblePolicy({ ...quick, ...options, baseUrl: server.baseUrl });
+      await expect(policy.act(actRequest())).rejects.toMatchObject({
+        code: "policy.rejected",
+        message: expect.stringContaining("no log-probabilities"),
+        hint: expect.stringMatching(/--max-logprobs.* set logprobs and tokenIds to false/),
+      });
+      expect(server.requests).toHaveLength(1);
+    }
+    for (const options of [{}, { logprobs: "if-given" }, { logprobs: "if-given", tokenIds: true }] as const) {
+      const { result } = await answered(answer, { ...options, maxRetries: 0 });
+      expect(result).not.toHaveProperty("logprobs");
+      expect(result).not.toHaveProperty("tokens");
+    }
+  });
+
+  test("is refused if log-probabilities are taken if given, and are those of some tokens", async () => {
+    const some = told("12345", ["12", "34"], counted(5));
+    await expect(answered(some, { logprobs: "if-given", maxRetries: 0 })).rejects.toMatchObject({
+      code: "policy.unavailable",
+    });
+    const { result, body } = await answered(told("1234", ["12", "34"]), { logprobs: "if-given" });
+    expect(body).toMatchObject({ logprobs: true });
+    expect(result.logprobs).toHaveLength(2);
   });
 
   test("has tokens to train on where the server tells their ids", async () => {

@@ -1,5 +1,5 @@
 import type { ActRequest, ActResult, TokenLogprob } from "../policy.ts";
-import { malformed } from "../serving/unusable-answer.ts";
+import { malformed, withoutLogprobs } from "../serving/unusable-answer.ts";
 
 /** What a server tells of the tokens of an answer, whatever the form in which it does. */
 export interface ToldTokens {
@@ -17,8 +17,8 @@ export interface ToldTokens {
 /** What decides whether an answer has tokens to train on. */
 export interface AnswerContext {
   readonly request: ActRequest;
-  /** Whether the server was asked for log-probabilities. */
-  readonly logprobsAsked: boolean;
+  /** Whether the server was asked for log-probabilities; `if-given`: it may answer without any. */
+  readonly logprobs: boolean | "if-given";
   /** The log-probabilities are those of the distribution that was sampled from. */
   readonly tokensAreSampled: boolean;
 }
@@ -26,14 +26,18 @@ export interface AnswerContext {
 /**
  * The tokens to train on, where there is every id and the log-probabilities are of what was sampled from; else the
  * log-probabilities, where there are any. Throws a `RequestFailure` where ids and log-probabilities differ in number, and
- * where log-probabilities were asked for and only some tokens have one.
+ * where log-probabilities were asked for and only some tokens have one, or none has one and the server must give them.
  */
 export function answerTokens(
   { sampled, ids, promptIds, ...told }: ToldTokens,
-  { request: { previous }, tokensAreSampled, logprobsAsked }: AnswerContext,
+  { request: { previous }, tokensAreSampled, logprobs }: AnswerContext,
 ): Pick<ActResult, "tokens" | "logprobs"> {
+  if (told.text !== "" && (sampled ?? []).length === 0) {
+    if (logprobs === true) throw withoutLogprobs();
+    return {};
+  }
   if (sampled === undefined) return {};
-  if (logprobsAsked) checkComplete(sampled, told);
+  if (logprobs !== false) checkComplete(sampled, told);
   if (Array.isArray(ids) && ids.length !== sampled.length) {
     throw malformed(`has ${ids.length} token ids and ${sampled.length} log-probabilities`);
   }

@@ -32,11 +32,14 @@ export interface OpenAICompatibleOptions extends ServingOptions {
   /** What the model can read; text by default (earlier reasoning is accepted, and left out). */
   readonly accepts?: readonly PartType[];
   /**
-   * Ask for the log-probability of each sampled token. False by default: some servers refuse it. An answer that tells
-   * only some is refused.
+   * Ask for the log-probability of each sampled token. False by default: some servers refuse it. An answer with those of
+   * only some tokens is refused, and one without any with `policy.rejected`. `if-given` takes an answer without any.
    */
-  readonly logprobs?: boolean;
-  /** Ask for token ids too (vLLM's `return_token_ids`), to train on what was sampled. False by default. */
+  readonly logprobs?: boolean | "if-given";
+  /**
+   * Ask for token ids too (vLLM's `return_token_ids`), to train on what was sampled. False by default. Asks for
+   * log-probabilities as `logprobs: true` does, unless that is `if-given`.
+   */
   readonly tokenIds?: boolean;
   /**
    * The server's log-probabilities are those after temperature and truncation (vLLM: `--logprobs-mode
@@ -68,13 +71,13 @@ export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy
   const url = apiUrl(options.baseUrl, endpoint.path);
   const headers = requestHeaders(options);
   const server = new ModelServer(name, options);
-  const logprobsAsked = logprobs || tokenIds;
+  const asked = logprobs === false ? tokenIds : logprobs;
   const ask = async (request: ActRequest, signal: AbortSignal): Promise<ActResult> => {
-    const json = endpoint.body(request, { model, logprobs: logprobsAsked, tokenIds, extraBody });
+    const json = endpoint.body(request, { model, logprobs: asked !== false, tokenIds, extraBody });
     const answer = await httpJson({ url, headers, json, signal });
     if (answer.status !== 200) throw refusal(answer, { url, model });
     const tokensAreSampled = options.processedLogprobs === true || isPlain(request);
-    return endpoint.answer(answer.body, { request, logprobsAsked, tokensAreSampled });
+    return endpoint.answer(answer.body, { request, logprobs: asked, tokensAreSampled });
   };
   return {
     specificationVersion: "v1",

@@ -23,3 +23,14 @@ export function contentFiltered(): RequestFailure {
   });
   return new RequestFailure({ error, transient: false });
 }
+
+/** An answer without log-probabilities, which were asked for. Another try comes to the same. */
+export function withoutLogprobs(): RequestFailure {
+  const error = new LyceumError({
+    code: "policy.rejected",
+    message: "The server's answer has no log-probabilities, and they were asked for.",
+    hint: "Start the server so that it gives them (vLLM: --max-logprobs of at least 1; others may need a newer version). Or do without them: set logprobs and tokenIds to false (on the command line: -M logprobs=false -M tokenIds=false).",
+    data: { reason: "no-logprobs" },
+  });
+  return new RequestFailure({ error, transient: false });
+}
