@@ -1,4 +1,4 @@
-import type { SampleRequest } from "../src/policy/sampler.ts";
+import type { SampleRequest } from "../src/contract/sampler.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { readCeiling } from "./machine-ceilings.ts";

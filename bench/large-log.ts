@@ -1,15 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { scored } from "../src/environment/reward.ts";
-import { openLogWriter } from "../src/evaluate/log/log-writer.ts";
-import type { EvaluationManifest, TaskLine } from "../src/evaluate/log/manifest.ts";
-import { runFolder } from "../src/evaluate/log/run-folder.ts";
-import { textMessage } from "../src/message/message.ts";
-import { createRandom } from "../src/random/random.ts";
-import { openMetricsWriter } from "../src/report/metrics-file.ts";
-import type { Episode, MessageNode } from "../src/rollout/episode.ts";
-import { fileSize } from "../src/trace/file-size.ts";
-import { createIndexedTraceWriter } from "../src/trace/indexed-trace-writer.ts";
+import type { Episode, MessageNode } from "../src/contract/episode.ts";
+import { textMessage } from "../src/contract/message.ts";
+import { scored } from "../src/contract/reward.ts";
+import { createRandom } from "../src/core/random/random.ts";
+import { fileSize } from "../src/core/trace/file-size.ts";
+import { createIndexedTraceWriter } from "../src/core/trace/indexed-trace-writer.ts";
+import { openLogWriter } from "../src/evaluation/log/log-writer.ts";
+import type { EvaluationManifest, TaskLine } from "../src/evaluation/log/manifest.ts";
+import { runFolder } from "../src/evaluation/log/run-folder.ts";
+import { openMetricsWriter } from "../src/reports/training/metrics-file.ts";
 
 const tasks = 1_000;
 const turns = 3;

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineEnvironment } from "../src/environment/define-environment.ts";
-import type { StepEvent } from "../src/report/training-event.ts";
+import type { StepEvent } from "../src/contract/training-event.ts";
+import { defineEnvironment } from "../src/core/environment/define-environment.ts";
 import type { Model, TrainingBackend } from "../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import { train } from "../trainers/train.ts";

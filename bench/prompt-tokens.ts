@@ -1,9 +1,9 @@
 import { codeEnvironment } from "../environments/code/code.ts";
 import type { CodeOptions } from "../environments/code/code-options.ts";
 import type { CodeProblem } from "../environments/code-benchmarks/code-problem.ts";
-import { scriptedPolicy } from "../src/policy/scripted-policy.ts";
-import { rollout } from "../src/rollout/rollout.ts";
-import { loadRenderer } from "../src/tokens/load-renderer.ts";
+import { scriptedPolicy } from "../src/core/policy/scripted-policy.ts";
+import { rollout } from "../src/core/rollout/rollout.ts";
+import { loadRenderer } from "../src/core/tokens/load-renderer.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
 type Setting = Pick<CodeOptions, "history" | "originalPrompt" | "previousResponse">;

@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { createSandbox, type ExecuteTask, type Language, type Sandbox, type SandboxChoice } from "../sandbox/index.ts";
-import { LyceumError } from "../src/errors/index.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
 const python = `def sort_third(numbers):

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { EnvironmentDefinition } from "../src/environment/environment.ts";
+import type { EnvironmentDefinition } from "../src/contract/environment.ts";
 import { letterEnvironment } from "../test/trainers/letter-environment.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
 import { train } from "../trainers/train.ts";

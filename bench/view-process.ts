@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
-import { folderSource } from "../src/view/folder-source.ts";
-import { serveView } from "../src/view/server.ts";
+import { folderSource } from "../src/reports/viewer/folder-source.ts";
+import { serveView } from "../src/reports/viewer/server.ts";
 
 /*
  * Serves the folder that it is given, and says where; then its resident memory, in megabytes, whenever it is asked. The

@@ -1,4 +1,4 @@
-import { createRegistry, type EnvironmentRegistry } from "../src/environment/registry.ts";
+import { createRegistry, type EnvironmentRegistry } from "../src/core/environment/registry.ts";
 import { bugFixEntry } from "./bug-fix/bug-fix.ts";
 import { classCompletionEntry } from "./class-completion/class-completion.ts";
 import { codeEntry } from "./code/code.ts";

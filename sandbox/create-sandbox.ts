@@ -1,4 +1,4 @@
-import { LyceumError, toErrorData } from "../src/errors/index.ts";
+import { LyceumError, toErrorData } from "../src/contract/errors/index.ts";
 import type { Language } from "./execution.ts";
 import type { Sandbox, SandboxInfo } from "./sandbox.ts";
 

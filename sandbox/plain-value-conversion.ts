@@ -1,4 +1,4 @@
-import { LyceumError } from "../src/errors/index.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import type { Language } from "./execution.ts";
 import type { PlainValue } from "./plain-value.ts";
 

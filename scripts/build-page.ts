@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
-import { sharedStyle } from "../src/report/shared-style.ts";
+import { sharedStyle } from "../src/reports/training/shared-style.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -11,7 +11,7 @@ const contained = ["preact", "uplot"];
 
 /** Builds the viewer's page, `page.js` and `page.css`, into a folder. */
 export async function buildPage(folder: string): Promise<void> {
-  const sources = join(import.meta.dirname, "../src/view/page");
+  const sources = join(import.meta.dirname, "../src/reports/viewer/page");
   const bundle = await rolldown({
     input: join(sources, "main.tsx"),
     platform: "browser",
@@ -34,4 +34,4 @@ async function licenses(): Promise<string> {
   return `/*!\n${(await Promise.all(texts)).join("\n\n\n")}\n*/`;
 }
 
-if (import.meta.main) await buildPage(process.argv[2] ?? join(import.meta.dirname, "../dist/src/view/page"));
+if (import.meta.main) await buildPage(process.argv[2] ?? join(import.meta.dirname, "../dist/src/reports/viewer/page"));

@@ -2,10 +2,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { lineChart } from "../src/report/line-chart.ts";
-import { metricSeries } from "../src/report/metric-series.ts";
-import { metricsFileName, readMetrics } from "../src/report/metrics-file.ts";
-import { runRecord } from "../src/report/run-record.ts";
+import { lineChart } from "../src/reports/training/line-chart.ts";
+import { metricSeries } from "../src/reports/training/metric-series.ts";
+import { metricsFileName, readMetrics } from "../src/reports/training/metrics-file.ts";
+import { runRecord } from "../src/reports/training/run-record.ts";
 
 /** The report's colours, for a picture that stands alone. */
 const style = `

@@ -1,10 +1,10 @@
-import { llmCollabKeys } from "../src/migrate/llm-collab-keys.ts";
-import { mrlmEnvironmentKeys } from "../src/migrate/mrlm-environment-keys.ts";
-import { mrlmKeys } from "../src/migrate/mrlm-keys.ts";
-import { oldEnvironmentNames, oldFlags } from "../src/migrate/old-flags.ts";
-import type { OldKey } from "../src/migrate/old-key.ts";
-import { comlrlNames, mrlmNames, type PythonName } from "../src/migrate/python-names.ts";
-import { trainerSections } from "../src/migrate/trainer-sections.ts";
+import { llmCollabKeys } from "../src/cli/migrate/llm-collab-keys.ts";
+import { mrlmEnvironmentKeys } from "../src/cli/migrate/mrlm-environment-keys.ts";
+import { mrlmKeys } from "../src/cli/migrate/mrlm-keys.ts";
+import { oldEnvironmentNames, oldFlags } from "../src/cli/migrate/old-flags.ts";
+import type { OldKey } from "../src/cli/migrate/old-key.ts";
+import { comlrlNames, mrlmNames, type PythonName } from "../src/cli/migrate/python-names.ts";
+import { trainerSections } from "../src/cli/migrate/trainer-sections.ts";
 
 /** The lines of docs/migrate.md, from the tables that `lyceum migrate` and the overrides go by. */
 export function migrationPage(): string[] {

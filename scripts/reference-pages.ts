@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { openRooms } from "../src/cli/rooms.ts";
 import { runConfigSchema } from "../src/cli/run-config.ts";
-import { type ConfigKey, configReference } from "../src/config/index.ts";
+import { type ConfigKey, configReference } from "../src/core/config/index.ts";
 import { migrationPage } from "./migration-page.ts";
 
 /** The documents that are written from the sources: Markdown by path from the repository's root. */
@@ -112,7 +112,7 @@ function cell(text: string): string {
 }
 
 async function errorsPage(): Promise<string> {
-  const source = await readFile(new URL("../src/errors/lyceum-error.ts", import.meta.url), "utf8");
+  const source = await readFile(new URL("../src/contract/errors/lyceum-error.ts", import.meta.url), "utf8");
   const rows = [...source.matchAll(/\/\*\* (.+) \*\/\n {2}\| "([\w.-]+)"/g)].map(
     ([, description, code]) => `| \`${code}\` | ${cell(description!)} |`,
   );

@@ -1,4 +1,4 @@
-import type { Group } from "../src/rollout/episode.ts";
+import type { Group } from "../src/contract/episode.ts";
 import { agentsOf, trajectoriesOf } from "./credit/trajectory.ts";
 import { mean } from "./statistics.ts";
 

@@ -1,5 +1,6 @@
-import type { AgentId, EnvironmentSpec } from "../src/environment/environment.ts";
-import type { JointShape } from "../src/rollout/joint-shape.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import type { EnvironmentSpec } from "../src/contract/environment.ts";
+import type { JointShape } from "../src/core/rollout/joint-shape.ts";
 import type { Algorithm } from "./algorithms/index.ts";
 
 /**

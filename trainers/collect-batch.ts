@@ -1,9 +1,9 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
-import type { Policy } from "../src/policy/policy.ts";
-import { deriveSeed } from "../src/random/random.ts";
-import type { ActivityMeter } from "../src/report/training-progress.ts";
-import type { TaskEntry } from "../src/taskset/taskset.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import type { Policy } from "../src/contract/policy.ts";
+import type { TaskEntry } from "../src/contract/taskset.ts";
+import { deriveSeed } from "../src/core/random/random.ts";
+import type { ActivityMeter } from "../src/core/training-progress.ts";
 import type { Experience, PlayedGroup } from "./credit/index.ts";
 import { ofTrainedAgents } from "./credit/trained-agents.ts";
 import { hasSignal } from "./credit/trajectory.ts";

@@ -1,6 +1,6 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
-import type { ActivityMeter } from "../src/report/training-progress.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import type { ActivityMeter } from "../src/core/training-progress.ts";
 import { datumFromIds } from "./backend/datum.ts";
 import type { Model } from "./backend/training-backend.ts";
 import type { CreditContext, Critic, CriticInput } from "./credit/index.ts";

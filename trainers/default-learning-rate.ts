@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isJsonObject, tryParseJson } from "../src/json.ts";
-import { createByteTokenizer } from "../src/tokens/byte-tokenizer.ts";
+import { isJsonObject, tryParseJson } from "../src/contract/json.ts";
+import { createByteTokenizer } from "../src/core/tokens/byte-tokenizer.ts";
 import type { Algorithm } from "./algorithms/index.ts";
 import { readManifest } from "./checkpoint/checkpoint-manifest.ts";
 import type { ModelConfig } from "./config/model-config.ts";

@@ -1,5 +1,5 @@
-import { LyceumError } from "../src/errors/index.ts";
-import type { Taskset } from "../src/taskset/taskset.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import type { Taskset } from "../src/contract/taskset.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 
 /**

@@ -1,6 +1,7 @@
-import type { AgentId, EnvironmentDefinition } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
-import type { Policy } from "../src/policy/policy.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import type { EnvironmentDefinition } from "../src/contract/environment.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import type { Policy } from "../src/contract/policy.ts";
 import { samplingSettings, type TrainingConfig } from "./config/training-config.ts";
 import { asPartner } from "./frozen-agents.ts";
 

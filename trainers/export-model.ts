@@ -1,8 +1,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
-import { writeFailure } from "../src/errors/write-failed.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import { writeFailure } from "../src/contract/errors/write-failed.ts";
 import type { Capabilities, ExportDtype, ExportFormat, Model } from "./backend/training-backend.ts";
 import { replaceFolder } from "./checkpoint/replace-folder.ts";
 import { saysItself } from "./checkpoint/write-checkpoint.ts";

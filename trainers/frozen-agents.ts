@@ -1,9 +1,9 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError, unknownNameError } from "../src/errors/index.ts";
-import type { Policy } from "../src/policy/policy.ts";
-import type { PolicySpecification } from "../src/policy/policy-specification.ts";
-import type { SamplingSettings } from "../src/policy/sampler.ts";
-import { withSampling } from "../src/policy/with-sampling.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError, unknownNameError } from "../src/contract/errors/index.ts";
+import type { Policy } from "../src/contract/policy.ts";
+import type { SamplingSettings } from "../src/contract/sampler.ts";
+import type { PolicySpecification } from "../src/core/policy/policy-specification.ts";
+import { withSampling } from "../src/core/policy/with-sampling.ts";
 
 /** Who plays an environment's agents in a run. */
 interface AgentPolicies {

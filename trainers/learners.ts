@@ -1,5 +1,5 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { unknownNameError } from "../src/errors/index.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { unknownNameError } from "../src/contract/errors/index.ts";
 import type { Model, ModelSpec, TrainingBackend } from "./backend/training-backend.ts";
 import { modelFolder } from "./checkpoint/checkpoint-manifest.ts";
 import { policySpec, referenceSpec } from "./config/model-config.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentId } from "../src/environment/environment.ts";
+import type { AgentId } from "../src/contract/action.ts";
 import { manifestFile, modelFolder } from "./checkpoint/checkpoint-manifest.ts";
 import { listCheckpoints, partialSuffix } from "./checkpoint/find-checkpoints.ts";
 import { replacedSuffix } from "./checkpoint/replace-folder.ts";

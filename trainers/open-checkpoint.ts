@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import { type CheckpointManifest, modelFolder, readWholeManifest } from "./checkpoint/checkpoint-manifest.ts";
 import { type ModelConfig, modelConfigSchema, policySpec } from "./config/model-config.ts";
 import type { AgentModel, OpenModelsOptions } from "./open-models.ts";

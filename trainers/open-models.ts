@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import type { Model, TemplateVariables, TrainingBackend } from "./backend/training-backend.ts";
 import { referenceSpec } from "./config/model-config.ts";
 import { locateModel } from "./model-place.ts";

@@ -1,8 +1,8 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { demonstrationPolicy } from "../src/policy/demonstration-policy.ts";
-import type { Policy } from "../src/policy/policy.ts";
-import { samplerPolicy } from "../src/policy/sampler-policy.ts";
-import type { Renderer } from "../src/tokens/renderer.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import type { Policy } from "../src/contract/policy.ts";
+import { demonstrationPolicy } from "../src/core/policy/demonstration-policy.ts";
+import { samplerPolicy } from "../src/core/policy/sampler-policy.ts";
+import type { Renderer } from "../src/core/tokens/renderer.ts";
 import type { Model } from "./backend/training-backend.ts";
 import type { TrainingRun } from "./training-run.ts";
 

@@ -1,5 +1,5 @@
-import type { EnvironmentDefinition } from "../src/environment/environment.ts";
-import type { Episode, Group } from "../src/rollout/episode.ts";
+import type { EnvironmentDefinition } from "../src/contract/environment.ts";
+import type { Episode, Group } from "../src/contract/episode.ts";
 import { mean } from "./statistics.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { formatNumber, formatPercent } from "../src/report/format.ts";
-import type { ProbeEvent } from "../src/report/training-event.ts";
+import type { ProbeEvent } from "../src/contract/training-event.ts";
+import { formatNumber, formatPercent } from "../src/core/text/format.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /** From this share of the groups on, a signal is common enough. */

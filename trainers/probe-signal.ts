@@ -1,6 +1,6 @@
-import { deriveSeed } from "../src/random/random.ts";
-import type { ProbeEvent } from "../src/report/training-event.ts";
-import type { AgentEpisode } from "../src/rollout/episode.ts";
+import type { AgentEpisode } from "../src/contract/episode.ts";
+import type { ProbeEvent } from "../src/contract/training-event.ts";
+import { deriveSeed } from "../src/core/random/random.ts";
 import type { ProbeConfig } from "./config/training-config.ts";
 import type { PlayedGroup } from "./credit/index.ts";
 import { ofTrainedAgents } from "./credit/trained-agents.ts";

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LyceumError } from "../src/errors/index.ts";
-import type { ProbeEvent } from "../src/report/training-event.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import type { ProbeEvent } from "../src/contract/training-event.ts";
 import { parseTrainingConfig } from "./config/training-config.ts";
 import { probeSignal } from "./probe-signal.ts";
 import { openRun, type TrainOptions } from "./training-run.ts";

@@ -1,5 +1,5 @@
-import { fromErrorData, LyceumError } from "../src/errors/index.ts";
-import type { Episode, Group } from "../src/rollout/episode.ts";
+import type { Episode, Group } from "../src/contract/episode.ts";
+import { fromErrorData, LyceumError } from "../src/contract/errors/index.ts";
 
 /**
  * Throws the first episode's error if every episode failed: then something is wrong with more than one task. That

@@ -1,5 +1,5 @@
-import type { EnvironmentDefinition, EnvironmentSpec } from "../src/environment/environment.ts";
-import type { AgentEpisode, Episode, Group } from "../src/rollout/episode.ts";
+import type { EnvironmentDefinition, EnvironmentSpec } from "../src/contract/environment.ts";
+import type { AgentEpisode, Episode, Group } from "../src/contract/episode.ts";
 import { hasSignal as rewardsDiffer } from "./credit/trajectory.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 import { turnMetrics } from "./turn-metrics.ts";

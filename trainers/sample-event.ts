@@ -1,6 +1,6 @@
-import { type Message, textOf } from "../src/message/message.ts";
-import type { SampleEvent } from "../src/report/training-event.ts";
-import type { AgentEpisode, Group, MessageNode } from "../src/rollout/episode.ts";
+import type { AgentEpisode, Group, MessageNode } from "../src/contract/episode.ts";
+import { type Message, textOf } from "../src/contract/message.ts";
+import type { SampleEvent } from "../src/contract/training-event.ts";
 
 /** The last action of the first episode that has one, as a {@link SampleEvent}. */
 export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent | undefined {

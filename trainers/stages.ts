@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { LyceumError } from "../src/errors/index.ts";
-import type { TrainingEvent } from "../src/report/training-event.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import type { TrainingEvent } from "../src/contract/training-event.ts";
 import { listCheckpoints, newestCheckpoint } from "./checkpoint/find-checkpoints.ts";
 import { earlierRun } from "./checkpoint/resumed-checkpoint.ts";
 import type { ModelConfigInput } from "./config/model-config.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { contentHash } from "../src/taskset/content-hash.ts";
+import { contentHash } from "../src/core/taskset/content-hash.ts";
 import type { TrainingBackend } from "./backend/training-backend.ts";
 import { replaceFolder } from "./checkpoint/replace-folder.ts";
 import { exportModel } from "./export-model.ts";

@@ -1,4 +1,4 @@
-import { LyceumError } from "../src/errors/index.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 import type { Algorithm } from "./algorithms/index.ts";
 import type { Capabilities } from "./backend/training-backend.ts";
 import type { TrainingConfig } from "./config/training-config.ts";

@@ -1,7 +1,7 @@
-import { LyceumError } from "../src/errors/index.ts";
-import { createRandom, deriveSeed } from "../src/random/random.ts";
-import { TimeSlice } from "../src/rollout/time-slice.ts";
-import type { TaskEntry, Taskset } from "../src/taskset/taskset.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import type { TaskEntry, Taskset } from "../src/contract/taskset.ts";
+import { createRandom, deriveSeed } from "../src/core/random/random.ts";
+import { TimeSlice } from "../src/core/rollout/time-slice.ts";
 
 /** Hands out a taskset's tasks: shuffled anew in each pass over a finite one, in order of an unbounded one. */
 export interface TaskOrder<Task = unknown> {

@@ -1,5 +1,5 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError } from "../src/errors/index.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
 
 /** The agents that a team must fit. */
 export interface TeamAgents {

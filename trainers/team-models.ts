@@ -1,5 +1,5 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError, unknownNameError } from "../src/errors/index.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import { LyceumError, unknownNameError } from "../src/contract/errors/index.ts";
 import type { ModelConfig } from "./config/model-config.ts";
 import type { AgentsConfig } from "./config/training-config.ts";
 import { locateModel, type ModelPlace } from "./model-place.ts";

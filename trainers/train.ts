@@ -1,5 +1,6 @@
-import type { AgentId } from "../src/environment/environment.ts";
-import { LyceumError, toErrorData, unknownNameError } from "../src/errors/index.ts";
+import type { AgentId } from "../src/contract/action.ts";
+import type { Episode, Group } from "../src/contract/episode.ts";
+import { LyceumError, toErrorData, unknownNameError } from "../src/contract/errors/index.ts";
 import type {
   CheckpointEvent,
   ProbeEvent,
@@ -7,9 +8,8 @@ import type {
   RunStartEvent,
   TrainingEvent,
   WarningEvent,
-} from "../src/report/training-event.ts";
-import type { Episode, Group } from "../src/rollout/episode.ts";
-import { registerSavedWork } from "../src/saved-work.ts";
+} from "../src/contract/training-event.ts";
+import { registerSavedWork } from "../src/core/files/saved-work.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
 import { type BatchSource, openBatches } from "./batch-source.ts";
 import { isBetter, writeBestCheckpoint } from "./checkpoint/best-checkpoint.ts";

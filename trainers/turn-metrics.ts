@@ -1,5 +1,5 @@
-import { isJsonObject, type Json } from "../src/json.ts";
-import type { Episode } from "../src/rollout/episode.ts";
+import type { Episode } from "../src/contract/episode.ts";
+import { isJsonObject, type Json } from "../src/contract/json.ts";
 import { mean } from "./statistics.ts";
 
 /** Later turns have no metrics of their own: games of a hundred moves would bury the rest. */

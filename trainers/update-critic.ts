@@ -1,4 +1,4 @@
-import type { ActivityMeter } from "../src/report/training-progress.ts";
+import type { ActivityMeter } from "../src/core/training-progress.ts";
 import type { UpdateSchedule } from "./algorithms/index.ts";
 import type { AdamParams, Model } from "./backend/training-backend.ts";
 import type { CriticSample } from "./credit/index.ts";

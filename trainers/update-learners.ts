@@ -1,5 +1,5 @@
-import { deriveSeed } from "../src/random/random.ts";
-import type { ActivityMeter } from "../src/report/training-progress.ts";
+import { deriveSeed } from "../src/core/random/random.ts";
+import type { ActivityMeter } from "../src/core/training-progress.ts";
 import type { AdamParams } from "./backend/training-backend.ts";
 import type { CriticSample, Experience } from "./credit/index.ts";
 import { creditContext } from "./credit-context.ts";

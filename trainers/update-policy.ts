@@ -1,6 +1,6 @@
-import { LyceumError } from "../src/errors/index.ts";
-import { createRandom, deriveSeed } from "../src/random/random.ts";
-import type { ActivityMeter } from "../src/report/training-progress.ts";
+import { LyceumError } from "../src/contract/errors/index.ts";
+import { createRandom, deriveSeed } from "../src/core/random/random.ts";
+import type { ActivityMeter } from "../src/core/training-progress.ts";
 import type { UpdateSchedule } from "./algorithms/index.ts";
 import type { Datum } from "./backend/datum.ts";
 import type { LossTerm } from "./backend/loss-term.ts";

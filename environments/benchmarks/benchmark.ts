@@ -1,9 +1,9 @@
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { OpenNamedPolicy } from "../../src/environment/registry.ts";
-import type { CorrectRule } from "../../src/evaluate/log/manifest.ts";
-import type { Json } from "../../src/json.ts";
-import type { Policy } from "../../src/policy/policy.ts";
-import type { SamplingSettings } from "../../src/policy/sampler.ts";
+import type { CorrectRule } from "../../src/contract/correct-rule.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Json } from "../../src/contract/json.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import type { SamplingSettings } from "../../src/contract/sampler.ts";
+import type { OpenNamedPolicy } from "../../src/core/environment/registry.ts";
 
 /**
  * How tasks are put to a model. `chat`: a conversation, worked examples as earlier turns. `completion`: one text that

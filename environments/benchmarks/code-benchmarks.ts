@@ -1,5 +1,5 @@
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { openEnvironment } from "../../src/environment/registry.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { openEnvironment } from "../../src/core/environment/registry.ts";
 import { classCompletionEntry } from "../class-completion/class-completion.ts";
 import { codeEntry } from "../code/code.ts";
 import type { CodeOptions } from "../code/code-options.ts";

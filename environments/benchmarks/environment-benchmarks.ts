@@ -1,5 +1,5 @@
-import { openEnvironment } from "../../src/environment/registry.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { openEnvironment } from "../../src/core/environment/registry.ts";
 import { debateEntry, debateEnvironment } from "../debate/debate.ts";
 import { toolsEnvironment } from "../tools/tools.ts";
 import { winRateEnvironment } from "../win-rate/win-rate.ts";

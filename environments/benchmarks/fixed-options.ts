@@ -1,5 +1,5 @@
-import { LyceumError } from "../../src/errors/index.ts";
-import type { Json } from "../../src/json.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Json } from "../../src/contract/json.ts";
 
 /**
  * The options of a benchmark's environment: those that are `fixed`, for they make the benchmark what it is, and the

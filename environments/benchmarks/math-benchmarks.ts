@@ -1,8 +1,8 @@
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { scored } from "../../src/environment/reward.ts";
-import { textOf } from "../../src/message/message.ts";
-import { mapStepRewards } from "../../src/wrappers/map-rewards.ts";
-import { type WrappedEpisode, wrapEnvironment } from "../../src/wrappers/wrap-environment.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { textOf } from "../../src/contract/message.ts";
+import { scored } from "../../src/contract/reward.ts";
+import { mapStepRewards } from "../../src/core/wrappers/map-rewards.ts";
+import { type WrappedEpisode, wrapEnvironment } from "../../src/core/wrappers/wrap-environment.ts";
 import { gsm8kEnvironment } from "../gsm8k/gsm8k.ts";
 import type { MathTask } from "../math/math-problem.ts";
 import { mathProblemsEnvironment } from "../math-problems/math-problems.ts";

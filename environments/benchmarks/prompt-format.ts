@@ -1,8 +1,9 @@
-import type { Action, EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { type Prompt, promptMessages } from "../../src/environment/prompt.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import { textMessage, textOf } from "../../src/message/message.ts";
-import { type WrappedEpisode, wrapEnvironment } from "../../src/wrappers/wrap-environment.ts";
+import type { Action } from "../../src/contract/action.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { textMessage, textOf } from "../../src/contract/message.ts";
+import { type Prompt, promptMessages } from "../../src/contract/prompt.ts";
+import { type WrappedEpisode, wrapEnvironment } from "../../src/core/wrappers/wrap-environment.ts";
 
 /** How a task is put to a model in place of the environment's own first prompt, for one agent and one turn. */
 export interface PromptFormat<Task> {

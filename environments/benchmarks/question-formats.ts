@@ -1,8 +1,8 @@
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { promptMessages } from "../../src/environment/prompt.ts";
-import type { Message } from "../../src/message/message.ts";
-import { demonstratedMessage } from "../../src/policy/demonstration-policy.ts";
-import { transformObservation } from "../../src/wrappers/transform-observation.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Message } from "../../src/contract/message.ts";
+import { promptMessages } from "../../src/contract/prompt.ts";
+import { demonstratedMessage } from "../../src/core/policy/demonstration-policy.ts";
+import { transformObservation } from "../../src/core/wrappers/transform-observation.ts";
 import type { BenchmarkOptions } from "./benchmark.ts";
 import { withPromptFormat } from "./prompt-format.ts";
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { type CodeTurnOptions, codeTurnShape } from "../code-turns/turn-options.ts";
 
 /** What the bug-fix environment is made from; the schema says what each option means. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readLogicalLines } from "../../sandbox/grading/python/python-tokens.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { helpersOf, humanEvalProblem } from "../code-benchmarks/human-eval.ts";
 import { mbppProblem } from "../code-benchmarks/mbpp.ts";

@@ -1,9 +1,9 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { EnvironmentEntry } from "../../src/environment/registry.ts";
-import { unscored } from "../../src/environment/reward.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { unscored } from "../../src/contract/reward.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../code-turns/code-feedback.ts";

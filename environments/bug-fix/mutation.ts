@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { Random } from "../../src/random/random.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Random } from "../../src/core/random/random.ts";
 
 /** A small mistake: a piece of a program, by its offsets in UTF-16, and what stands there instead. */
 export interface Mutation {

@@ -1,8 +1,8 @@
 import { type CodeGrade, gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { Random } from "../../src/random/random.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Random } from "../../src/core/random/random.ts";
 import type { BugFixTask } from "./bug-fix-task.ts";
 import { listMutations, mutated, mutationGroups } from "./mutation.ts";
 

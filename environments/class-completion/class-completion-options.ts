@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { type PayEveryTurn, payEveryTurnShape } from "../code-turns/pay-every-turn.ts";
 import { type CodeTurnOptions, codeTurnShape } from "../code-turns/turn-options.ts";
 import type { MethodSplit } from "./method-split.ts";

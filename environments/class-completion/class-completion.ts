@@ -1,10 +1,10 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
 import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { EnvironmentEntry } from "../../src/environment/registry.ts";
-import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import type { CodeResources } from "../code-turns/code-resources.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readPythonStatements } from "../../sandbox/grading/python/python-statements.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseRow } from "../code-benchmarks/benchmark-row.ts";
 import { classEvalProblem } from "../code-benchmarks/class-eval.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";

@@ -1,4 +1,4 @@
-import { createRandom, deriveSeed } from "../../src/random/random.ts";
+import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
 import type { ClassMethod } from "./class-methods.ts";
 
 /** How methods are split between agents. */

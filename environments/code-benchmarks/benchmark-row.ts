@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { gunzipSync } from "node:zlib";
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /**
  * The rows of a benchmark's file: a JSON list (`.json`) or JSON lines (`.jsonl`, `.jsonl.gz`). Throws `data.not-found`

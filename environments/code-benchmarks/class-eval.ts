@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readPythonStatements } from "../../sandbox/grading/python/python-statements.ts";
 import type { JudgeSuite } from "../../sandbox/grading/test-suite.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseRow } from "./benchmark-row.ts";
 import type { CodeProblem } from "./code-problem.ts";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { compilePythonAsserts, compilePythonCheck } from "../../sandbox/grading/python/compile-python-tests.ts";
 import { calledNames, definedNames } from "../../sandbox/grading/python/python-names.ts";
 import { readLogicalLines } from "../../sandbox/grading/python/python-tokens.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseRow } from "./benchmark-row.ts";
 import type { CodeProblem } from "./code-problem.ts";
 import { helpersOf } from "./human-eval.ts";

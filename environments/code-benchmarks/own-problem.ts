@@ -3,7 +3,7 @@ import type { Language } from "../../sandbox/execution.ts";
 import { compileJavascriptTests } from "../../sandbox/grading/javascript/compile-javascript-tests.ts";
 import { compilePythonAsserts } from "../../sandbox/grading/python/compile-python-tests.ts";
 import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseRow } from "./benchmark-row.ts";
 import type { CodeProblem } from "./code-problem.ts";
 import { helpersOf } from "./human-eval.ts";

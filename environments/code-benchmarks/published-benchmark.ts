@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { HubOptions } from "../../src/hub/hub.ts";
-import { loadTaskset } from "../../src/taskset/load-taskset.ts";
-import { mapTaskset } from "../../src/taskset/map-taskset.ts";
-import { memoryTaskset } from "../../src/taskset/memory-taskset.ts";
-import type { Taskset } from "../../src/taskset/taskset.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
+import type { HubOptions } from "../../src/core/hub/hub.ts";
+import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
+import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
+import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { readBenchmarkRows } from "./benchmark-row.ts";
 
 /** A data set of the hub. */

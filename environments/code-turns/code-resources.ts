@@ -1,5 +1,5 @@
-import type { HubOptions } from "../../src/hub/hub.ts";
-import type { Policy } from "../../src/policy/policy.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import type { HubOptions } from "../../src/core/hub/hub.ts";
 
 /** What an environment of code is given beside its options, in a program. */
 export interface CodeResources {

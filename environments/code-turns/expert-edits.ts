@@ -1,8 +1,8 @@
 import type { Language } from "../../sandbox/execution.ts";
-import { LyceumError, toErrorData } from "../../src/errors/index.ts";
-import { textMessage, textOf } from "../../src/message/message.ts";
-import type { Policy } from "../../src/policy/policy.ts";
-import type { PolicySpecification } from "../../src/policy/policy-specification.ts";
+import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
+import { textMessage, textOf } from "../../src/contract/message.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
 import { fenced, languageNames } from "./code-block.ts";
 import { replyCode } from "./reply-code.ts";
 import type { CodeTurnOptions } from "./turn-options.ts";

@@ -1,5 +1,5 @@
 import type { Language } from "../../sandbox/execution.ts";
-import { extractCode } from "../../src/parsers/extract-code.ts";
+import { extractCode } from "../../src/core/parsers/extract-code.ts";
 
 const languages: Readonly<Record<Language, readonly string[]>> = {
   python: ["python", "py", "python3"],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type PolicySpecification, policySpecificationSchema } from "../../src/policy/policy-specification.ts";
+import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 
 /** What agents are told after a turn. */
 const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;

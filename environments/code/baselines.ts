@@ -1,7 +1,7 @@
-import type { Action } from "../../src/environment/environment.ts";
-import { textMessage, textOf } from "../../src/message/message.ts";
-import type { ActRequest, ActResult, Policy } from "../../src/policy/policy.ts";
-import { deriveSeed } from "../../src/random/random.ts";
+import type { Action } from "../../src/contract/action.ts";
+import { textMessage, textOf } from "../../src/contract/message.ts";
+import type { ActRequest, ActResult, Policy } from "../../src/contract/policy.ts";
+import { deriveSeed } from "../../src/core/random/random.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { replyCode } from "../code-turns/reply-code.ts";

@@ -1,6 +1,6 @@
 import type { Language } from "../../sandbox/execution.ts";
 import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
-import type { Taskset } from "../../src/taskset/taskset.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import type { CodeResources } from "../code-turns/code-resources.ts";
 import { sandboxOpener } from "../code-turns/open-sandbox.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Language } from "../../sandbox/execution.ts";
-import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { type PayEveryTurn, payEveryTurnShape } from "../code-turns/pay-every-turn.ts";
 import { type CodeTurnOptions, codeTurnShape, pythonSandboxes } from "../code-turns/turn-options.ts";
 

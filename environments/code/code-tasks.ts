@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import type { Language } from "../../sandbox/execution.ts";
 import { showFifth } from "../../sandbox/grading/test-suite.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { HubOptions } from "../../src/hub/hub.ts";
-import { memoryTaskset } from "../../src/taskset/memory-taskset.ts";
-import type { Taskset } from "../../src/taskset/taskset.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
+import type { HubOptions } from "../../src/core/hub/hub.ts";
+import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { readBenchmarkRows } from "../code-benchmarks/benchmark-row.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { humanEvalProblem } from "../code-benchmarks/human-eval.ts";

@@ -1,5 +1,5 @@
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { EnvironmentEntry } from "../../src/environment/registry.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import type { CodeResources } from "../code-turns/code-resources.ts";
 import { namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";

@@ -1,6 +1,6 @@
-import { LyceumError } from "../../src/errors/index.ts";
-import type { ActRequest, ActResult } from "../../src/policy/policy.ts";
-import { untilAborted } from "../../src/until-aborted.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { ActRequest, ActResult } from "../../src/contract/policy.ts";
+import { untilAborted } from "../../src/core/concurrency/until-aborted.ts";
 
 /**
  * Where the agents of an episode pass on what they answer, while a rollout asks them at once. Episodes are told apart

@@ -1,9 +1,9 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { unscored } from "../../src/environment/reward.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { unscored } from "../../src/contract/reward.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { codeFeedback } from "../code-turns/code-feedback.ts";
 import { codeLevels } from "../code-turns/code-levels.ts";

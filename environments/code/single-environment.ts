@@ -1,8 +1,8 @@
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { unscored } from "../../src/environment/reward.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { unscored } from "../../src/contract/reward.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
 import { fenced } from "../code-turns/code-block.ts";
 import { codeFeedback, singleReport } from "../code-turns/code-feedback.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { Json } from "../../src/json.ts";
-import { tryParseJson } from "../../src/json.ts";
-import type { Message, Part, ToolCall, ToolSpec } from "../../src/message/message.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { tryParseJson } from "../../src/contract/json.ts";
+import type { Message, Part, ToolCall, ToolSpec } from "../../src/contract/message.ts";
 
 const textPart = z.object({ type: z.literal("text"), text: z.string() });
 const imagePart = z.object({ type: z.literal("image"), mediaType: z.string(), data: z.string() });

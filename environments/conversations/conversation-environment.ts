@@ -1,13 +1,7 @@
-import type {
-  Action,
-  AgentId,
-  Environment,
-  EnvironmentSpec,
-  Observations,
-  StepResult,
-} from "../../src/environment/environment.ts";
-import { contractError } from "../../src/environment/environment-error.ts";
-import { scored } from "../../src/environment/reward.ts";
+import type { Action, AgentId } from "../../src/contract/action.ts";
+import type { Environment, EnvironmentSpec, Observations, StepResult } from "../../src/contract/environment.ts";
+import { scored } from "../../src/contract/reward.ts";
+import { contractError } from "../../src/core/environment/environment-error.ts";
 import { saysTheSame } from "./chat-message.ts";
 import { answerPlaces, type ConversationTask } from "./conversation-task.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { promptMessages } from "../../src/environment/prompt.ts";
-import { type Message, type ToolSpec, textMessage } from "../../src/message/message.ts";
+import { type Message, type ToolSpec, textMessage } from "../../src/contract/message.ts";
+import { promptMessages } from "../../src/contract/prompt.ts";
 import { chatMessageSchema, chatToolSchema } from "./chat-message.ts";
 
 /** A conversation whose assistant is to be followed. */

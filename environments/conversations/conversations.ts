@@ -1,10 +1,10 @@
 import { z } from "zod";
-import type { EnvironmentDefinition, EnvironmentSpec } from "../../src/environment/environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import { loadTasks } from "../../src/environment/task-source.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
-import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import type { EnvironmentDefinition, EnvironmentSpec } from "../../src/contract/environment.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { loadTasks } from "../../src/core/environment/task-source.ts";
+import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
+import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, loadRows, rowSplits } from "../rows/row-file.ts";
 import { ConversationEnvironment } from "./conversation-environment.ts";
 import {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import { type PolicySpecification, policySpecificationSchema } from "../../src/policy/policy-specification.ts";
+import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 
 /** What the debate environment is made from; the schema says what each option means. */
 export interface DebateOptions {

@@ -1,4 +1,4 @@
-import type { Policy } from "../../src/policy/policy.ts";
+import type { Policy } from "../../src/contract/policy.ts";
 
 /** What the debate environment is given beside its options, in a program. */
 export interface DebateResources {

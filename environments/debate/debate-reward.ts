@@ -1,4 +1,4 @@
-import { type Reward, scored } from "../../src/environment/reward.ts";
+import { type Reward, scored } from "../../src/contract/reward.ts";
 import type { DebateOptions } from "./debate-options.ts";
 
 /** A debater's own score from 0 to 1, and the parts that add up to it. */

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import type { DefinitionBase } from "../../src/environment/define-parallel-environment.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import { contentHash } from "../../src/taskset/content-hash.ts";
-import { loadTaskset } from "../../src/taskset/load-taskset.ts";
-import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { DefinitionBase } from "../../src/core/environment/define-parallel-environment.ts";
+import { contentHash } from "../../src/core/taskset/content-hash.ts";
+import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
+import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { rowSplits } from "../rows/row-file.ts";
 import { type DebateTopic, topicRowSchema } from "./debate-topic.ts";
 import { keyWords } from "./rule-judge.ts";

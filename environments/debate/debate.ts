@@ -1,10 +1,10 @@
-import { defineParallelEnvironment, type Prompts } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { EnvironmentEntry } from "../../src/environment/registry.ts";
-import { unscored } from "../../src/environment/reward.ts";
-import { LyceumError, toErrorData } from "../../src/errors/index.ts";
-import type { Policy } from "../../src/policy/policy.ts";
-import type { Random } from "../../src/random/random.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { unscored } from "../../src/contract/reward.ts";
+import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
+import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import type { Random } from "../../src/core/random/random.ts";
 import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { type DebateOptions, debateOptionsSchema, parseDebateOptions } from "./debate-options.ts";
 import { debaterPrompt, nextPrompt } from "./debate-prompt.ts";

@@ -1,8 +1,8 @@
-import { LyceumError } from "../../src/errors/index.ts";
-import { textMessage, textOf } from "../../src/message/message.ts";
-import type { Policy } from "../../src/policy/policy.ts";
-import { deriveSeed } from "../../src/random/random.ts";
-import { boundedWait } from "../../src/rollout/bounded-wait.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { textMessage, textOf } from "../../src/contract/message.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { deriveSeed } from "../../src/core/random/random.ts";
+import { boundedWait } from "../../src/core/rollout/bounded-wait.ts";
 import type { OwnScore } from "./debate-reward.ts";
 import type { Argument, DebateTopic } from "./debate-topic.ts";
 import { criteria, judgePrompt, verdictSchema } from "./judge-prompt.ts";

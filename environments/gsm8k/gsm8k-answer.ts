@@ -1,4 +1,4 @@
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { answerLine, type MathTask } from "../math/math-problem.ts";
 
 /** A row of GSM8K: the answer is a worked solution whose last line is `#### N`. */

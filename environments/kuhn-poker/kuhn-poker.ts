@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineParallelEnvironment, type Prompts } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import { createRandom, deriveSeed } from "../../src/random/random.ts";
-import { generatedTaskset } from "../../src/taskset/generated-taskset.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
+import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { equilibriumHand } from "./equilibrium.ts";
 import { type Deal, deals, type KuhnMove, legalMoves, type Seat, seatToMove, winnings } from "./kuhn-rules.ts";
 

@@ -1,6 +1,6 @@
-import { LyceumError } from "../../src/errors/index.ts";
-import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
-import type { Taskset } from "../../src/taskset/taskset.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
+import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { levelOf, type MathProblemRow } from "./math-problem-row.ts";
 
 /** Which problems are served. */

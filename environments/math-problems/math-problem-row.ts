@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { answerLine } from "../math/math-problem.ts";
 import { statedAnswer } from "../math/stated-answer.ts";
 

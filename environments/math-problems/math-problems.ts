@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import type { HubOptions } from "../../src/hub/hub.ts";
-import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import type { HubOptions } from "../../src/core/hub/hub.ts";
+import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import type { ComparisonPoolOptions } from "../math/equivalence/comparison-pool.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";

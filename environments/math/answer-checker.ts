@@ -1,4 +1,4 @@
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { englishNumber } from "./digit-groups.ts";
 import { asksForSimpleForm, hasUnreducedFraction } from "./equivalence/asked-form.ts";
 import type { Comparison } from "./equivalence/comparison.ts";

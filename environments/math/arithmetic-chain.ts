@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random/random.ts";
+import type { Random } from "../../src/core/random/random.ts";
 import type { MathProblem } from "./math-problem.ts";
 
 type Expression =

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random/random.ts";
+import type { Random } from "../../src/core/random/random.ts";
 import { chainProblem } from "./arithmetic-chain.ts";
 import type { MathProblem, ProblemGenerator } from "./math-problem.ts";
 

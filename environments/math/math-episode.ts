@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { StepOutcome } from "../../src/environment/define-environment.ts";
+import type { StepOutcome } from "../../src/core/environment/define-environment.ts";
 import type { AnswerChecker } from "./answer-checker.ts";
 import { answerLine } from "./math-problem.ts";
 import { sharedChecker } from "./shared-checker.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { type ArithmeticOperation, arithmeticOperations } from "./arithmetic.ts";
 import { mathEpisodeOptions } from "./math-episode.ts";
 import { difficulties } from "./math-problem.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random/random.ts";
+import type { Random } from "../../src/core/random/random.ts";
 
 /** A question with one right answer. */
 export interface MathTask {

@@ -1,10 +1,10 @@
-import { LyceumError } from "../../src/errors/index.ts";
-import { createRandom, deriveSeed } from "../../src/random/random.ts";
-import { contentHash } from "../../src/taskset/content-hash.ts";
-import { generatedTaskset } from "../../src/taskset/generated-taskset.ts";
-import { mapTaskset } from "../../src/taskset/map-taskset.ts";
-import { memoryTaskset } from "../../src/taskset/memory-taskset.ts";
-import type { Taskset } from "../../src/taskset/taskset.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
+import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
+import { contentHash } from "../../src/core/taskset/content-hash.ts";
+import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
+import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
+import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { type MathProblem, type MathTask, mathTask } from "./math-problem.ts";
 
 /** What a taskset of generated problems is made from. */

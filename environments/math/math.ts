@@ -1,7 +1,7 @@
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { EnvironmentEntry } from "../../src/environment/registry.ts";
-import type { Random } from "../../src/random/random.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import type { Random } from "../../src/core/random/random.ts";
 import type { AnswerChecker } from "./answer-checker.ts";
 import { arithmeticGenerator } from "./arithmetic.ts";
 import { equationGenerator } from "./equations.ts";

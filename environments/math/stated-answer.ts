@@ -1,4 +1,4 @@
-import { untilClosingBrace } from "../../src/parsers/extract-boxed.ts";
+import { untilClosingBrace } from "../../src/core/parsers/extract-boxed.ts";
 import { cleanReply } from "./clean-reply.ts";
 import { sentenceValue } from "./sentence-value.ts";
 

@@ -1,4 +1,4 @@
-import type { Random } from "../../src/random/random.ts";
+import type { Random } from "../../src/core/random/random.ts";
 import type { ProblemGenerator } from "./math-problem.ts";
 import { names, shops, things, vehicles } from "./word-lists.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 
 /** What the number-guessing environment is made from; the schema says what each option means. */
 export interface NumberGuessingOptions {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { promptMessages } from "../../src/environment/prompt.ts";
-import { type Message, textMessage } from "../../src/message/message.ts";
+import { type Message, textMessage } from "../../src/contract/message.ts";
+import { promptMessages } from "../../src/contract/prompt.ts";
 import { chatMessageSchema, saysTheSame } from "../conversations/chat-message.ts";
 
 /** A prompt with two answers, of which one is preferred. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import { filterTaskset } from "../../src/taskset/filter-taskset.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { saysTheSame } from "../conversations/chat-message.ts";
 import { anySplitOfOneFile, loadRows, rowSplits } from "../rows/row-file.ts";
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";

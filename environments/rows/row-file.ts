@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { HubOptions } from "../../src/hub/hub.ts";
-import { loadTaskset } from "../../src/taskset/load-taskset.ts";
-import type { RowSchema } from "../../src/taskset/row-schema.ts";
-import { formatSplit, parseSplit } from "../../src/taskset/split.ts";
-import type { Taskset } from "../../src/taskset/taskset.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
+import type { HubOptions } from "../../src/core/hub/hub.ts";
+import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
+import type { RowSchema } from "../../src/core/taskset/row-schema.ts";
+import { formatSplit, parseSplit } from "../../src/core/taskset/split.ts";
 
 /** The options of environments whose tasks are the rows of files or of a hub data set. */
 export const rowOptions: {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineParallelEnvironment, type Prompts } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { drawBoard, freeCells, type Moves, openings, type Player, playerToMove, result } from "./board.ts";
 import { perfectGame } from "./minimax.ts";
 

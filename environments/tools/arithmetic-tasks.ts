@@ -1,4 +1,4 @@
-import { callMessage } from "../../src/tools/call-message.ts";
+import { callMessage } from "../../src/core/tools/call-message.ts";
 import { answerText, type TaskGenerator } from "./tools-task.ts";
 
 /** Arithmetic of numbers too long for the head; the calculator is exact on them. */

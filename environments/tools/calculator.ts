@@ -1,6 +1,6 @@
 import type { MathNode } from "mathjs";
 import { z } from "zod";
-import { defineTool, type Tool } from "../../src/tools/tool.ts";
+import { defineTool, type Tool } from "../../src/core/tools/tool.ts";
 
 const maximumLength = 500;
 const maximumDepth = 40;

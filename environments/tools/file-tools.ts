@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, type ToolContext, type ToolRecord } from "../../src/tools/tool.ts";
+import { defineTool, type ToolContext, type ToolRecord } from "../../src/core/tools/tool.ts";
 import type { ToolsState } from "./tools-state.ts";
 
 const path = z.string().min(1).max(300).describe("A relative path, such as data.csv.");

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ExecuteResult } from "../../sandbox/execution.ts";
 import type { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import { defineTool, type Tool, type ToolContext } from "../../src/tools/tool.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { defineTool, type Tool, type ToolContext } from "../../src/core/tools/tool.ts";
 import { languageNames } from "../code-turns/code-block.ts";
 import { processorTime } from "../code-turns/processor-time.ts";
 import type { InterpreterLanguage } from "./code-tasks.ts";

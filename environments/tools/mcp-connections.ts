@@ -1,6 +1,6 @@
-import { unknownNameError } from "../../src/errors/index.ts";
-import { mcpTools } from "../../src/tools/mcp-tools.ts";
-import type { ToolRecord } from "../../src/tools/tool.ts";
+import { unknownNameError } from "../../src/contract/errors/index.ts";
+import { mcpTools } from "../../src/core/tools/mcp-tools.ts";
+import type { ToolRecord } from "../../src/core/tools/tool.ts";
 import { type McpServerOptions, namedServer } from "./mcp-options.ts";
 
 /** The tools of the servers of a config, as long as the connections stand. */

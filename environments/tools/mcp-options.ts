@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { McpServer } from "../../src/tools/mcp-tools.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { McpServer } from "../../src/core/tools/mcp-tools.ts";
 
 /** A server of the Model Context Protocol as a config names it: by a command to start, or by an address. */
 export interface McpServerOptions {

@@ -1,5 +1,5 @@
-import type { Random } from "../../src/random/random.ts";
-import { callMessage } from "../../src/tools/call-message.ts";
+import type { Random } from "../../src/core/random/random.ts";
+import { callMessage } from "../../src/core/tools/call-message.ts";
 import { type Fact, facts } from "./documents.ts";
 import { answerText, type TaskGenerator } from "./tools-task.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
-import { defineTool, type Tool } from "../../src/tools/tool.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { defineTool, type Tool } from "../../src/core/tools/tool.ts";
 
 /** One thing that was found. */
 export interface SearchResult {

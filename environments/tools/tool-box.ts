@@ -1,8 +1,8 @@
 import { createSandbox, type SandboxChoice } from "../../sandbox/create-sandbox.ts";
 import { SharedSandbox } from "../../sandbox/shared-sandbox.ts";
-import { sharedResource } from "../../src/environment/shared-resource.ts";
-import type { ToolRecord } from "../../src/tools/tool.ts";
-import { createToolSet } from "../../src/tools/tool-set.ts";
+import { sharedResource } from "../../src/core/environment/shared-resource.ts";
+import type { ToolRecord } from "../../src/core/tools/tool.ts";
+import { createToolSet } from "../../src/core/tools/tool-set.ts";
 import { calculatorTool } from "./calculator.ts";
 import { documents } from "./documents.ts";
 import { EpisodeFolder } from "./episode-folder.ts";

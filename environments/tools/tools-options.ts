@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SandboxChoice } from "../../sandbox/create-sandbox.ts";
-import { parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import { type ToolProtocol, toolProtocols } from "../../src/tools/tool-message.ts";
+import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import { type ToolProtocol, toolProtocols } from "../../src/core/tools/tool-message.ts";
 import { type McpServerOptions, mcpServerSchema } from "./mcp-options.ts";
 
 /** The sets of tools that come with the environment. */

@@ -1,5 +1,5 @@
-import type { Message } from "../../src/message/message.ts";
-import type { Random } from "../../src/random/random.ts";
+import type { Message } from "../../src/contract/message.ts";
+import type { Random } from "../../src/core/random/random.ts";
 
 /** A question with one answer, and how an expert comes to it. */
 export interface ToolsTask {

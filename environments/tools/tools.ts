@@ -1,9 +1,9 @@
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { EnvironmentEntry } from "../../src/environment/registry.ts";
-import { textMessage } from "../../src/message/message.ts";
-import { extractTag } from "../../src/parsers/extract-tag.ts";
-import type { ToolRecord } from "../../src/tools/tool.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
+import { extractTag } from "../../src/core/parsers/extract-tag.ts";
+import type { ToolRecord } from "../../src/core/tools/tool.ts";
 import { anySplitOfOneFile } from "../rows/row-file.ts";
 import { sameAnswer } from "./same-answer.ts";
 import type { SearchEngine } from "./search-tool.ts";

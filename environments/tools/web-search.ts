@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
-import { withoutUrlSecrets } from "../../src/url-secrets.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { withoutUrlSecrets } from "../../src/core/text/url-secrets.ts";
 import type { SearchEngine, SearchResult } from "./search-tool.ts";
 
 /** The most bytes of an answer. */

@@ -1,4 +1,4 @@
-import type { Prompts } from "../../src/environment/define-parallel-environment.ts";
+import type { Prompts } from "../../src/core/environment/define-parallel-environment.ts";
 
 /** The two writers of an episode. */
 export type Writer = "first" | "second";

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/environment/registry.ts";
-import type { HubOptions } from "../../src/hub/hub.ts";
-import { mapTaskset } from "../../src/taskset/map-taskset.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
+import type { HubOptions } from "../../src/core/hub/hub.ts";
+import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
 import { abstracts } from "./abstracts.ts";
 import { posts } from "./posts.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { runnerCommand, runnerEnvironment } from "../zygote/runner-source.ts";

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { cwd } from "node:process";
 import { fileURLToPath } from "node:url";
 import type Docker from "dockerode";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /** A Docker engine that answers. Rejects with `sandbox.unavailable` where none does. */
 export async function connectEngine(connection: Docker.DockerOptions | undefined): Promise<Docker> {

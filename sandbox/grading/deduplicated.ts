@@ -1,4 +1,4 @@
-import { contentHash } from "../../src/taskset/content-hash.ts";
+import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import type { ExecuteRequest, ExecuteResult } from "../execution.ts";
 import { unreachedResult } from "../pool/requests.ts";
 import type { Sandbox } from "../sandbox.ts";

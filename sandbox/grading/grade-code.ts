@@ -1,6 +1,6 @@
 import { match } from "ts-pattern";
-import { type ErrorData, LyceumError } from "../../src/errors/index.ts";
-import { createRandom } from "../../src/random/random.ts";
+import { type ErrorData, LyceumError } from "../../src/contract/errors/index.ts";
+import { createRandom } from "../../src/core/random/random.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
 import { isPlainValue } from "../plain-value-check.ts";

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { PooledSandbox } from "../pool/pooled-sandbox.ts";
 import type { Sandbox } from "../sandbox.ts";
 import { startChildProcess } from "./child-connection.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { FrameReader, frame } from "../pool/frames.ts";
 import { missingCases } from "../pool/requests.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { LyceumError, toErrorData } from "../../src/errors/index.ts";
-import { Semaphore } from "../../src/semaphore.ts";
+import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
+import { Semaphore } from "../../src/core/concurrency/semaphore.ts";
 import type { ExecuteRequest, ExecuteResult, Language } from "../execution.ts";
 import { defaultLimits } from "../limits.ts";
 import type { Sandbox, SandboxInfo, SandboxStats } from "../sandbox.ts";

@@ -1,4 +1,4 @@
-import { LyceumError, toErrorData } from "../../src/errors/index.ts";
+import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import type { CaseObservation, ExecuteRequest, ExecuteResult, ExecuteTask, Language } from "../execution.ts";
 
 /** Throws `sandbox.request` where a request makes no sense or the sandbox does not speak its language. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { LyceumError } from "../../src/errors/index.ts";
-import { untilAborted } from "../../src/until-aborted.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { untilAborted } from "../../src/core/concurrency/until-aborted.ts";
 
 const attempts = 2;
 

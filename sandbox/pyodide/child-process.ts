@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { MessageReader } from "./message-reader.ts";
 
 /** Python and JavaScript need stack for deep recursion in C, more than a process gets by default. In kilobytes. */

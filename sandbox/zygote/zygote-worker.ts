@@ -1,5 +1,5 @@
 import type { Readable, Writable } from "node:stream";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { FrameReader, frame } from "../pool/frames.ts";
 import type { Job, Worker, WorkerResult } from "../pool/worker.ts";
 import { jobParts } from "./job-parts.ts";

@@ -1,6 +1,6 @@
 import { type Debugger, Session } from "node:inspector";
-import { isUserCode, positionText, type SourcePosition, userPosition } from "../errors/source-location.ts";
-import type { RunningCall } from "../rollout/running-call.ts";
+import { isUserCode, positionText, type SourcePosition, userPosition } from "../contract/errors/source-location.ts";
+import type { RunningCall } from "../core/rollout/running-call.ts";
 
 /** What keeps the main thread busy. */
 export interface BlockedPlace {

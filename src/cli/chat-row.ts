@@ -1,7 +1,7 @@
-import type { ScoredReward } from "../environment/reward.ts";
-import type { Json } from "../json.ts";
-import type { Message } from "../message/message.ts";
-import type { AgentEpisode, Episode } from "../rollout/episode.ts";
+import type { AgentEpisode, Episode } from "../contract/episode.ts";
+import type { Json } from "../contract/json.ts";
+import type { Message } from "../contract/message.ts";
+import type { ScoredReward } from "../contract/reward.ts";
 
 /** A conversation of one agent with what it earned: a line of a file to train on. */
 export interface ChatRow {

@@ -1,6 +1,6 @@
-import type { EnvironmentDefinition } from "../environment/environment.ts";
-import { LyceumError } from "../errors/index.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Policy } from "../contract/policy.ts";
 import type { CollectArguments } from "./create-program.ts";
 import { modelSettings } from "./model-arguments.ts";
 import type { PolicyOpener } from "./policy-opener.ts";

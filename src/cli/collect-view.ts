@@ -1,5 +1,5 @@
-import { formatDuration, formatNumber } from "../report/format.ts";
-import { createLiveBlock, type TerminalStream } from "../report/live-block.ts";
+import { formatDuration, formatNumber } from "../core/text/format.ts";
+import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
 import type { CollectCounts } from "./collect-progress.ts";
 
 /** How often the line is redrawn on a terminal, and written elsewhere. */

@@ -1,14 +1,18 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { LyceumError } from "../errors/index.ts";
-import { type ComparedMetric, type Comparison, compareRuns } from "../evaluate/compare.ts";
-import type { Json } from "../json.ts";
-import { type ComparedTraining, compareTrainings, type TrainingComparison } from "../report/compare-trainings.ts";
-import { formatDuration, formatNumber } from "../report/format.ts";
-import { differenceRangeText, differenceText, metricText } from "../report/metric-text.ts";
-import { metricsFileName } from "../report/metrics-file.ts";
-import { truncateText } from "../report/terminal-text.ts";
-import { visibleText } from "../report/visible-text.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Json } from "../contract/json.ts";
+import { formatDuration, formatNumber } from "../core/text/format.ts";
+import { type ComparedMetric, type Comparison, compareRuns } from "../evaluation/compare.ts";
+import {
+  type ComparedTraining,
+  compareTrainings,
+  type TrainingComparison,
+} from "../reports/training/compare-trainings.ts";
+import { differenceRangeText, differenceText, metricText } from "../reports/training/metric-text.ts";
+import { metricsFileName } from "../reports/training/metrics-file.ts";
+import { truncateText } from "../reports/training/terminal-text.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
 import type { CompareArguments } from "./eval-program.ts";
 
 /** The most tasks that are listed. */

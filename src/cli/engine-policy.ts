@@ -2,9 +2,9 @@ import type { Model, TemplateVariables } from "../../trainers/backend/training-b
 import { openModels } from "../../trainers/open-models.ts";
 import { type OpenPolicy, openModelPolicy } from "../../trainers/open-policy.ts";
 import { oneModelError, type TeamAgents } from "../../trainers/team-agents.ts";
-import type { Policy } from "../policy/policy.ts";
-import { teamPolicy } from "../policy/team-policy.ts";
-import { createTextRenderer } from "../tokens/text-renderer.ts";
+import type { Policy } from "../contract/policy.ts";
+import { teamPolicy } from "../core/policy/team-policy.ts";
+import { createTextRenderer } from "../core/tokens/text-renderer.ts";
 import type { SharedEngine } from "./shared-engine.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
-import { contractError } from "../environment/environment-error.ts";
-import type { EnvironmentEntry } from "../environment/registry.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { contractError } from "../core/environment/environment-error.ts";
+import type { EnvironmentEntry } from "../core/environment/registry.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

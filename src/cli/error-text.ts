@@ -1,6 +1,6 @@
-import { LyceumError, toErrorData } from "../errors/index.ts";
-import { visibleText } from "../report/visible-text.ts";
-import { withoutUrlSecrets } from "../url-secrets.ts";
+import { LyceumError, toErrorData } from "../contract/errors/index.ts";
+import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
 
 /**
  * An error as a person reads it: its code and what happened, then what to do. The stack, with its causes, only where

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { fromErrorData, LyceumError } from "../errors/index.ts";
-import { evaluate } from "../evaluate/evaluate.ts";
-import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
-import type { EvaluationSummary } from "../evaluate/log/summary.ts";
-import { type Ratings, rateRuns } from "../evaluate/ratings/rate-runs.ts";
-import type { TerminalStream } from "../report/live-block.ts";
-import { replaceFile } from "../report/replace-file.ts";
+import { fromErrorData, LyceumError } from "../contract/errors/index.ts";
+import { replaceFile } from "../core/files/replace-file.ts";
+import { evaluate } from "../evaluation/evaluate.ts";
+import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
+import type { EvaluationSummary } from "../evaluation/log/summary.ts";
+import { type Ratings, rateRuns } from "../evaluation/ratings/rate-runs.ts";
+import type { TerminalStream } from "../reports/training/live-block.ts";
 import { evalOutput } from "./eval-output.ts";
 import { readPlayers } from "./eval-players.ts";
 import type { EvalArguments } from "./eval-program.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { LyceumError } from "../errors/index.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 import type { EvalArguments } from "./eval-program.ts";
 
 /** Where an evaluation is kept. */

@@ -1,10 +1,11 @@
-import type { AgentId, EnvironmentDefinition } from "../environment/environment.ts";
-import { LyceumError } from "../errors/index.ts";
-import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
-import { rotateSeats } from "../evaluate/rotate-seats.ts";
-import type { Policy } from "../policy/policy.ts";
-import { contentHash } from "../taskset/content-hash.ts";
-import { withoutUrlSecrets } from "../url-secrets.ts";
+import type { AgentId } from "../contract/action.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Policy } from "../contract/policy.ts";
+import { contentHash } from "../core/taskset/content-hash.ts";
+import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
+import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
+import { rotateSeats } from "../evaluation/rotate-seats.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import type { EvalTarget } from "./eval-target.ts";
 import { modelSettings } from "./model-arguments.ts";

@@ -1,10 +1,10 @@
 import type { Benchmark } from "../../environments/benchmarks/index.ts";
-import { parseOverride } from "../config/config-override.ts";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
-import type { OpenNamedPolicy } from "../environment/registry.ts";
-import { LyceumError, unknownNameError } from "../errors/index.ts";
-import type { EvaluateOptions } from "../evaluate/evaluate-options.ts";
-import type { Policy } from "../policy/policy.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
+import type { Policy } from "../contract/policy.ts";
+import { parseOverride } from "../core/config/config-override.ts";
+import type { OpenNamedPolicy } from "../core/environment/registry.ts";
+import type { EvaluateOptions } from "../evaluation/evaluate-options.ts";
 import type { EvalArguments } from "./eval-program.ts";
 import { environmentOf, setOptions } from "./named-environment.ts";
 import type { Rooms } from "./rooms.ts";

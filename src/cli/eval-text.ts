@@ -1,7 +1,7 @@
-import { definesCorrect } from "../evaluate/correctness.ts";
-import type { EvaluationSummary, Metric } from "../evaluate/log/summary.ts";
-import { formatDuration, formatNumber, formatPercent } from "../report/format.ts";
-import { visibleText } from "../report/visible-text.ts";
+import { formatDuration, formatNumber, formatPercent } from "../core/text/format.ts";
+import { definesCorrect } from "../evaluation/correctness.ts";
+import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
 import type { FirstFailure } from "./first-failure.ts";
 
 /** A summary as a person reads it: counts, why the first episode has no score, then a line for each metric. */

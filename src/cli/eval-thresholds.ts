@@ -1,5 +1,5 @@
-import { LyceumError, unknownNameError } from "../errors/index.ts";
-import type { EvaluationSummary } from "../evaluate/log/summary.ts";
+import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
+import type { EvaluationSummary } from "../evaluation/log/summary.ts";
 
 /** A bound that a run must keep. */
 export interface Threshold {

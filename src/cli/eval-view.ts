@@ -1,12 +1,12 @@
-import { definesCorrect } from "../evaluate/correctness.ts";
-import type { EvaluationEvent } from "../evaluate/evaluation-event.ts";
-import type { EpisodeEntry } from "../evaluate/log/episode-entry.ts";
-import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
-import type { EvaluationSummary } from "../evaluate/log/summary.ts";
-import { episodeReward } from "../evaluate/metrics/task-results.ts";
-import { formatDuration, formatNumber, formatPercent } from "../report/format.ts";
-import { createLiveBlock, type TerminalStream } from "../report/live-block.ts";
-import { visibleLine } from "../report/visible-text.ts";
+import { formatDuration, formatNumber, formatPercent } from "../core/text/format.ts";
+import { definesCorrect } from "../evaluation/correctness.ts";
+import type { EvaluationEvent } from "../evaluation/evaluation-event.ts";
+import type { EpisodeEntry } from "../evaluation/log/episode-entry.ts";
+import type { EvaluationManifest } from "../evaluation/log/manifest.ts";
+import type { EvaluationSummary } from "../evaluation/log/summary.ts";
+import { episodeReward } from "../evaluation/metrics/task-results.ts";
+import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
+import { visibleLine } from "../reports/training/visible-text.ts";
 
 /** How often the line is redrawn on a terminal, and written elsewhere. */
 const [redrawMs, plainMs] = [200, 10_000];

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { toErrorData } from "../errors/index.ts";
+import { toErrorData } from "../contract/errors/index.ts";
 
 /** What the process exits with. Scripts may rely on it. */
 export const exitCodes = {

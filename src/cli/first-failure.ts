@@ -1,6 +1,6 @@
-import type { ErrorData } from "../errors/index.ts";
-import { readEntries, readEpisode } from "../evaluate/log/read-log.ts";
-import type { Episode } from "../rollout/episode.ts";
+import type { Episode } from "../contract/episode.ts";
+import type { ErrorData } from "../contract/errors/index.ts";
+import { readEntries, readEpisode } from "../evaluation/log/read-log.ts";
 
 /** Why the first episode of an evaluation failed or has no score. */
 export interface FirstFailure {

@@ -1,5 +1,5 @@
 import { type Argument, type Command, Help, type HelpConfiguration, type Option } from "commander";
-import { wrapText } from "../report/terminal-text.ts";
+import { wrapText } from "../reports/training/terminal-text.ts";
 
 const indent = 2;
 const gap = 2;

@@ -1,8 +1,8 @@
-import type { Action } from "../environment/environment.ts";
-import { LyceumError, unknownNameError } from "../errors/index.ts";
-import type { Json } from "../json.ts";
-import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../message/message.ts";
-import type { ActRequest, ActResult, Policy } from "../policy/policy.ts";
+import type { Action } from "../contract/action.ts";
+import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
+import type { Json } from "../contract/json.ts";
+import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../contract/message.ts";
+import type { ActRequest, ActResult, Policy } from "../contract/policy.ts";
 import type { TerminalInput } from "./terminal-input.ts";
 
 /** A person as a policy. */

@@ -1,6 +1,13 @@
-import type { ConfigKey } from "../config/index.ts";
-import { displayWidth, renderLine, type Span, span, truncateText, wrapText } from "../report/terminal-text.ts";
-import { visibleLine } from "../report/visible-text.ts";
+import type { ConfigKey } from "../core/config/index.ts";
+import {
+  displayWidth,
+  renderLine,
+  type Span,
+  span,
+  truncateText,
+  wrapText,
+} from "../reports/training/terminal-text.ts";
+import { visibleLine } from "../reports/training/visible-text.ts";
 import type { Info } from "./info.ts";
 import type { NamedInfo } from "./named-info.ts";
 

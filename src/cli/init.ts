@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { basename, join, resolve } from "node:path";
-import { LyceumError } from "../errors/index.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 import { packageReference } from "./package-reference.ts";
 
 const ending = ".template";

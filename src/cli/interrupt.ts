@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import { LyceumError } from "../errors/index.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 import { exitCodes } from "./exit-code.ts";
 
 /** What asks a command to end: Ctrl-C, `kill`, and a terminal that is closed. */

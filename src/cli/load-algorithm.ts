@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
-import { LyceumError } from "../errors/index.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 
 /**
  * The algorithms with the one that `id` names by a file (`./my-algorithm.ts`), whose module exports it as `algorithm` or

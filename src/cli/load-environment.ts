@@ -2,9 +2,9 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { findPackageJSON, isBuiltin, registerHooks } from "node:module";
 import { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { createRegistry, type EnvironmentRegistry } from "../environment/registry.ts";
-import { LyceumError } from "../errors/index.ts";
-import { nearestName } from "../errors/unknown-name.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import { nearestName } from "../contract/errors/unknown-name.ts";
+import { createRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
 import { environmentEntryOf } from "./environment-module.ts";
 import { packageVersion } from "./package-version.ts";
 

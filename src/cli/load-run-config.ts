@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
-import { applyOverrides } from "../config/config-override.ts";
-import { type LoadConfigOptions, loadConfig } from "../config/index.ts";
-import { parseYamlSource } from "../config/yaml-source.ts";
-import type { EnvironmentRegistry } from "../environment/registry.ts";
-import { isJsonObject, type Json } from "../json.ts";
+import { isJsonObject, type Json } from "../contract/json.ts";
+import { applyOverrides } from "../core/config/config-override.ts";
+import { type LoadConfigOptions, loadConfig } from "../core/config/index.ts";
+import { parseYamlSource } from "../core/config/yaml-source.ts";
+import type { EnvironmentRegistry } from "../core/environment/registry.ts";
 import { withAlgorithm } from "./load-algorithm.ts";
 import { withEnvironment } from "./load-environment.ts";
 import type { Rooms } from "./rooms.ts";

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { applyOverrides, type ConfigOverride } from "../config/config-override.ts";
-import { configError } from "../config/config-problem.ts";
-import { parseYamlSource } from "../config/yaml-source.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../contract/json.ts";
+import { applyOverrides, type ConfigOverride } from "../core/config/config-override.ts";
+import { configError } from "../core/config/config-problem.ts";
+import { parseYamlSource } from "../core/config/yaml-source.ts";
 import { type LoadedRun, loadRunConfig, spelledOut } from "./load-run-config.ts";
 import { refuseOldConfig } from "./refuse-old-config.ts";
 import type { Rooms } from "./rooms.ts";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { LyceumError } from "../errors/index.ts";
-import { lostLines, trainCommandLine } from "../migrate/config-text.ts";
-import { visibleText } from "../report/visible-text.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
+import { lostLines, trainCommandLine } from "./migrate/config-text.ts";
 import { migrateConfig } from "./migrate-config.ts";
 import type { MigrateArguments } from "./migrate-program.ts";
 import type { Rooms } from "./rooms.ts";

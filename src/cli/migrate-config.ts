@@ -1,11 +1,11 @@
-import { LyceumError } from "../errors/index.ts";
-import { isJsonObject } from "../json.ts";
-import { configText, lostLines } from "../migrate/config-text.ts";
-import { type ConvertedConfig, convertConfig } from "../migrate/convert-config.ts";
-import type { OldSystem } from "../migrate/old-config.ts";
-import type { LostKey } from "../migrate/old-key.ts";
-import { parseOldYaml } from "../migrate/parse-old-yaml.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import { isJsonObject } from "../contract/json.ts";
 import { loadRunConfig } from "./load-run-config.ts";
+import { configText, lostLines } from "./migrate/config-text.ts";
+import { type ConvertedConfig, convertConfig } from "./migrate/convert-config.ts";
+import type { OldSystem } from "./migrate/old-config.ts";
+import type { LostKey } from "./migrate/old-key.ts";
+import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
 import type { Rooms } from "./rooms.ts";
 import { configKeys } from "./run-config.ts";
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { OldSystem } from "../migrate/old-config.ts";
+import type { OldSystem } from "./migrate/old-config.ts";
 
 /** The arguments of `lyceum migrate`. */
 export interface MigrateArguments {

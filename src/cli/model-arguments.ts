@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import type { AgentId } from "../environment/environment.ts";
-import { LyceumError } from "../errors/index.ts";
+import type { AgentId } from "../contract/action.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 import { type PolicySettings, readPolicySettings, readSettings } from "./policy-settings.ts";
 
 /** What a command line says of the models that play. */

@@ -1,8 +1,8 @@
-import { applyOverride, parseOverride } from "../config/config-override.ts";
-import { configError } from "../config/config-problem.ts";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
-import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from "../environment/registry.ts";
-import type { Json } from "../json.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import type { Json } from "../contract/json.ts";
+import { applyOverride, parseOverride } from "../core/config/config-override.ts";
+import { configError } from "../core/config/config-problem.ts";
+import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from "../core/environment/registry.ts";
 import { withEnvironment } from "./load-environment.ts";
 
 /**

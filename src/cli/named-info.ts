@@ -1,11 +1,11 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { configReference } from "../config/index.ts";
-import type { EnvironmentRegistry } from "../environment/registry.ts";
-import { LyceumError } from "../errors/index.ts";
-import { unknownNameError } from "../errors/unknown-name.ts";
-import { knownProviders } from "../policy/ai-sdk/provider-model.ts";
-import { providerKeyVariables } from "../policy/provider-key.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import { unknownNameError } from "../contract/errors/unknown-name.ts";
+import { configReference } from "../core/config/index.ts";
+import type { EnvironmentRegistry } from "../core/environment/registry.ts";
+import { knownProviders } from "../core/policy/ai-sdk/provider-model.ts";
+import { providerKeyVariables } from "../core/policy/provider-key.ts";
 import { algorithmReference, environmentReference, type NamedReference } from "./info.ts";
 import { withEnvironment } from "./load-environment.ts";
 import { providerOptionsSchema } from "./policy-file-schema.ts";

@@ -2,16 +2,16 @@ import { existsSync } from "node:fs";
 import { match } from "ts-pattern";
 import type { OpenPolicy } from "../../trainers/open-policy.ts";
 import type { TeamAgents } from "../../trainers/team-agents.ts";
-import type { EnvironmentDefinition } from "../environment/environment.ts";
-import { LyceumError } from "../errors/index.ts";
-import { demonstrationPolicy } from "../policy/demonstration-policy.ts";
-import { hostedModelError } from "../policy/hosted-model.ts";
-import type { Policy } from "../policy/policy.ts";
-import { checkProviderKey, providerKeyVariables, requiredVariable } from "../policy/provider-key.ts";
-import { replayPolicy } from "../policy/replay-policy.ts";
-import { withSampling } from "../policy/with-sampling.ts";
-import { readTrace } from "../trace/read-trace.ts";
-import { withoutUrlSecrets } from "../url-secrets.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Policy } from "../contract/policy.ts";
+import { demonstrationPolicy } from "../core/policy/demonstration-policy.ts";
+import { hostedModelError } from "../core/policy/hosted-model.ts";
+import { checkProviderKey, providerKeyVariables, requiredVariable } from "../core/policy/provider-key.ts";
+import { replayPolicy } from "../core/policy/replay-policy.ts";
+import { withSampling } from "../core/policy/with-sampling.ts";
+import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
+import { readTrace } from "../core/trace/read-trace.ts";
 import { openEnginePolicy } from "./engine-policy.ts";
 import { type PolicySettings, policyNameOf, readPolicySettings } from "./policy-settings.ts";
 import { scriptFile } from "./script-file.ts";
@@ -73,7 +73,7 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
     })
     .with({ kind: "server" }, async (server) => owned(await serverPolicy(server, { settings, completion, ...signal })))
     .with({ kind: "provider" }, async ({ provider, model: id }) => {
-      const { aiSdkPolicy, providerModel } = await import("../policy/ai-sdk/index.ts");
+      const { aiSdkPolicy, providerModel } = await import("../core/policy/ai-sdk/index.ts");
       const { apiKeyVariable, ...serving } = asked;
       if (apiKeyVariable === undefined) checkProviderKey(provider, process.env);
       const key = apiKeyVariable === undefined ? {} : { apiKey: requiredVariable(apiKeyVariable, process.env) };
@@ -82,7 +82,7 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
       return owned(aiSdkPolicy(await providerModel(provider, id, key), asking));
     })
     .with({ kind: "transformers-js" }, async ({ kind: _kind, ...which }) => {
-      const { transformersPolicy } = await import("../policy/transformers-js/index.ts");
+      const { transformersPolicy } = await import("../core/policy/transformers-js/index.ts");
       return owned(await transformersPolicy({ ...which, name, completion, ...signal }));
     })
     .with({ kind: "scripted" }, async ({ path }) => owned(await scriptFile(path)))

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
-import { LyceumError } from "../errors/index.ts";
-import { oldEnvironmentNames, oldFlags } from "../migrate/old-flags.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import { oldEnvironmentNames, oldFlags } from "./migrate/old-flags.ts";
 
 /** An option under another name: it fills the same argument, and help does not list it. */
 class AliasOption extends Option {

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { AgentId } from "../environment/environment.ts";
-import { LyceumError } from "../errors/index.ts";
-import type { PolicyName } from "../policy/policy-name.ts";
-import { type PolicySpecification, policySpecificationSchema } from "../policy/policy-specification.ts";
-import { templateVariablesSchema } from "../tokens/template-variables.ts";
+import type { AgentId } from "../contract/action.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { PolicyName } from "../core/policy/policy-name.ts";
+import { type PolicySpecification, policySpecificationSchema } from "../core/policy/policy-specification.ts";
+import { templateVariablesSchema } from "../core/tokens/template-variables.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 const text = z.string().min(1);

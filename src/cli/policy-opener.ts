@@ -1,11 +1,11 @@
 import type { OpenPolicy } from "../../trainers/open-policy.ts";
 import { checkTeam, oneModelError } from "../../trainers/team-agents.ts";
-import type { AgentId } from "../environment/environment.ts";
-import type { OpenNamedPolicy } from "../environment/registry.ts";
-import { LyceumError } from "../errors/index.ts";
-import type { Policy } from "../policy/policy.ts";
-import { teamPolicy } from "../policy/team-policy.ts";
-import { canonicalJson } from "../taskset/canonical-json.ts";
+import type { AgentId } from "../contract/action.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Policy } from "../contract/policy.ts";
+import type { OpenNamedPolicy } from "../core/environment/registry.ts";
+import { teamPolicy } from "../core/policy/team-policy.ts";
+import { canonicalJson } from "../core/taskset/canonical-json.ts";
 import { type NamedPolicyOptions, openNamedPolicy } from "./named-policy.ts";
 import { type PolicySettings, policyNameOf, specifiedSettings } from "./policy-settings.ts";
 import type { Rooms } from "./rooms.ts";

@@ -1,12 +1,12 @@
-import { loadConfig } from "../config/index.ts";
-import type { AgentId } from "../environment/environment.ts";
-import type { Json } from "../json.ts";
-import type { PartType } from "../message/message.ts";
-import { type PolicyName, parsePolicyName } from "../policy/policy-name.ts";
-import type { PolicySpecification } from "../policy/policy-specification.ts";
-import type { SamplingSettings } from "../policy/sampler.ts";
-import type { ServingOptions } from "../policy/serving/serving-options.ts";
-import { withoutSecretValues, withoutUrlSecrets } from "../url-secrets.ts";
+import type { AgentId } from "../contract/action.ts";
+import type { Json } from "../contract/json.ts";
+import type { PartType } from "../contract/message.ts";
+import type { SamplingSettings } from "../contract/sampler.ts";
+import { loadConfig } from "../core/config/index.ts";
+import { type PolicyName, parsePolicyName } from "../core/policy/policy-name.ts";
+import type { PolicySpecification } from "../core/policy/policy-specification.ts";
+import type { ServingOptions } from "../core/policy/serving/serving-options.ts";
+import { withoutSecretValues, withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import { checkPolicyOptions, type PolicyFile, policyFileSchema } from "./policy-file-schema.ts";
 
 /** A model, and how it is asked: what a policy file says, or a name with options on the command line. */

@@ -1,10 +1,11 @@
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
-import type { AgentId, EnvironmentDefinition } from "../environment/environment.ts";
-import type { Policy } from "../policy/policy.ts";
-import type { PolicySpecification } from "../policy/policy-specification.ts";
-import type { TerminalViewOptions } from "../report/index.ts";
+import type { AgentId } from "../contract/action.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import type { Policy } from "../contract/policy.ts";
+import type { PolicySpecification } from "../core/policy/policy-specification.ts";
+import type { TerminalViewOptions } from "../reports/training/index.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { recordedPolicy, specifiedSettings } from "./policy-settings.ts";
 import type { Rooms } from "./rooms.ts";

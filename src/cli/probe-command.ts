@@ -4,10 +4,10 @@ import { algorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { probeTraining } from "../../trainers/probe-training.ts";
 import { planStages } from "../../trainers/stages.ts";
-import { showActivity } from "../report/activity-view.ts";
-import { TrainingProgress } from "../report/index.ts";
-import { probeLines } from "../report/probe-text.ts";
-import { visibleText } from "../report/visible-text.ts";
+import { showActivity } from "../reports/training/activity-view.ts";
+import { TrainingProgress } from "../reports/training/index.ts";
+import { probeLines } from "../reports/training/probe-text.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 

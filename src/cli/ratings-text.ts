@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Ratings } from "../evaluate/ratings/rate-runs.ts";
-import { formatPercent } from "../report/format.ts";
-import { visibleText } from "../report/visible-text.ts";
+import { formatPercent } from "../core/text/format.ts";
+import type { Ratings } from "../evaluation/ratings/rate-runs.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
 
 /** Ratings as a person reads them: a line for each player, the strongest first, then one for each pair. */
 export function ratingsText({ name, players, pairs }: Ratings, folder: string): string {

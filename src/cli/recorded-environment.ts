@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import type { EnvironmentRegistry, OpenNamedPolicy } from "../environment/registry.ts";
-import { LyceumError } from "../errors/index.ts";
-import type { EvaluationManifest } from "../evaluate/log/manifest.ts";
-import type { Json } from "../json.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Json } from "../contract/json.ts";
+import type { EnvironmentRegistry, OpenNamedPolicy } from "../core/environment/registry.ts";
+import type { EvaluationManifest } from "../evaluation/log/manifest.ts";
 import { isBuiltIn, withEnvironment } from "./load-environment.ts";
 
 /** The environment that grades a log again. */

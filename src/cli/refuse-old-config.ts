@@ -1,9 +1,9 @@
-import { excessOf } from "../config/yaml-source.ts";
-import { LyceumError } from "../errors/index.ts";
-import type { Json } from "../json.ts";
-import { detectSystem } from "../migrate/detect-system.ts";
-import { systemNames } from "../migrate/old-config.ts";
-import { parseOldYaml } from "../migrate/parse-old-yaml.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Json } from "../contract/json.ts";
+import { excessOf } from "../core/config/yaml-source.ts";
+import { detectSystem } from "./migrate/detect-system.ts";
+import { systemNames } from "./migrate/old-config.ts";
+import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
 
 /** Throws `config.invalid` for the text of a config of MRLM or LLM_Collab, with the command that converts it. */
 export function refuseOldConfig(text: string, path: string): void {

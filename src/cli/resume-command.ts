@@ -1,7 +1,7 @@
 import { basename, relative } from "node:path";
-import { parseOverride } from "../config/config-override.ts";
-import { isJsonObject, type Json } from "../json.ts";
-import { withoutSecretValues, withoutUrlSecrets } from "../url-secrets.ts";
+import { isJsonObject, type Json } from "../contract/json.ts";
+import { parseOverride } from "../core/config/config-override.ts";
+import { withoutSecretValues, withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import type { TrainArguments } from "./create-program.ts";
 
 /**

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { manifestFile, readWholeManifest } from "../../trainers/checkpoint/checkpoint-manifest.ts";
 import { isCheckpointPath, listCheckpoints } from "../../trainers/checkpoint/find-checkpoints.ts";
-import { LyceumError } from "../errors/index.ts";
+import { LyceumError } from "../contract/errors/index.ts";
 
 /**
  * The run folder of what `--resume` names: a run, its newest checkpoint, or that of one of its `stages`. Throws

@@ -2,7 +2,7 @@ import type { Benchmark } from "../../environments/benchmarks/index.ts";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
-import type { EnvironmentRegistry } from "../environment/registry.ts";
+import type { EnvironmentRegistry } from "../core/environment/registry.ts";
 import type { RunConfig } from "./run-config.ts";
 
 /** What a config can name, and what runs it. */

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { CommanderError } from "commander";
-import { writeFailure } from "../errors/write-failed.ts";
+import { writeFailure } from "../contract/errors/write-failed.ts";
 import type { CheckArguments } from "./check-program.ts";
 import {
   type CollectArguments,
@@ -98,8 +98,8 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   }
 
   async function report({ folder }: ReportArguments): Promise<void> {
-    const { writeReport } = await import("../report/index.ts");
-    const { visibleText } = await import("../report/visible-text.ts");
+    const { writeReport } = await import("../reports/training/index.ts");
+    const { visibleText } = await import("../reports/training/visible-text.ts");
     stdout.write(`report: ${visibleText(await writeReport(folder))}\n`);
   }
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { type TrainingConfig, trainingConfigShape } from "../../trainers/config/training-config.ts";
-import type { ConfigKey } from "../config/index.ts";
-import { configReference } from "../config/index.ts";
-import type { EnvironmentEntry, EnvironmentRegistry } from "../environment/registry.ts";
-import { type HealthSettings, healthSettingsSchema } from "../health/index.ts";
-import { type TrackerConfig, trackerConfigsSchema } from "../trackers/index.ts";
+import type { ConfigKey } from "../core/config/index.ts";
+import { configReference } from "../core/config/index.ts";
+import type { EnvironmentEntry, EnvironmentRegistry } from "../core/environment/registry.ts";
+import { type HealthSettings, healthSettingsSchema } from "../reports/health/index.ts";
+import { type TrackerConfig, trackerConfigsSchema } from "../reports/trackers/index.ts";
 
 /** A run as a config file says it: an environment, and everything else that determines the training. */
 export interface RunConfig extends TrainingConfig {

@@ -1,6 +1,6 @@
-import type { EnvironmentDefinition } from "../environment/environment.ts";
-import { mixedEnvironment } from "../environment/mixed-environment.ts";
-import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from "../environment/registry.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { mixedEnvironment } from "../core/environment/mixed-environment.ts";
+import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from "../core/environment/registry.ts";
 import type { RunConfig } from "./run-config.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from "commander";
-import type { SamplingSettings } from "../policy/sampler.ts";
-import type { RolloutLimits } from "../rollout/rollout-limits.ts";
+import type { SamplingSettings } from "../contract/sampler.ts";
+import type { RolloutLimits } from "../core/rollout/rollout-limits.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 /** How answers are drawn, and what bounds an episode, as a command line says it. */

@@ -1,7 +1,7 @@
-import { openAICompatiblePolicy } from "../policy/openai-compatible/openai-compatible-policy.ts";
-import { onlyModel, type ServedModel, servedModels } from "../policy/openai-compatible/served-models.ts";
-import type { Policy } from "../policy/policy.ts";
-import { requiredVariable, serverKey } from "../policy/provider-key.ts";
+import type { Policy } from "../contract/policy.ts";
+import { openAICompatiblePolicy } from "../core/policy/openai-compatible/openai-compatible-policy.ts";
+import { onlyModel, type ServedModel, servedModels } from "../core/policy/openai-compatible/served-models.ts";
+import { requiredVariable, serverKey } from "../core/policy/provider-key.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 /** Servers that are known to give log-probabilities when they are asked, by how they call themselves. */

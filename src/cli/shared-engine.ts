@@ -1,6 +1,6 @@
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
-import { canonicalJson } from "../taskset/canonical-json.ts";
+import { canonicalJson } from "../core/taskset/canonical-json.ts";
 import { engineOptions, type Rooms } from "./rooms.ts";
 import type { RunConfig } from "./run-config.ts";
 

@@ -4,16 +4,22 @@ import type { TrainingConfigInput } from "../../trainers/config/training-config.
 import { checkFrozenAgents } from "../../trainers/frozen-agents.ts";
 import { planStages } from "../../trainers/stages.ts";
 import { train } from "../../trainers/train.ts";
-import { LyceumError } from "../errors/index.ts";
-import { watchHealth } from "../health/index.ts";
-import type { Json } from "../json.ts";
-import { translateOverrides } from "../migrate/translate-overrides.ts";
-import { recordedEvents, recordRun, reportFileName, showTraining, TrainingProgress } from "../report/index.ts";
-import { visibleText } from "../report/visible-text.ts";
-import { createTrackers } from "../trackers/index.ts";
-import { withoutSecretValues } from "../url-secrets.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Json } from "../contract/json.ts";
+import { withoutSecretValues } from "../core/text/url-secrets.ts";
+import { watchHealth } from "../reports/health/index.ts";
+import { createTrackers } from "../reports/trackers/index.ts";
+import {
+  recordedEvents,
+  recordRun,
+  reportFileName,
+  showTraining,
+  TrainingProgress,
+} from "../reports/training/index.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
 import type { TrainArguments } from "./create-program.ts";
 import { loadStages } from "./load-stages.ts";
+import { translateOverrides } from "./migrate/translate-overrides.ts";
 import { createPolicyOpener, type PolicyOpener } from "./policy-opener.ts";
 import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 import { probeCommand } from "./probe-command.ts";

@@ -2,16 +2,16 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { LyceumError } from "../errors/index.ts";
-import { replaceFile } from "../report/replace-file.ts";
-import { visibleText } from "../report/visible-text.ts";
-import { loadTokenizer } from "../tokens/huggingface-tokenizer.ts";
-import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { exportFile } from "../view/export-file.ts";
-import { folderSource } from "../view/folder-source.ts";
-import { type PageFiles, readPageFiles } from "../view/page-files.ts";
-import { serveView } from "../view/server.ts";
-import type { ViewSource } from "../view/view-source.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import { replaceFile } from "../core/files/replace-file.ts";
+import { loadTokenizer } from "../core/tokens/huggingface-tokenizer.ts";
+import type { Tokenizer } from "../core/tokens/tokenizer.ts";
+import { visibleText } from "../reports/training/visible-text.ts";
+import { exportFile } from "../reports/viewer/export-file.ts";
+import { folderSource } from "../reports/viewer/folder-source.ts";
+import { type PageFiles, readPageFiles } from "../reports/viewer/page-files.ts";
+import { serveView } from "../reports/viewer/server.ts";
+import type { ViewSource } from "../reports/viewer/view-source.ts";
 import type { ViewArguments } from "./view-program.ts";
 
 /** How long a page waits for the index of a long log before it shows a part. */

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { runningCall } from "../rollout/running-call.ts";
-import { savedWork } from "../saved-work.ts";
+import { savedWork } from "../core/files/saved-work.ts";
+import { runningCall } from "../core/rollout/running-call.ts";
 import type { Interruption } from "./interrupt.ts";
 
 /** How often the main thread shows that it goes on. */

@@ -1,4 +1,9 @@
-export type { SingleAgentDefinition } from "../environment/define-environment.ts";
+export type { ParseError } from "../contract/action.ts";
+export type { AgentStep, EnvironmentSpec } from "../contract/environment.ts";
+export type { ErrorData, LyceumErrorOptions } from "../contract/errors/index.ts";
+export type { PartType, Role } from "../contract/message.ts";
+export { addRewards, type ScoredReward, type UnscoredReward } from "../contract/reward.ts";
+export type { SingleAgentDefinition } from "../core/environment/define-environment.ts";
 export type {
   DefinitionBase,
   DemonstrationContext,
@@ -7,8 +12,7 @@ export type {
   ParallelStepContext,
   ParallelStepOutcome,
   Prompts,
-} from "../environment/define-parallel-environment.ts";
-export type { AgentStep, EnvironmentSpec, ParseError } from "../environment/environment.ts";
+} from "../core/environment/define-parallel-environment.ts";
 export type {
   AnswerContext,
   AnswerDefinition,
@@ -16,20 +20,17 @@ export type {
   RewardValue,
   TeamContext,
   TeamDefinition,
-} from "../environment/environment-from-reward.ts";
-export type { MixedPart, MixedTask } from "../environment/mixed-environment.ts";
-export { createRegistry, type EnvironmentRegistry } from "../environment/registry.ts";
-export { addRewards, type ScoredReward, type UnscoredReward } from "../environment/reward.ts";
-export { type SharedResource, sharedResource } from "../environment/shared-resource.ts";
-export type { AfterCalls, CallRecord } from "../environment/tool-steps.ts";
-export type { ErrorData, LyceumErrorOptions } from "../errors/index.ts";
-export type { PartType, Role } from "../message/message.ts";
-export { deriveSeed } from "../random/random.ts";
-export type { AnswerCriterion, Criterion, GroupCriterion, GroupScores } from "../rubric/criterion.ts";
-export type { Rubric } from "../rubric/rubric.ts";
-export type { DemonstratedCall } from "../tools/call-message.ts";
-export type { ToolLimits } from "../tools/call-tool.ts";
-export type { McpServer, McpTools } from "../tools/mcp-tools.ts";
-export type { ToolInput, ToolRecord } from "../tools/tool.ts";
-export type { ToolProtocol } from "../tools/tool-message.ts";
-export type { ToolSource } from "../tools/tool-set.ts";
+} from "../core/environment/environment-from-reward.ts";
+export type { MixedPart, MixedTask } from "../core/environment/mixed-environment.ts";
+export { createRegistry, type EnvironmentRegistry } from "../core/environment/registry.ts";
+export { type SharedResource, sharedResource } from "../core/environment/shared-resource.ts";
+export type { AfterCalls, CallRecord } from "../core/environment/tool-steps.ts";
+export { deriveSeed } from "../core/random/random.ts";
+export type { AnswerCriterion, Criterion, GroupCriterion, GroupScores } from "../core/rubric/criterion.ts";
+export type { Rubric } from "../core/rubric/rubric.ts";
+export type { DemonstratedCall } from "../core/tools/call-message.ts";
+export type { ToolLimits } from "../core/tools/call-tool.ts";
+export type { McpServer, McpTools } from "../core/tools/mcp-tools.ts";
+export type { ToolInput, ToolRecord } from "../core/tools/tool.ts";
+export type { ToolProtocol } from "../core/tools/tool-message.ts";
+export type { ToolSource } from "../core/tools/tool-set.ts";

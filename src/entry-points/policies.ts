@@ -1,8 +1,8 @@
-export type { OpenAICompatibleOptions } from "../policy/openai-compatible/openai-compatible-policy.ts";
-export type { ActTokens, EpisodeContext, PreviousTokens, TokenLogprob, TokenUsage } from "../policy/policy.ts";
-export { replayPolicy } from "../policy/replay-policy.ts";
-export { defaultSampling, type Sample, type SampleRequest, type Sampler } from "../policy/sampler.ts";
-export { samplerPolicy } from "../policy/sampler-policy.ts";
-export type { ScriptedAnswer } from "../policy/scripted-policy.ts";
-export type { ServingOptions } from "../policy/serving/serving-options.ts";
-export type { TokenSupport } from "../policy/token-support.ts";
+export type { ActTokens, EpisodeContext, PreviousTokens, TokenLogprob, TokenUsage } from "../contract/policy.ts";
+export { defaultSampling, type Sample, type SampleRequest, type Sampler } from "../contract/sampler.ts";
+export type { TokenSupport } from "../contract/token-support.ts";
+export type { OpenAICompatibleOptions } from "../core/policy/openai-compatible/openai-compatible-policy.ts";
+export { replayPolicy } from "../core/policy/replay-policy.ts";
+export { samplerPolicy } from "../core/policy/sampler-policy.ts";
+export type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
+export type { ServingOptions } from "../core/policy/serving/serving-options.ts";

@@ -1,12 +1,4 @@
-export { defaultHealthSettings, type HealthCheck, type HealthSettings, watchHealth } from "../health/index.ts";
-export {
-  type MetricsFile,
-  readMetrics,
-  recordRun,
-  showTraining,
-  type TrainingEvent,
-  writeReport,
-} from "../report/index.ts";
+export { defaultHealthSettings, type HealthCheck, type HealthSettings, watchHealth } from "../reports/health/index.ts";
 export {
   eventMetrics,
   type MlflowTrackerOptions,
@@ -15,4 +7,12 @@ export {
   type TrackedSession,
   type Tracker,
   tensorboardTracker,
-} from "../trackers/index.ts";
+} from "../reports/trackers/index.ts";
+export {
+  type MetricsFile,
+  readMetrics,
+  recordRun,
+  showTraining,
+  type TrainingEvent,
+  writeReport,
+} from "../reports/training/index.ts";

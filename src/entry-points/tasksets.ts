@@ -1,6 +1,6 @@
-export { contentHash } from "../taskset/content-hash.ts";
-export { checkDisjoint } from "../taskset/disjoint.ts";
-export type { GeneratedTasksetOptions } from "../taskset/generated-taskset.ts";
-export type { TasksetSpec } from "../taskset/load-taskset.ts";
-export { mapTaskset } from "../taskset/map-taskset.ts";
-export { memoryTaskset } from "../taskset/memory-taskset.ts";
+export { contentHash } from "../core/taskset/content-hash.ts";
+export { checkDisjoint } from "../core/taskset/disjoint.ts";
+export type { GeneratedTasksetOptions } from "../core/taskset/generated-taskset.ts";
+export type { TasksetSpec } from "../core/taskset/load-taskset.ts";
+export { mapTaskset } from "../core/taskset/map-taskset.ts";
+export { memoryTaskset } from "../core/taskset/memory-taskset.ts";

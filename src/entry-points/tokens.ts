@@ -1,8 +1,8 @@
-export { createByteRenderer } from "../tokens/byte-renderer.ts";
-export { createByteTokenizer } from "../tokens/byte-tokenizer.ts";
-export { createChatTemplateRenderer } from "../tokens/chat-template-renderer.ts";
-export type { ContentMarks } from "../tokens/content-marks.ts";
-export { loadTokenizer } from "../tokens/huggingface-tokenizer.ts";
-export { loadRenderer } from "../tokens/load-renderer.ts";
-export type { Renderer } from "../tokens/renderer.ts";
-export type { Tokenizer } from "../tokens/tokenizer.ts";
+export { createByteRenderer } from "../core/tokens/byte-renderer.ts";
+export { createByteTokenizer } from "../core/tokens/byte-tokenizer.ts";
+export { createChatTemplateRenderer } from "../core/tokens/chat-template-renderer.ts";
+export type { ContentMarks } from "../core/tokens/content-marks.ts";
+export { loadTokenizer } from "../core/tokens/huggingface-tokenizer.ts";
+export { loadRenderer } from "../core/tokens/load-renderer.ts";
+export type { Renderer } from "../core/tokens/renderer.ts";
+export type { Tokenizer } from "../core/tokens/tokenizer.ts";

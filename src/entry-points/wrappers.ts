@@ -1,7 +1,7 @@
-export { clipReward } from "../wrappers/clip-reward.ts";
-export { type EpisodeSink, type RecordedEpisode, record } from "../wrappers/record.ts";
-export { scaleReward } from "../wrappers/scale-reward.ts";
-export { timeLimit } from "../wrappers/time-limit.ts";
-export { toolBudget } from "../wrappers/tool-budget.ts";
-export { type ObservationPlace, transformObservation } from "../wrappers/transform-observation.ts";
-export { type SeatOptions, withPolicies } from "../wrappers/with-policies.ts";
+export { clipReward } from "../core/wrappers/clip-reward.ts";
+export { type EpisodeSink, type RecordedEpisode, record } from "../core/wrappers/record.ts";
+export { scaleReward } from "../core/wrappers/scale-reward.ts";
+export { timeLimit } from "../core/wrappers/time-limit.ts";
+export { toolBudget } from "../core/wrappers/tool-budget.ts";
+export { type ObservationPlace, transformObservation } from "../core/wrappers/transform-observation.ts";
+export { type SeatOptions, withPolicies } from "../core/wrappers/with-policies.ts";

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
-import type { Action, AgentId, EnvironmentDefinition, Observations } from "../environment/environment.ts";
-import type { Json } from "../json.ts";
-import { type Message, type ToolCall, textMessage } from "../message/message.ts";
-import { demonstratedMessage } from "../policy/demonstration-policy.ts";
+import type { Action, AgentId } from "../contract/action.ts";
+import type { EnvironmentDefinition, Observations } from "../contract/environment.ts";
+import type { Json } from "../contract/json.ts";
+import { type Message, type ToolCall, textMessage } from "../contract/message.ts";
+import { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
 
 /** What agents do, one after the other as they are to act, and again from the first. Never empty. */
 export type ActionPlan = readonly Action[];

@@ -1,7 +1,7 @@
-import type { EnvironmentDefinition } from "../environment/environment.ts";
-import { unknownNameError } from "../errors/index.ts";
-import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
-import { deriveSeed } from "../random/random.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { unknownNameError } from "../contract/errors/index.ts";
+import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
+import { deriveSeed } from "../core/random/random.ts";
 import { EpisodeTrials } from "./episode-trials.ts";
 import {
   answersInTime,

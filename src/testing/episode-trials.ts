@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
-import type { Action } from "../environment/environment.ts";
-import { textOf } from "../message/message.ts";
-import type { ScriptedAnswer } from "../policy/scripted-policy.ts";
+import type { Action } from "../contract/action.ts";
+import { textOf } from "../contract/message.ts";
+import type { ScriptedAnswer } from "../core/policy/scripted-policy.ts";
 import { type ActionPlan, actionPlans } from "./action-plan.ts";
 import { answersInTime, type Finding, failure, takesAnyAnswer, tryRule } from "./finding.ts";
 import { type PlayedEpisode, playEpisode, withInstance } from "./play-episode.ts";

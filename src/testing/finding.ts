@@ -1,5 +1,5 @@
-import { LyceumError, toErrorData } from "../errors/index.ts";
-import { thrownAt } from "../errors/source-location.ts";
+import { LyceumError, toErrorData } from "../contract/errors/index.ts";
+import { thrownAt } from "../contract/errors/source-location.ts";
 import { CallTimeout } from "./play-episode.ts";
 import type { DefinitionCase, Rule } from "./rule.ts";
 

@@ -1,8 +1,9 @@
-import type { Action, AgentId, Environment, Observations, StepResult } from "../environment/environment.ts";
-import { environmentFailure } from "../environment/environment-error.ts";
-import { boundedWait } from "../rollout/bounded-wait.ts";
-import { startCall } from "../rollout/running-call.ts";
-import type { Taskset } from "../taskset/taskset.ts";
+import type { Action, AgentId } from "../contract/action.ts";
+import type { Environment, Observations, StepResult } from "../contract/environment.ts";
+import type { Taskset } from "../contract/taskset.ts";
+import { environmentFailure } from "../core/environment/environment-error.ts";
+import { boundedWait } from "../core/rollout/bounded-wait.ts";
+import { startCall } from "../core/rollout/running-call.ts";
 import { plannedActions } from "./action-plan.ts";
 import type { DefinitionCase, EpisodeCase } from "./rule.ts";
 

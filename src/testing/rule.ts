@@ -1,5 +1,5 @@
-import type { Environment, EnvironmentDefinition } from "../environment/environment.ts";
-import type { TaskEntry } from "../taskset/taskset.ts";
+import type { Environment, EnvironmentDefinition } from "../contract/environment.ts";
+import type { TaskEntry } from "../contract/taskset.ts";
 import type { ActionPlan } from "./action-plan.ts";
 import type { PlayedEpisode } from "./play-episode.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runInProcess } from "./run-in-process.ts";
 
-const source = JSON.stringify(join(import.meta.dirname, "../../src/environment/define-environment.ts"));
+const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
 const environment = (step: string): string => `import { defineEnvironment } from ${source};
 
 export const environment = defineEnvironment({

@@ -3,8 +3,8 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { readManifest } from "../../src/evaluate/log/read-log.ts";
-import type { Json } from "../../src/json.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { readManifest } from "../../src/evaluation/log/read-log.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 let folder: string;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-code-from-data-"));
   await writeFile(join(folder, "answers.json"), '["7"]');
   await writeFile(join(folder, "hostile.mjs"), code);
-  const source = JSON.stringify(join(import.meta.dirname, "../../src/environment/define-environment.ts"));
+  const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
   const zod = JSON.stringify(import.meta.resolve("zod"));
   await writeFile(
     join(folder, "own.ts"),

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { lockFile } from "../../src/run-lock.ts";
+import { lockFile } from "../../src/core/files/run-lock.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { folderContents, type LyceumResult, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
@@ -10,8 +10,8 @@ const source = (name: string): string => JSON.stringify(join(import.meta.dirname
 
 /** Task n earns n tenths a turn for a right answer; every fourth is unscored, task 6 throws, 7 is not demonstrated. */
 const uneven = `
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
-import { unscored } from ${source("environment/reward.ts")};
+import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
+import { unscored } from ${source("contract/reward.ts")};
 export const environment = defineEnvironment({
   id: "uneven", maxTurns: 2, tasks: [0, 1, 2, 3, 4, 5, 6, 7],
   reset: ({ task }) => "q" + task,
@@ -27,8 +27,8 @@ export const environment = defineEnvironment({
 });
 `;
 const endless = `
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
-import { generatedTaskset } from ${source("taskset/generated-taskset.ts")};
+import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
+import { generatedTaskset } from ${source("core/taskset/generated-taskset.ts")};
 export const environment = defineEnvironment({
   id: "endless", tasks: generatedTaskset({ name: "numbers", seed: 1, length: "unbounded", generate: (random) => random.integer(1, 1e9) }),
   reset: ({ task }) => String(task),
@@ -40,8 +40,8 @@ export const environment = defineEnvironment({
 });
 `;
 const fresh = `
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
-import { textMessage } from ${source("message/message.ts")};
+import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
+import { textMessage } from ${source("contract/message.ts")};
 export const environment = defineEnvironment({
   id: "fresh", tasks: ["x"], maxTurns: 3,
   reset: () => [textMessage("system", "be brief"), textMessage("user", "one")],
@@ -57,8 +57,8 @@ export const environment = defineEnvironment({
  */
 const again = `
 import { statSync } from "node:fs";
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
-import { generatedTaskset } from ${source("taskset/generated-taskset.ts")};
+import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
+import { generatedTaskset } from ${source("core/taskset/generated-taskset.ts")};
 export const environment = defineEnvironment({
   id: "again", tasks: generatedTaskset({ name: "few", seed: 1, length: "unbounded", generate: (random) => random.integer(1, 3) }),
   reset: ({ task, random }) => ({ messages: String(task) + random.integer(0, 1e6), state: random.integer(0, 1) }),

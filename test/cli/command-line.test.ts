@@ -7,7 +7,7 @@ import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import { listenForInterrupt } from "../../src/cli/interrupt.ts";
 import { nodeVersionProblem } from "../../src/cli/node-version.ts";
 import { resumeCommand } from "../../src/cli/resume-command.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 
 describe("errorText", () => {
   const cause = new Error("the cause");

@@ -6,11 +6,11 @@ import { codeEntry } from "../../environments/code/code.ts";
 import { debateEntry } from "../../environments/debate/debate.ts";
 import { environments } from "../../environments/index.ts";
 import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
-import { openEnvironment } from "../../src/environment/registry.ts";
-import { textOf } from "../../src/message/message.ts";
-import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
-import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
-import { chatServer, completion } from "../policy/chat-server.ts";
+import { textOf } from "../../src/contract/message.ts";
+import { openEnvironment } from "../../src/core/environment/registry.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
+import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { lyceum } from "./run-lyceum.ts";
 
 const rooms = { createBackend: () => Promise.reject(new Error("No engine is needed here.")) };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runInProcess } from "./run-in-process.ts";
 
-const source = JSON.stringify(join(import.meta.dirname, "../../src/environment/define-environment.ts"));
+const source = JSON.stringify(join(import.meta.dirname, "../../src/core/environment/define-environment.ts"));
 /** It pays 7, and declares nothing, which stands for 0 to 1. */
 const environment = `
 import { defineEnvironment } from ${source};
@@ -18,7 +18,7 @@ export const environment = defineEnvironment({
 `;
 /** An environment whose tool throws. Its demonstration calls that tool and earns nothing. */
 const broken = `
-import { callMessage } from ${JSON.stringify(join(import.meta.dirname, "../../src/tools/call-message.ts"))};
+import { callMessage } from ${JSON.stringify(join(import.meta.dirname, "../../src/core/tools/call-message.ts"))};
 import { defineEnvironment } from ${source};
 export const environment = defineEnvironment({
   id: "broken", splits: ["train", "test"],

@@ -8,7 +8,7 @@ import { checkThresholds, parseThresholds } from "../../src/cli/eval-thresholds.
 import { exitCodeOf } from "../../src/cli/exit-code.ts";
 import { rescoreCommand } from "../../src/cli/rescore-command.ts";
 import { openRooms } from "../../src/cli/rooms.ts";
-import { evaluated, temporaryFolder } from "../evaluate/worlds.ts";
+import { evaluated, temporaryFolder } from "../evaluation/worlds.ts";
 import { evalFolder } from "./eval-world.ts";
 
 /** Runs a command line in this process, and returns what it throws. */

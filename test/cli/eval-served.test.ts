@@ -1,10 +1,16 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { readManifest, readSummary } from "../../src/evaluate/log/read-log.ts";
-import type { Ratings } from "../../src/evaluate/ratings/rate-runs.ts";
-import { type ChatAnswer, type ChatRequest, type ChatServer, chatServer, completion } from "../policy/chat-server.ts";
-import { asTextAnswer } from "../policy/text-answer.ts";
+import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
+import type { Ratings } from "../../src/evaluation/ratings/rate-runs.ts";
+import {
+  type ChatAnswer,
+  type ChatRequest,
+  type ChatServer,
+  chatServer,
+  completion,
+} from "../core/policy/chat-server.ts";
+import { asTextAnswer } from "../core/policy/text-answer.ts";
 import { evalFolder } from "./eval-world.ts";
 import { type LyceumResult, lyceum } from "./run-lyceum.ts";
 

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { evalProgressLine, showEvaluation } from "../../src/cli/eval-view.ts";
-import { evaluate } from "../../src/evaluate/evaluate.ts";
-import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
-import { answers, temporaryFolder } from "../evaluate/worlds.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { evaluate } from "../../src/evaluation/evaluate.ts";
+import { answers, temporaryFolder } from "../evaluation/worlds.ts";
 
 const progress = {
   name: "gsm8k",

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { EvaluationSummary } from "../../src/evaluate/log/summary.ts";
+import type { EvaluationSummary } from "../../src/evaluation/log/summary.ts";
 
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
 
@@ -11,8 +11,8 @@ const source = (name: string): string => JSON.stringify(join(import.meta.dirname
  * every eleventh fails while BROKEN is set, and 5 is 4 again. Levels are easy and hard.
  */
 const world = `
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
-import { unscored } from ${source("environment/reward.ts")};
+import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
+import { unscored } from ${source("contract/reward.ts")};
 const number = (n) => n === 5 ? 4 : n;
 export const environment = defineEnvironment({
   id: "uneven", maxTurns: 2,

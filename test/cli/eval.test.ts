@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readManifest, readSummary } from "../../src/evaluate/log/read-log.ts";
-import { wilsonInterval } from "../../src/evaluate/metrics/interval.ts";
-import type { Ratings } from "../../src/evaluate/ratings/rate-runs.ts";
+import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts";
+import { wilsonInterval } from "../../src/evaluation/metrics/interval.ts";
+import type { Ratings } from "../../src/evaluation/ratings/rate-runs.ts";
 import { evalFolder, timeless } from "./eval-world.ts";
 import { runInProcess } from "./run-in-process.ts";
 import { type LyceumResult, lyceum } from "./run-lyceum.ts";
@@ -50,7 +50,7 @@ describe("lyceum eval", () => {
     expect(timeless(await readSummary(join(folder, "b")))).toEqual(timeless(await readSummary(join(folder, "a"))));
     expect(await readManifest(join(folder, "b"))).toMatchObject({ rescoredFrom: "a" });
 
-    const source = JSON.stringify(join(import.meta.dirname, "../../src/rubric/rubric.ts"));
+    const source = JSON.stringify(join(import.meta.dirname, "../../src/core/rubric/rubric.ts"));
     await writeFile(
       join(folder, "strict.ts"),
       `import { rubric as make } from ${source};\nexport const rubric = make([{ name: "even", score: ({ task }) => task.n % 2 ? 0 : 1 }]);\n`,

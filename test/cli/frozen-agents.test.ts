@@ -5,11 +5,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { stringify } from "yaml";
 import { openRooms } from "../../src/cli/rooms.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
-import type { PolicySpecification } from "../../src/policy/policy-specification.ts";
-import { readMetrics } from "../../src/report/index.ts";
-import type { Episode } from "../../src/rollout/episode.ts";
-import { readTrace } from "../../src/trace/read-trace.ts";
-import { chatServer, completion } from "../policy/chat-server.ts";
+import type { Episode } from "../../src/contract/episode.ts";
+import type { PolicySpecification } from "../../src/core/policy/policy-specification.ts";
+import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { readMetrics } from "../../src/reports/training/index.ts";
+import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { folderContents } from "./run-lyceum.ts";
 
 /** A debate of two, of which the second is frozen. */

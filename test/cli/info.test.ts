@@ -6,7 +6,7 @@ import { collectInfo } from "../../src/cli/info.ts";
 import { configKeysText, infoText, namedInfoText } from "../../src/cli/info-text.ts";
 import { namedInfo } from "../../src/cli/named-info.ts";
 import { openRooms } from "../../src/cli/rooms.ts";
-import { displayWidth } from "../../src/report/terminal-text.ts";
+import { displayWidth } from "../../src/reports/training/terminal-text.ts";
 
 const rooms = await openRooms();
 const info = await collectInfo(rooms);

@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readMetrics } from "../../src/report/index.ts";
+import { readMetrics } from "../../src/reports/training/index.ts";
 import { folderContents, lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const repository = join(import.meta.dirname, "../..");

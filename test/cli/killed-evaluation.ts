@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { readSummary } from "../../src/evaluate/log/read-log.ts";
-import { createRandom } from "../../src/random/random.ts";
-import { readTrace } from "../../src/trace/read-trace.ts";
+import { createRandom } from "../../src/core/random/random.ts";
+import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { readSummary } from "../../src/evaluation/log/read-log.ts";
 import { evalFolder, timeless } from "./eval-world.ts";
 import { lyceum } from "./run-lyceum.ts";
 

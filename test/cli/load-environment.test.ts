@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { withEnvironment } from "../../src/cli/load-environment.ts";
 import { packageVersion } from "../../src/cli/package-version.ts";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import { createRegistry, environmentEntry } from "../../src/environment/registry.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { createRegistry, environmentEntry } from "../../src/core/environment/registry.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 const riddles = environmentEntry({
@@ -31,7 +31,7 @@ async function write(path: string, text: string): Promise<void> {
 const source = (name: string): string => JSON.stringify(join(import.meta.dirname, "../../src", name));
 /** A module that exports an environment called `copy`, as `name`. */
 const module = (name: string): string => `
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
+import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
 const copy = defineEnvironment({
   id: "copy",
   tasks: ["a", "b", "c", "d"],

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openNamedPolicy } from "../../src/cli/named-policy.ts";
 import { createSharedEngine, engineOn } from "../../src/cli/shared-engine.ts";
-import { textMessage, textOf } from "../../src/message/message.ts";
-import type { ActRequest } from "../../src/policy/policy.ts";
-import { defaultSampling } from "../../src/policy/sampler.ts";
-import { chatServer, completion } from "../policy/chat-server.ts";
-import { asTextAnswer } from "../policy/text-answer.ts";
+import { textMessage, textOf } from "../../src/contract/message.ts";
+import type { ActRequest } from "../../src/contract/policy.ts";
+import { defaultSampling } from "../../src/contract/sampler.ts";
+import { chatServer, completion } from "../core/policy/chat-server.ts";
+import { asTextAnswer } from "../core/policy/text-answer.ts";
 
 let folder: string;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ const source = (name: string): string => JSON.stringify(join(import.meta.dirname
 
 /** Two who add up what they say; the second is shown doing it for two turns. */
 const pair = `
-import { defineParallelEnvironment } from ${source("environment/define-parallel-environment.ts")};
+import { defineParallelEnvironment } from ${source("core/environment/define-parallel-environment.ts")};
 export const environment = defineParallelEnvironment({
   id: "pair", agents: ["left", "right"], maxTurns: 3, tasks: ["one", "two"], rewardRange: [0, 3],
   reset: ({ task }) => ({ left: "go left " + task, right: "go right " + task }),
@@ -22,7 +22,7 @@ export const environment = defineParallelEnvironment({
 `;
 
 const tools = `
-import { defineParallelEnvironment } from ${source("environment/define-parallel-environment.ts")};
+import { defineParallelEnvironment } from ${source("core/environment/define-parallel-environment.ts")};
 export const environment = defineParallelEnvironment({
   id: "tools", agents: ["agent"], tasks: [1], maxTurns: 2,
   tools: [{ name: "add", description: "Adds.", parameters: { type: "object" } }],

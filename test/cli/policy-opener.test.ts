@@ -5,7 +5,7 @@ import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
 import { openRooms, type Rooms } from "../../src/cli/rooms.ts";
 import { engineOn } from "../../src/cli/shared-engine.ts";
 import { trainCommand } from "../../src/cli/train-command.ts";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { trainedWorld } from "./trained-world.ts";
 
 let folder: string;

@@ -6,7 +6,7 @@ import { modelSettings } from "../../src/cli/model-arguments.ts";
 import { createPolicyOpener } from "../../src/cli/policy-opener.ts";
 import { answerSettings, policyNameOf, readPolicySettings, recordedPolicy } from "../../src/cli/policy-settings.ts";
 import { limitsOf } from "../../src/cli/sampling-options.ts";
-import { toErrorData } from "../../src/errors/index.ts";
+import { toErrorData } from "../../src/contract/errors/index.ts";
 
 async function policyFile(text: string, name = "served.yaml"): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-settings-"));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runConfigSchema } from "../../src/cli/run-config.ts";
-import { configReference, loadConfig } from "../../src/config/index.ts";
-import { environmentEntry } from "../../src/environment/registry.ts";
+import { configReference, loadConfig } from "../../src/core/config/index.ts";
+import { environmentEntry } from "../../src/core/environment/registry.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 
 const neverCreated = (): never => {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
-import { type ChatServer, chatServer, completion } from "../policy/chat-server.ts";
+import { type ChatServer, chatServer, completion } from "../core/policy/chat-server.ts";
 import { runInProcess } from "./run-in-process.ts";
 
 const key = "sk-planted/secret+0123456789";

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { startMlflowServer } from "../trackers/mlflow-server.ts";
+import { startMlflowServer } from "../reports/trackers/mlflow-server.ts";
 import { lyceum, tinyRunFolder } from "./run-lyceum.ts";
 
 it("tells the trackers of a config of the run, and a person of its health", async () => {

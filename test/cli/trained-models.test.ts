@@ -139,7 +139,7 @@ describe("a model of one set of weights", () => {
   });
 
   test("an adapter of the hub brings its base from there", async () => {
-    const { startFakeHub } = await import("../hub/fake-hub.ts");
+    const { startFakeHub } = await import("../core/hub/fake-hub.ts");
     const commits = { base: "1".repeat(40), adapter: "2".repeat(40) };
     await cp(join(folder, "peft"), join(folder, "published"), { recursive: true });
     const file = join(folder, "published/adapter_config.json");

@@ -8,7 +8,7 @@ const source = (name: string): string => JSON.stringify(join(import.meta.dirname
 /** Two agents who each learn an answer of their own, and one who learns another. */
 const environments = {
   "pair.ts": `
-import { defineParallelEnvironment } from ${source("environment/define-parallel-environment.ts")};
+import { defineParallelEnvironment } from ${source("core/environment/define-parallel-environment.ts")};
 export const environment = defineParallelEnvironment({
   id: "pair", agents: ["aux", "main"], maxTurns: 1, tasks: ["one", "two", "three"], splits: ["train", "test"],
   reset: ({ task }) => ({ aux: task, main: task }),
@@ -20,7 +20,7 @@ export const environment = defineParallelEnvironment({
 });
 `,
   "one.ts": `
-import { defineEnvironment } from ${source("environment/define-environment.ts")};
+import { defineEnvironment } from ${source("core/environment/define-environment.ts")};
 export const environment = defineEnvironment({
   id: "one", maxTurns: 1, tasks: ["one", "two", "three"], splits: ["train", "test"],
   reset: ({ task }) => task,

@@ -17,7 +17,7 @@ it("every key of a config is described", () => {
 });
 
 it("every error code is described", async () => {
-  const source = await readFile(join(repository, "src/errors/lyceum-error.ts"), "utf8");
+  const source = await readFile(join(repository, "src/contract/errors/lyceum-error.ts"), "utf8");
   const codes = [...source.matchAll(/^ {2}\| "([\w.-]+)"/gm)].map((match) => match[1]);
   const rows = [...pages["docs/errors.md"]!.matchAll(/^\| `([\w.-]+)` \|/gm)].map((match) => match[1]);
   expect(codes.length).toBeGreaterThan(15);

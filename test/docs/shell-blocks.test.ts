@@ -6,7 +6,7 @@ import { type Commands, createProgram, type TrainArguments } from "../../src/cli
 import { spelledOut } from "../../src/cli/load-run-config.ts";
 import { openRooms } from "../../src/cli/rooms.ts";
 import { runConfigSchema } from "../../src/cli/run-config.ts";
-import { loadConfig } from "../../src/config/index.ts";
+import { loadConfig } from "../../src/core/config/index.ts";
 import { repository, runProgram } from "../examples/run-program.ts";
 import { type CodeBlock, codeBlocks } from "./code-blocks.ts";
 import { shellCommands } from "./shell-commands.ts";

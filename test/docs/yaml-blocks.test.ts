@@ -10,9 +10,9 @@ import type { TrainingBackend } from "../../trainers/backend/training-backend.ts
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { policySpec } from "../../trainers/config/model-config.ts";
 import { parseTrainingConfig } from "../../trainers/config/training-config.ts";
+import { chatServer, completion } from "../core/policy/chat-server.ts";
 import { createTinyHub, type TinyHub } from "../examples/tiny-hub.ts";
 import { trainOneStep } from "../examples/train-one-step.ts";
-import { chatServer, completion } from "../policy/chat-server.ts";
 import { blocksOf } from "./code-blocks.ts";
 
 const blocks = await blocksOf("yaml");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { environments } from "../../environments/index.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Episode, rolloutEpisode, scriptedPolicy } from "../../src/index.ts";
 import { pythonSandbox } from "./python-sandbox.ts";
 

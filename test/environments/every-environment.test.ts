@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { environments } from "../../environments/index.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { demonstrationPolicy } from "../../src/policy/demonstration-policy.ts";
-import type { Policy } from "../../src/policy/policy.ts";
-import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
-import { EnvironmentPool } from "../../src/rollout/environment-pool.ts";
-import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
+import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { checkEnvironment } from "../../src/testing/index.ts";
 
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../shared/data");

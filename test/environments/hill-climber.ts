@@ -1,9 +1,9 @@
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
-import { createRandom, deriveSeed, type Random } from "../../src/random/random.ts";
-import { EnvironmentPool } from "../../src/rollout/environment-pool.ts";
-import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
-import type { TaskEntry } from "../../src/taskset/taskset.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { TaskEntry } from "../../src/contract/taskset.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { createRandom, deriveSeed, type Random } from "../../src/core/random/random.ts";
+import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
+import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 
 /** Episodes of a climb: 2,000 with every change, 10,000 before a release (see CONTRIBUTING.md). */
 const defaultEpisodes = Number(process.env.LYCEUM_CLIMB_EPISODES ?? 2_000);

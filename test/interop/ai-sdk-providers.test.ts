@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { textMessage } from "../../src/message/message.ts";
-import { type AiSdkModel, aiSdkPolicy } from "../../src/policy/ai-sdk/index.ts";
-import type { ActRequest } from "../../src/policy/policy.ts";
-import { type ChatAnswer, chatServer, completion } from "../policy/chat-server.ts";
-import { passingFaults, stallingFaults } from "../policy/server-faults.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import type { ActRequest } from "../../src/contract/policy.ts";
+import { type AiSdkModel, aiSdkPolicy } from "../../src/core/policy/ai-sdk/index.ts";
+import { type ChatAnswer, chatServer, completion } from "../core/policy/chat-server.ts";
+import { passingFaults, stallingFaults } from "../core/policy/server-faults.ts";
 import { providePackage } from "./serving-packages.ts";
 
 const { environment } = inject("interop");

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import type { Json } from "../../src/json.ts";
-import { createRandom, type Random } from "../../src/random/random.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { generalizedAdvantages } from "../../trainers/advantages/index.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import { cispo } from "../../trainers/losses/cispo.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { ControlTokens } from "../../src/tokens/control-tokens.ts";
-import { loadTokenizer } from "../../src/tokens/huggingface-tokenizer.ts";
-import { loadRenderer, readTemplate } from "../../src/tokens/load-renderer.ts";
+import { ControlTokens } from "../../src/core/tokens/control-tokens.ts";
+import { loadTokenizer } from "../../src/core/tokens/huggingface-tokenizer.ts";
+import { loadRenderer, readTemplate } from "../../src/core/tokens/load-renderer.ts";
 import { type Conversation, type ConversationFeatures, makeConversations, toTransformers } from "./conversations.ts";
 import { runPython } from "./python.ts";
 

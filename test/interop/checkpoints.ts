@@ -1,4 +1,4 @@
-import type { Json } from "../../src/json.ts";
+import type { Json } from "../../src/contract/json.ts";
 
 /** The small tokenizers of python/make_tokenizers.py. */
 export const tokenizerKinds = ["smollm", "llama3", "qwen", "sentencepiece", "metaspace"] as const;

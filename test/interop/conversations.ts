@@ -1,6 +1,6 @@
-import type { Json } from "../../src/json.ts";
-import { type Message, type Part, type ToolCall, type ToolSpec, textMessage } from "../../src/message/message.ts";
-import { createRandom, type Random } from "../../src/random/random.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { type Message, type Part, type ToolCall, type ToolSpec, textMessage } from "../../src/contract/message.ts";
+import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { makeTexts } from "./texts.ts";
 
 /** A conversation that ends before an assistant's turn. */

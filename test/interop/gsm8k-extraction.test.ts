@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { extractGsm8kAnswer, type Gsm8kFilter, matchesGsm8k } from "../../environments/benchmarks/gsm8k-extraction.ts";
-import { createRandom, type Random } from "../../src/random/random.ts";
+import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 import { runPython } from "./python.ts";
 import { providePythonEnvironment } from "./python-environment.ts";

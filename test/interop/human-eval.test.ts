@@ -4,8 +4,8 @@ import { humanEvalProblem } from "../../environments/code-benchmarks/human-eval.
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { estimatePassAtK } from "../../src/evaluate/metrics/pass-at-k.ts";
-import { createRandom } from "../../src/random/random.ts";
+import { createRandom } from "../../src/core/random/random.ts";
+import { estimatePassAtK } from "../../src/evaluation/metrics/pass-at-k.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 import { type ZygoteBackend, zygoteBackends } from "../sandbox/zygote-backends.ts";
 import {

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Json } from "../../src/json.ts";
+import type { Json } from "../../src/contract/json.ts";
 import { execute } from "./execute.ts";
 import { pythonOf } from "./python-environment.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { textMessage } from "../../src/message/message.ts";
-import { loadRenderer } from "../../src/tokens/load-renderer.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
 import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { readGradients, readLogits, setParameters } from "../../trainers/backends/onnx/inspect.ts";

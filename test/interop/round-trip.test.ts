@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { textMessage } from "../../src/message/message.ts";
-import { loadRenderer } from "../../src/tokens/load-renderer.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../trainers/backends/onnx/inspect.ts";
 import { largestDifference, logitTolerance } from "./compare.ts";

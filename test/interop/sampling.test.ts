@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import type { Sample, SampleRequest } from "../../src/policy/sampler.ts";
+import type { Sample, SampleRequest } from "../../src/contract/sampler.ts";
 import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";

@@ -1,4 +1,4 @@
-import { createRandom } from "../../src/random/random.ts";
+import { createRandom } from "../../src/core/random/random.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 
 /** A datum in plain arrays, as it crosses to Python. Its numbers are float32, so that both sides see the same. */

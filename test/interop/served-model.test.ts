@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { textMessage, textOf } from "../../src/message/message.ts";
-import { openAICompatiblePolicy } from "../../src/policy/openai-compatible/openai-compatible-policy.ts";
-import type { Policy } from "../../src/policy/policy.ts";
-import { loadTokenizer } from "../../src/tokens/huggingface-tokenizer.ts";
-import { loadRenderer } from "../../src/tokens/load-renderer.ts";
-import { createTextRenderer } from "../../src/tokens/text-renderer.ts";
+import { textMessage, textOf } from "../../src/contract/message.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { openAICompatiblePolicy } from "../../src/core/policy/openai-compatible/openai-compatible-policy.ts";
+import { loadTokenizer } from "../../src/core/tokens/huggingface-tokenizer.ts";
+import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
+import { createTextRenderer } from "../../src/core/tokens/text-renderer.ts";
 import { greedyReference } from "./reference.ts";
 import { provideServingPackages } from "./serving-packages.ts";
 import { startTransformersServer, type TransformersServer } from "./transformers-server.ts";

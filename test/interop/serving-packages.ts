@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { TransformersLibrary } from "../../src/policy/transformers-js/index.ts";
+import type { TransformersLibrary } from "../../src/core/policy/transformers-js/index.ts";
 import { execute } from "./execute.ts";
 import { provideFolder, pythonOf } from "./python-environment.ts";
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import type { Json } from "../../src/json.ts";
+import type { Json } from "../../src/contract/json.ts";
 import { tinyCheckpoints, tinyVocabularySize } from "./checkpoints.ts";
 import { execute } from "./execute.ts";
 import { runPython } from "./python.ts";

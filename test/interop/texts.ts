@@ -1,4 +1,4 @@
-import { createRandom, type Random } from "../../src/random/random.ts";
+import { createRandom, type Random } from "../../src/core/random/random.ts";
 
 /** Special and added tokens of the suite's tokenizers, whole and damaged. */
 const specials = [

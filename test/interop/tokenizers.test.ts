@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { createRandom } from "../../src/random/random.ts";
-import { loadTokenizer } from "../../src/tokens/huggingface-tokenizer.ts";
-import type { Tokenizer } from "../../src/tokens/tokenizer.ts";
+import { createRandom } from "../../src/core/random/random.ts";
+import { loadTokenizer } from "../../src/core/tokens/huggingface-tokenizer.ts";
+import type { Tokenizer } from "../../src/core/tokens/tokenizer.ts";
 import { tokenizerKinds } from "./checkpoints.ts";
 import { runPython } from "./python.ts";
 import { makeTexts } from "./texts.ts";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { textMessage } from "../../src/message/message.ts";
-import { defaultSampling, type Sample, type Sampler } from "../../src/policy/sampler.ts";
-import { type TransformersLibrary, transformersPolicy } from "../../src/policy/transformers-js/index.ts";
-import { transformersSampler } from "../../src/policy/transformers-js/transformers-sampler.ts";
-import { loadTokenizer } from "../../src/tokens/huggingface-tokenizer.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { defaultSampling, type Sample, type Sampler } from "../../src/contract/sampler.ts";
+import { type TransformersLibrary, transformersPolicy } from "../../src/core/policy/transformers-js/index.ts";
+import { transformersSampler } from "../../src/core/policy/transformers-js/transformers-sampler.ts";
+import { loadTokenizer } from "../../src/core/tokens/huggingface-tokenizer.ts";
 import { tinyVocabularySize } from "./checkpoints.ts";
 import { largestDifference, logprobTolerance } from "./compare.ts";
 import { expectGreedy } from "./greedy.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { createRandom } from "../../src/random/random.ts";
+import { createRandom } from "../../src/core/random/random.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";

@@ -4,7 +4,7 @@ import { ownerLabel } from "../../sandbox/docker/container.ts";
 import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docker-javascript-sandbox.ts";
 import { currentOwner } from "../../sandbox/docker/owner.ts";
 import { createSandbox } from "../../sandbox/index.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { describeConformance } from "./conformance.ts";
 import { describeAdversaries } from "./isolated-vm-adversaries.ts";
 import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";

@@ -1,7 +1,7 @@
 import { createBubblewrapSandbox } from "../../sandbox/bubblewrap/create-bubblewrap-sandbox.ts";
 import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
 import type { ExecuteRequest, ExecuteResult, ExecuteTask, Limits, PlainValue, Sandbox } from "../../sandbox/index.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /** A sandbox over the forking runner, or why this machine has none. */
 export interface ZygoteBackend {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readSummary } from "../../src/evaluate/log/read-log.ts";
+import { readSummary } from "../../src/evaluation/log/read-log.ts";
 import { lyceum } from "../cli/run-lyceum.ts";
-import { temporaryFolder } from "../evaluate/worlds.ts";
+import { temporaryFolder } from "../evaluation/worlds.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 
 /**

@@ -4,7 +4,7 @@
  *
  *   node --expose-gc engine-soak.ts <steps> <seed>
  */
-import { createRandom } from "../../src/random/random.ts";
+import { createRandom } from "../../src/core/random/random.ts";
 import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { Model, TrainableSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";

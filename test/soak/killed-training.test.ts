@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createRandom } from "../../src/random/random.ts";
+import { createRandom } from "../../src/core/random/random.ts";
 import { listCheckpoints, newestCheckpoint } from "../../trainers/checkpoint/find-checkpoints.ts";
 import { folderContents, lyceum, tinyRunFolder } from "../cli/run-lyceum.ts";
 

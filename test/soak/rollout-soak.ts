@@ -7,11 +7,11 @@
 import { getEventListeners } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createRandom, deriveSeed } from "../../src/random/random.ts";
-import { EnvironmentPool } from "../../src/rollout/environment-pool.ts";
-import { rollout } from "../../src/rollout/rollout.ts";
-import { createTraceWriter, type TraceWriter } from "../../src/trace/trace-writer.ts";
-import { numbers } from "../rollout/worlds.ts";
+import { createRandom, deriveSeed } from "../../src/core/random/random.ts";
+import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
+import { rollout } from "../../src/core/rollout/rollout.ts";
+import { createTraceWriter, type TraceWriter } from "../../src/core/trace/trace-writer.ts";
+import { numbers } from "../core/rollout/worlds.ts";
 import { unreliablePolicy, unreliableSamplerPolicy } from "./unreliable-policies.ts";
 import { unreliableWorld } from "./unreliable-world.ts";
 

@@ -2,10 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
-import { rollout } from "../../src/rollout/rollout.ts";
-import { readTrace } from "../../src/trace/read-trace.ts";
-import { forever, numbers, observe, world, worth } from "../rollout/worlds.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { rollout } from "../../src/core/rollout/rollout.ts";
+import { readTrace } from "../../src/core/trace/read-trace.ts";
+import { forever, numbers, observe, world, worth } from "../core/rollout/worlds.ts";
 import type { RolloutRound, RolloutSoakEnd } from "./rollout-soak.ts";
 import { median, runSoak } from "./run-soak.ts";
 

@@ -1,5 +1,5 @@
 import { createSandbox, type Language, type SandboxChoice } from "../../sandbox/index.ts";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /** A sandbox, and why it does not run here, in brackets; empty where it does. */
 export interface SoakBackend {

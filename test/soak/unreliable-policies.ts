@@ -1,9 +1,9 @@
-import { textMessage } from "../../src/message/message.ts";
-import type { ActRequest, Policy } from "../../src/policy/policy.ts";
-import type { Sampler } from "../../src/policy/sampler.ts";
-import { samplerPolicy } from "../../src/policy/sampler-policy.ts";
-import { createRandom } from "../../src/random/random.ts";
-import { characterRenderer } from "../rollout/character-renderer.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import type { ActRequest, Policy } from "../../src/contract/policy.ts";
+import type { Sampler } from "../../src/contract/sampler.ts";
+import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
+import { createRandom } from "../../src/core/random/random.ts";
+import { characterRenderer } from "../core/rollout/character-renderer.ts";
 import { trouble } from "./unreliable-world.ts";
 
 /** A policy that answers each request by itself, and now and then throws, hangs or takes its time. */

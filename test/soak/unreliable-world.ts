@@ -1,15 +1,9 @@
-import type {
-  Action,
-  AgentId,
-  Environment,
-  EnvironmentFactory,
-  Observations,
-  StepResult,
-} from "../../src/environment/environment.ts";
-import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
-import { textMessage } from "../../src/message/message.ts";
-import { createRandom, deriveSeed, type Random } from "../../src/random/random.ts";
-import { forever } from "../rollout/worlds.ts";
+import type { Action, AgentId } from "../../src/contract/action.ts";
+import type { Environment, EnvironmentFactory, Observations, StepResult } from "../../src/contract/environment.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
+import { createRandom, deriveSeed, type Random } from "../../src/core/random/random.ts";
+import { forever } from "../core/rollout/worlds.ts";
 
 const agents = ["left", "right"];
 const maxTurns = 4;

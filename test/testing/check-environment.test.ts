@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
-import type { Episode } from "../../src/rollout/episode.ts";
-import { rolloutEpisode } from "../../src/rollout/rollout-episode.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Episode } from "../../src/contract/episode.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../src/core/rollout/rollout-episode.ts";
 import { checkEnvironment, type EnvironmentProblem } from "../../src/testing/index.ts";
 import {
   byMember,

@@ -1,8 +1,8 @@
-import { defineEnvironment, type SingleAgentDefinition } from "../../src/environment/define-environment.ts";
-import type { Environment, EnvironmentDefinition, StepResult } from "../../src/environment/environment.ts";
-import { type Reward, scored } from "../../src/environment/reward.ts";
-import type { Message } from "../../src/message/message.ts";
-import type { Episode } from "../../src/rollout/episode.ts";
+import type { Environment, EnvironmentDefinition, StepResult } from "../../src/contract/environment.ts";
+import type { Episode } from "../../src/contract/episode.ts";
+import type { Message } from "../../src/contract/message.ts";
+import { type Reward, scored } from "../../src/contract/reward.ts";
+import { defineEnvironment, type SingleAgentDefinition } from "../../src/core/environment/define-environment.ts";
 
 export interface Task {
   readonly n: number;

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { Episode } from "../../src/rollout/episode.ts";
-import { readTrace } from "../../src/trace/read-trace.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Episode } from "../../src/contract/episode.ts";
+import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";

@@ -1,10 +1,10 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { Sample, SampleRequest, Sampler } from "../../src/policy/sampler.ts";
-import { createRandom } from "../../src/random/random.ts";
-import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
-import { createByteTokenizer } from "../../src/tokens/byte-tokenizer.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Sample, SampleRequest, Sampler } from "../../src/contract/sampler.ts";
+import { createRandom } from "../../src/core/random/random.ts";
+import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
+import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type {

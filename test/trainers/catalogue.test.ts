@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { defaultHealthSettings, initialHealthState, updateHealth } from "../../src/health/index.ts";
-import type { WarningEvent } from "../../src/report/training-event.ts";
+import type { WarningEvent } from "../../src/contract/training-event.ts";
+import { defaultHealthSettings, initialHealthState, updateHealth } from "../../src/reports/health/index.ts";
 import { type AlgorithmDefinition, algorithmDefinition, algorithms } from "../../trainers/algorithms/index.ts";
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";

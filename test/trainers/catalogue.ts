@@ -1,4 +1,4 @@
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { Algorithm } from "../../trainers/algorithms/index.ts";
 import type { TrainingSample } from "../../trainers/data/training-sample.ts";
 import { letterEnvironment } from "./letter-environment.ts";

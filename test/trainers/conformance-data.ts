@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { createRandom } from "../../src/random/random.ts";
+import { createRandom } from "../../src/core/random/random.ts";
 import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
 import type { AdamParams } from "../../trainers/backend/training-backend.ts";
 

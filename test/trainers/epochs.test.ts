@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { generatedTaskset } from "../../src/taskset/generated-taskset.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { mixedEnvironment } from "../../src/core/environment/mixed-environment.ts";
 import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { mixedEnvironment } from "../../src/environment/mixed-environment.ts";
 import { defineEnvironment, defineParallelEnvironment, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
 import { evaluatePolicy } from "../../trainers/evaluate-policy.ts";
 

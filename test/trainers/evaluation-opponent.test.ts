@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { scriptedPolicy } from "../../src/policy/scripted-policy.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";

@@ -1,5 +1,5 @@
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 
 /** The last letter says which answer is right; the first only tells tasks apart. */
 export interface LetterTask {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readTrace } from "../../src/trace/read-trace.ts";
+import { readTrace } from "../../src/core/trace/read-trace.ts";
 import { train } from "../../trainers/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { scored } from "../../src/environment/reward.ts";
-import { tokenSequences } from "../../src/rollout/token-sequences.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { scored } from "../../src/contract/reward.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
 import { playedEpisode } from "./played-episode.ts";
 import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 

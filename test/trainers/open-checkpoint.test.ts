@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { teamPolicy } from "../../src/policy/team-policy.ts";
-import { collectGroups } from "../../src/rollout/collect-groups.ts";
-import { rollout } from "../../src/rollout/rollout.ts";
+import { teamPolicy } from "../../src/core/policy/team-policy.ts";
+import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
+import { rollout } from "../../src/core/rollout/rollout.ts";
 import { openCheckpoint } from "../../trainers/open-checkpoint.ts";
 import { openModelPolicy } from "../../trainers/open-policy.ts";
 import { rolloutMetrics } from "../../trainers/rollout-metrics.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { textMessage } from "../../src/message/message.ts";
-import type { MessageNode } from "../../src/rollout/episode.ts";
-import { tokenSequences } from "../../src/rollout/token-sequences.ts";
-import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { MessageNode } from "../../src/contract/episode.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
+import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { teamState } from "../../trainers/credit/team-state.ts";
 import { fitEpisodes } from "../../trainers/data/fit-episodes.ts";

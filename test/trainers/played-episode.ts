@@ -1,4 +1,4 @@
-import type { AgentEpisode, Episode } from "../../src/rollout/episode.ts";
+import type { AgentEpisode, Episode } from "../../src/contract/episode.ts";
 
 /** A completed episode in which these agents played so. */
 export function playedEpisode(agents: Episode["agents"], changes: Partial<Episode> = {}): Episode {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { watchHealth } from "../../src/health/index.ts";
-import type { TrainingEvent } from "../../src/report/training-event.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { TrainingEvent } from "../../src/contract/training-event.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
+import { watchHealth } from "../../src/reports/health/index.ts";
 import { train } from "../../trainers/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { eventsOf, letterConfig, type RunRecord, runTraining, temporaryFolder } from "./run-training.ts";

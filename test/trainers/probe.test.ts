@@ -1,9 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { TrainingProgress } from "../../src/report/index.ts";
-import { plainLine } from "../../src/report/plain-line.ts";
-import { contentHash } from "../../src/taskset/content-hash.ts";
+import { contentHash } from "../../src/core/taskset/content-hash.ts";
+import { TrainingProgress } from "../../src/reports/training/index.ts";
+import { plainLine } from "../../src/reports/training/plain-line.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { probeTraining } from "../../trainers/probe-training.ts";
 import { createBigramBackend } from "./bigram-backend.ts";

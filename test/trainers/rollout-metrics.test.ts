@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Action } from "../../src/environment/environment.ts";
-import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
-import { textMessage } from "../../src/message/message.ts";
-import { createRandom } from "../../src/random/random.ts";
-import type { Episode, EpisodeStatus, Group } from "../../src/rollout/episode.ts";
+import type { Action } from "../../src/contract/action.ts";
+import type { Episode, EpisodeStatus, Group } from "../../src/contract/episode.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
+import { createRandom } from "../../src/core/random/random.ts";
 import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/rollout-metrics.ts";
 import { sampleEvent } from "../../trainers/sample-event.ts";
 import { playedEpisode } from "./played-episode.ts";

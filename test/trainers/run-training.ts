@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { TrainingEvent } from "../../src/report/training-event.ts";
+import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
 import { train } from "../../trainers/train.ts";
 import type { TrainOptions } from "../../trainers/training-run.ts";

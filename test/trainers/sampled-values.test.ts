@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { defineEnvironment } from "../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import type { Sample, Sampler } from "../../src/policy/sampler.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import type { Sample, Sampler } from "../../src/contract/sampler.ts";
+import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { changedBackend } from "./changed-backend.ts";
 import { checkpointState, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { generatedTaskset } from "../../src/taskset/generated-taskset.ts";
-import { memoryTaskset } from "../../src/taskset/memory-taskset.ts";
+import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
+import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { createTaskOrder } from "../../trainers/task-order.ts";
 
 const numbers = (length: number) =>

@@ -1,6 +1,6 @@
-import { defineParallelEnvironment } from "../../src/environment/define-parallel-environment.ts";
-import type { EnvironmentDefinition } from "../../src/environment/environment.ts";
-import { unscored } from "../../src/environment/reward.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { unscored } from "../../src/contract/reward.ts";
+import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 
 /** The last letter says what is right; the first only tells tasks apart. */
 export interface TeamTask {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { collectGroups } from "../../src/rollout/collect-groups.ts";
-import { rollout } from "../../src/rollout/rollout.ts";
+import { collectGroups } from "../../src/core/rollout/collect-groups.ts";
+import { rollout } from "../../src/core/rollout/rollout.ts";
 import {
   createTaskOrder,
   groupSamples,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readTrace } from "../../src/trace/read-trace.ts";
+import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
 import type { Model, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";

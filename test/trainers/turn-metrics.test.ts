@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Reward, scored, unscored } from "../../src/environment/reward.ts";
-import type { Json } from "../../src/json.ts";
-import { textMessage } from "../../src/message/message.ts";
-import type { Episode } from "../../src/rollout/episode.ts";
+import type { Episode } from "../../src/contract/episode.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { turnMetrics } from "../../trainers/turn-metrics.ts";
 import { playedEpisode } from "./played-episode.ts";
 

@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { textMessage } from "../../src/message/message.ts";
-import { createByteRenderer } from "../../src/tokens/byte-renderer.ts";
-import { byteTokenizerFiles } from "../../src/tokens/byte-tokenizer.ts";
-import { loadRenderer } from "../../src/tokens/load-renderer.ts";
+import { textMessage } from "../../src/contract/message.ts";
+import { createByteRenderer } from "../../src/core/tokens/byte-renderer.ts";
+import { byteTokenizerFiles } from "../../src/core/tokens/byte-tokenizer.ts";
+import { loadRenderer } from "../../src/core/tokens/load-renderer.ts";
 import {
   findModel,
   type ModelFolderOptions,
@@ -13,7 +13,7 @@ import {
 } from "../../trainers/backends/onnx/model-folder.ts";
 import { openWeights } from "../../trainers/backends/onnx/weights/safetensors.ts";
 import { writeSafetensors } from "../../trainers/backends/onnx/weights/safetensors-writer.ts";
-import { startFakeHub } from "../hub/fake-hub.ts";
+import { startFakeHub } from "../core/hub/fake-hub.ts";
 import { temporaryFolder } from "./weights-folder.ts";
 
 const tensors = ["a", "b"].map((name, i) => ({ name, shape: [1], data: Float32Array.of(i) }));

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LyceumError } from "../../src/errors/lyceum-error.ts";
+import { LyceumError } from "../../src/contract/errors/lyceum-error.ts";
 import {
   parseSafetensorsHeader,
   readHeaderLength,

@@ -1,4 +1,4 @@
-import { unknownNameError } from "../../src/errors/index.ts";
+import { unknownNameError } from "../../src/contract/errors/index.ts";
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 import { greedyBaseline } from "./greedy-baseline.ts";
 import { groupMax } from "./group-max.ts";

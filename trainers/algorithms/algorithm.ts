@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { EnvironmentSpec } from "../../src/environment/environment.ts";
-import type { JointShape } from "../../src/rollout/joint-shape.ts";
+import type { EnvironmentSpec } from "../../src/contract/environment.ts";
+import type { JointShape } from "../../src/core/rollout/joint-shape.ts";
 import type { Credit } from "../credit/index.ts";
 import type { Loss } from "../losses/loss.ts";
 

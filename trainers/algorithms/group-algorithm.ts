@@ -1,4 +1,4 @@
-import type { EnvironmentSpec } from "../../src/environment/environment.ts";
+import type { EnvironmentSpec } from "../../src/contract/environment.ts";
 import type { AdvantageEstimator } from "../advantages/index.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
 import { groupAdvantages, withKlPenalty } from "../credit/index.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mostAtOnce } from "../../src/rollout/rollout-options.ts";
+import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
 import type { KlEstimator } from "../losses/kl.ts";
 import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";

@@ -1,4 +1,4 @@
-import { unknownNameError } from "../../src/errors/index.ts";
+import { unknownNameError } from "../../src/contract/errors/index.ts";
 import type { AlgorithmDefinition } from "./algorithm.ts";
 import { cispo } from "./cispo.ts";
 import { dapo } from "./dapo.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { mostAtOnce } from "../../src/rollout/rollout-options.ts";
+import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
 import { preferencePairs } from "../credit/index.ts";
 import { dpo } from "../losses/dpo.ts";
 import type { Algorithm } from "./algorithm.ts";

@@ -1,4 +1,4 @@
-import type { TokenSupport } from "../../src/policy/token-support.ts";
+import type { TokenSupport } from "../../src/contract/token-support.ts";
 
 /**
  * One sequence to train on. All arrays but `tokens` are per target: entry t speaks of `targets[t]`, the token that

@@ -1,7 +1,7 @@
-import type { Json } from "../../src/json.ts";
-import type { Sampler } from "../../src/policy/sampler.ts";
-import type { Renderer } from "../../src/tokens/renderer.ts";
-import type { Tokenizer } from "../../src/tokens/tokenizer.ts";
+import type { Json } from "../../src/contract/json.ts";
+import type { Sampler } from "../../src/contract/sampler.ts";
+import type { Renderer } from "../../src/core/tokens/renderer.ts";
+import type { Tokenizer } from "../../src/core/tokens/tokenizer.ts";
 import type { Datum } from "./datum.ts";
 import type { LossTerm } from "./loss-term.ts";
 

@@ -1,6 +1,6 @@
 import { rename, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { syncDirectory } from "../../src/sync-folder.ts";
+import { syncDirectory } from "../../src/core/files/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { type CheckpointManifest, readWholeManifest } from "./checkpoint-manifest.ts";
 import { removeCheckpoint } from "./find-checkpoints.ts";

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { Json } from "../../src/json.ts";
-import { contentHash } from "../../src/taskset/content-hash.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Json } from "../../src/contract/json.ts";
+import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { damageOf, type FileChecksums } from "./file-checksums.ts";
 
 /** What stands in a checkpoint beside the model: where the run was, and which run it was. */

@@ -1,6 +1,6 @@
 import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { syncDirectory, syncFolder } from "../../src/sync-folder.ts";
+import { syncDirectory, syncFolder } from "../../src/core/files/sync-folder.ts";
 
 /** The suffix of a folder while another one takes its place. */
 export const replacedSuffix = ".old";

@@ -1,6 +1,6 @@
 import { rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { checkpointDamage, manifestFile, readManifest } from "./checkpoint-manifest.ts";
 import { type Checkpoint, listCheckpoints, newestCheckpoint, removePartialCheckpoints } from "./find-checkpoints.ts";
 

@@ -1,9 +1,9 @@
-import { LyceumError } from "../../src/errors/index.ts";
-import { isJsonObject, type Json } from "../../src/json.ts";
-import type { Policy } from "../../src/policy/policy.ts";
-import { canonicalJson } from "../../src/taskset/canonical-json.ts";
-import { contentHash } from "../../src/taskset/content-hash.ts";
-import { withoutSecretValues } from "../../src/url-secrets.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { isJsonObject, type Json } from "../../src/contract/json.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { canonicalJson } from "../../src/core/taskset/canonical-json.ts";
+import { contentHash } from "../../src/core/taskset/content-hash.ts";
+import { withoutSecretValues } from "../../src/core/text/url-secrets.ts";
 import type { TrainingConfig } from "../config/training-config.ts";
 import type { Checkpoint } from "./find-checkpoints.ts";
 

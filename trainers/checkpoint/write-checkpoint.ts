@@ -1,8 +1,8 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LyceumError } from "../../src/errors/index.ts";
-import { isDiskFull, writeFailure } from "../../src/errors/write-failed.ts";
-import { syncDirectory, syncFolder } from "../../src/sync-folder.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import { isDiskFull, writeFailure } from "../../src/contract/errors/write-failed.ts";
+import { syncDirectory, syncFolder } from "../../src/core/files/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { type CheckpointManifest, manifestFile, manifestText } from "./checkpoint-manifest.ts";
 import { fileChecksums } from "./file-checksums.ts";

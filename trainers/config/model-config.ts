@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { deriveSeed } from "../../src/random/random.ts";
-import { createByteTokenizer } from "../../src/tokens/byte-tokenizer.ts";
-import { templateVariablesSchema } from "../../src/tokens/template-variables.ts";
+import { deriveSeed } from "../../src/core/random/random.ts";
+import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
+import { templateVariablesSchema } from "../../src/core/tokens/template-variables.ts";
 import type { ModelSource, ModelSpec, TemplateVariables, TrainableSpec } from "../backend/training-backend.ts";
 
 /** Where the engine runs a model; `auto` takes the fastest that works. */

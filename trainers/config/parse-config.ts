@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { configError } from "../../src/config/config-problem.ts";
-import { schemaProblems } from "../../src/config/schema-problem.ts";
+import { configError } from "../../src/core/config/config-problem.ts";
+import { schemaProblems } from "../../src/core/config/schema-problem.ts";
 
 /** A value checked against a strict schema, defaults filled in. Throws `config.invalid` with every problem. */
 export function parseConfig<Schema extends z.ZodType>(options: {

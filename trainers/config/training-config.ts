@@ -1,9 +1,9 @@
 import { z } from "zod";
-import type { AgentId } from "../../src/environment/environment.ts";
-import { type PolicySpecification, policySpecificationSchema } from "../../src/policy/policy-specification.ts";
-import type { SamplingSettings } from "../../src/policy/sampler.ts";
-import type { RolloutLimits } from "../../src/rollout/rollout-limits.ts";
-import { mostAtOnce } from "../../src/rollout/rollout-options.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { SamplingSettings } from "../../src/contract/sampler.ts";
+import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
+import type { RolloutLimits } from "../../src/core/rollout/rollout-limits.ts";
+import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
 import { type AlgorithmDefinition, algorithms } from "../algorithms/index.ts";
 import type { ExportDtype } from "../backend/training-backend.ts";
 import type { BestCheckpointConfig } from "../checkpoint/best-checkpoint.ts";

@@ -1,4 +1,4 @@
-import type { AgentId } from "../../src/environment/environment.ts";
+import type { AgentId } from "../../src/contract/action.ts";
 import { generalizedAdvantages } from "../advantages/generalized-advantages.ts";
 import type { PerToken, TrainingSample } from "../data/training-sample.ts";
 import type { Credit, CriticSample, CriticShape } from "./credit.ts";

@@ -1,7 +1,7 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import type { Group, TokenSequence } from "../../src/rollout/episode.ts";
-import type { JointTree } from "../../src/rollout/joint-action.ts";
-import type { Renderer } from "../../src/tokens/renderer.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { Group, TokenSequence } from "../../src/contract/episode.ts";
+import type { JointTree } from "../../src/core/rollout/joint-action.ts";
+import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { StateTargets, TrainingSample } from "../data/training-sample.ts";
 
 /** What was played in one step. */

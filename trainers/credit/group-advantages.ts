@@ -1,4 +1,4 @@
-import type { Group } from "../../src/rollout/episode.ts";
+import type { Group } from "../../src/contract/episode.ts";
 import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import type { Credit } from "./credit.ts";

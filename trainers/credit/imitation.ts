@@ -1,5 +1,5 @@
-import type { Episode, Group, TokenSequence } from "../../src/rollout/episode.ts";
-import { tokenSequences } from "../../src/rollout/token-sequences.ts";
+import type { Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
+import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
 import type { PerToken, TrainingSample } from "../data/training-sample.ts";
 import type { Credit } from "./credit.ts";
 import { agentsOf } from "./trajectory.ts";

@@ -1,7 +1,7 @@
-import { addRewards, scored } from "../../src/environment/reward.ts";
-import type { AgentEpisode, AgentTurn, Episode, Group, TokenSequence } from "../../src/rollout/episode.ts";
-import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
-import { tokenSequences } from "../../src/rollout/token-sequences.ts";
+import type { AgentEpisode, AgentTurn, Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
+import { addRewards, scored } from "../../src/contract/reward.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
+import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
 import type { Credit, CreditContext } from "./credit.ts";
 import { nodesOf } from "./tree-advantages.ts";
 

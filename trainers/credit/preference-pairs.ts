@@ -1,5 +1,5 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import type { Group } from "../../src/rollout/episode.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { Group } from "../../src/contract/episode.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../statistics.ts";
 import type { Credit, CreditContext } from "./credit.ts";

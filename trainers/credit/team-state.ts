@@ -1,6 +1,6 @@
-import { type Message, textMessage, textOf } from "../../src/message/message.ts";
-import type { AgentEpisode, Episode, MessageNode } from "../../src/rollout/episode.ts";
-import type { Renderer } from "../../src/tokens/renderer.ts";
+import type { AgentEpisode, Episode, MessageNode } from "../../src/contract/episode.ts";
+import { type Message, textMessage, textOf } from "../../src/contract/message.ts";
+import type { Renderer } from "../../src/core/tokens/renderer.ts";
 
 /** A turn, and what the critic reads of it: `v`, every agent's conversation up to it; `q`, also what each then did. */
 interface TeamTurn {

@@ -1,6 +1,6 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import type { Episode, Group } from "../../src/rollout/episode.ts";
-import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { Episode, Group } from "../../src/contract/episode.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { PlayedGroup } from "./credit.ts";
 
 /**

@@ -1,6 +1,6 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import type { AgentEpisode, Episode, Group, TokenSequence } from "../../src/rollout/episode.ts";
-import { tokenSequences } from "../../src/rollout/token-sequences.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { AgentEpisode, Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
+import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
 
 /** One agent's part of one scored episode: what it sampled, and what each of its turns earned. */
 export interface Trajectory {

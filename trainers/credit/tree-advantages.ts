@@ -1,5 +1,5 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../statistics.ts";

@@ -1,4 +1,4 @@
-import type { Episode } from "../../src/rollout/episode.ts";
+import type { Episode } from "../../src/contract/episode.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../statistics.ts";
 import type { Credit, Critic, CriticInput, CriticSample, CriticShape } from "./credit.ts";

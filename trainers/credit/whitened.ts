@@ -1,4 +1,4 @@
-import type { AgentId } from "../../src/environment/environment.ts";
+import type { AgentId } from "../../src/contract/action.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean, standardDeviation } from "../statistics.ts";
 

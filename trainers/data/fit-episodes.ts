@@ -1,6 +1,6 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import { LyceumError } from "../../src/errors/index.ts";
-import type { AgentEpisode, Episode, MessageNode, NodeTokens } from "../../src/rollout/episode.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { AgentEpisode, Episode, MessageNode, NodeTokens } from "../../src/contract/episode.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 
 /** What is done with an episode that is longer than the model of one of its agents takes. */
 export type Overlong = "error" | "truncate" | "drop";

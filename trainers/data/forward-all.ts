@@ -1,4 +1,4 @@
-import type { ActivityMeter } from "../../src/report/training-progress.ts";
+import type { ActivityMeter } from "../../src/core/training-progress.ts";
 import type { Datum } from "../backend/datum.ts";
 import type { ForwardOutput, Model } from "../backend/training-backend.ts";
 import { microBatches } from "./micro-batches.ts";

@@ -1,5 +1,5 @@
-import { LyceumError } from "../../src/errors/index.ts";
-import type { TokenSequence } from "../../src/rollout/episode.ts";
+import type { TokenSequence } from "../../src/contract/episode.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { type Datum, datumFromIds } from "../backend/datum.ts";
 import type { PerToken, TrainingSample } from "./training-sample.ts";
 import { valueDatum } from "./value-datum.ts";

@@ -1,5 +1,5 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import type { TokenSequence } from "../../src/rollout/episode.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { TokenSequence } from "../../src/contract/episode.ts";
 
 /**
  * What one agent did in one episode, or in one turn of it, and how each of its tokens is to be weighed: the unit that

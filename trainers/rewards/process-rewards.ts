@@ -1,7 +1,7 @@
-import type { AgentId } from "../../src/environment/environment.ts";
-import { addRewards, type Reward, scored } from "../../src/environment/reward.ts";
-import type { AgentEpisode, Group } from "../../src/rollout/episode.ts";
-import type { JointAction, JointNode, JointTree } from "../../src/rollout/joint-action.ts";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { AgentEpisode, Group } from "../../src/contract/episode.ts";
+import { addRewards, type Reward, scored } from "../../src/contract/reward.ts";
+import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { PlayedGroup } from "../credit/credit.ts";
 import type { RewardProcessor } from "./reward-processor.ts";
 

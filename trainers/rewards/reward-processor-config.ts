@@ -1,6 +1,6 @@
 import { match } from "ts-pattern";
 import { z } from "zod";
-import { LyceumError } from "../../src/errors/index.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
 import { clamp } from "./clamp.ts";
 import { exponentialScale } from "./exponential-scale.ts";
 import { normalizeByLength } from "./normalize-by-length.ts";

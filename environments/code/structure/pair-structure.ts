@@ -1,6 +1,6 @@
 import type { Language } from "../../../sandbox/execution.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
-import type { ErrorData } from "../../../src/errors/index.ts";
+import type { ErrorData } from "../../../src/contract/errors/index.ts";
 import { walk } from "./form-scope.ts";
 import { helperUsage } from "./helper-usage.ts";
 import { readJavascript } from "./javascript-reader.ts";

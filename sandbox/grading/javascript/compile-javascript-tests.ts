@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../src/errors/index.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { CallSuite, CallTest } from "../test-suite.ts";
 import { readJavascriptConstant, skipBlank } from "./javascript-constant.ts";
 

@@ -1,8 +1,8 @@
-import type { LyceumError } from "../../errors/index.ts";
-import { specProblem } from "../../rollout/contract-problem.ts";
-import { contentHash } from "../../taskset/content-hash.ts";
-import { checkDisjoint } from "../../taskset/disjoint.ts";
-import { mapTaskset } from "../../taskset/map-taskset.ts";
+import type { LyceumError } from "../../contract/errors/index.ts";
+import { specProblem } from "../../core/rollout/contract-problem.ts";
+import { contentHash } from "../../core/taskset/content-hash.ts";
+import { checkDisjoint } from "../../core/taskset/disjoint.ts";
+import { mapTaskset } from "../../core/taskset/map-taskset.ts";
 import { loadBounded } from "../play-episode.ts";
 import type { DefinitionCase, Rule } from "../rule.ts";
 

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Observations } from "../../environment/environment.ts";
-import { addRewards, isReward, type Reward, rewardText } from "../../environment/reward.ts";
-import { isBlankPrompt } from "../../environment/validate-prompt.ts";
-import type { Message } from "../../message/message.ts";
-import { messageProblem } from "../../message/message-problem.ts";
-import { agentStepProblem, observationProblem } from "../../rollout/contract-problem.ts";
+import type { Observations } from "../../contract/environment.ts";
+import type { Message } from "../../contract/message.ts";
+import { messageProblem } from "../../contract/message-problem.ts";
+import { addRewards, isReward, type Reward, rewardText } from "../../contract/reward.ts";
+import { isBlankPrompt } from "../../core/environment/validate-prompt.ts";
+import { agentStepProblem, observationProblem } from "../../core/rollout/contract-problem.ts";
 import { asText, type PlayedEpisode } from "../play-episode.ts";
 import type { PlayedCase, Rule } from "../rule.ts";
 

@@ -1,11 +1,11 @@
-import type { EnvironmentFactory } from "../../environment/environment.ts";
-import type { Reward } from "../../environment/reward.ts";
-import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
-import type { Policy } from "../../policy/policy.ts";
-import { scriptedPolicy } from "../../policy/scripted-policy.ts";
-import type { Episode } from "../../rollout/episode.ts";
-import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
-import { type GroupReward, groupRewards } from "../../rollout/score-group.ts";
+import type { EnvironmentFactory } from "../../contract/environment.ts";
+import type { Episode } from "../../contract/episode.ts";
+import type { Policy } from "../../contract/policy.ts";
+import type { Reward } from "../../contract/reward.ts";
+import { demonstrationPolicy } from "../../core/policy/demonstration-policy.ts";
+import { scriptedPolicy } from "../../core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../core/rollout/rollout-episode.ts";
+import { type GroupReward, groupRewards } from "../../core/rollout/score-group.ts";
 import type { Rule, TaskCase } from "../rule.ts";
 
 const slack = 1e-9;

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { Environment } from "../../environment/environment.ts";
-import { LyceumError } from "../../errors/index.ts";
+import type { Environment } from "../../contract/environment.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
 import { plannedActions } from "../action-plan.ts";
 import { bounded, playEpisode, playOn, transcript, withInstance } from "../play-episode.ts";
 import type { EpisodeCase, PlayedCase, Rule } from "../rule.ts";

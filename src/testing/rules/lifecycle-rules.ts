@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import type { Environment } from "../../environment/environment.ts";
-import { boundedWait } from "../../rollout/bounded-wait.ts";
+import type { Environment } from "../../contract/environment.ts";
+import { boundedWait } from "../../core/rollout/bounded-wait.ts";
 import { plannedActions } from "../action-plan.ts";
 import { bounded, withInstance } from "../play-episode.ts";
 import type { EpisodeCase, Rule } from "../rule.ts";

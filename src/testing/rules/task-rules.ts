@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { fromErrorData } from "../../errors/index.ts";
-import { textOf } from "../../message/message.ts";
-import { demonstrationPolicy } from "../../policy/demonstration-policy.ts";
-import type { Episode } from "../../rollout/episode.ts";
-import { toolErrorsIn } from "../../rollout/episode-warnings.ts";
-import { rolloutEpisode } from "../../rollout/rollout-episode.ts";
+import type { Episode } from "../../contract/episode.ts";
+import { fromErrorData } from "../../contract/errors/index.ts";
+import { textOf } from "../../contract/message.ts";
+import { demonstrationPolicy } from "../../core/policy/demonstration-policy.ts";
+import { toolErrorsIn } from "../../core/rollout/episode-warnings.ts";
+import { rolloutEpisode } from "../../core/rollout/rollout-episode.ts";
 import type { Rule, TaskCase } from "../rule.ts";
 
 /** What must hold for a task before it is played. */

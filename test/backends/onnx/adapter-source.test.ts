@@ -8,7 +8,7 @@ import { findBase } from "../../../trainers/backends/onnx/find-base.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { findModel } from "../../../trainers/backends/onnx/model-folder.ts";
 import { readPeftAdapter, writePeftAdapter } from "../../../trainers/backends/onnx/weights/peft-adapter.ts";
-import { startFakeHub } from "../../hub/fake-hub.ts";
+import { startFakeHub } from "../../core/hub/fake-hub.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
 const scratch = { type: "scratch", config: tinyConfig, seed: 1 } as const;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRandom } from "../../../src/random/random.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
 import type { Datum } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { LoraSpec } from "../../../trainers/backend/training-backend.ts";

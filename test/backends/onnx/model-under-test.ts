@@ -1,5 +1,5 @@
-import { encodeSupport, type TokenSupport } from "../../../src/policy/token-support.ts";
-import { createRandom } from "../../../src/random/random.ts";
+import { encodeSupport, type TokenSupport } from "../../../src/contract/token-support.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../../trainers/backend/loss-term.ts";
 import type { ForwardOutput, LoraSpec } from "../../../trainers/backend/training-backend.ts";

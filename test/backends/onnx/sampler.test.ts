@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Sample, SampleRequest, SamplingSettings } from "../../../src/policy/sampler.ts";
-import { createRandom } from "../../../src/random/random.ts";
+import type { Sample, SampleRequest, SamplingSettings } from "../../../src/contract/sampler.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
 import { datumFromIds } from "../../../trainers/backend/datum.ts";
 import type { TrainableSpec } from "../../../trainers/backend/training-backend.ts";
 import { readDecoderConfig } from "../../../trainers/backends/onnx/architecture/decoder-config.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Sample, SamplingSettings } from "../../../src/policy/sampler.ts";
-import { type TokenSupport, writeSupport } from "../../../src/policy/token-support.ts";
+import type { Sample, SamplingSettings } from "../../../src/contract/sampler.ts";
+import { type TokenSupport, writeSupport } from "../../../src/contract/token-support.ts";
 import { type Datum, datumFromIds } from "../../../trainers/backend/datum.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import { readLogits } from "../../../trainers/backends/onnx/inspect.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createRandom } from "../../../src/random/random.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
 import { causalMask, layOutSequences } from "../../../trainers/backends/onnx/engine/batch.ts";
 import { GraphSession } from "../../../trainers/backends/onnx/engine/session.ts";
 import { Graph } from "../../../trainers/backends/onnx/graph/graph.ts";

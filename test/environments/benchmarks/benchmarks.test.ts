@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Benchmark, FormatName } from "../../../environments/benchmarks/index.ts";
 import { benchmarks } from "../../../environments/benchmarks/index.ts";
-import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
-import { evaluate } from "../../../src/evaluate/evaluate.ts";
-import { textOf } from "../../../src/message/message.ts";
-import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
-import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import { textOf } from "../../../src/contract/message.ts";
+import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
+import { evaluate } from "../../../src/evaluation/evaluate.ts";
 
 function named(name: string): Benchmark {
   return benchmarks.find((benchmark) => benchmark.name === name)!;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { benchmarks } from "../../../environments/benchmarks/index.ts";
 import { readBenchmarkRows } from "../../../environments/code-benchmarks/benchmark-row.ts";
-import { evaluate } from "../../../src/evaluate/evaluate.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
-import { temporaryFolder } from "../../evaluate/worlds.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { evaluate } from "../../../src/evaluation/evaluate.ts";
+import { temporaryFolder } from "../../evaluation/worlds.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
 
 test.skipIf(noBenchmarkData !== undefined)(

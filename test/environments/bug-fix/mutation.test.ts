@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listMutations, type Mutation, mutated, mutationGroups } from "../../../environments/bug-fix/mutation.ts";
 import { createPyodideSandbox } from "../../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { Sandbox } from "../../../sandbox/sandbox.ts";
-import { createRandom } from "../../../src/random/random.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
 
 let sandbox: Sandbox;
 beforeAll(async () => {

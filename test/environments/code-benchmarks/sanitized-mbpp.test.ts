@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import { readBenchmarkRows } from "../../../environments/code-benchmarks/benchmark-row.ts";
 import { mbppProblem, sanitizedMbppProblem } from "../../../environments/code-benchmarks/mbpp.ts";
-import type { HubOptions } from "../../../src/hub/hub.ts";
-import { startFakeHub } from "../../hub/fake-hub.ts";
+import type { HubOptions } from "../../../src/core/hub/hub.ts";
+import { startFakeHub } from "../../core/hub/fake-hub.ts";
 import { benchmarkFile, noBenchmarkData } from "../../sandbox/benchmark-data.ts";
 
 const sanitized = (task_id: number, code = "def twice(x, by=(1, 2)) -> int:\n    return 2 * x\n") => ({

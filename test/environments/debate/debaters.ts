@@ -1,8 +1,8 @@
 import type { DebateTopic } from "../../../environments/debate/debate-topic.ts";
 import { expertArgument } from "../../../environments/debate/demonstration.ts";
-import { textOf } from "../../../src/message/message.ts";
-import type { ActRequest, Policy } from "../../../src/policy/policy.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import { textOf } from "../../../src/contract/message.ts";
+import type { ActRequest, Policy } from "../../../src/contract/policy.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 
 /**
  * Knows the key points: develops those of its side with reasons and evidence, a share in each round, and answers the

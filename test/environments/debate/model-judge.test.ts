@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { textOf } from "../../../src/message/message.ts";
-import type { ActRequest, Policy } from "../../../src/policy/policy.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import { textOf } from "../../../src/contract/message.ts";
+import type { ActRequest, Policy } from "../../../src/contract/policy.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { type DebatePlay, earned, playDebate, rewardOf } from "./play.ts";
 
 const four = (points: number) => ({ evidence: points, reasoning: points, consistency: points, answering: points });

@@ -1,11 +1,11 @@
 import { debateEnvironment } from "../../../environments/debate/debate.ts";
 import type { DebateOptions } from "../../../environments/debate/debate-options.ts";
 import type { DebateResources } from "../../../environments/debate/debate-resources.ts";
-import type { ScoredReward } from "../../../src/environment/reward.ts";
-import type { Policy } from "../../../src/policy/policy.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
-import type { Episode } from "../../../src/rollout/episode.ts";
-import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import type { Episode } from "../../../src/contract/episode.ts";
+import type { Policy } from "../../../src/contract/policy.ts";
+import type { ScoredReward } from "../../../src/contract/reward.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 
 /** What a debate is played with. */
 export interface DebatePlay {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Argument, DebateTopic } from "../../../environments/debate/debate-topic.ts";
 import { judgeByRules, type RuleVerdict } from "../../../environments/debate/rule-judge.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { expert } from "./debaters.ts";
 import { earned, playDebate } from "./play.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isOrdered } from "../../../environments/english/word-order.ts";
 import { abstracts } from "../../../environments/writing/abstracts.ts";
 import { posts } from "../../../environments/writing/posts.ts";
-import { createRandom } from "../../../src/random/random.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
 
 const sentences = [...posts, ...abstracts]
   .flatMap((text) => text.split(/(?<=[.!?])\s+/))

@@ -8,10 +8,10 @@ import { gsm8kTask } from "../../../environments/gsm8k/gsm8k-answer.ts";
 import { environments } from "../../../environments/index.ts";
 import type { MathTask } from "../../../environments/math/math-problem.ts";
 import { verifyAnswer } from "../../../environments/math/verify-answer.ts";
-import { createRandom } from "../../../src/random/random.ts";
-import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
+import { createRandom } from "../../../src/core/random/random.ts";
+import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
-import { startFakeHub } from "../../hub/fake-hub.ts";
+import { startFakeHub } from "../../core/hub/fake-hub.ts";
 
 const data = process.env.LYCEUM_TEST_DATA ?? join(import.meta.dirname, "../../../../shared/data");
 const hasData = existsSync(join(data, "gsm8k-train.jsonl"));

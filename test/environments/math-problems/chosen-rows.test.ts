@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { chosenRows, type RowChoice } from "../../../environments/math-problems/chosen-rows.ts";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
-import { memoryTaskset } from "../../../src/taskset/memory-taskset.ts";
+import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 
 const rows = Array.from({ length: 600 }, (_, i) => ({
   problem: `${i}?`,

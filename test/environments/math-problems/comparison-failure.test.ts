@@ -5,10 +5,10 @@ import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ComparisonPoolOptions } from "../../../environments/math/equivalence/comparison-pool.ts";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
-import { collectGroups } from "../../../src/rollout/collect-groups.ts";
-import type { Episode } from "../../../src/rollout/episode.ts";
-import { rollout } from "../../../src/rollout/rollout.ts";
+import type { Episode } from "../../../src/contract/episode.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
+import { rollout } from "../../../src/core/rollout/rollout.ts";
 
 let folder = "";
 let path = "";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mathProblemTask } from "../../../environments/math-problems/math-problem-row.ts";
 import { mathProblemsEnvironment } from "../../../environments/math-problems/math-problems.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
-import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
 
 const rows = [

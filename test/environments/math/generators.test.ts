@@ -6,7 +6,7 @@ import { multiStepGenerator } from "../../../environments/math/multi-step.ts";
 import { addRationals, formatRational, type Rational, rational } from "../../../environments/math/rational.ts";
 import { verifyAnswer } from "../../../environments/math/verify-answer.ts";
 import { wordProblemGenerator } from "../../../environments/math/word-problems.ts";
-import { createRandom, deriveSeed } from "../../../src/random/random.ts";
+import { createRandom, deriveSeed } from "../../../src/core/random/random.ts";
 import { evaluate, holds } from "./evaluate.ts";
 
 const levels = [1, 2, 3, 4, 5];

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { gsm8kEnvironment } from "../../../environments/gsm8k/gsm8k.ts";
 import { mathEnvironment } from "../../../environments/math/math.ts";
-import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import type { TaskEntry } from "../../../src/contract/taskset.ts";
 import { demonstrationPolicy, rolloutEpisode, textOf } from "../../../src/index.ts";
-import type { TaskEntry } from "../../../src/taskset/taskset.ts";
 import { climb } from "../hill-climber.ts";
 
 const pieces = "0 1 2 3 4 5 6 7 8 9 + - * / = . , #### \\boxed{ } $ % the answer is so and or x".split(" ");

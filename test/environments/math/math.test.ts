@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { environments, mathEnvironment } from "../../../environments/index.ts";
 import type { MathOptions } from "../../../environments/math/math-options.ts";
 import type { MathTask } from "../../../environments/math/math-problem.ts";
-import type { StepResult } from "../../../src/environment/environment.ts";
-import { textMessage, textOf } from "../../../src/message/message.ts";
-import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
-import { sliceTaskset } from "../../../src/taskset/slice-taskset.ts";
-import type { Taskset } from "../../../src/taskset/taskset.ts";
+import type { StepResult } from "../../../src/contract/environment.ts";
+import { textMessage, textOf } from "../../../src/contract/message.ts";
+import type { Taskset } from "../../../src/contract/taskset.ts";
+import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
+import { sliceTaskset } from "../../../src/core/taskset/slice-taskset.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
 
 const kinds: readonly Partial<MathOptions>[] = [

@@ -1,4 +1,4 @@
-import { createRandom, type Random } from "../../../src/random/random.ts";
+import { createRandom, type Random } from "../../../src/core/random/random.ts";
 
 /** A wrong answer in a usual form, and the right one. */
 export interface NearMiss {

@@ -1,6 +1,6 @@
-import { defineEnvironment } from "../../../src/environment/define-environment.ts";
-import type { Environment, EnvironmentDefinition } from "../../../src/environment/environment.ts";
-import { textMessage } from "../../../src/message/message.ts";
+import type { Environment, EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import { textMessage } from "../../../src/contract/message.ts";
+import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 
 /**
  * An environment of one turn whose reward is what a text earns on average over tasks of a single-agent environment,

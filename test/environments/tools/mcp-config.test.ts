@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { environments } from "../../../environments/index.ts";
 import type { ToolsOptions } from "../../../environments/tools/tools-options.ts";
 import { answerText, type ToolsTask } from "../../../environments/tools/tools-task.ts";
-import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import { isAlive } from "../../sandbox/isolated-vm-sandbox.ts";
 import { wordServer } from "./mcp-server.ts";
 import { callText, play, replyOf, rewardOf } from "./play.ts";

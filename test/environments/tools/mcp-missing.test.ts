@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { mcpTools } from "../../../src/tools/mcp-tools.ts";
+import { mcpTools } from "../../../src/core/tools/mcp-tools.ts";
 
 vi.mock("@modelcontextprotocol/client", () => {
   throw new Error("Cannot find package '@modelcontextprotocol/client'");

@@ -1,6 +1,7 @@
 import type { ToolsTask } from "../../../environments/tools/tools-task.ts";
-import type { Action, EnvironmentDefinition, StepResult } from "../../../src/environment/environment.ts";
-import { type Message, textMessage, textOf } from "../../../src/message/message.ts";
+import type { Action } from "../../../src/contract/action.ts";
+import type { EnvironmentDefinition, StepResult } from "../../../src/contract/environment.ts";
+import { type Message, textMessage, textOf } from "../../../src/contract/message.ts";
 
 /** Plays messages one after another: texts, or whole actions. */
 export async function play(

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readVerdict } from "../../../environments/win-rate/pair-judge.ts";
 import { winRateEnvironment } from "../../../environments/win-rate/win-rate.ts";
-import { textOf } from "../../../src/message/message.ts";
-import { type ScriptedAnswer, scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
-import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
+import { textOf } from "../../../src/contract/message.ts";
+import { type ScriptedAnswer, scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 
 const question = { question_id: 81, category: "writing", turns: ["Write a poem.", "Shorter."], reference: ["ref"] };
 

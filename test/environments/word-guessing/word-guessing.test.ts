@@ -4,12 +4,12 @@ import { expertGuesses } from "../../../environments/word-guessing/expert-guesse
 import { type LetterMark, markLetters } from "../../../environments/word-guessing/letter-marks.ts";
 import { wordGuessingEnvironment } from "../../../environments/word-guessing/word-guessing.ts";
 import { words } from "../../../environments/word-guessing/words.ts";
-import { demonstrationPolicy } from "../../../src/policy/demonstration-policy.ts";
-import { scriptedPolicy } from "../../../src/policy/scripted-policy.ts";
-import type { Episode } from "../../../src/rollout/episode.ts";
-import { rolloutEpisode } from "../../../src/rollout/rollout-episode.ts";
-import { checkDisjoint } from "../../../src/taskset/disjoint.ts";
-import { taskEntry } from "../../../src/taskset/task-entry.ts";
+import type { Episode } from "../../../src/contract/episode.ts";
+import { demonstrationPolicy } from "../../../src/core/policy/demonstration-policy.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
+import { checkDisjoint } from "../../../src/core/taskset/disjoint.ts";
+import { taskEntry } from "../../../src/core/taskset/task-entry.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
 import { climb } from "../hill-climber.ts";
 import { averaged } from "../number-guessing/averaged.ts";

@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/random/random.ts";
+import type { Random } from "../../../src/core/random/random.ts";
 
 /** A reply's answer and the right one, and whether they say the same, which whoever made them knows. */
 export interface AnswerPair {

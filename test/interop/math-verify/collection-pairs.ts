@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/random/random.ts";
+import type { Random } from "../../../src/core/random/random.ts";
 import { type AnswerPair, type PairGenerator, shuffled } from "./answer-pair.ts";
 import { drawFraction, type Fraction, fraction, otherFraction, writeFraction } from "./number-pairs.ts";
 

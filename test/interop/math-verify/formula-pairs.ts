@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/random/random.ts";
+import type { Random } from "../../../src/core/random/random.ts";
 import { integerOtherThan, type PairGenerator, shuffled, sum, times } from "./answer-pair.ts";
 
 const letters = ["x", "y", "a", "n", "t"] as const;

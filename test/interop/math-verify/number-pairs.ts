@@ -1,4 +1,4 @@
-import type { Random } from "../../../src/random/random.ts";
+import type { Random } from "../../../src/core/random/random.ts";
 import { integerOtherThan, type PairGenerator } from "./answer-pair.ts";
 
 /** The fraction `top / bottom`; the bottom is positive. */

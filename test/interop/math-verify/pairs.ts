@@ -1,4 +1,4 @@
-import { createRandom, deriveSeed } from "../../../src/random/random.ts";
+import { createRandom, deriveSeed } from "../../../src/core/random/random.ts";
 import type { AnswerPair, PairGenerator } from "./answer-pair.ts";
 import { boxedReplies, collectionPairs, severalForms } from "./collection-pairs.ts";
 import { formulaPairs } from "./formula-pairs.ts";

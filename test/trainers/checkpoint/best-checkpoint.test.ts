@@ -1,7 +1,7 @@
 import { cp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
 import { letterEnvironment } from "../letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "../run-training.ts";

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Json } from "../../../src/json.ts";
+import type { Json } from "../../../src/contract/json.ts";
 import type { Model } from "../../../trainers/backend/training-backend.ts";
 import type { CheckpointManifest } from "../../../trainers/checkpoint/checkpoint-manifest.ts";
 import {

@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configReference, loadConfig } from "../../../src/config/index.ts";
-import { defineEnvironment } from "../../../src/environment/define-environment.ts";
-import type { EnvironmentDefinition } from "../../../src/environment/environment.ts";
-import type { Json } from "../../../src/json.ts";
-import type { Sampler } from "../../../src/policy/sampler.ts";
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import type { Json } from "../../../src/contract/json.ts";
+import type { Sampler } from "../../../src/contract/sampler.ts";
+import { configReference, loadConfig } from "../../../src/core/config/index.ts";
+import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import { policySpec, referenceSpec } from "../../../trainers/config/model-config.ts";
 import {
   parseTrainingConfig,

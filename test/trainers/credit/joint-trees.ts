@@ -1,5 +1,5 @@
-import type { Reward } from "../../../src/environment/reward.ts";
-import type { JointAction, JointNode, JointTree, TurnCandidate } from "../../../src/rollout/joint-action.ts";
+import type { Reward } from "../../../src/contract/reward.ts";
+import type { JointAction, JointNode, JointTree, TurnCandidate } from "../../../src/core/rollout/joint-action.ts";
 
 /** A completion that can be told apart by its one id. */
 function candidate(agent: string, id: number): TurnCandidate {

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { scored, unscored } from "../../../src/environment/reward.ts";
-import type { JointNode } from "../../../src/rollout/joint-action.ts";
+import { scored, unscored } from "../../../src/contract/reward.ts";
+import type { JointNode } from "../../../src/core/rollout/joint-action.ts";
 import { groupMean } from "../../../trainers/advantages/index.ts";
 import type { GroupAdvantageOptions } from "../../../trainers/credit/index.ts";
 import { type CreditContext, groupAdvantages, withKlPenalty } from "../../../trainers/credit/index.ts";

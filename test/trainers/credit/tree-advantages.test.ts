@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { scored, unscored } from "../../../src/environment/reward.ts";
-import type { JointNode } from "../../../src/rollout/joint-action.ts";
+import { scored, unscored } from "../../../src/contract/reward.ts";
+import type { JointNode } from "../../../src/core/rollout/joint-action.ts";
 import { groupMean } from "../../../trainers/advantages/index.ts";
 import { treeHasSignal, treeSamples } from "../../../trainers/credit/tree-advantages.ts";
 import { joint, node, tree } from "./joint-trees.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { scored } from "../../../src/environment/reward.ts";
-import { textMessage } from "../../../src/message/message.ts";
-import type { AgentEpisode, Group, MessageNode } from "../../../src/rollout/episode.ts";
-import { createByteRenderer } from "../../../src/tokens/byte-renderer.ts";
+import type { AgentEpisode, Group, MessageNode } from "../../../src/contract/episode.ts";
+import { textMessage } from "../../../src/contract/message.ts";
+import { scored } from "../../../src/contract/reward.ts";
+import { createByteRenderer } from "../../../src/core/tokens/byte-renderer.ts";
 import {
   type CreditContext,
   type CriticInput,

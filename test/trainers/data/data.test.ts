@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Reward, scored, unscored } from "../../../src/environment/reward.ts";
-import { textMessage } from "../../../src/message/message.ts";
-import type { Episode, EpisodeStatus, Group } from "../../../src/rollout/episode.ts";
+import type { Episode, EpisodeStatus, Group } from "../../../src/contract/episode.ts";
+import { textMessage } from "../../../src/contract/message.ts";
+import { type Reward, scored, unscored } from "../../../src/contract/reward.ts";
 import { groupMean, none } from "../../../trainers/advantages/index.ts";
 import { groupSamples } from "../../../trainers/credit/group-advantages.ts";
 import { imitationSamples } from "../../../trainers/credit/imitation.ts";

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { scored, unscored } from "../../../src/environment/reward.ts";
-import { textMessage } from "../../../src/message/message.ts";
-import type { Group } from "../../../src/rollout/episode.ts";
+import type { Group } from "../../../src/contract/episode.ts";
+import { textMessage } from "../../../src/contract/message.ts";
+import { scored, unscored } from "../../../src/contract/reward.ts";
 import { processRewards } from "../../../trainers/rewards/process-rewards.ts";
 import { type RewardProcessorConfig, rewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
 import { playedEpisode } from "../played-episode.ts";

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../src/errors/index.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Capabilities, LossResult, Model, ModelSpec, TrainingBackend } from "../../backend/training-backend.ts";
 import { lossTypes } from "./check-input.ts";
 import { checkSpec } from "./check-spec.ts";

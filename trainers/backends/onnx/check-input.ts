@@ -1,6 +1,6 @@
-import { LyceumError, unknownNameError } from "../../../src/errors/index.ts";
-import type { SampleRequest, SamplingSettings } from "../../../src/policy/sampler.ts";
-import { supportProblem } from "../../../src/policy/token-support.ts";
+import { LyceumError, unknownNameError } from "../../../src/contract/errors/index.ts";
+import type { SampleRequest, SamplingSettings } from "../../../src/contract/sampler.ts";
+import { supportProblem } from "../../../src/contract/token-support.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../backend/training-backend.ts";

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../src/errors/index.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { AdamParams, LoraSpec, ModelSpec } from "../../backend/training-backend.ts";
 
 /** Refuses what no model can be opened with: `backend.unsupported` or `config.invalid`. */

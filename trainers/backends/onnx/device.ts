@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { LyceumError } from "../../../src/errors/index.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
 import { type Device, indexedDevices } from "./engine/session.ts";
 import type { Precision } from "./graph/graph.ts";
 

@@ -1,9 +1,9 @@
 import { readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../src/errors/lyceum-error.ts";
-import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/hub/hub.ts";
-import type { Json } from "../../../src/json.ts";
-import { readModelText } from "../../../src/tokens/model-file.ts";
+import { LyceumError } from "../../../src/contract/errors/lyceum-error.ts";
+import type { Json } from "../../../src/contract/json.ts";
+import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../../src/core/hub/hub.ts";
+import { readModelText } from "../../../src/core/tokens/model-file.ts";
 import { adapterBaseFile } from "./weights/adapter-base-file.ts";
 import { writeNewFolder } from "./weights/new-folder.ts";
 import { weightFiles } from "./weights/safetensors.ts";

@@ -1,6 +1,6 @@
-import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/policy/sampler.ts";
-import type { Renderer } from "../../../src/tokens/renderer.ts";
-import type { Tokenizer } from "../../../src/tokens/tokenizer.ts";
+import type { Sample, SampleOptions, SampleRequest, Sampler } from "../../../src/contract/sampler.ts";
+import type { Renderer } from "../../../src/core/tokens/renderer.ts";
+import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 import type { Datum } from "../../backend/datum.ts";
 import type { LossTerm } from "../../backend/loss-term.ts";
 import type {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { createRandom, type Random } from "../../../../src/random/random.ts";
+import { createRandom, type Random } from "../../../../src/core/random/random.ts";
 import { type Batch, causalMask, layOutSequences } from "../../../../trainers/backends/onnx/engine/batch.ts";
 import {
   add,

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { ConfigFields } from "./config-fields.ts";
 
 /** How rotary frequencies are stretched for contexts beyond the one a model was first trained on. */

@@ -1,6 +1,6 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
-import type { JsonObject } from "../../../../src/json.ts";
-import { readModelJson } from "../../../../src/tokens/model-file.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import type { JsonObject } from "../../../../src/contract/json.ts";
+import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import type { ModelSource } from "../../../backend/training-backend.ts";
 import { type DecoderConfig, readDecoderConfig } from "../architecture/decoder-config.ts";
 import { decoderParameters, embeddingName, type ParameterSpec } from "../architecture/parameters.ts";

@@ -1,4 +1,4 @@
-import { supportWords, writeSupport } from "../../../../src/policy/token-support.ts";
+import { supportWords, writeSupport } from "../../../../src/contract/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 
 /** Sequences of one run, without padding but for attention. Arrays are named as the inputs of the training graph. */

@@ -1,5 +1,5 @@
-import type { Completion } from "../../../../src/policy/completion.ts";
-import type { Sample } from "../../../../src/policy/sampler.ts";
+import type { Sample } from "../../../../src/contract/sampler.ts";
+import type { Completion } from "../../../../src/core/policy/completion.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { chooseWidth, rowCost } from "./decode-grid.ts";
 import { KeyValueCache } from "./key-value-cache.ts";

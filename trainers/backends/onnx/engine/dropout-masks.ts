@@ -1,4 +1,4 @@
-import { deriveSeed } from "../../../../src/random/random.ts";
+import { deriveSeed } from "../../../../src/core/random/random.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import { adapterInputs } from "../models/lora.ts";

@@ -1,4 +1,4 @@
-import type { SampleRequest } from "../../../../src/policy/sampler.ts";
+import type { SampleRequest } from "../../../../src/contract/sampler.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type {

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { fromErrorData, LyceumError } from "../../../../src/errors/index.ts";
+import { fromErrorData, LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { EngineCalls, EngineSettings } from "./engine-calls.ts";
 import type { EngineReply, EngineRequest } from "./engine-messages.ts";
 

@@ -1,4 +1,4 @@
-import type { ErrorData } from "../../../../src/errors/index.ts";
+import type { ErrorData } from "../../../../src/contract/errors/index.ts";
 import type { EngineCalls } from "./engine-calls.ts";
 
 /** From the caller's thread to the engine's. */

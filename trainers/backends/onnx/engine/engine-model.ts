@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type {

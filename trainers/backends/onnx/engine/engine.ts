@@ -1,4 +1,4 @@
-import { LyceumError, unknownNameError } from "../../../../src/errors/index.ts";
+import { LyceumError, unknownNameError } from "../../../../src/contract/errors/index.ts";
 import type { TrainableSpec } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { adaptableLayers, loraParameters, shortestTargets, targetNames } from "../models/lora.ts";

@@ -1,5 +1,5 @@
 import { join, relative, resolve } from "node:path";
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { ExportDtype, ExportFormat } from "../../../backend/training-backend.ts";
 import { writeHuggingFaceFolder, writeTokenizerFiles } from "../model-folder.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";

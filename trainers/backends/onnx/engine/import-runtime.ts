@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 
 /**
  * ONNX Runtime, loaded when it is first needed. It is an optional dependency: npm goes on without it if its install

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 
 /** Where a {@link LossScale} stands. */
 export interface LossScaleState {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { LyceumError } from "../../../../src/errors/index.ts";
-import { isJsonObject, type JsonObject } from "../../../../src/json.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { isJsonObject, type JsonObject } from "../../../../src/contract/json.ts";
 import { writeNewFolder } from "../weights/new-folder.ts";
 import { openWeights } from "../weights/safetensors.ts";
 import { writeSafetensors } from "../weights/safetensors-writer.ts";

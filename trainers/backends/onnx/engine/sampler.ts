@@ -1,6 +1,6 @@
-import { Completion } from "../../../../src/policy/completion.ts";
-import type { Sample, SampleRequest } from "../../../../src/policy/sampler.ts";
-import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
+import type { Sample, SampleRequest } from "../../../../src/contract/sampler.ts";
+import { Completion } from "../../../../src/core/policy/completion.ts";
+import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { Graph } from "../graph/graph.ts";
 import { buildDecodeGraph, type DecodeForm } from "../models/decode-graph.ts";
 import type { DecoderParts } from "../models/decoder.ts";

@@ -1,4 +1,4 @@
-import { supportWords } from "../../../../src/policy/token-support.ts";
+import { supportWords } from "../../../../src/contract/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput, ForwardResult } from "../../../backend/training-backend.ts";

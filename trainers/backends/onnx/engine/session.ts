@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import type { InferenceSession, Tensor as RuntimeTensor } from "onnxruntime-node";
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { DataType } from "../graph/tensor.ts";
 import { importRuntime } from "./import-runtime.ts";

@@ -1,4 +1,4 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { LoraSpec } from "../../../backend/training-backend.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";

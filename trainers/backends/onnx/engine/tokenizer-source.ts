@@ -1,6 +1,6 @@
-import { byteTokenizerFiles, createByteTokenizer } from "../../../../src/tokens/byte-tokenizer.ts";
-import { loadTokenizer } from "../../../../src/tokens/huggingface-tokenizer.ts";
-import type { Tokenizer } from "../../../../src/tokens/tokenizer.ts";
+import { byteTokenizerFiles, createByteTokenizer } from "../../../../src/core/tokens/byte-tokenizer.ts";
+import { loadTokenizer } from "../../../../src/core/tokens/huggingface-tokenizer.ts";
+import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { readTokenizerFiles } from "../model-folder.ts";
 
 /** Where the tokenizer of a model is from; undefined for bytes. */

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { toErrorData } from "../../../../src/errors/index.ts";
+import { toErrorData } from "../../../../src/contract/errors/index.ts";
 import { createEngine } from "./engine.ts";
 import type { CallContext, EngineSettings } from "./engine-calls.ts";
 import type { EngineReply, EngineRequest } from "./engine-messages.ts";

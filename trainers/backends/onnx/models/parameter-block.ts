@@ -1,5 +1,5 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
-import { createRandom, deriveSeed } from "../../../../src/random/random.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { createRandom, deriveSeed } from "../../../../src/core/random/random.ts";
 import type { ParameterSpec } from "../architecture/parameters.ts";
 
 /** Where a parameter lies in a block. */

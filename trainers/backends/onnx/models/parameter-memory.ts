@@ -1,5 +1,5 @@
-import { LyceumError } from "../../../../src/errors/index.ts";
-import { gigabytes, machineMemory } from "../../../../src/machine-memory.ts";
+import { LyceumError } from "../../../../src/contract/errors/index.ts";
+import { gigabytes, machineMemory } from "../../../../src/core/machine-memory.ts";
 import type { ParameterSpec } from "../architecture/parameters.ts";
 
 /** What an optimizer keeps beside the weights that it trains: a gradient and two moments of each. */

@@ -1,4 +1,4 @@
-import { supportWords } from "../../../../src/policy/token-support.ts";
+import { supportWords } from "../../../../src/contract/token-support.ts";
 import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput } from "../../../backend/training-backend.ts";
 import { headName } from "../architecture/parameters.ts";

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { readModelJson } from "../../../../src/tokens/model-file.ts";
+import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
 
 /** The file beside a PEFT adapter that says more of its base model than `adapter_config.json` can. peft ignores it. */
 export const adapterBaseFile = "base_model.json";

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
-import { syncDirectory, syncFolder } from "../../../../src/sync-folder.ts";
-import { hasCode } from "../../../../src/tokens/model-file.ts";
+import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
+import { syncDirectory, syncFolder } from "../../../../src/core/files/sync-folder.ts";
+import { hasCode } from "../../../../src/core/tokens/model-file.ts";
 import { weightsWriteFailed } from "./write-failed.ts";
 
 /**

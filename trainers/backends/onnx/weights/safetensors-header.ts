@@ -1,5 +1,5 @@
-import { isJsonObject } from "../../../../src/json.ts";
-import { malformedFile } from "../../../../src/tokens/model-file.ts";
+import { isJsonObject } from "../../../../src/contract/json.ts";
+import { malformedFile } from "../../../../src/core/tokens/model-file.ts";
 
 /** Bits per element of every type that a safetensors file may hold. */
 export const dtypeBits = {

@@ -1,6 +1,6 @@
 import { type FileHandle, open, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { syncDirectory } from "../../../../src/sync-folder.ts";
+import { syncDirectory } from "../../../../src/core/files/sync-folder.ts";
 import { encodeFloats, type WritableDtype } from "./float-conversion.ts";
 import { dtypeBits, lengthBytes } from "./safetensors-header.ts";
 import { weightsWriteFailed } from "./write-failed.ts";

@@ -1,8 +1,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import path from "node:path";
-import { LyceumError } from "../../../../src/errors/lyceum-error.ts";
-import { isJsonObject } from "../../../../src/json.ts";
-import { assertFile, hasCode, malformedFile, readModelJson } from "../../../../src/tokens/model-file.ts";
+import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
+import { isJsonObject } from "../../../../src/contract/json.ts";
+import { assertFile, hasCode, malformedFile, readModelJson } from "../../../../src/core/tokens/model-file.ts";
 import { decodeFloats, isFloatDtype } from "./float-conversion.ts";
 import {
   dtypeBits,

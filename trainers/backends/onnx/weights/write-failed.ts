@@ -1,4 +1,4 @@
-import { isSystemError, writeFailed } from "../../../../src/errors/write-failed.ts";
+import { isSystemError, writeFailed } from "../../../../src/contract/errors/write-failed.ts";
 
 /**
  * The error of a file or folder that could not be written: `checkpoint.write-failed` for what the system refused.

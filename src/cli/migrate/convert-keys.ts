@@ -1,0 +1,147 @@
+import { isDeepStrictEqual } from "node:util";
+import { isJsonObject, type Json, type JsonObject } from "../../contract/json.ts";
+import { leaves, type OldConfig } from "./old-config.ts";
+import type { LostKey, OldKey } from "./old-key.ts";
+import { plainValue } from "./old-value.ts";
+
+/** What became of the keys of an old config. */
+export interface ConvertedKeys {
+  /** Values by dotted new key. */
+  readonly set: ReadonlyMap<string, Json>;
+  /** Where a value comes from, by dotted new key. */
+  readonly origins: ReadonlyMap<string, KeyOrigin>;
+  /** What the command line says instead of the config. */
+  readonly lost: readonly LostKey[];
+  /** Keys that changed nothing there or say what holds here anyway. */
+  readonly idle: readonly string[];
+  /** Keys that no row knows. */
+  readonly unknown: readonly LostKey[];
+}
+
+/** Where the value of a new key comes from. */
+export interface KeyOrigin {
+  /** The old keys, or the old program's defaults. */
+  readonly from: readonly string[];
+  /** What differs from what the old program did. */
+  readonly notes: readonly string[];
+  /** The old value, or the old program's default. */
+  readonly value: Json;
+}
+
+/** Goes through the rows of a table in their order; each row reads its own key. */
+export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: OldConfig): ConvertedKeys {
+  const set = new Map<string, Json>();
+  const origins = new Map<string, KeyOrigin>();
+  const lost: LostKey[] = [];
+  const idle: string[] = [];
+  const rowOf = rowFinder(rows, config);
+  const all = leaves(value).map((leaf) => ({ ...leaf, row: rowOf(leaf.path) }));
+  for (const row of rows) {
+    const path = spelled(row.old, config);
+    const given = config.get(row.old);
+    if (row.partOf !== undefined) continue;
+    if (isRest(row, rows, config)) {
+      const rest = all.filter((leaf) => leaf.row === row && leaf.value !== null);
+      if (row.noEffect === true) idle.push(...rest.map((leaf) => leaf.path));
+      else lost.push(...rest.map((leaf) => ({ key: leaf.path, value: leaf.value, reason: row.note ?? "" })));
+      continue;
+    }
+    const there = config.has(row.old);
+    const says = given ?? (there ? row.none : missingValue(row, config));
+    if (says === undefined) continue;
+    if (there && (row.noEffect === true || row.idle?.some((word) => isDeepStrictEqual(word, says)))) continue;
+    const { set: changes = {}, lost: reason, note } = convertOne(row, says, config);
+    const keys = Object.keys(changes);
+    if (there && reason !== undefined) {
+      lost.push(...(typeof reason === "string" ? [{ key: path, value: says, reason }] : reason));
+    }
+    const parts = rows.filter((other) => other.partOf === row.old && config.has(other.old));
+    for (const [place, key] of keys.entries()) {
+      const [before, change] = [set.get(key), changes[key]!];
+      set.set(
+        key,
+        Array.isArray(before) && Array.isArray(change) && lists.includes(key) ? union(before, change) : change,
+      );
+      const { from = [], notes = [] } = there ? (origins.get(key) ?? {}) : {};
+      const origin = [
+        ...(there ? [path] : parts.length === 0 ? [`the default of ${path}`] : []),
+        ...parts.map((part) => spelled(part.old, config)),
+      ];
+      origins.set(key, {
+        from: [...from.filter((other) => !other.startsWith("the default") && !origin.includes(other)), ...origin],
+        notes: note === undefined || place > 0 || notes.includes(note) ? notes : [...notes, note],
+        value: says,
+      });
+    }
+  }
+  const unknown = all
+    .filter(({ row, value: leaf }) => row === undefined && leaf !== null)
+    .map(({ path, value: leaf }) => ({
+      key: path,
+      value: leaf,
+      reason: "no version of the program that is known here reads it",
+    }));
+  const kept = [...origins.values()].flatMap(({ from }) => from);
+  const names = [...kept, ...[...lost, ...unknown].map(({ key }) => key), ...idle];
+  const isNamed = nameFinder(names, config.section);
+  for (const { path, row } of all) {
+    if (isNamed(path)) continue;
+    idle.push(row === undefined || isRest(row, rows, config) ? path : spelled(row.old, config));
+  }
+  return { set, origins, lost, idle: [...new Set(idle)], unknown };
+}
+
+/**
+ * Finds whether names say something of a key: of itself, of a section that it is in, or of an item of its list. The
+ * trainer's section names the algorithm, and says nothing of its keys.
+ */
+function nameFinder(names: readonly string[], trainer: string): (path: string) => boolean {
+  const known = new Set(names.flatMap((name) => [name, name.replace(/\[.*/, "")]));
+  return (path) => sections(path).some((section) => known.has(section) && (section !== trainer || path === trainer));
+}
+
+/** Finds the row that a key belongs to: its own, or that of the innermost section it is in. */
+function rowFinder(rows: readonly OldKey[], config: OldConfig): (path: string) => OldKey | undefined {
+  const byKey = new Map(rows.map((row) => [spelled(row.old, config), row]));
+  return (path) => {
+    const own = byKey.get(path);
+    if (own !== undefined) return own;
+    const section = sections(path).find((key) => byKey.has(key) && byKey.get(key)!.old !== "*");
+    return section === undefined ? undefined : byKey.get(section);
+  };
+}
+
+/** `a.b.c`, `a.b` and `a` of `a.b.c`. */
+function sections(path: string): string[] {
+  const parts = path.split(".");
+  return parts.map((_, place) => parts.slice(0, parts.length - place).join("."));
+}
+
+/** What one row makes of a value. */
+export function convertOne(row: OldKey, value: Json, config: OldConfig): ReturnType<NonNullable<OldKey["convert"]>> {
+  const plain = plainValue(value);
+  if (row.noEffect === true) return {};
+  if (row.convert !== undefined) return row.convert(plain, config);
+  if (row.now === undefined) return { lost: row.note ?? "" };
+  return { set: { [row.now]: plain } };
+}
+
+/** Keys whose values add up. */
+const lists = ["rewards", "trackers"];
+
+function spelled(old: string, { section }: OldConfig): string {
+  return old.replace(/^\*/, section);
+}
+
+/** Whether a row stands for what is left of a section, other keys of which have rows of their own: it is no key. */
+function isRest({ old }: OldKey, rows: readonly OldKey[], config: OldConfig): boolean {
+  return isJsonObject(config.get(old)) && old !== "*" && rows.some((other) => other.old.startsWith(`${old}.`));
+}
+
+function missingValue({ missing }: OldKey, config: OldConfig): Json | undefined {
+  return typeof missing === "function" ? missing(config) : missing;
+}
+
+function union(first: readonly Json[], second: readonly Json[]): Json[] {
+  return [...first, ...second.filter((item) => !first.some((other) => isDeepStrictEqual(other, item)))];
+}

@@ -1,0 +1,90 @@
+import type { Json } from "../../contract/json.ts";
+import { parseSplit, type Split, type SplitBound } from "../../core/taskset/split.ts";
+import type { OldConfig } from "./old-config.ts";
+
+/** A data set of LLM_Collab, as an environment. */
+export interface OldDataset {
+  /** `dataset.type` there. */
+  readonly type: string;
+  readonly environment: Readonly<Record<string, Json>>;
+  /** Hub ids that are what the environment reads by itself. */
+  readonly hub: readonly string[];
+  /** The one split of the environment, if it has only one: it is taken under any old name. */
+  readonly split?: string;
+  /** Tasks of a split, so that passes can be counted. */
+  readonly sizes: Readonly<Record<string, number>>;
+}
+
+/** The data sets that LLM_Collab knows by `dataset.type`. */
+const datasets: readonly OldDataset[] = [
+  {
+    type: "humaneval",
+    environment: { id: "code", dataset: "humaneval", reward: "comlrl" },
+    hub: ["openai/openai_humaneval"],
+    split: "test",
+    sizes: { test: 164 },
+  },
+  {
+    type: "coophumaneval",
+    environment: { id: "code", dataset: "coop-humaneval", reward: "comlrl" },
+    hub: ["OpenMLRL/CoopHumanEval", "CoMLRL/CoopHumanEval", "LovelyBuggies/CoopHumanEval"],
+    split: "test",
+    sizes: { test: 82 },
+  },
+  {
+    type: "mbpp",
+    environment: { id: "code", dataset: "mbpp-coop", reward: "comlrl" },
+    hub: ["OpenMLRL/MBPP", "CoMLRL/MBPP", "ryankamiri/mbpp"],
+    sizes: {},
+  },
+  {
+    type: "classeval",
+    environment: { id: "class-completion", split: "parameters", reward: "comlrl" },
+    hub: ["FudanSELab/ClassEval"],
+    split: "test",
+    sizes: { test: 100 },
+  },
+  { type: "tldr", environment: { id: "writing", form: "tldr", reward: "comlrl" }, hub: [], sizes: { train: 116_722 } },
+  { type: "arxiv", environment: { id: "writing", form: "arxiv", reward: "comlrl" }, hub: [], sizes: {} },
+];
+
+/** The data set of a config, by what its name contains or else by its type. */
+export function datasetOf(config: OldConfig): OldDataset | undefined {
+  const name = (config.text("dataset.name") ?? config.text("data.dataset_name") ?? "").toLowerCase();
+  // One type served two data sets of the same form, so the name decides.
+  const named = ["coophumaneval", "humaneval", "mbpp", "classeval", "tldr", "arxiv"].find((part) =>
+    name.includes(part),
+  );
+  const type = named ?? config.text("dataset.type")?.toLowerCase();
+  return datasets.find((dataset) => dataset.type === type);
+}
+
+/**
+ * A split as Lyceum writes it: `180:200`, of a file that has one split, is `test[180:200]`. Throws `config.invalid` for
+ * what is none.
+ */
+export function splitOf(value: Json, dataset: OldDataset | undefined): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  parseSplit(/^-?\d*:-?\d*$/.test(text) ? `test[${text}]` : text);
+  const sliced = /^-?\d*:-?\d*$/.test(text) ? `${dataset?.split ?? "test"}[${text}]` : text;
+  return dataset?.split === undefined ? sliced : sliced.replace(/^\w+/, dataset.split);
+}
+
+/** How many tasks a split has; undefined if its data set's size is not known and its slice does not say, or it is none. */
+export function splitSize(text: string, dataset: OldDataset | undefined): number | undefined {
+  let split: Split;
+  try {
+    split = parseSplit(splitOf(text, dataset));
+  } catch {
+    return undefined;
+  }
+  const total = dataset?.sizes[split.name];
+  const at = (bound: SplitBound | undefined, open: number | undefined): number | undefined => {
+    if (bound === undefined) return open;
+    if (bound.unit === "percent") return total === undefined ? undefined : Math.floor((total * bound.value) / 100);
+    if (bound.value < 0) return total === undefined ? undefined : Math.max(0, total + bound.value);
+    return total === undefined ? bound.value : Math.min(bound.value, total);
+  };
+  const [from, to] = [at(split.slice?.from, 0), at(split.slice?.to, total)];
+  return from === undefined || to === undefined || to <= from ? undefined : to - from;
+}

@@ -1,0 +1,412 @@
+import { LyceumError } from "../../contract/errors/index.ts";
+import { isJsonObject, type Json } from "../../contract/json.ts";
+import { datasetOf, splitOf } from "./llm-collab-dataset.ts";
+import { agentNames, processesRewards, remembers, turnsOf } from "./llm-collab-run.ts";
+import { llmCollabTrainerKeys } from "./llm-collab-trainer-keys.ts";
+import { modelSettings } from "./model-settings.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { Converted, LostKey, OldKey } from "./old-key.ts";
+
+/** Sections that an early or a late version of LLM_Collab calls its model by. */
+const modelSections = ["model", "agent_model"];
+
+const sampling = { temperature: "sampling.temperature", top_p: "sampling.topP", top_k: "sampling.topK" } as const;
+
+const precision: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
+  idle: ["auto", "float32"],
+  note: "float16 needs a device that can train in it; bfloat16 becomes float32",
+  convert: (value) =>
+    value === "float16"
+      ? { set: { "model.precision": "float16" } }
+      : { lost: "training is in float32, or in float16 by model.precision" },
+  alone: true,
+};
+
+/** Keys of a config of LLM_Collab, and of CoMLRL's config classes, whose fields are those of the trainer's section. */
+export const llmCollabKeys: readonly OldKey[] = [
+  {
+    old: "dataset.type",
+    now: "environment.id, environment.dataset",
+    note: "humaneval, coophumaneval and mbpp are datasets of code, classeval is class-completion, tldr and arxiv are forms of writing",
+    missing: (config) => datasetOf(config)?.type,
+    convert: environment,
+  },
+  {
+    old: "dataset.name",
+    now: "environment.dataset, environment.path",
+    note: "a benchmark finds its own data; a local file is environment.path",
+    convert: datasetName,
+  },
+  ...["train", "eval"].map(
+    (name): OldKey => ({
+      old: `dataset.${name}_split`,
+      now: name === "train" ? "tasks.split" : "evaluation.split",
+      note: "HumanEval, CoopHumanEval and ClassEval have one split, test; the slice is kept",
+      convert: (value, config) => split(name === "train" ? "tasks.split" : "evaluation.split", value, config),
+      alone: true,
+    }),
+  ),
+  {
+    old: "dataset.size",
+    now: "tasks.split",
+    note: "without train_split: train[:size]",
+    convert: (value, config) =>
+      config.has("dataset.train_split") ? {} : split("tasks.split", `train[:${String(value)}]`, config),
+  },
+  {
+    old: "dataset.eval_size",
+    now: "evaluation.limit",
+    note: "without eval_split",
+    convert: (value, config) => (config.has("dataset.eval_split") ? {} : { set: { "evaluation.limit": value } }),
+  },
+  { old: "data.dataset_name", now: "environment.id", note: "ClassEval: class-completion", partOf: "dataset.type" },
+  {
+    old: "data.split_ratio",
+    now: "tasks.split, evaluation.split",
+    note: "0.8: test[:80%] and test[80%:]",
+    convert: (value) => {
+      const percent = Math.round(Number(value) * 100);
+      if (!(percent > 0 && percent < 100)) return { lost: "a share is between 0 and 1" };
+      return { set: { "tasks.split": `test[:${percent}%]`, "evaluation.split": `test[${percent}%:]` } };
+    },
+  },
+  {
+    old: "data.train_split",
+    now: "tasks.split",
+    convert: (value, config) => split("tasks.split", value, config),
+    alone: true,
+  },
+  {
+    old: "collab.mode",
+    now: "environment.split",
+    note: "how a class is split between agents: ONE has one agent, RAND_PARTITION is shuffled",
+    idle: ["ONE"],
+    convert: (value) =>
+      value === "RAND_PARTITION"
+        ? { set: { "environment.split": "shuffled" } }
+        : { lost: "agents are given their methods, by environment.split; none chooses its own" },
+  },
+  { old: "collab.num_agents", now: "environment.agents", partOf: "*.num_agents" },
+  { old: "dataset.private", noEffect: true, note: "a token of the hub is in HF_TOKEN" },
+  {
+    old: "dataset.shuffle_train",
+    idle: [true],
+    note: "tasks are played in an order that the seed draws anew for each pass",
+  },
+  { old: "dataset.shuffle_eval", idle: [false], note: "an evaluation plays the split's first tasks" },
+  { old: "seed", now: "seed" },
+  { old: "fixed_seed", noEffect: true, note: "everything random comes from seed" },
+
+  { old: "model_name", now: "model.path", note: "as --model_name sets it", convert: modelSettings, alone: true },
+  ...modelSections.flatMap((section): OldKey[] => [
+    { old: `${section}.name`, now: "model.path", convert: modelSettings, alone: true },
+    { old: `${section}.type`, noEffect: true, note: "the family is in the model's config.json" },
+    ...["temperature", "top_p", "top_k"].map(
+      (name): OldKey => ({
+        old: `${section}.${name}`,
+        now: sampling[name as keyof typeof sampling],
+        // What one section gives and the trainer's takes precedence over.
+        convert: (value, config) =>
+          config.get(`*.${name}`) === undefined ? { set: { [sampling[name as keyof typeof sampling]]: value } } : {},
+        alone: true,
+      }),
+    ),
+    { old: `${section}.max_length`, noEffect: true, note: "a sequence may be as long as the model allows" },
+    { old: `${section}.special_tokens`, idle: [{}], note: "the tokenizer's own special tokens are used" },
+    { old: `${section}.tokenizer_kwargs`, noEffect: true, note: "the tokenizer is the model's own" },
+    ...["torch_dtype", "dtype", "model_kwargs.torch_dtype"].map(
+      (name): OldKey => ({ old: `${section}.${name}`, now: "model.precision", ...precision }),
+    ),
+    { old: `${section}.model_kwargs.trust_remote_code`, noEffect: true, note: "no code of a model folder is run" },
+    { old: `${section}.model_kwargs.device_map`, noEffect: true, note: "a model runs on one device" },
+    { old: `${section}.model_kwargs`, noEffect: true, note: "arguments of transformers" },
+    { old: `${section}.device_map`, noEffect: true, note: "a model runs on one device" },
+    { old: `${section}.do_sample`, idle: [true], note: "what learns from its own answers has to sample them" },
+    {
+      old: `${section}.max_new_tokens`,
+      now: "sampling.maxTokens",
+      convert: (value, config) =>
+        config.get("*.max_new_tokens") === undefined ? { set: { "sampling.maxTokens": value } } : {},
+    },
+  ]),
+  ...["agents", "models"].map(
+    (old): OldKey => ({
+      old,
+      now: "model.path, agents.models",
+      note: "a list of models, one for each agent in order",
+      convert: (value, config) => agents(old, value, config),
+    }),
+  ),
+  ...(
+    [
+      ["lora.", "lora."],
+      ["", "lora_"],
+    ] as const
+  ).flatMap(([section, prefix]): OldKey[] => {
+    const on = section === "" ? "use_lora" : "lora.enabled";
+    const setting = (name: string, key: string): OldKey => ({
+      old: section === "" ? `${prefix}${name.replace(/^lora_/, "")}` : `${prefix}${name}`,
+      now: `model.adapter.${key}`,
+      convert: (value, config) => {
+        if (config.get(on) !== true || value === "all-linear") return {};
+        return { set: { [`model.adapter.${key}`]: value } };
+      },
+    });
+    return [
+      {
+        old: on,
+        now: "model.adapter.type",
+        note: "true: lora",
+        idle: [false],
+        convert: (value) => ({ set: { "model.adapter.type": value === true ? "lora" : value } }),
+        alone: true,
+      },
+      setting("r", "rank"),
+      setting("lora_alpha", "alpha"),
+      setting("lora_dropout", "dropout"),
+      setting("target_modules", "targets"),
+    ];
+  }),
+  { old: "lora.bias", idle: ["none"], note: "an adapter has no biases" },
+  { old: "lora.task_type", noEffect: true },
+  { old: "lora_path", note: "a training begins with model.path" },
+  { old: "agents.num_agents", now: "environment.agents", note: "as num_agents of the trainer", partOf: "*.num_agents" },
+  ...["critic_model", "critic"].map(
+    (section): OldKey => ({
+      old: section,
+      note: "a separate critic is of the policy's model",
+      convert: (value, config) => {
+        const name = isJsonObject(value) ? value.name : undefined;
+        const policy = config.text("agent_model.name") ?? config.text("model.name");
+        return name === undefined || name === policy ? {} : { lost: "a separate critic is of the policy's model" };
+      },
+    }),
+  ),
+  { old: "critics", note: "a separate critic is of the policy's model" },
+  { old: "tokenizer.padding_side", noEffect: true, note: "nothing is padded on a side" },
+
+  ...llmCollabTrainerKeys,
+
+  ...["external.mode", "*.external_mode"].map(
+    (old): OldKey => ({
+      old,
+      now: "environment.mode",
+      note: "code_feedback and personal_feedback of ClassEval are level_feedback, of visible tests; plain_simple is plain",
+      convert: mode,
+      alone: true,
+    }),
+  ),
+  {
+    old: "external.sandbox_slice",
+    now: "environment.sandboxSlice",
+    none: "all",
+    note: "0, None and all are all",
+    convert: (value, config) =>
+      onCode(config, { "environment.sandboxSlice": value === 0 || typeof value !== "number" ? "all" : value }),
+    alone: true,
+  },
+  ...(["original_prompt", "previous_response"] as const).flatMap((name) => {
+    const key = name === "original_prompt" ? "environment.originalPrompt" : "environment.previousResponse";
+    const missing = (config: OldConfig): Json | undefined =>
+      turnsOf(config) > 1 && !remembers(config) ? true : undefined;
+    const convert = (value: Json, config: OldConfig): Converted => onCode(config, { [key]: value });
+    return [
+      { old: `external.${name}`, now: key, missing, convert, alone: true },
+      {
+        old: `*.external_${name}`,
+        now: key,
+        note: "as the README writes it; the scripts read external",
+        convert,
+        alone: true,
+      },
+    ];
+  }),
+  {
+    old: "external.memory_mode",
+    now: "environment.history",
+    note: "full: conversation",
+    partOf: "*.num_turns",
+  },
+  { old: "external.previous_prompts", now: "environment.history", note: "true: conversation", partOf: "*.num_turns" },
+  { old: "external.previous_responses", now: "environment.history", note: "true: conversation", partOf: "*.num_turns" },
+  ...["external.expert_model", "*.expert_model"].map(
+    (old): OldKey => ({
+      old,
+      now: "environment.expert",
+      note: "the expert of the mode expert_edits: claude-... is anthropic:claude-..., deepseek-... is deepseek:deepseek-...",
+      missing: (config) =>
+        old.startsWith("external") && modeName(config) === "expert_edits" && !config.has("*.expert_model")
+          ? "deepseek-coder"
+          : undefined,
+      convert: (value, config) =>
+        modeName(config) === "expert_edits" || config.alone
+          ? onCode(config, { "environment.expert": expertName(String(value)) })
+          : {},
+      alone: true,
+    }),
+  ),
+  ...["external.external_prompt_passthrough", "*.external_prompt_passthrough"].map(
+    (old): OldKey => ({ old, noEffect: true, note: "a later turn's prompt is always used as it is" }),
+  ),
+
+  { old: "reward_processor.enabled", now: "rewards", partOf: "reward_processor.shift" },
+  {
+    old: "reward_processor.scale_factor",
+    now: "rewards",
+    note: "{ type: scale, factor }",
+    idle: [1],
+    convert: (factor, config) => processed(config, { type: "scale", factor }),
+  },
+  {
+    old: "reward_processor.shift",
+    now: "rewards",
+    note: "{ type: shift, by }",
+    idle: [0],
+    convert: (by, config) => processed(config, { type: "shift", by }),
+  },
+  {
+    old: "*.reward_shift",
+    now: "rewards",
+    note: "{ type: shift, by }",
+    idle: [0],
+    convert: (by) => ({ set: { rewards: [{ type: "shift", by }] } }),
+  },
+
+  { old: "output.base_dir", now: "output" },
+  { old: "output.save_path", noEffect: true, note: "the model is in model/ of the run's folder" },
+  {
+    old: "output.save_final_model",
+    now: "export.format",
+    note: "false: none",
+    convert: (value) => (value === false ? { set: { "export.format": "none" } } : {}),
+    alone: true,
+  },
+  { old: "output.verbose", noEffect: true },
+  { old: "output", noEffect: true },
+  {
+    old: "wandb",
+    now: "trackers",
+    note: "there is no tracker for Weights & Biases; `wandb sync` reads the files of tensorboard",
+    convert: (value) => {
+      const { project = null, enabled = true } = isJsonObject(value) ? value : {};
+      return enabled === false || project === null
+        ? {}
+        : {
+            set: { trackers: ["tensorboard"] },
+            lost: "there is no tracker for Weights & Biases; `wandb sync` reads the files of tensorboard",
+          };
+    },
+  },
+  { old: "preference", note: "preferences are pairs of a step's own answers" },
+  { old: "reward_model", note: "there is no learned reward model: the environment's own reward is learned from" },
+  {
+    old: "reward.type",
+    note: "there is no learned reward model: environment.reward says which one counts",
+    idle: ["oracle", "task"],
+  },
+  { old: "patches", noEffect: true, note: "repairs of CoMLRL's trainer, which are not needed" },
+];
+
+/** A split under a new key; what cannot be read as one is lost. */
+function split(key: string, value: Json, config: OldConfig): Converted {
+  try {
+    return { set: { [key]: splitOf(value, datasetOf(config)) } };
+  } catch (error) {
+    if (!LyceumError.isInstance(error)) throw error;
+    return { lost: error.message.replace(/\.$/, "") };
+  }
+}
+
+/** What the code environments have; writing has one turn. */
+function onCode(config: OldConfig, options: Readonly<Record<string, Json>>): Converted {
+  return datasetOf(config)?.environment.id === "writing" ? {} : { set: options };
+}
+
+function environment(value: Json, config: OldConfig): Converted {
+  const dataset = datasetOf(config);
+  if (dataset === undefined) {
+    const path = config.text("dataset.name") ?? "problems.jsonl";
+    return {
+      set: {
+        "environment.id": "code",
+        "environment.dataset": "jsonl",
+        "environment.path": path,
+        "environment.reward": "comlrl",
+      },
+      lost: `"${String(value)}" is not built in: environment.path has to name problems in the form of docs/code.md, or environment.id an environment of your own`,
+    };
+  }
+  const { environment: options } = dataset;
+  const set: Record<string, Json> = {};
+  for (const [key, option] of Object.entries(options)) set[`environment.${key}`] = option;
+  return { set };
+}
+
+function datasetName(value: Json, config: OldConfig): Converted {
+  const dataset = datasetOf(config);
+  const name = String(value);
+  if (dataset === undefined) return {};
+  const { dataset: own } = dataset.environment;
+  if (dataset.hub.some((hub) => hub.toLowerCase() === name.toLowerCase()))
+    return own === undefined ? {} : { set: { "environment.dataset": own } };
+  if (dataset.environment.id === "writing" && !/^[./]|\.\w+$/.test(name))
+    return { set: { "environment.dataset": name } };
+  return { set: { "environment.path": name } };
+}
+
+function agents(old: string, value: Json, config: OldConfig): Converted {
+  if (!Array.isArray(value)) return {};
+  const names = agentNames(config);
+  if (value.length !== names.length)
+    return { lost: `a model for each of ${names.length} agents is needed, or one for all` };
+  const set: Record<string, Json> = {};
+  const lost: LostKey[] = [];
+  for (const [place, agent] of value.entries()) {
+    const { name, ...others } = isJsonObject(agent) ? agent : { name: agent };
+    for (const [key, change] of Object.entries(modelSettings(name ?? null).set!)) {
+      if (place === 0) set[key] = change;
+      else if (set[key] !== change) set[key.replace("model.", `agents.models.${names[place]!}.`)] = change;
+    }
+    for (const [key, setting] of Object.entries(others)) {
+      if (setting === null || tokenizerKeys.includes(key)) continue;
+      const reason = "what is sampled and computed is the same for all agents: sampling, model.precision";
+      lost.push({ key: `${old}[${place}].${key}`, value: setting, reason });
+    }
+  }
+  return { set, ...(lost.length === 0 ? {} : { lost }) };
+}
+
+/** Settings of one model in a list that change nothing here. */
+const tokenizerKeys = ["type", "max_length", "tokenizer_kwargs", "special_tokens"];
+
+function modeName(config: OldConfig): string {
+  return config.text("external.mode") ?? config.text("*.external_mode") ?? "level_feedback";
+}
+
+function mode(value: Json, config: OldConfig): Converted {
+  const same = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"];
+  const known = new Map([
+    ...same.map((name) => [name, name] as const),
+    ["code_feedback", "level_feedback"],
+    ["personal_feedback", "level_feedback"],
+    ["plain_simple", "plain"],
+  ]).get(String(value));
+  if (known !== undefined) {
+    const changed = onCode(config, { "environment.mode": known });
+    return known === "level_feedback" && known !== value
+      ? { ...changed, note: "feedback of visible tests; theirs names hidden ones that fail" }
+      : changed;
+  }
+  return { lost: `the modes are ${same.join(", ")}` };
+}
+
+/** A model as policies name it: by its provider, or by the address that the old program asks. */
+function expertName(name: string): string {
+  if (name.startsWith("claude")) return `anthropic:${name}`;
+  if (name.startsWith("deepseek")) return `deepseek:${name}`;
+  return name.startsWith("qwen") ? `https://dashscope-intl.aliyuncs.com/compatible-mode/v1#${name}` : name;
+}
+
+function processed(config: OldConfig, processor: Readonly<Record<string, Json>>): Converted {
+  return processesRewards(config) ? { set: { rewards: [processor] } } : {};
+}

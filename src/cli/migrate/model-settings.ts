@@ -1,0 +1,19 @@
+import type { Json } from "../../contract/json.ts";
+import type { Converted } from "./old-key.ts";
+
+/** An old model's name as `model.path`, and without a chat template if it is known to have none. */
+export function modelSettings(value: Json): Converted {
+  // The config's schema refuses it.
+  if (typeof value !== "string") return { set: { "model.path": value } };
+  const path = modelPath(value);
+  if (!/(^|\/)((distil)?gpt2(-medium|-large|-xl)?|starcoder2-\d+b)$/.test(path)) return { set: { "model.path": path } };
+  return { set: { "model.path": path, "model.chatTemplate": "none" }, note: "a base model, without a chat template" };
+}
+
+/** Hub ids have an owner. */
+export function modelPath(value: Json): string {
+  const name = String(value);
+  return /^(distil)?gpt2(-medium|-large|-xl)?$/.test(name)
+    ? `${name.startsWith("distil") ? "distilbert" : "openai-community"}/${name}`
+    : name;
+}

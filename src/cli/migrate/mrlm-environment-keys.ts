@@ -1,0 +1,103 @@
+import type { Json } from "../../contract/json.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { OldKey } from "./old-key.ts";
+
+/** Keys of one environment in `eval_envs` of MRLM; every environment listed there is trained in. */
+export const mrlmEnvironmentKeys: readonly OldKey[] = [
+  {
+    old: "env_type",
+    now: "environment.id",
+    note: "code, math and debate keep their names, tool is tools; custom is a module: environment.id: ./my-env.ts",
+    convert: (value, config) => {
+      const id = environmentId(config);
+      if (id === undefined)
+        return { lost: `"${String(value)}" is not built in: write its module and set environment.id: ./my-env.ts` };
+      const code = id === "code" ? { "environment.dataset": codeDataset(config), "environment.reward": "mrlm" } : {};
+      return { set: { "environment.id": id, ...code } };
+    },
+  },
+  { old: "mode", idle: ["client", "server"], note: "what is trained is the model, never an environment" },
+  {
+    old: "dataset",
+    now: "environment.id, environment.dataset",
+    note: "gsm8k and math (as math-problems) are environments; humaneval and mbpp are datasets of code",
+    convert: (value, config) =>
+      environmentId({ ...config, get: (path) => (path === "dataset" ? undefined : config.get(path)) }) === undefined ||
+      ["gsm8k", "math", "humaneval", "mbpp"].includes(String(value))
+        ? {}
+        : { lost: `"${String(value)}" is not built in: give its file by environment.path` },
+  },
+  { old: "problems", note: "problems are a file: JSONL, named by environment.path with dataset: jsonl (docs/code.md)" },
+  {
+    old: "max_attempts",
+    now: "environment.maxTurns",
+    note: "rounds in debate",
+    missing: (config) => (config.has("max_turns") ? undefined : defaultTurns[config.text("env_type") ?? ""]),
+    convert: turns,
+  },
+  { old: "max_turns", now: "environment.maxTurns", note: "rounds in debate", convert: turns },
+  {
+    old: "timeout",
+    now: "environment.cpuSeconds",
+    note: "of all tests of a problem; only code has it",
+    missing: (config) => (config.text("env_type") === "code" ? 5 : undefined),
+    convert: (value, config) =>
+      environmentId(config) === "code"
+        ? { set: { "environment.cpuSeconds": value } }
+        : { lost: "nothing is run there" },
+  },
+  {
+    old: "difficulty_range",
+    now: "environment.difficulty",
+    convert: (value, config) =>
+      environmentId(config) === "math" ? { set: { "environment.difficulty": value } } : { lost: "only math has it" },
+  },
+  {
+    old: "reward_scale",
+    now: "rewards",
+    idle: [1],
+    convert: (factor) => ({ set: { rewards: [{ type: "scale", factor }] } }),
+  },
+  { old: "reward_bias", now: "rewards", idle: [0], convert: (by) => ({ set: { rewards: [{ type: "shift", by }] } }) },
+  {
+    old: "reward_clip",
+    now: "rewards",
+    convert: (value) => ({ set: { rewards: [{ type: "clamp", minimum: -Number(value), maximum: Number(value) }] } }),
+  },
+  { old: "remote", idle: [false], note: "environments run in the process that trains; none is asked over a network" },
+  { old: "server_address", note: "environments run in the process that trains; none is asked over a network" },
+  {
+    old: "custom_class",
+    note: "a Python class cannot be loaded: write the environment in TypeScript (docs/environments.md)",
+  },
+  {
+    old: "custom_kwargs",
+    idle: [{} as Json],
+    note: "options of a Python class; an environment of Lyceum declares its own",
+  },
+];
+
+/** Turns of MRLM's environments if an entry does not say. */
+const defaultTurns: Readonly<Record<string, number>> = { code: 3, math: 2, debate: 6, tool: 5 };
+
+/** The environment that an entry stands for, if there is one. */
+function environmentId(config: OldConfig): string | undefined {
+  const [type, dataset] = [config.text("env_type") ?? "", config.text("dataset") ?? ""];
+  if (type === "math" && dataset === "gsm8k") return "gsm8k";
+  if (type === "math" && dataset === "math") return "math-problems";
+  return new Map([
+    ["code", "code"],
+    ["math", "math"],
+    ["debate", "debate"],
+    ["tool", "tools"],
+    ["tools", "tools"],
+  ]).get(type);
+}
+
+function codeDataset(config: OldConfig): string {
+  return config.text("dataset") === "mbpp" ? "mbpp" : "humaneval";
+}
+
+function turns(value: Json, config: OldConfig): { set: Record<string, Json> } {
+  return { set: { [environmentId(config) === "debate" ? "environment.rounds" : "environment.maxTurns"]: value } };
+}

@@ -1,0 +1,328 @@
+import { unknownNameError } from "../../contract/errors/index.ts";
+import { isJsonObject, type Json } from "../../contract/json.ts";
+import { epochs } from "./epochs.ts";
+import { mrlmEnvironments } from "./mrlm-environments.ts";
+import { mrlmModelKeys } from "./mrlm-model-keys.ts";
+import { algorithmOf, missing, online, under } from "./mrlm-run.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { Converted, OldKey } from "./old-key.ts";
+
+const algorithms = ["ppo", "grpo", "dpo", "sft"];
+
+const collectedBefore = "SFT learns from a file: collect it before, with lyceum collect";
+
+/** A key of an algorithm's section that is a setting of the same algorithm. */
+function setting(old: string, now: string, value?: Json, keys: readonly string[] = [now]): OldKey {
+  const algorithm = old.split(".")[0]!;
+  return {
+    old,
+    now: keys.join(", "),
+    ...(value === undefined ? {} : { missing: missing([algorithm], value) }),
+    convert: under([algorithm], (given) => ({ set: Object.fromEntries(keys.map((key) => [key, given])) })),
+    alone: false,
+  };
+}
+
+/** Keys of a config of MRLM. */
+export const mrlmKeys: readonly OldKey[] = [
+  { old: "experiment_name", noEffect: true, note: "a run has the name of its folder" },
+  { old: "description", noEffect: true },
+  { old: "tags", noEffect: true },
+  { old: "output_dir", now: "output" },
+  { old: "output.save_dir", now: "output" },
+  {
+    old: "training.algorithm",
+    now: "algorithm.id",
+    missing: "ppo",
+    convert: (value) => {
+      const id = String(value).toLowerCase();
+      if (!algorithms.includes(id)) throw unknownNameError({ kind: "algorithm of MRLM", name: id, known: algorithms });
+      const dpo = { "algorithm.source": "demonstrations", "algorithm.groupSize": 2, "environment.id": "preferences" };
+      const sft = { "environment.id": "conversations", "environment.path": "data/trajectories.jsonl" };
+      return { set: { "algorithm.id": id, ...(id === "dpo" ? dpo : id === "sft" ? sft : {}) } };
+    },
+    alone: true,
+  },
+  {
+    old: "eval_envs",
+    now: "environment, or environments",
+    note: "the environments that are trained in; equal entries become one",
+    convert: mrlmEnvironments,
+  },
+  { old: "policy_env", noEffect: true, note: "the model that is trained is model" },
+  {
+    old: "dataset.path",
+    now: "environment.path",
+    note: "preferences and conversations are JSONL or Parquet: one object a line instead of one list",
+    convert: under(["dpo", "sft"], (value) => dataFile(String(value))),
+  },
+  {
+    old: "dataset.name",
+    now: "environment.path",
+    note: "a hub data set",
+    convert: under(["dpo", "sft"], (value) => ({ set: { "environment.path": String(value) } })),
+  },
+  {
+    old: "dataset.split",
+    now: "tasks.split",
+    convert: under(["dpo", "sft"], (split) => ({ set: { "tasks.split": split } })),
+  },
+  { old: "dataset.type", noEffect: true, note: "the file's name says its kind" },
+
+  ...mrlmModelKeys,
+
+  {
+    old: "training.num_epochs",
+    now: "training.steps, or training.epochs",
+    note: "an epoch of PPO and GRPO there is a step here; DPO and SFT go through a file in epochs",
+    missing: (config) => (config.has("training.num_iterations") ? undefined : 100),
+    convert: (value, config) =>
+      online.includes(algorithmOf(config)) ? { set: { "training.steps": value } } : epochs(value),
+  },
+  {
+    old: "training.num_iterations",
+    now: "training.steps, or training.epochs",
+    note: "as num_epochs",
+    convert: (value, config) => {
+      if (online.includes(algorithmOf(config))) return { set: { "training.steps": value } };
+      return config.has("training.num_epochs") ? {} : epochs(value);
+    },
+  },
+  ...["num_rollouts_per_iteration", "episodes_per_iteration"].map(
+    (name): OldKey => ({
+      old: `training.${name}`,
+      now: "training.batchSize",
+      note: "episodes of a step; under GRPO, divided by the group size",
+      ...(name === "num_rollouts_per_iteration"
+        ? {
+            missing: (config: OldConfig) =>
+              config.has("training.episodes_per_iteration") || !online.includes(algorithmOf(config)) ? undefined : 128,
+          }
+        : {}),
+      convert: (value, config) => {
+        if (algorithmOf(config) === "sft") return { lost: collectedBefore };
+        if (algorithmOf(config) === "dpo") return {};
+        return { set: { "training.batchSize": tasksPerStep(Number(value), config) } };
+      },
+    }),
+  ),
+  {
+    old: "training.batch_size",
+    now: "algorithm.minibatches; training.batchSize under DPO and SFT",
+    note: "an optimizer step there takes a part of an iteration's episodes, which is a minibatch here",
+    missing: 32,
+    convert: (value, config) => {
+      if (!online.includes(algorithmOf(config))) {
+        const set = { "training.batchSize": value };
+        return algorithmOf(config) === "sft" ? { set, note: "actions there, conversations here" } : { set };
+      }
+      return config.number("training.mini_batch_size") === undefined ? minibatches(Number(value), config) : {};
+    },
+  },
+  {
+    old: "training.mini_batch_size",
+    now: "algorithm.minibatches",
+    convert: (value, config) => minibatches(Number(value), config),
+  },
+  { old: "training.learning_rate", now: "training.learningRate", missing: 3e-4 },
+  { old: "training.max_grad_norm", now: "training.clipNorm", missing: 0.5 },
+  { old: "training.optimizer", idle: ["adamw"], note: "the optimizer is AdamW" },
+  { old: "training.weight_decay", now: "training.weightDecay", missing: 0.01 },
+  { old: "training.adam_beta1", now: "training.beta1" },
+  { old: "training.adam_beta2", now: "training.beta2" },
+  { old: "training.adam_epsilon", now: "training.epsilon" },
+  {
+    old: "training.lr_scheduler",
+    now: "training.schedule",
+    convert: (value) =>
+      ["constant", "linear", "cosine"].includes(String(value))
+        ? { set: { "training.schedule": value } }
+        : { lost: "the schedules are constant, linear and cosine" },
+    alone: true,
+  },
+  { old: "training.warmup_steps", now: "training.warmupSteps" },
+  {
+    old: "training.max_episode_length",
+    noEffect: true,
+    note: "the environment's maxTurns ends an episode; rollout.limits.turns can end it earlier",
+  },
+  {
+    old: "training.eval_every",
+    now: "evaluation.every",
+    missing: (config) => (config.has("output.eval_interval") ? undefined : evaluated(config, 10)),
+    convert: evaluation("every"),
+  },
+  { old: "output.eval_interval", now: "evaluation.every", convert: evaluation("every") },
+  {
+    old: "training.eval_episodes",
+    now: "evaluation.limit",
+    missing: (config) => evaluated(config, 10),
+    convert: evaluation("limit"),
+  },
+  {
+    old: "training.save_every",
+    now: "checkpoint.every",
+    missing: (config) => (config.has("output.save_interval") ? undefined : 10),
+  },
+  { old: "output.save_interval", now: "checkpoint.every" },
+  { old: "training.checkpoint_dir", noEffect: true, note: "checkpoints are in the run's folder" },
+  { old: "training.save_total_limit", now: "checkpoint.keep" },
+  { old: "training.log_every", noEffect: true, note: "every step is logged" },
+  { old: "output.log_interval", noEffect: true, note: "every step is logged" },
+  { old: "training.log_dir", noEffect: true, note: "logs are in the run's folder" },
+  {
+    old: "training.use_tensorboard",
+    now: "trackers",
+    idle: [false],
+    convert: (value) => ({ set: { trackers: value === true ? ["tensorboard"] : value } }),
+    alone: true,
+  },
+  { old: "training.wandb_project", now: "trackers", ...weightsAndBiases() },
+  { old: "training.wandb_entity", noEffect: true },
+  { old: "training.wandb_run_name", noEffect: true },
+  { old: "training.seed", now: "seed" },
+  {
+    old: "training.use_bf16",
+    idle: [false],
+    note: "training is in float32, or in float16 by model.precision; there is no bfloat16",
+  },
+  {
+    old: "training.use_fp16",
+    now: "model.precision",
+    idle: [false],
+    convert: (value) => ({ set: { "model.precision": value === true ? "float16" : value } }),
+    alone: true,
+  },
+  {
+    old: "training.gradient_accumulation_steps",
+    now: "training.batchSize",
+    idle: [1],
+    note: "a step takes its whole batch, run in parts that fit training.maxTokensPerMicroBatch",
+    convert: (value) => ({ lost: `a step takes its whole batch: multiply training.batchSize by ${String(value)}` }),
+  },
+
+  setting("ppo.clip_range", "algorithm.clipLow", 0.2, ["algorithm.clipLow", "algorithm.clipHigh"]),
+  setting("ppo.clip_range_vf", "algorithm.valueClip"),
+  setting("ppo.gamma", "algorithm.discount", 0.99),
+  setting("ppo.gae_lambda", "algorithm.lambda", 0.95),
+  setting("ppo.num_ppo_epochs", "algorithm.epochs", 4),
+  setting("ppo.value_loss_coef", "algorithm.valueWeight", 0.5),
+  setting("ppo.entropy_coef", "algorithm.entropyWeight", 0.01),
+  setting("ppo.target_kl", "algorithm.targetKl"),
+  setting("ppo.normalize_advantages", "algorithm.whiten", true),
+
+  setting("grpo.group_size", "algorithm.groupSize", 4),
+  setting("grpo.clip_range", "algorithm.clipLow", undefined, ["algorithm.clipLow", "algorithm.clipHigh"]),
+  setting("grpo.gamma", "algorithm.discount", 0.99),
+  setting("grpo.num_grpo_epochs", "algorithm.epochs"),
+  setting("grpo.entropy_coef", "algorithm.entropyWeight"),
+  setting("grpo.target_kl", "algorithm.targetKl"),
+  {
+    old: "grpo.normalize_rewards",
+    now: "algorithm.advantage",
+    idle: [true],
+    note: "false: group-mean, without the standard deviation",
+    convert: under(["grpo"], (value) => ({ set: { "algorithm.advantage": value === false ? "group-mean" : value } })),
+  },
+  {
+    old: "grpo.reward_normalization",
+    now: "algorithm.advantage, algorithm.whiten",
+    idle: ["group"],
+    note: "batch: group-mean and whiten",
+    convert: under(["grpo"], (value) =>
+      value === "batch"
+        ? { set: { "algorithm.advantage": "group-mean", "algorithm.whiten": true } }
+        : { lost: "advantages are compared within a group or a batch, without running statistics" },
+    ),
+  },
+  {
+    old: "grpo.temperature",
+    now: "sampling.temperature",
+    idle: [1],
+    convert: under(["grpo"], (value) => ({ set: { "sampling.temperature": value } })),
+  },
+  { old: "grpo.gae_lambda", noEffect: true, note: "GRPO has no critic" },
+  { old: "grpo.value_loss_coef", note: "GRPO has no critic: ppo has one" },
+  { old: "grpo.value_clip_range", note: "GRPO has no critic: ppo has one" },
+
+  setting("dpo.beta", "algorithm.beta", 0.1),
+  setting("dpo.label_smoothing", "algorithm.labelSmoothing"),
+  setting("dpo.reference_free", "algorithm.referenceFree"),
+  setting("dpo.loss_type", "algorithm.form"),
+
+  {
+    old: "sft.mode",
+    now: "algorithm.actionWeight, algorithm.observationWeight",
+    missing: missing(["sft"], "combined"),
+    convert: under(["sft"], (value, config) => {
+      const modes = ["behavioral_cloning", "world_model", "combined"];
+      if (!modes.includes(String(value))) return { lost: `the modes are ${modes.join(", ")}` };
+      const [actions, observations] =
+        value === "behavioral_cloning"
+          ? [1, 0]
+          : value === "world_model"
+            ? [0, 1]
+            : [config.number("sft.bc_weight") ?? 0.5, config.number("sft.world_model_weight") ?? 0.5];
+      return { set: { "algorithm.actionWeight": actions!, "algorithm.observationWeight": observations! } };
+    }),
+  },
+  { old: "sft.bc_weight", now: "algorithm.actionWeight", note: "in the mode combined", partOf: "sft.mode" },
+  {
+    old: "sft.world_model_weight",
+    now: "algorithm.observationWeight",
+    note: "in the mode combined",
+    partOf: "sft.mode",
+  },
+  { old: "sft.filter_low_reward", now: "environment.minReward", idle: [false], partOf: "sft.min_reward_threshold" },
+  {
+    old: "sft.min_reward_threshold",
+    now: "environment.minReward",
+    convert: under(["sft"], (value, config) =>
+      config.get("sft.filter_low_reward") === true ? { set: { "environment.minReward": value } } : {},
+    ),
+  },
+  { old: "sft.collect_every", note: collectedBefore },
+  { old: "sft.max_trajectories", note: "lyceum collect --episodes says how many are written" },
+  { old: "distributed", note: "training runs in one process on one device", convert: distributed },
+];
+
+/** Lyceum reads one object a line. */
+function dataFile(path: string): Converted {
+  if (!path.endsWith(".json")) return { set: { "environment.path": path } };
+  return { set: { "environment.path": `${path}l` }, note: `one object a line: jq -c '.[]' ${path} > ${path}l` };
+}
+
+function tasksPerStep(episodes: number, config: OldConfig): number {
+  const group = algorithmOf(config) === "grpo" ? (config.number("grpo.group_size") ?? 4) : 1;
+  return Math.max(1, Math.round(episodes / group));
+}
+
+function minibatches(size: number, config: OldConfig): Converted {
+  if (!online.includes(algorithmOf(config)) || !(size > 0)) return {};
+  const episodes =
+    config.number("training.episodes_per_iteration") ?? config.number("training.num_rollouts_per_iteration") ?? 128;
+  return { set: { "algorithm.minibatches": Math.max(1, Math.ceil(episodes / size)) } };
+}
+
+function evaluated(config: OldConfig, value: Json): Json | undefined {
+  return online.includes(algorithmOf(config)) && config.has("eval_envs") ? value : undefined;
+}
+
+function evaluation(key: string): NonNullable<OldKey["convert"]> {
+  return under(online, (value) => ({ set: { [`evaluation.${key}`]: value } }));
+}
+
+function weightsAndBiases(): Pick<OldKey, "note" | "convert" | "alone"> {
+  return {
+    note: "there is no tracker for Weights & Biases; `wandb sync` reads the files of tensorboard",
+    convert: (value) => ({
+      set: { trackers: ["tensorboard"] },
+      lost: `there is no tracker for Weights & Biases; \`wandb sync\` reads the files of tensorboard (project ${String(value)})`,
+    }),
+  };
+}
+
+function distributed(value: Json): Converted {
+  const { enabled } = isJsonObject(value) ? value : { enabled: false };
+  return enabled === true ? { lost: "training runs in one process on one device" } : {};
+}

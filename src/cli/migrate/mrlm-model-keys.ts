@@ -1,0 +1,121 @@
+import type { Json } from "../../contract/json.ts";
+import { modelSettings } from "./model-settings.ts";
+import { algorithmOf, online, under } from "./mrlm-run.ts";
+import type { OldConfig } from "./old-config.ts";
+import type { Converted, OldKey } from "./old-key.ts";
+
+/** Keys of the `model` section of MRLM. */
+export const mrlmModelKeys: readonly OldKey[] = [
+  {
+    old: "model.model_name_or_path",
+    now: "model.path",
+    missing: "gpt2",
+    convert: modelSettings,
+    alone: true,
+  },
+  { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models only" },
+  { old: "model.tokenizer_name_or_path", note: "the tokenizer is the model's own" },
+  { old: "model.trust_remote_code", idle: [false], note: "no code of a model folder is run" },
+  { old: "model.torch_dtype", now: "model.precision", ...precision() },
+  { old: "model.use_flash_attention", noEffect: true, note: "the engine has its own attention" },
+  { old: "model.gradient_checkpointing", noEffect: true, note: "memory is bounded by training.maxTokensPerMicroBatch" },
+  { old: "model.load_in_8bit", idle: [false], note: "the weights are not quantized" },
+  { old: "model.load_in_4bit", idle: [false], note: "the weights are not quantized" },
+  {
+    old: "model.use_lora",
+    now: "model.adapter.type",
+    idle: [false],
+    convert: (value) => (value === true ? { set: { "model.adapter.type": "lora" } } : {}),
+  },
+  { old: "model.lora_r", now: "model.adapter.rank", missing: withLora(8), convert: lora("rank") },
+  { old: "model.lora_alpha", now: "model.adapter.alpha", missing: withLora(16), convert: lora("alpha") },
+  {
+    old: "model.lora_dropout",
+    now: "model.adapter.dropout",
+    note: "in effect under SFT",
+    missing: withLora(0.05),
+    convert: lora("dropout"),
+  },
+  { old: "model.lora_target_modules", now: "model.adapter.targets", convert: lora("targets") },
+  ...["model", "model.generation"].flatMap((section): OldKey[] => [
+    {
+      old: `${section}.max_new_tokens`,
+      now: "sampling.maxTokens",
+      convert: under([...online, "sft"], (value) => ({ set: { "sampling.maxTokens": value } })),
+    },
+    { old: `${section}.temperature`, now: "sampling.temperature", convert: sampled("temperature") },
+    {
+      old: `${section}.top_p`,
+      now: "sampling.topP",
+      ...(section === "model" ? { missing: unsaid("top_p", 0.9) } : {}),
+      convert: sampled("topP"),
+    },
+    {
+      old: `${section}.top_k`,
+      now: "sampling.topK",
+      ...(section === "model" ? { missing: unsaid("top_k", 50) } : {}),
+      convert: sampled("topK"),
+    },
+    {
+      old: `${section}.do_sample`,
+      idle: [true],
+      note: "what learns from its own answers has to sample them; a low sampling.temperature is nearly greedy",
+    },
+    { old: `${section}.num_beams`, idle: [1], note: "answers are sampled, without a beam search" },
+    {
+      old: `${section}.repetition_penalty`,
+      idle: [1],
+      note: "the policy that is trained would not be the one that is sampled",
+    },
+    { old: `${section}.length_penalty`, idle: [1], note: "answers are sampled, without a beam search" },
+  ]),
+  {
+    old: "model.device",
+    now: "model.device, model.deviceIndex",
+    missing: "auto",
+    idle: ["auto"],
+    convert: (value) => {
+      const [, name, index] = /^(cpu|cuda)(?::(\d+))?$/.exec(String(value)) ?? [];
+      if (name === undefined)
+        return String(value) === "auto" ? {} : { lost: "the devices are auto, cpu, webgpu, cuda, coreml and dml" };
+      return { set: { "model.device": name, ...(index === undefined ? {} : { "model.deviceIndex": Number(index) }) } };
+    },
+    alone: true,
+  },
+  { old: "model.device_map", idle: ["auto", "cpu"], note: "a model runs on one device" },
+];
+
+function precision(): Pick<OldKey, "idle" | "note" | "convert" | "alone"> {
+  return {
+    idle: ["auto", "float32"],
+    note: "float16 needs a device that can train in it; bfloat16 becomes float32",
+    convert: (value) =>
+      value === "float16"
+        ? { set: { "model.precision": "float16" } }
+        : { lost: "training is in float32, or in float16 by model.precision" },
+    alone: true,
+  };
+}
+
+function withLora(value: Json): (config: OldConfig) => Json | undefined {
+  return (config) => (config.get("model.use_lora") === true ? value : undefined);
+}
+
+function lora(key: string): (value: Json, config: OldConfig) => Converted {
+  return (value, config) => (config.get("model.use_lora") === true ? { set: { [`model.adapter.${key}`]: value } } : {});
+}
+
+function sampled(key: string): NonNullable<OldKey["convert"]> {
+  return under([...online, "sft"], (value, config) =>
+    algorithmOf(config) === "sft"
+      ? {
+          lost: `nothing is sampled in SFT: give it to lyceum collect${key === "temperature" ? ` --temperature ${String(value)}` : ""}`,
+        }
+      : { set: { [`sampling.${key}`]: value } },
+  );
+}
+
+function unsaid(name: string, value: Json): (config: OldConfig) => Json | undefined {
+  return (config) =>
+    online.includes(algorithmOf(config)) && !config.has(`model.generation.${name}`) ? value : undefined;
+}

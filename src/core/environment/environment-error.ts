@@ -1,0 +1,53 @@
+import { writtenAt } from "../../contract/errors/function-location.ts";
+import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { thrownAt } from "../../contract/errors/source-location.ts";
+
+/**
+ * The error for an environment that broke the contract of {@link Environment}. `rule` is what the contract asks. `by` is
+ * the author's function at fault: the message names its file and line.
+ */
+export function contractError(options: {
+  readonly environment: string;
+  readonly problem: string;
+  readonly rule: string;
+  readonly by?: object;
+}): LyceumError {
+  const { environment, problem, rule, by } = options;
+  const location = by === undefined ? undefined : writtenAt(by);
+  return new LyceumError({
+    code: "environment.contract",
+    message: `Environment "${environment}" ${problem}${location === undefined ? "" : ` (${location})`}.`,
+    hint: rule,
+    data: { environment, ...(location === undefined ? {} : { location }) },
+  });
+}
+
+/**
+ * Turns what an environment threw in `call` into a typed error that names file and line: of the throw, or of the author's
+ * function `by` if the thrown value has no stack. Lyceum errors are returned as they are.
+ */
+export function environmentFailure(options: {
+  readonly environment: string;
+  readonly call: string;
+  readonly error: unknown;
+  readonly by?: object;
+}): LyceumError {
+  const { environment, call, error, by } = options;
+  if (LyceumError.isInstance(error)) return error;
+  const { name, message } = toErrorData(error);
+  const what = error instanceof Error ? `${name}: ${message}` : message;
+  const location = thrownAt(error) ?? (by === undefined ? undefined : writtenAt(by));
+  const stack = error instanceof Error ? error.stack : undefined;
+  return new LyceumError({
+    code: "environment.failed",
+    message: `Environment "${environment}" threw in ${call}: ${what}${location === undefined ? "" : ` (${location})`}`,
+    hint: "This is an error in the environment's own code or in what it calls. --debug shows the whole stack.",
+    data: {
+      environment,
+      call,
+      ...(location === undefined ? {} : { location }),
+      ...(stack === undefined ? {} : { stack }),
+    },
+    cause: error,
+  });
+}

@@ -1,0 +1,210 @@
+import type { Action, AgentId } from "../../contract/action.ts";
+import type {
+  Environment,
+  EnvironmentDefinition,
+  EnvironmentSpec,
+  Observations,
+  StepResult,
+} from "../../contract/environment.ts";
+import type { Episode } from "../../contract/episode.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { mixedTaskset } from "../taskset/mixed-taskset.ts";
+import { contractError } from "./environment-error.ts";
+
+/** One environment of a mixture. */
+export interface MixedPart {
+  readonly environment: EnvironmentDefinition;
+  /** Its share of the tasks, in proportion to the others'; 1 by default. */
+  readonly weight?: number;
+  /** What metrics and ids of tasks call it; the environment's id by default, numbered where there are several. */
+  readonly name?: string;
+}
+
+/** A task of a mixture: one of the environments' own, and whose it is. */
+export interface MixedTask {
+  readonly environment: string;
+  readonly task: unknown;
+}
+
+/**
+ * Several environments as one: each episode is one of theirs, and tasks are interleaved by weight, so that
+ * every environment has its share of any number of tasks, give or take one or two. A split (with its slice) is asked of each of
+ * them. The mixture has no end: those that have one begin again, shuffled in each pass by `seed`.
+ *
+ * The environments need the same agents. Ids of tasks begin with their environment's name and a slash; `partOf` tells
+ * them apart. Throws `config.invalid` for nothing to mix, agents or names that do not fit, and weights that are no
+ * positive numbers.
+ */
+export function mixedEnvironment(
+  parts: readonly MixedPart[],
+  options: { readonly seed?: number } = {},
+): EnvironmentDefinition<MixedTask> {
+  const named = checkedParts(parts);
+  const { seed = 0 } = options;
+  const environments = new Map(named.map(({ name, environment }) => [name, environment]));
+  const list = [...environments.values()];
+  const spec = mixedSpec(list);
+  const environmentOf = (id: string): EnvironmentDefinition => environments.get(partName(id, environments)!)!;
+  const splits = list[0]!.splits.filter((split) => list.every((environment) => environment.splits.includes(split)));
+  return {
+    specificationVersion: "v1",
+    spec,
+    splits,
+    tasks: async (split, loading) => {
+      const tasksets = await Promise.all(
+        named.map(async ({ name, weight, environment }) => ({
+          name,
+          weight,
+          taskset: await environment.tasks(split, loading),
+        })),
+      );
+      const task = (name: string, inner: unknown): MixedTask => ({ environment: name, task: inner });
+      return mixedTaskset(`${spec.id}/${split}`, { parts: tasksets, task, seed });
+    },
+    create: async () => new MixedEnvironment(spec, environments),
+    partOf: (taskId) => {
+      const name = partName(taskId, environments);
+      return name === undefined ? undefined : { name, spec: environments.get(name)!.spec };
+    },
+    ...(list.every(({ demonstrate }) => demonstrate !== undefined)
+      ? { demonstrate: ({ environment, task }, given) => environments.get(environment)!.demonstrate!(task, given) }
+      : {}),
+    ...(list.some(({ scoreGroup }) => scoreGroup !== undefined)
+      ? {
+          scoreGroup: async (group: readonly Episode[], given: { readonly signal?: AbortSignal }) =>
+            (await environmentOf(group[0]!.task.id).scoreGroup?.(group, given)) ?? {},
+        }
+      : {}),
+  };
+}
+
+/** One instance: has one of each environment that it has played. */
+class MixedEnvironment implements Environment<MixedTask> {
+  readonly specificationVersion = "v1";
+  readonly spec: EnvironmentSpec;
+  readonly #environments: ReadonlyMap<string, EnvironmentDefinition>;
+  readonly #instances = new Map<string, Environment>();
+  #playing: { readonly name: string; readonly instance: Environment } | undefined;
+  #closed = false;
+  /** There while an episode is played whose environment has one. */
+  fork?: () => Promise<Environment<MixedTask>>;
+
+  constructor(spec: EnvironmentSpec, environments: ReadonlyMap<string, EnvironmentDefinition>) {
+    this.spec = spec;
+    this.#environments = environments;
+  }
+
+  async reset(options: {
+    readonly task: MixedTask;
+    readonly seed: number;
+    readonly signal?: AbortSignal;
+  }): Promise<Observations> {
+    if (this.#closed) throw this.#broken("was reset after it was closed", "Create another instance.");
+    const { environment: name, task } = options.task;
+    const instance = this.#instances.get(name) ?? (await this.#environments.get(name)!.create());
+    this.#instances.set(name, instance);
+    this.#play(name, instance);
+    return withTools(await instance.reset({ ...options, task }), this.#environments.get(name)!.spec);
+  }
+
+  async step(
+    actions: Readonly<Record<AgentId, Action>>,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<StepResult> {
+    if (this.#playing === undefined) {
+      throw this.#broken("was stepped while no episode runs", "Call reset before step, and again after an end.");
+    }
+    const { name, instance } = this.#playing;
+    const result = await instance.step(actions, options);
+    return { ...result, observations: withTools(result.observations, this.#environments.get(name)!.spec) };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#playing = undefined;
+    const instances = [...this.#instances.values()];
+    this.#instances.clear();
+    const closed = await Promise.allSettled(instances.map((instance) => instance.close()));
+    const failed = closed.find((result) => result.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  #play(name: string, instance: Environment): void {
+    this.#playing = { name, instance };
+    delete this.fork;
+    if (instance.fork !== undefined) this.fork = () => this.#fork(name, instance);
+  }
+
+  async #fork(name: string, instance: Environment): Promise<Environment<MixedTask>> {
+    const copy = new MixedEnvironment(this.spec, this.#environments);
+    const inner = await instance.fork!();
+    copy.#instances.set(name, inner);
+    copy.#play(name, inner);
+    return copy;
+  }
+
+  #broken(problem: string, rule: string): LyceumError {
+    return contractError({ environment: this.spec.id, problem, rule });
+  }
+}
+
+/** What an environment's spec says may be called goes with each observation: the mixture's spec cannot say it. */
+function withTools(observations: Observations, { tools }: EnvironmentSpec): Observations {
+  if (tools === undefined) return observations;
+  return Object.fromEntries(
+    Object.entries(observations).map(([agent, observation]) => [agent, { tools, ...observation }]),
+  );
+}
+
+function mixedSpec(environments: readonly EnvironmentDefinition[]): EnvironmentSpec {
+  const specs = environments.map(({ spec }) => spec);
+  return {
+    id: [...new Set(specs.map(({ id }) => id))].join("+"),
+    agents: specs[0]!.agents,
+    maxTurns: Math.max(...specs.map(({ maxTurns }) => maxTurns)),
+    rewardRange: [
+      Math.min(...specs.map(({ rewardRange }) => rewardRange[0])),
+      Math.max(...specs.map(({ rewardRange }) => rewardRange[1])),
+    ],
+    deterministic: specs.every(({ deterministic }) => deterministic),
+    ...(specs.every(({ statesCorrect }) => statesCorrect === true) ? { statesCorrect: true } : {}),
+    description: `A mixture of ${specs.map(({ id }) => id).join(", ")}.`,
+  };
+}
+
+function checkedParts(parts: readonly MixedPart[]): Required<MixedPart>[] {
+  if (parts.length === 0) throw invalid("There are no environments to mix.", "List at least one.");
+  const first = parts[0]!.environment.spec;
+  const counts = new Map<string, number>();
+  const named = parts.map(({ environment, weight = 1, name }) => {
+    const { id, agents } = environment.spec;
+    if (agents.join("\n") !== first.agents.join("\n")) {
+      throw invalid(
+        `Environments of different agents cannot be mixed: "${first.id}" has ${first.agents.join(", ")}, "${id}" has ${agents.join(", ")}.`,
+        "Mix environments of one agent, or of the same agents.",
+      );
+    }
+    if (!(weight > 0) || !Number.isFinite(weight)) {
+      throw invalid(
+        `The weight of "${name ?? id}" is ${weight}.`,
+        "Give a number above 0, or leave the environment out.",
+      );
+    }
+    const count = (counts.get(id) ?? 0) + 1;
+    counts.set(id, count);
+    return { environment, weight, name: name ?? (count === 1 ? id : `${id}-${count}`) };
+  });
+  const twice = named.find(({ name }, place) => named.findIndex((other) => other.name === name) !== place);
+  if (twice !== undefined) throw invalid(`Two environments are called "${twice.name}".`, "Give each its own name.");
+  return named;
+}
+
+/** The environment that an id of a task begins with; of two that do, the longer name. */
+function partName(taskId: string, environments: ReadonlyMap<string, unknown>): string | undefined {
+  const names = [...environments.keys()].filter((name) => taskId.startsWith(`${name}/`));
+  return names.sort((a, b) => b.length - a.length)[0];
+}
+
+function invalid(message: string, hint: string): LyceumError {
+  return new LyceumError({ code: "config.invalid", message, hint });
+}

@@ -1,0 +1,75 @@
+import { describeValue } from "../../contract/describe-value.ts";
+import type { EnvironmentDefinition } from "../../contract/environment.ts";
+import { unknownNameError } from "../../contract/errors/index.ts";
+import type { Taskset } from "../../contract/taskset.ts";
+import { memoryTaskset } from "../taskset/memory-taskset.ts";
+import { sliceTaskset } from "../taskset/slice-taskset.ts";
+import { parseSplit } from "../taskset/split.ts";
+import { contractError, environmentFailure } from "./environment-error.ts";
+
+/** Tasks as an author has them: a list or a taskset, or a function from the name of a split to either. */
+export type TaskSource<Task> =
+  | SplitSource<Task>
+  | ((split: string, options: { readonly signal?: AbortSignal }) => SplitSource<Task> | Promise<SplitSource<Task>>);
+
+type SplitSource<Task> = readonly Task[] | Taskset<Task>;
+
+/** The splits of a definition and how to load one. Splits that do not exist throw `data.out-of-range`. */
+export function loadTasks<Task>(options: {
+  readonly id: string;
+  readonly source: TaskSource<Task>;
+  readonly splits: readonly string[] | undefined;
+}): Pick<EnvironmentDefinition<Task>, "splits" | "tasks"> {
+  const { id, source } = options;
+  const splits = options.splits ?? (typeof source === "function" ? ["train", "test"] : ["train"]);
+  return {
+    splits,
+    tasks: async (text, loading = {}) => {
+      loading.signal?.throwIfAborted();
+      const { name, slice } = parseSplit(text);
+      if (!splits.includes(name)) {
+        throw unknownNameError({ kind: `split of "${id}"`, name, known: splits, code: "data.out-of-range" });
+      }
+      const tasks = typeof source === "function" ? await called(source, { id, name, loading }) : source;
+      if (!isSource(tasks)) throw noTasks(id, { tasks, source });
+      const taskset = isTaskset(tasks) ? tasks : memoryTaskset(`${id}/${name}`, tasks);
+      return slice === undefined ? taskset : sliceTaskset(taskset, slice);
+    },
+  };
+}
+
+/** Calls an author's function; what it throws names its place. */
+async function called<Task>(
+  source: Extract<TaskSource<Task>, (...given: never) => unknown>,
+  {
+    id,
+    name,
+    loading,
+  }: { readonly id: string; readonly name: string; readonly loading: { readonly signal?: AbortSignal } },
+): Promise<SplitSource<Task>> {
+  try {
+    return await source(name, loading);
+  } catch (error) {
+    // An abort is not the author's.
+    loading.signal?.throwIfAborted();
+    throw environmentFailure({ environment: id, call: "tasks", error, by: source });
+  }
+}
+
+function isSource(tasks: unknown): boolean {
+  if (typeof tasks !== "object" || tasks === null) return false;
+  return Array.isArray(tasks) || ("get" in tasks && typeof tasks.get === "function" && "length" in tasks);
+}
+
+function noTasks(environment: string, { tasks, source }: { readonly tasks: unknown; readonly source: unknown }): Error {
+  return contractError({
+    environment,
+    problem: `has ${describeValue(tasks)} as tasks`,
+    rule: "tasks is a list, a taskset, or a function that returns one. Collect what a generator yields into a list first; generatedTaskset makes tasks without end.",
+    ...(typeof source === "function" ? { by: source } : {}),
+  });
+}
+
+function isTaskset<Task>(source: SplitSource<Task>): source is Taskset<Task> {
+  return !Array.isArray(source);
+}

@@ -1,0 +1,29 @@
+import { nearestName } from "../../contract/errors/unknown-name.ts";
+import type { ReturnProblem } from "./validate-prompt.ts";
+
+/** A key of an object that is not among the known ones. `rule` puts a suggestion before a rule. */
+export function unknownKey(
+  outcome: object,
+  known: readonly string[],
+): { readonly found: string; readonly rule: (rule: string) => string } | undefined {
+  const key = Object.keys(outcome).find((name) => !known.includes(name));
+  if (key === undefined) return undefined;
+  const nearest = nearestName(key, known);
+  return {
+    found: `the unknown key "${key}"`,
+    rule: (rule) => (nearest === undefined ? rule : `Did you mean "${nearest}"? ${rule}`),
+  };
+}
+
+/** Describes the use of an agent's name that the environment does not have. */
+export function unknownAgent(
+  agent: string,
+  { agents, call }: { readonly agents: readonly string[]; readonly call: string },
+): ReturnProblem {
+  const nearest = nearestName(agent, agents);
+  const suggested = nearest === undefined ? "" : `Did you mean "${nearest}"? `;
+  return {
+    problem: `named the unknown agent "${agent}" in ${call}`,
+    rule: `${suggested}Its agents are ${agents.join(", ")}; prompts beside a state go under { prompts, state }.`,
+  };
+}

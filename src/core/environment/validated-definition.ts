@@ -1,0 +1,152 @@
+import { describeValue, isPromise } from "../../contract/describe-value.ts";
+import type { SingleAgentDefinition } from "./define-environment.ts";
+import type { ParallelDefinition } from "./define-parallel-environment.ts";
+import { contractError, environmentFailure } from "./environment-error.ts";
+import { unknownKey } from "./unknown-key.ts";
+import type { ReturnProblem } from "./validate-prompt.ts";
+import { parallelResetProblem, resetProblem } from "./validate-reset.ts";
+import { parallelStepProblem, stepProblem } from "./validate-step.ts";
+
+const sharedKeys = {
+  id: true,
+  description: true,
+  tasks: true,
+  splits: true,
+  maxTurns: true,
+  rewardRange: true,
+  deterministic: true,
+  statesCorrect: true,
+  tools: true,
+  open: true,
+  reset: true,
+  step: true,
+  fork: true,
+  demonstrate: true,
+} as const;
+const singleKeys = Object.keys({
+  ...sharedKeys,
+  toolProtocol: true,
+  toolLimits: true,
+  afterCalls: true,
+} satisfies Record<keyof SingleAgentDefinition<unknown>, true>);
+const parallelKeys = Object.keys({ ...sharedKeys, agents: true } satisfies Record<
+  keyof ParallelDefinition<string, unknown>,
+  true
+>);
+
+/**
+ * A definition whose functions refuse what their author should not return, and name the place of what they throw.
+ * Throws `environment.contract` for a definition that lacks a function or has a key that nothing reads.
+ */
+export function validatedDefinition<Task, State, Opened extends AsyncDisposable | undefined, Schemas>(
+  definition: SingleAgentDefinition<Task, State, Opened, Schemas>,
+): SingleAgentDefinition<Task, State, Opened, Schemas> {
+  checkDefinition(definition, singleKeys);
+  const { id, reset, step, demonstrate } = definition;
+  return {
+    ...definition,
+    reset: authored(reset, { environment: id, call: "reset", problemOf: resetProblem }),
+    step: authored(step, { environment: id, call: "step", problemOf: (outcome) => stepProblem(outcome, definition) }),
+    ...(demonstrate === undefined ? {} : { demonstrate: expert(demonstrate, id) }),
+  };
+}
+
+/** The same for several agents. */
+export function validatedParallelDefinition<
+  Agent extends string,
+  Task,
+  State,
+  Opened extends AsyncDisposable | undefined,
+>(definition: ParallelDefinition<Agent, Task, State, Opened>): ParallelDefinition<Agent, Task, State, Opened> {
+  checkDefinition(definition, parallelKeys);
+  const { id, reset, step, demonstrate } = definition;
+  return {
+    ...definition,
+    reset: authored(reset, {
+      environment: id,
+      call: "reset",
+      problemOf: (outcome) => parallelResetProblem(outcome, definition),
+    }),
+    step: authored(step, {
+      environment: id,
+      call: "step",
+      problemOf: (outcome) => parallelStepProblem(outcome, definition),
+    }),
+    ...(demonstrate === undefined ? {} : { demonstrate: expert(demonstrate, id) }),
+  };
+}
+
+function checkDefinition(definition: { readonly id: string }, keys: readonly string[]): void {
+  const { id, reset, step } = definition as { readonly id: string; readonly reset?: unknown; readonly step?: unknown };
+  const environment = String(id);
+  for (const [name, value] of Object.entries({ reset, step })) {
+    if (typeof value === "function") continue;
+    const rule = `Give it a function ${name}. Its keys: ${keys.join(", ")}.`;
+    throw contractError({ environment, problem: `has ${describeValue(value)} as ${name}`, rule });
+  }
+  const unknown = unknownKey(definition, keys);
+  if (unknown === undefined) return;
+  throw contractError({
+    environment,
+    problem: `has ${unknown.found} in its definition`,
+    rule: unknown.rule(`Its keys: ${keys.join(", ")}.`),
+  });
+}
+
+/** A function of an author, awaited and checked. */
+function authored<Context, Outcome>(
+  written: (context: Context) => Outcome | Promise<Outcome>,
+  options: {
+    readonly environment: string;
+    readonly call: string;
+    readonly problemOf: (outcome: unknown) => ReturnProblem | undefined;
+  },
+): (context: Context) => Promise<Outcome> {
+  const { environment, call, problemOf } = options;
+  return async (context) => {
+    const outcome = await thrownBy(written, { environment, call }, () => written(context));
+    const found = problemOf(outcome);
+    if (found !== undefined) throw contractError({ environment, ...found, by: written });
+    return outcome;
+  };
+}
+
+/** An author's demonstration. It cannot wait: supervised training asks it for every turn. */
+function expert<Task, Context, Answers>(
+  written: (task: Task, context: Context) => Answers,
+  environment: string,
+): (task: Task, context: Context) => Answers {
+  const call = "demonstrate";
+  return (task, context) => {
+    let answers: Answers;
+    try {
+      answers = written(task, context);
+    } catch (error) {
+      throw environmentFailure({ environment, call, error, by: written });
+    }
+    const odd = [answers].flat().find((answer) => !isAnswer(answer));
+    if (answers === undefined || (odd === undefined && !isPromise(answers))) return answers;
+    throw contractError({
+      environment,
+      problem: `returned ${describeValue(isPromise(answers) ? answers : odd)} from demonstrate`,
+      rule: "Return the answers themselves, one a turn, or undefined if none is known. demonstrate cannot be async.",
+      by: written,
+    });
+  };
+}
+
+function isAnswer(answer: unknown): boolean {
+  return typeof answer === "string" || (typeof answer === "object" && answer !== null && !isPromise(answer));
+}
+
+async function thrownBy<T>(
+  written: object,
+  place: { readonly environment: string; readonly call: string },
+  start: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    throw environmentFailure({ ...place, error, by: written });
+  }
+}

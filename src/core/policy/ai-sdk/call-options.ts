@@ -1,0 +1,108 @@
+import { match } from "ts-pattern";
+import { LyceumError } from "../../../contract/errors/index.ts";
+import { type Message, type Part, servedRole } from "../../../contract/message.ts";
+import type { ActRequest } from "../../../contract/policy.ts";
+import type { AiSdkModel, CallOptions } from "./language-model.ts";
+
+type Prompt = CallOptions["prompt"];
+type FunctionTool = Extract<NonNullable<CallOptions["tools"]>[number], { readonly type: "function" }>;
+type UserPart = Extract<Prompt[number], { readonly role: "user" }>["content"][number];
+type AssistantPart = Extract<Prompt[number], { readonly role: "assistant" }>["content"][number];
+type Version = AiSdkModel["specificationVersion"];
+
+/**
+ * A request in the AI SDK's own form. Tools are told as schemas, for the environment to execute. Earlier reasoning is
+ * left out: providers take back only what they signed. Throws `policy.unsupported-input` for an image where there is
+ * no place for one, and for min-p, which the interface lacks.
+ */
+export function callOptions(
+  { messages, tools = [], sampling, seed }: ActRequest,
+  options: { readonly version: Version; readonly signal: AbortSignal },
+): CallOptions {
+  const { temperature, maxTokens, topP, topK, minP, stop = [] } = sampling;
+  if (minP !== undefined) {
+    throw new LyceumError({
+      code: "policy.unsupported-input",
+      message: "The AI SDK has no setting for min-p.",
+      hint: "Leave minP out, or ask an OpenAI-compatible server that knows it.",
+    });
+  }
+  return {
+    prompt: promptOf(messages, options.version),
+    maxOutputTokens: maxTokens,
+    temperature,
+    // Providers keep a seed in 32 bits, some of them with a sign.
+    seed: seed % 2 ** 31,
+    abortSignal: options.signal,
+    ...(topP === undefined ? {} : { topP }),
+    ...(topK === undefined ? {} : { topK }),
+    ...(stop.length === 0 ? {} : { stopSequences: [...stop] }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(functionTool) }),
+  };
+}
+
+function functionTool(tool: NonNullable<ActRequest["tools"]>[number]): FunctionTool {
+  const { name, description, parameters } = tool;
+  return { type: "function", name, description, inputSchema: parameters as FunctionTool["inputSchema"] };
+}
+
+function promptOf(messages: readonly Message[], version: Version): Prompt {
+  const calledTools = new Map<string, string>();
+  for (const { toolCalls = [] } of messages) for (const { id, name } of toolCalls) calledTools.set(id, name);
+  return messages.map((message) => promptMessage(message, { version, calledTools }));
+}
+
+function promptMessage(
+  message: Message,
+  { version, calledTools }: { readonly version: Version; readonly calledTools: ReadonlyMap<string, string> },
+): Prompt[number] {
+  const { content, toolCalls = [], toolCallId = "" } = message;
+  const role = servedRole(message);
+  switch (role) {
+    case "system":
+      return { role, content: textOnly(message) };
+    case "user":
+      return { role, content: content.flatMap((part) => userPart(part, version)) };
+    case "assistant": {
+      const text = textOnly(message);
+      const parts: AssistantPart[] = text === "" && toolCalls.length > 0 ? [] : [{ type: "text", text }];
+      for (const { id, name, arguments: input } of toolCalls) {
+        parts.push({ type: "tool-call", toolCallId: id, toolName: name, input });
+      }
+      return { role, content: parts };
+    }
+    case "tool": {
+      const toolName = message.name ?? calledTools.get(toolCallId) ?? "tool";
+      const output = { type: "text", value: textOnly(message) } as const;
+      return { role, content: [{ type: "tool-result", toolCallId, toolName, output }] };
+    }
+  }
+}
+
+function userPart(part: Part, version: Version): readonly UserPart[] {
+  return match(part)
+    .returnType<readonly UserPart[]>()
+    .with({ type: "reasoning" }, () => [])
+    .with({ type: "text" }, ({ text }) => [{ type: "text", text }])
+    .with({ type: "image" }, ({ mediaType, data }) => {
+      if (version === "v4") return [{ type: "file", mediaType, data: { type: "data", data } }];
+      return [{ type: "file", mediaType, data } as unknown as UserPart];
+    })
+    .exhaustive();
+}
+
+function textOnly({ role, content }: Message): string {
+  let text = "";
+  for (const part of content) {
+    if (part.type === "text") text += part.text;
+    if (part.type === "image") {
+      throw new LyceumError({
+        code: "policy.unsupported-input",
+        message: `The AI SDK's prompt has no place for an image in a ${role} message.`,
+        hint: "Send images in user messages.",
+        data: { role },
+      });
+    }
+  }
+  return text;
+}

@@ -1,0 +1,87 @@
+import { isTruncated, type Sample, type SampleRequest } from "../../contract/sampler.ts";
+import { encodeSupport, type TokenSupport } from "../../contract/token-support.ts";
+import { createRandom, type Random } from "../random/random.ts";
+import { createIncrementalDecoder, type IncrementalDecoder } from "../tokens/incremental-decoder.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { chooseToken } from "./token-choice.ts";
+
+/** One completion while it is being sampled. */
+export class Completion {
+  readonly request: SampleRequest;
+  readonly index: number;
+  readonly #maxTokens: number;
+  readonly #random: Random;
+  readonly #ids: number[] = [];
+  readonly #logprobs: number[] = [];
+  readonly #supports: TokenSupport[] | undefined;
+  readonly #values: number[] = [];
+  readonly #decoder: IncrementalDecoder | undefined;
+  #text = "";
+  #stopString: string | undefined;
+  /** How it ends, once its last token is sampled. */
+  #end: Sample["finish"] | undefined;
+
+  /** `tokenizer` is needed only for stop strings; the sequence never grows beyond `maxLength` tokens. */
+  constructor(options: {
+    readonly request: SampleRequest;
+    readonly index: number;
+    readonly tokenizer: Tokenizer | undefined;
+    readonly maxLength: number;
+  }) {
+    const { promptIds, settings } = options.request;
+    this.#maxTokens = Math.min(settings.maxTokens, options.maxLength - promptIds.length);
+    this.request = options.request;
+    this.index = options.index;
+    this.#random = createRandom(options.request.seed);
+    this.#supports = settings.supports === true && isTruncated(settings) ? [] : undefined;
+    const stops = options.request.settings.stop ?? [];
+    this.#decoder = stops.length === 0 ? undefined : createIncrementalDecoder(options.tokenizer!);
+  }
+
+  /** The token sampled last: the next one's input. */
+  get lastId(): number {
+    return this.#ids.at(-1)!;
+  }
+
+  /**
+   * Samples one token from probabilities; the finished sample where it is the last one. Where the state's value is
+   * given, the sample is finished by the next call, which only takes the value of the state after the last token.
+   */
+  advance(probabilities: Float32Array, value?: number): Sample | undefined {
+    if (value !== undefined) this.#values.push(value);
+    if (this.#end !== undefined) return this.#finish(this.#end);
+    const { settings, stopTokenIds } = this.request;
+    const { id, logprob, kept } = chooseToken(probabilities, settings, this.#random.next());
+    this.#ids.push(id);
+    this.#logprobs.push(logprob);
+    this.#supports?.push(kept === undefined ? null : encodeSupport(kept, probabilities.length));
+    if (stopTokenIds.includes(id) || this.#reachesStopString(id)) this.#end = "stop";
+    else if (this.#ids.length >= this.#maxTokens) this.#end = "length";
+    return this.#end === undefined || value !== undefined ? undefined : this.#finish(this.#end);
+  }
+
+  #reachesStopString(id: number): boolean {
+    if (this.#decoder === undefined) return false;
+    const stops = this.request.settings.stop!;
+    const longest = Math.max(...stops.map((stop) => stop.length));
+    const fresh = this.#decoder.push(id);
+    this.#text = this.#text.slice(-longest) + fresh;
+    // One token may complete several: the text is cut at the one that begins first.
+    const begins = (stop: string): number => this.#text.indexOf(stop);
+    const reached = stops.filter((stop) => begins(stop) !== -1).sort((a, b) => begins(a) - begins(b));
+    this.#stopString = reached[0];
+    return reached.length > 0;
+  }
+
+  #finish(finish: Sample["finish"]): Sample {
+    return {
+      request: this.index,
+      ids: this.#ids,
+      logprobs: this.#logprobs,
+      ...(this.#supports === undefined ? {} : { supports: this.#supports }),
+      ...(this.#values.length === 0 ? {} : { values: this.#values }),
+      finish,
+      ...(this.#stopString === undefined ? {} : { stopString: this.#stopString }),
+    };
+  }
+}

@@ -1,0 +1,55 @@
+import type { Action } from "../../contract/action.ts";
+import type { EnvironmentDefinition } from "../../contract/environment.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { type Message, textMessage } from "../../contract/message.ts";
+import type { ActRequest, Policy } from "../../contract/policy.ts";
+import type { Renderer } from "../tokens/renderer.ts";
+import { renderPrompt } from "./render-prompt.ts";
+
+/**
+ * The expert of an environment: answers as its `demonstrate` says. With a renderer the answers come with tokens, as if
+ * a model had sampled them with certainty (log-probabilities 0, weights version 0), so that supervised training is a
+ * rollout like any other. Rejects with `policy.unsupported-input` where the environment has no demonstration.
+ */
+export function demonstrationPolicy<Task>(options: {
+  readonly environment: Pick<EnvironmentDefinition<Task>, "spec" | "demonstrate">;
+  readonly renderer?: Renderer;
+}): Policy {
+  const { environment, renderer } = options;
+  return {
+    specificationVersion: "v1",
+    name: `demonstrations of ${environment.spec.id}`,
+    accepts: renderer?.accepts ?? ["text", "reasoning", "image"],
+    act: async (request) => {
+      request.signal?.throwIfAborted();
+      const message = demonstratedMessage(demonstratedAnswer(environment, request));
+      const action: Action = { message, finish: message.toolCalls === undefined ? "stop" : "tool-calls" };
+      if (renderer === undefined) return { action };
+      const completionIds = renderer.complete(message);
+      const logprobs = completionIds.map(() => 0);
+      return { action, tokens: { ...renderPrompt(renderer, request), completionIds, logprobs, weightsVersion: 0 } };
+    },
+  };
+}
+
+/** An answer of a demonstration as a message. */
+export function demonstratedMessage(answer: string | Message): Message {
+  return typeof answer === "string" ? textMessage("assistant", answer) : answer;
+}
+
+function demonstratedAnswer<Task>(
+  environment: Pick<EnvironmentDefinition<Task>, "spec" | "demonstrate">,
+  { agent, episode }: ActRequest,
+): string | Message {
+  const answer =
+    episode === undefined
+      ? undefined
+      : environment.demonstrate?.(episode.task.task as Task, episode)?.[episode.turn]?.[agent];
+  if (answer !== undefined) return answer;
+  const place = episode === undefined ? "" : ` turn ${episode.turn} of task "${episode.task.id}"`;
+  throw new LyceumError({
+    code: "policy.unsupported-input",
+    message: `Environment "${environment.spec.id}" demonstrates nothing for agent "${agent}" in${place || " no episode"}.`,
+    hint: "Give the environment a demonstrate function that covers every turn, or leave such tasks out.",
+  });
+}

@@ -1,0 +1,65 @@
+import { LyceumError } from "../../../contract/errors/index.ts";
+import { type Message, type Part, servedRole, type ToolCall } from "../../../contract/message.ts";
+import type { ActRequest } from "../../../contract/policy.ts";
+import { type BodyOptions, type RequestBody, samplingFields } from "./request-body.ts";
+
+/**
+ * A request as OpenAI's chat protocol has it. Earlier reasoning is not sent back, as templates leave it out too. Throws
+ * `policy.unsupported-input` for an image where the protocol has no place for one.
+ */
+export function chatBody(request: ActRequest, options: BodyOptions): RequestBody {
+  const { messages, tools = [] } = request;
+  return {
+    model: options.model,
+    messages: messages.map(chatMessage),
+    ...samplingFields(request),
+    ...(tools.length === 0 ? {} : { tools: tools.map((tool) => ({ type: "function", function: tool })) }),
+    ...(options.logprobs ? { logprobs: true } : {}),
+    ...(options.tokenIds ? { return_token_ids: true } : {}),
+    ...options.extraBody,
+  };
+}
+
+function chatMessage(message: Message): unknown {
+  const { name, toolCallId, toolCalls = [] } = message;
+  const role = servedRole(message);
+  return {
+    role,
+    content: role === "user" ? userContent(message.content) : textContent(message),
+    ...(name === undefined ? {} : { name }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls.map(chatToolCall) }),
+  };
+}
+
+function chatToolCall({ id, name, arguments: args }: ToolCall): unknown {
+  return { id, type: "function", function: { name, arguments: JSON.stringify(args) } };
+}
+
+/** Text alone as a string, which every server takes. */
+function userContent(parts: readonly Part[]): unknown {
+  if (!parts.some(({ type }) => type === "image")) return joined(parts);
+  return parts.flatMap((part): readonly unknown[] => {
+    if (part.type === "text") return [{ type: "text", text: part.text }];
+    if (part.type === "reasoning") return [];
+    return [{ type: "image_url", image_url: { url: `data:${part.mediaType};base64,${part.data}` } }];
+  });
+}
+
+function textContent({ role, content }: Message): string {
+  if (content.some(({ type }) => type === "image")) {
+    throw new LyceumError({
+      code: "policy.unsupported-input",
+      message: `The chat protocol has no place for an image in a ${role} message.`,
+      hint: "Send images in user messages.",
+      data: { role },
+    });
+  }
+  return joined(content);
+}
+
+function joined(parts: readonly Part[]): string {
+  let text = "";
+  for (const part of parts) if (part.type === "text") text += part.text;
+  return text;
+}

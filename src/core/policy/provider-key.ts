@@ -1,0 +1,94 @@
+import { LyceumError } from "../../contract/errors/index.ts";
+
+/** Reads variables of the environment. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The variables in which a provider's key usually is, the usual one first, by the name in `PROVIDER:MODEL`. Providers
+ * that take something else than one key (a cloud account, a token of the platform) are not here.
+ */
+const providerVariables: Readonly<Record<string, readonly string[]>> = {
+  anthropic: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+  cerebras: ["CEREBRAS_API_KEY"],
+  cohere: ["COHERE_API_KEY"],
+  deepinfra: ["DEEPINFRA_API_KEY"],
+  deepseek: ["DEEPSEEK_API_KEY"],
+  fireworks: ["FIREWORKS_API_KEY"],
+  google: ["GOOGLE_GENERATIVE_AI_API_KEY"],
+  groq: ["GROQ_API_KEY"],
+  mistral: ["MISTRAL_API_KEY"],
+  openai: ["OPENAI_API_KEY"],
+  perplexity: ["PERPLEXITY_API_KEY"],
+  xai: ["XAI_API_KEY"],
+};
+
+/** The same for servers that are known by their address. */
+const hostVariables: Readonly<Record<string, readonly string[]>> = {
+  "api.anthropic.com": ["ANTHROPIC_API_KEY"],
+  "api.cerebras.ai": ["CEREBRAS_API_KEY"],
+  "api.cohere.ai": ["COHERE_API_KEY"],
+  "api.deepinfra.com": ["DEEPINFRA_API_KEY"],
+  "api.deepseek.com": ["DEEPSEEK_API_KEY"],
+  "api.fireworks.ai": ["FIREWORKS_API_KEY"],
+  "api.groq.com": ["GROQ_API_KEY"],
+  "api.mistral.ai": ["MISTRAL_API_KEY"],
+  "api.openai.com": ["OPENAI_API_KEY"],
+  "api.together.ai": ["TOGETHER_API_KEY"],
+  "api.together.xyz": ["TOGETHER_API_KEY"],
+  "api.x.ai": ["XAI_API_KEY"],
+  "dashscope.aliyuncs.com": ["DASHSCOPE_API_KEY"],
+  "dashscope-intl.aliyuncs.com": ["DASHSCOPE_API_KEY"],
+  "generativelanguage.googleapis.com": ["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"],
+  "openrouter.ai": ["OPENROUTER_API_KEY"],
+  "router.huggingface.co": ["HF_TOKEN"],
+};
+
+/** The variables that may hold a provider's key, the usual one first; none for a provider that takes something else. */
+export function providerKeyVariables(provider: string): readonly string[] {
+  return Object.hasOwn(providerVariables, provider) ? providerVariables[provider]! : [];
+}
+
+/** The value of a variable that a config names. Throws `config.invalid`, with its name, if it is not set. */
+export function requiredVariable(name: string, variables: Variables): string {
+  const value = variables[name];
+  if (value) return value;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The environment's variable ${name} is not set.`,
+    hint: `Set it to the key: export ${name}=...`,
+    data: { variable: name },
+  });
+}
+
+/**
+ * Refuses a provider whose key is in none of its usual variables, before it is asked. Throws `config.invalid`, which
+ * names the variable.
+ */
+export function checkProviderKey(provider: string, variables: Variables): void {
+  const names = providerKeyVariables(provider);
+  if (names.length === 0 || names.some((name) => variables[name])) return;
+  throw unset(names, `Models of "${provider}"`);
+}
+
+/**
+ * The key for a server: if its address is a provider's, the provider's key, otherwise `LYCEUM_API_KEY`, or undefined if
+ * that is not set. Throws `config.invalid`, which names the variable, for a provider without a key.
+ */
+export function serverKey(url: string, variables: Variables): string | undefined {
+  const host = URL.canParse(url) ? new URL(url).hostname : "";
+  const names = Object.hasOwn(hostVariables, host) ? hostVariables[host]! : [];
+  const own = names.map((name) => variables[name]).find(Boolean);
+  const key = own ?? (variables.LYCEUM_API_KEY || undefined);
+  if (key === undefined && names.length > 0) throw unset(names, `Models at ${host}`);
+  return key;
+}
+
+function unset(names: readonly string[], whose: string): LyceumError {
+  const [usual, ...others] = names as [string, ...string[]];
+  return new LyceumError({
+    code: "config.invalid",
+    message: `${whose} need a key, and the environment's variable ${usual} is not set.`,
+    hint: `Set it: export ${usual}=...${others.map((name) => ` (or ${name})`).join("")}. For a key in another variable, name that as apiKeyVariable.`,
+    data: { variable: usual },
+  });
+}

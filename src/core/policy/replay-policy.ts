@@ -1,0 +1,94 @@
+import type { AgentEpisode, AgentTurn, Episode } from "../../contract/episode.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { PartType } from "../../contract/message.ts";
+import type { ActRequest, ActResult, ActTokens, Policy } from "../../contract/policy.ts";
+import { deriveSeed } from "../random/random.ts";
+
+/** A recorded turn and the conversation it stands in. */
+interface RecordedTurn {
+  readonly record: AgentEpisode;
+  readonly turn: AgentTurn;
+}
+
+/**
+ * A policy that acts as it did in recorded episodes, such as those of `readTrace(path)`: by task, seed, member, agent
+ * and turn, with the tokens, log-probabilities and usage that were recorded (latencies are not its own, and are left
+ * out). An action that was not recorded rejects with `policy.failed`. It holds the episodes in memory; of two records
+ * of one episode the later counts, so that an episode that was tried again is replayed as it went in the end.
+ */
+export async function replayPolicy(
+  episodes: AsyncIterable<Episode> | Iterable<Episode>,
+  options: { readonly name?: string; readonly accepts?: readonly PartType[] } = {},
+): Promise<Policy> {
+  const turns = new Map<string, RecordedTurn>();
+  const tasks = new Set<string>();
+  for await (const { task, seed, member, agents } of episodes) {
+    tasks.add(task.hash);
+    for (const [agent, record] of Object.entries(agents)) {
+      for (const turn of record.turns) {
+        turns.set(keyOf(agent, deriveSeed(seed, task.hash, member, agent, turn.turn)), { record, turn });
+      }
+    }
+  }
+  return {
+    specificationVersion: "v1",
+    name: options.name ?? "replay",
+    accepts: options.accepts ?? ["text", "reasoning", "image"],
+    act: async (request) => {
+      request.signal?.throwIfAborted();
+      const recorded = turns.get(keyOf(request.agent, request.seed));
+      if (recorded === undefined) throw unrecorded(request, tasks);
+      return replayed(recorded, request);
+    },
+  };
+}
+
+/** The seed of a request derives from the rollout's seed, the task, the member, the agent and the turn. */
+function keyOf(agent: string, requestSeed: number): string {
+  return `${requestSeed} ${agent}`;
+}
+
+function replayed({ record, turn }: RecordedTurn, request: ActRequest): ActResult {
+  const { finish, parseErrors, usage, logprobs } = turn;
+  const { message } = record.nodes[turn.node]!;
+  const tokens = replayedTokens({ record, turn }, request);
+  return {
+    action: { message, finish, ...(parseErrors === undefined ? {} : { parseErrors }) },
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(logprobs === undefined ? {} : { logprobs }),
+  };
+}
+
+/** The tokens of an observation stand on the node before the action: all of the prompt, or what it adds to `previous`. */
+function replayedTokens({ record, turn }: RecordedTurn, { previous }: ActRequest): ActTokens | undefined {
+  const node = record.nodes[turn.node]!;
+  const { ids: completionIds, logprobs = [], supports, weightsVersion = 0 } = node.tokens ?? { ids: [] };
+  const sampled = { completionIds, logprobs, ...(supports === undefined ? {} : { supports }), weightsVersion };
+  const prompt = node.parent === null ? undefined : record.nodes[node.parent]!.tokens;
+  if (node.tokens === undefined || prompt === undefined) return undefined;
+  if (prompt.startsSequence) {
+    return { promptIds: prompt.ids, extendsPrevious: false, ...sampled };
+  }
+  if (previous === undefined) return undefined;
+  const promptIds = previous.ids.concat(prompt.ids);
+  return { promptIds, extendsPrevious: true, ...sampled };
+}
+
+function unrecorded({ agent, seed, episode }: ActRequest, tasks: ReadonlySet<string>): LyceumError {
+  const { task, member, turn } = episode ?? {};
+  const place = episode === undefined ? "" : ` in turn ${turn} of task "${task?.id}" (member ${member})`;
+  const known = task !== undefined && tasks.has(task.hash);
+  return new LyceumError({
+    code: "policy.failed",
+    message: `The recording has no action of agent "${agent}"${place}.`,
+    hint: known
+      ? "Play with the seed of the recording, no more members than it has, and the same environment: an episode that goes another way, or that failed when it was recorded, has no more actions."
+      : "Play the tasks that were recorded.",
+    data: {
+      agent,
+      seed,
+      ...(episode === undefined ? {} : { task: episode.task.id, member: episode.member, turn: episode.turn }),
+    },
+  });
+}

@@ -1,0 +1,179 @@
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { ActRequest, ActResult, Policy } from "../../contract/policy.ts";
+import type { Sample, Sampler, SamplingSettings } from "../../contract/sampler.ts";
+import type { Renderer } from "../tokens/renderer.ts";
+import { fitCompletion, type RenderedPrompt, renderPrompt } from "./render-prompt.ts";
+
+/** A request that waits for its batch, or for its sample. */
+interface Pending {
+  readonly request: ActRequest;
+  readonly prompt: RenderedPrompt;
+  readonly settings: SamplingSettings;
+  readonly resolve: (result: ActResult) => void;
+  readonly reject: (error: unknown) => void;
+  done: boolean;
+}
+
+/**
+ * The policy of a model whose tokens we see: it renders conversations to prompts and samples them in batches. Requests
+ * with an `order` are held until `flush` and sampled in that order; others are sent from the event loop with whatever
+ * is there. Each batch asks `sampler` for the weights to use, and its results carry their version.
+ *
+ * An aborted request leaves its batch to the others. A prompt beyond `maxLength` rejects with
+ * `policy.prompt-too-long`; one near it gets a shorter completion.
+ */
+export function samplerPolicy(options: {
+  readonly name: string;
+  readonly sampler: () => Sampler;
+  readonly renderer: Renderer;
+  /** The most tokens of prompt and completion together; no limit by default. */
+  readonly maxLength?: number;
+  /** Called with each number of tokens that were sampled, also before their completions end if the sampler tells. */
+  readonly onTokens?: (count: number) => void;
+}): Policy {
+  const { name, sampler, renderer, maxLength = Infinity, onTokens = () => undefined } = options;
+  let held: Pending[] = [];
+  let unordered: Pending[] = [];
+  const runUnordered = (): void => {
+    const batch = unordered;
+    unordered = [];
+    run(batch);
+  };
+  const run = (batch: readonly Pending[]): void => {
+    const waiting = batch.filter(({ done }) => !done);
+    if (waiting.length > 0) void sampleBatch({ batch: waiting, sampler, renderer, onTokens });
+  };
+  return {
+    specificationVersion: "v1",
+    name,
+    accepts: renderer.accepts,
+    act: async (request) => {
+      request.signal?.throwIfAborted();
+      const prompt = renderPrompt(renderer, request);
+      const settings = fitCompletion({ request, promptLength: prompt.promptIds.length, maxLength });
+      return new Promise((resolve, reject) => {
+        const pending = watch({ request, prompt, settings, resolve, reject });
+        if (request.order !== undefined) held.push(pending);
+        else if (unordered.push(pending) === 1) setImmediate(runUnordered);
+      });
+    },
+    flush: () => {
+      const batch = held;
+      held = [];
+      run(batch.sort((first, second) => compareOrder(first.request.order!, second.request.order!)));
+    },
+  };
+}
+
+/** A request that is rejected as soon as its signal aborts, and that lets go of the signal when it is done. */
+function watch(options: Omit<Pending, "done">): Pending {
+  const { signal } = options.request;
+  const onAbort = (): void => pending.reject(signal!.reason);
+  const finish = (): void => {
+    pending.done = true;
+    signal?.removeEventListener("abort", onAbort);
+  };
+  const pending: Pending = {
+    ...options,
+    resolve: (result) => {
+      finish();
+      options.resolve(result);
+    },
+    reject: (error) => {
+      finish();
+      options.reject(error);
+    },
+    done: false,
+  };
+  signal?.addEventListener("abort", onAbort, { once: true });
+  return pending;
+}
+
+/** Samples one batch and answers its requests. Never rejects: an error goes to the requests without a sample. */
+async function sampleBatch(options: {
+  readonly batch: readonly Pending[];
+  readonly sampler: () => Sampler;
+  readonly renderer: Renderer;
+  readonly onTokens: (count: number) => void;
+}): Promise<void> {
+  const { batch, renderer } = options;
+  let counted = 0;
+  let finished = 0;
+  const countTo = (tokens: number): void => {
+    if (tokens <= counted) return;
+    options.onTokens(tokens - counted);
+    counted = tokens;
+  };
+  const abandoned = new AbortController();
+  const onAbort = (): void => {
+    if (batch.every(({ done, request }) => done || request.signal?.aborted)) abandoned.abort();
+  };
+  for (const { request } of batch) request.signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    const sampler = options.sampler();
+    const requests = batch.map(({ request, prompt, settings }) => ({
+      promptIds: prompt.promptIds,
+      settings,
+      seed: request.seed,
+      stopTokenIds: renderer.stopTokenIds,
+    }));
+    const weightsVersion = sampler.version;
+    for await (const sample of sampler.sample(requests, { signal: abandoned.signal, onTokens: countTo })) {
+      finished += sample.ids.length;
+      countTo(finished);
+      const pending = batch[sample.request];
+      if (pending === undefined || pending.done) continue;
+      try {
+        pending.resolve(actResult({ sample, prompt: pending.prompt, weightsVersion, renderer }));
+      } catch (error) {
+        pending.reject(error);
+      }
+    }
+    reject(batch, unanswered());
+  } catch (error) {
+    reject(batch, error);
+  } finally {
+    for (const { request } of batch) request.signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+function actResult(options: {
+  readonly sample: Sample;
+  readonly prompt: RenderedPrompt;
+  readonly weightsVersion: number;
+  readonly renderer: Renderer;
+}): ActResult {
+  const { sample, prompt, weightsVersion, renderer } = options;
+  const { ids, logprobs, supports, values, finish, stopString } = sample;
+  return {
+    action: renderer.parse({ ids, finish, ...(stopString === undefined ? {} : { stopString }) }),
+    tokens: {
+      ...prompt,
+      completionIds: ids,
+      logprobs,
+      ...(supports === undefined ? {} : { supports }),
+      ...(values === undefined ? {} : { values }),
+      weightsVersion,
+    },
+    usage: { promptTokens: prompt.promptIds.length, completionTokens: ids.length },
+  };
+}
+
+function reject(batch: readonly Pending[], error: unknown): void {
+  for (const pending of batch) if (!pending.done) pending.reject(error);
+}
+
+function unanswered(): LyceumError {
+  return new LyceumError({
+    code: "policy.failed",
+    message: "The sampler ended without a completion for this request.",
+    hint: "A sampler gives one sample for each request of a batch.",
+  });
+}
+
+function compareOrder(first: readonly number[], second: readonly number[]): number {
+  for (let i = 0; i < Math.min(first.length, second.length); i++) {
+    if (first[i] !== second[i]) return first[i]! - second[i]!;
+  }
+  return first.length - second.length;
+}

@@ -1,0 +1,43 @@
+import type { Action } from "../../contract/action.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { type Message, type PartType, textMessage } from "../../contract/message.ts";
+import type { ActRequest, Policy } from "../../contract/policy.ts";
+
+/** What a script may answer: a text, a message, or a whole action. */
+export type ScriptedAnswer = string | Message | Action;
+
+/**
+ * A policy that answers by a script: a list has the answer of turn 0, 1, ... (the same for every task and agent), a
+ * function computes it. A list that is too short rejects with `policy.failed`. It sees no tokens.
+ */
+export function scriptedPolicy(
+  script: readonly ScriptedAnswer[] | ((request: ActRequest) => ScriptedAnswer | Promise<ScriptedAnswer>),
+  options: { readonly name?: string; readonly accepts?: readonly PartType[] } = {},
+): Policy {
+  const answer = typeof script === "function" ? script : (request: ActRequest) => listed(script, request);
+  return {
+    specificationVersion: "v1",
+    name: options.name ?? "scripted",
+    accepts: options.accepts ?? ["text", "reasoning", "image"],
+    act: async (request) => {
+      request.signal?.throwIfAborted();
+      return { action: toAction(await answer(request)) };
+    },
+  };
+}
+
+function listed(script: readonly ScriptedAnswer[], request: ActRequest): ScriptedAnswer {
+  const turn = request.episode?.turn ?? request.messages.filter(({ role }) => role === "assistant").length;
+  const answer = script[turn];
+  if (answer !== undefined) return answer;
+  throw new LyceumError({
+    code: "policy.failed",
+    message: `The script has ${script.length} answers and was asked for that of turn ${turn}.`,
+    hint: "Give an answer for every turn, or a function.",
+  });
+}
+
+function toAction(answer: ScriptedAnswer): Action {
+  if (typeof answer === "string") return { message: textMessage("assistant", answer), finish: "stop" };
+  return "message" in answer ? answer : { message: answer, finish: "stop" };
+}

@@ -1,0 +1,36 @@
+import { LyceumError } from "../../../contract/errors/index.ts";
+import { RequestFailure } from "./request-failure.ts";
+
+/** An answer that is no completion, or contradicts itself, in words that follow "it": "is no JSON". Another try may help. */
+export function malformed(problem: string, cause?: unknown): RequestFailure {
+  const error = new LyceumError({
+    code: "policy.unavailable",
+    message: `The server's answer cannot be used: it ${problem}.`,
+    hint: "The server, or a proxy before it, does not answer as it should.",
+    data: { reason: "malformed" },
+    ...(cause === undefined ? {} : { cause }),
+  });
+  return new RequestFailure({ error, transient: true });
+}
+
+/** An answer that the server has cut or replaced. */
+export function contentFiltered(): RequestFailure {
+  const error = new LyceumError({
+    code: "policy.rejected",
+    message: "The server's content filter ended the answer.",
+    hint: "The answer is not the model's own, so the episode is unscored.",
+    data: { reason: "content-filter" },
+  });
+  return new RequestFailure({ error, transient: false });
+}
+
+/** An answer without log-probabilities, which were asked for. Another try comes to the same. */
+export function withoutLogprobs(): RequestFailure {
+  const error = new LyceumError({
+    code: "policy.rejected",
+    message: "The server's answer has no log-probabilities, and they were asked for.",
+    hint: "Start the server so that it gives them (vLLM: --max-logprobs of at least 1; others may need a newer version). Or do without them: set logprobs and tokenIds to false (on the command line: -M logprobs=false -M tokenIds=false).",
+    data: { reason: "no-logprobs" },
+  });
+  return new RequestFailure({ error, transient: false });
+}

@@ -1,0 +1,83 @@
+import { readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { LyceumError } from "../../../contract/errors/index.ts";
+import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../hub/hub.ts";
+
+/** How the file of each precision is called, after `onnx/model` and before `.onnx`. */
+const suffixes = {
+  fp32: "",
+  fp16: "_fp16",
+  q8: "_quantized",
+  int8: "_int8",
+  uint8: "_uint8",
+  q4: "_q4",
+  q4f16: "_q4f16",
+  bnb4: "_bnb4",
+} as const;
+
+/** A precision of ONNX files on the hub. */
+export type OnnxPrecision = keyof typeof suffixes;
+
+/**
+ * The folder of a model with its ONNX file in this precision: `model` itself where it is a folder, else the hub model of
+ * that id, downloaded into the shared cache unless it is there. Throws `model.missing`, with what there is, and
+ * `config.unknown-name` for a precision that does not exist.
+ */
+export async function onnxModelFolder(
+  model: string,
+  options: HubOptions & { readonly precision: OnnxPrecision; readonly revision?: string },
+): Promise<string> {
+  const { precision, revision, ...hub } = options;
+  const wanted = `onnx/model${suffixes[precision]}.onnx`;
+  const isFolder = await stat(model).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (isFolder) {
+    const files = await readdir(join(model, "onnx")).catch(() => []);
+    checkPresent({ model, wanted, files: files.map((name) => `onnx/${name}`) });
+    return model;
+  }
+  const repository = { repository: model, type: "model" } as const;
+  const commit = await resolveHubRevision({ ...repository, ...(revision === undefined ? {} : { revision }) }, hub);
+  const pinned = { ...repository, revision: commit };
+  const files = await listHubFiles(pinned, hub);
+  checkPresent({ model, wanted, files });
+  // A large model's weights lie beside it: model.onnx_data, model.onnx_data_1, ...
+  const needed = files.filter((file) => /^[^/]+\.(json|jinja|txt|model)$/.test(file) || file.startsWith(wanted));
+  const paths = await Promise.all(needed.map((path) => downloadHubFile({ ...pinned, path }, hub)));
+  return dirname(paths[needed.indexOf("config.json")]!);
+}
+
+/** The precision of this name, full precision where there is none. Throws `config.unknown-name`. */
+export function onnxPrecision(name: string = "fp32"): OnnxPrecision {
+  if (Object.hasOwn(suffixes, name)) return name as OnnxPrecision;
+  const known = Object.keys(suffixes);
+  throw new LyceumError({
+    code: "config.unknown-name",
+    message: `There is no precision "${name}" of ONNX models.`,
+    hint: `Known: ${known.join(", ")}.`,
+    data: { name, known },
+  });
+}
+
+function checkPresent(options: {
+  readonly model: string;
+  readonly wanted: string;
+  readonly files: readonly string[];
+}): void {
+  const { model, wanted, files } = options;
+  if (files.includes(wanted)) return;
+  const there = Object.entries(suffixes).flatMap(([name, suffix]) =>
+    files.includes(`onnx/model${suffix}.onnx`) ? [name] : [],
+  );
+  throw new LyceumError({
+    code: "model.missing",
+    message: `The model ${model} has no file ${wanted}.`,
+    hint:
+      there.length === 0
+        ? "Name a model with ONNX files, such as onnx-community/Qwen3-0.6B-ONNX; one with safetensors runs on Lyceum's own engine."
+        : `It has the precisions ${there.join(", ")}.`,
+    data: { model, wanted, precisions: there },
+  });
+}

@@ -1,0 +1,272 @@
+import type { Action, AgentId } from "../../contract/action.ts";
+import type { Observation } from "../../contract/environment.ts";
+import type { AgentEpisode, AgentTurn, MessageNode, NodeTokens } from "../../contract/episode.ts";
+import { type ErrorData, LyceumError } from "../../contract/errors/index.ts";
+import type { Message, ToolSpec } from "../../contract/message.ts";
+import { messageProblem } from "../../contract/message-problem.ts";
+import type { ActResult, ActTokens, Policy, PreviousTokens } from "../../contract/policy.ts";
+import { addRewards, isReward, type Reward, rewardText, scored, type UnscoredReward } from "../../contract/reward.ts";
+import { isTruncated, type SamplingSettings } from "../../contract/sampler.ts";
+import { contractError } from "../environment/environment-error.ts";
+import { observationProblem } from "./contract-problem.ts";
+
+const finishes: readonly unknown[] = ["stop", "length", "tool-calls", "error"] satisfies Action["finish"][];
+
+/** Records what one agent of an episode sees, does and earns, and keeps its conversation. */
+export class AgentRecorder {
+  readonly agent: AgentId;
+  readonly policy: Policy;
+  /** The conversation so far, oldest message first. */
+  messages: readonly Message[] = [];
+  tools: readonly ToolSpec[] | undefined;
+  previous: PreviousTokens | undefined;
+  sampledTokens = 0;
+  terminated = false;
+  truncated = false;
+  readonly #environment: string;
+  readonly #nodes: MessageNode[] = [];
+  readonly #turns: AgentTurn[] = [];
+  /** The node that the next message follows. */
+  #tip: number | null = null;
+  /** Rewards from before the first action. */
+  #early: Reward | undefined;
+
+  constructor(options: { readonly agent: AgentId; readonly policy: Policy; readonly environment: string }) {
+    this.agent = options.agent;
+    this.policy = options.policy;
+    this.#environment = options.environment;
+  }
+
+  /** Another record that goes on from here by itself. */
+  copy(): AgentRecorder {
+    const copy = new AgentRecorder({ agent: this.agent, policy: this.policy, environment: this.#environment });
+    copy.messages = this.messages;
+    copy.tools = this.tools;
+    copy.previous = this.previous;
+    copy.sampledTokens = this.sampledTokens;
+    copy.terminated = this.terminated;
+    copy.truncated = this.truncated;
+    copy.#nodes.push(...this.#nodes);
+    copy.#turns.push(...this.#turns);
+    copy.#tip = this.#tip;
+    copy.#early = this.#early;
+    return copy;
+  }
+
+  /** What was seen and done, oldest first. */
+  get nodes(): readonly MessageNode[] {
+    return this.#nodes;
+  }
+
+  get hasActed(): boolean {
+    return this.#turns.length > 0;
+  }
+
+  get hasReward(): boolean {
+    return this.#early !== undefined || this.#turns.some(({ reward }) => reward !== undefined);
+  }
+
+  /** Adds an observation to the conversation. Throws where the environment or the policy cannot mean it. */
+  observe(observation: Observation, turn: number): void {
+    if (this.terminated || this.truncated) {
+      throw this.#broken(`observed agent "${this.agent}" after its end`, "Observe only agents that still play.");
+    }
+    const problem = observationProblem(this.agent, observation);
+    if (problem !== undefined) {
+      throw this.#broken(problem, "An observation is { messages, context }, with a message or more.");
+    }
+    const { messages, context } = observation;
+    for (const message of messages) this.#checkParts(message);
+    if (context === "replace") {
+      this.#tip = null;
+      this.previous = undefined;
+    }
+    this.messages = context === "replace" ? [...messages] : [...this.messages, ...messages];
+    this.tools = observation.tools;
+    for (const message of messages) this.#addNode(message, turn);
+  }
+
+  /** Adds an action, with its tokens, to the conversation. Throws `policy.failed` for tokens that cannot be true. */
+  act(result: ActResult, options: { readonly turn: number; readonly sampling: SamplingSettings }): void {
+    const problem = actionProblem(result?.action);
+    if (problem !== undefined) throw this.#unlikely(problem);
+    const { action, tokens, usage } = result;
+    const sampledTokens = tokens?.completionIds?.length ?? usage?.completionTokens ?? 0;
+    if (!(sampledTokens >= 0)) throw this.#unlikely(`${sampledTokens} sampled tokens`);
+    const { turn } = options;
+    if (tokens !== undefined) this.#addPromptTokens(tokens);
+    const node = this.#addNode(
+      action.message,
+      turn,
+      tokens === undefined ? undefined : this.#sampledTokens(tokens, options.sampling),
+    );
+    this.messages = [...this.messages, action.message];
+    this.#turns.push({ turn, node, finish: action.finish, ...told(result) });
+    this.sampledTokens += sampledTokens;
+    this.previous =
+      tokens === undefined
+        ? undefined
+        : { ids: tokens.promptIds.concat(tokens.completionIds), messageCount: this.messages.length };
+  }
+
+  /** Adds a reward to the last action. One from before the first action counts in the sum only. */
+  reward(reward: Reward): void {
+    if (!isReward(reward)) {
+      throw this.#broken(
+        `gave agent "${this.agent}" the reward ${rewardText(reward)}`,
+        "A reward is scored (finite numbers) or unscored: use scored(value) or unscored(reason).",
+      );
+    }
+    const last = this.#turns.length - 1;
+    const turn = this.#turns[last];
+    if (turn === undefined) this.#early = sum(this.#early, reward);
+    else this.#turns[last] = { ...turn, reward: sum(turn.reward, reward) };
+  }
+
+  /**
+   * Gives the last action what makes the sum the lowest there is, since that action made something fail. Returns what it
+   * gave; nothing if the sum is unscored already.
+   */
+  fail(lowest: number, failure: ErrorData): Reward | undefined {
+    const before = this.#sum();
+    if (before?.status === "unscored") return undefined;
+    const value = lowest - (before?.value ?? 0);
+    const reward: Reward = { status: "scored", value, components: { failure: value }, failure };
+    this.reward(reward);
+    return reward;
+  }
+
+  /** The finished record. With `unscored`, the episode's reward is that one, whatever was earned on the way. */
+  finish(unscored?: UnscoredReward): AgentEpisode {
+    return {
+      policy: this.policy.name,
+      nodes: this.#nodes,
+      turns: this.#turns,
+      reward: unscored ?? this.#sum() ?? scored(0, {}),
+      terminated: this.terminated,
+      truncated: this.truncated,
+    };
+  }
+
+  #sum(): Reward | undefined {
+    let reward = this.#early;
+    for (const turn of this.#turns) if (turn.reward !== undefined) reward = sum(reward, turn.reward);
+    return reward;
+  }
+
+  #addNode(message: Message, turn: number, tokens?: NodeTokens): number {
+    const id = this.#nodes.length;
+    const node = { id, parent: this.#tip, turn, message };
+    this.#nodes.push(tokens === undefined ? node : { ...node, tokens });
+    this.#tip = id;
+    return id;
+  }
+
+  /** The tokens of an observation stand on its last message. */
+  #addPromptTokens(tokens: ActTokens): void {
+    const { promptIds, completionIds, logprobs, extendsPrevious } = tokens;
+    if (![promptIds, completionIds, logprobs].every(Array.isArray)) throw this.#unlikely("tokens that are no lists");
+    const previousIds = this.previous?.ids;
+    if (extendsPrevious && (previousIds === undefined || !startsWith(promptIds, previousIds))) {
+      throw this.#unlikely("a prompt that does not begin with the tokens it is said to extend");
+    }
+    const ids = extendsPrevious ? promptIds.slice(previousIds!.length) : promptIds;
+    const last = this.#nodes.length - 1;
+    this.#nodes[last] = { ...this.#nodes[last]!, tokens: { ids, mask: 0, startsSequence: !extendsPrevious } };
+  }
+
+  #sampledTokens(tokens: ActTokens, asked: SamplingSettings): NodeTokens {
+    const { sampling = asked } = tokens;
+    const { completionIds: ids, logprobs, supports, values, weightsVersion } = tokens;
+    if (ids.length !== logprobs.length) {
+      throw this.#unlikely(`${ids.length} sampled tokens and ${logprobs.length} log-probabilities`);
+    }
+    if (!logprobs.every(Number.isFinite)) throw this.#unlikely("a log-probability that is not finite");
+    if (supports !== undefined && supports.length !== ids.length) {
+      throw this.#unlikely(`${ids.length} sampled tokens and ${supports.length} supports`);
+    }
+    if (values !== undefined && (values.length !== ids.length + 1 || !values.every(Number.isFinite))) {
+      throw this.#unlikely(`${ids.length} sampled tokens and values that are not one finite number more`);
+    }
+    return {
+      ids,
+      mask: 1,
+      logprobs,
+      ...(supports !== undefined ? { supports } : isTruncated(sampling) ? { lacksSupports: true } : {}),
+      ...(values === undefined ? {} : { values }),
+      weightsVersion,
+      temperature: sampling.temperature,
+      startsSequence: false,
+    };
+  }
+
+  #checkParts(message: Message): void {
+    for (const { type } of message.content) {
+      if (this.policy.accepts.includes(type)) continue;
+      throw new LyceumError({
+        code: "policy.unsupported-input",
+        message: `Environment "${this.#environment}" sent a part of type "${type}" to agent "${this.agent}", and its policy "${this.policy.name}" takes ${this.policy.accepts.join(", ")} only.`,
+        hint: "Use a policy that takes such parts, or an environment that sends none.",
+        data: { part: type, accepts: [...this.policy.accepts] },
+      });
+    }
+  }
+
+  #broken(problem: string, rule: string): LyceumError {
+    return contractError({ environment: this.#environment, problem, rule });
+  }
+
+  #unlikely(what: string): LyceumError {
+    return new LyceumError({
+      code: "policy.failed",
+      message: `Policy "${this.policy.name}" answered agent "${this.agent}" with ${what}.`,
+      hint: "This is an error in the policy: its tokens must be exactly those that the model saw and sampled.",
+    });
+  }
+}
+
+/** Why an action cannot be played, if it cannot: the policy itself says that it is an error. */
+export function actionError(action: Action, recorder: AgentRecorder): LyceumError | undefined {
+  if (action.finish !== "error") return undefined;
+  return new LyceumError({
+    code: "policy.failed",
+    message: `Policy "${recorder.policy.name}" ended the action of agent "${recorder.agent}" with an error.`,
+    hint: "The trace holds what was generated until then. The episode is unscored: the model was not at fault.",
+  });
+}
+
+function actionProblem(action: Action | undefined): string | undefined {
+  const problem = messageProblem(action?.message);
+  if (problem !== undefined) return `an action whose message ${problem}`;
+  const { message, finish } = action!;
+  if (message.role !== "assistant") return `an action in the role ${message.role}`;
+  if (!finishes.includes(finish)) return `an action that finished by ${JSON.stringify(finish)}`;
+  return undefined;
+}
+
+/** What stands beside an action in the trace, as far as the policy gave it. */
+function told({
+  action: { parseErrors },
+  usage,
+  latencyMs,
+  retries,
+  logprobs,
+}: ActResult): Pick<AgentTurn, "parseErrors" | "usage" | "latencyMs" | "retries" | "logprobs"> {
+  return {
+    ...(parseErrors === undefined ? {} : { parseErrors }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(latencyMs === undefined ? {} : { latencyMs }),
+    ...(retries === undefined ? {} : { retries }),
+    ...(logprobs === undefined ? {} : { logprobs }),
+  };
+}
+
+function sum(first: Reward | undefined, second: Reward): Reward {
+  return first === undefined ? second : addRewards(first, second);
+}
+
+function startsWith(ids: readonly number[], beginning: readonly number[]): boolean {
+  if (ids.length < beginning.length) return false;
+  for (let i = 0; i < beginning.length; i++) if (ids[i] !== beginning[i]) return false;
+  return true;
+}

@@ -1,0 +1,66 @@
+import type { ActRequest, ActResult } from "../../contract/policy.ts";
+import { deriveSeed } from "../random/random.ts";
+import type { AgentRecorder } from "./agent-recorder.ts";
+import { policyFailure } from "./rollout-error.ts";
+import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
+import type { TurnRequests } from "./turn-requests.ts";
+
+/** Who is asked, and for what. */
+interface Asked<Task> {
+  readonly settings: RunSettings<Task>;
+  readonly place: RunPlace<Task>;
+  readonly recorder: AgentRecorder;
+  readonly turn: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One request to the policy of an agent. `member` stands for the place in its group: with the agent and the turn it
+ * keys the seed. Rejects with a typed error.
+ */
+export function askPolicy<Task>(
+  options: Asked<Task> & {
+    /** Where a policy batches. */
+    readonly requests: TurnRequests | undefined;
+  },
+): Promise<ActResult> {
+  const { recorder, requests } = options;
+  const { agent, policy } = recorder;
+  const settled = requests?.add(policy);
+  let answer: Promise<ActResult>;
+  try {
+    answer = Promise.resolve(policy.act(actRequest(options)));
+  } catch (error) {
+    answer = Promise.reject(error);
+  }
+  return answer.then(
+    (result) => {
+      settled?.();
+      return result;
+    },
+    (error) => {
+      settled?.();
+      throw policyFailure(policy, `agent "${agent}"`, error);
+    },
+  );
+}
+
+function actRequest<Task>({ settings, place, recorder, turn, signal }: Asked<Task>): ActRequest {
+  const { limits, sampling, pool } = settings;
+  const { entry, group, member, seed } = place;
+  const { agent, policy, messages, previous } = recorder;
+  const { spec } = pool.factory;
+  const room = limits.tokens - recorder.sampledTokens;
+  const tools = recorder.tools ?? spec.tools;
+  return {
+    agent,
+    messages,
+    sampling: room < sampling.maxTokens ? { ...sampling, maxTokens: room } : sampling,
+    seed: deriveSeed(seed, entry.hash, member, agent, turn),
+    episode: { task: entry, seed: resetSeed(place), member, turn },
+    signal,
+    ...(tools === undefined ? undefined : { tools }),
+    ...(previous === undefined ? undefined : { previous }),
+    ...(policy.flush === undefined ? undefined : { order: [group, member, spec.agents.indexOf(agent)] }),
+  };
+}

@@ -1,0 +1,18 @@
+import type { Episode, Group } from "../../contract/episode.ts";
+import type { RolloutEvent } from "./rollout-event.ts";
+
+/** Runs a rollout to its end and returns its groups in task order. Rejects where the rollout does. */
+export async function collectGroups(
+  events: AsyncIterable<RolloutEvent>,
+  options: {
+    /** Called when an episode ends. */
+    readonly onEpisode?: (episode: Episode) => void;
+  } = {},
+): Promise<Group[]> {
+  const groups: Group[] = [];
+  for await (const event of events) {
+    if (event.type === "episode-end") options.onEpisode?.(event.episode);
+    else if (event.type === "group-end") groups[event.group] = event.result;
+  }
+  return groups;
+}

@@ -1,0 +1,186 @@
+import type { Action, AgentId } from "../../contract/action.ts";
+import type { StepResult } from "../../contract/environment.ts";
+import type { Episode } from "../../contract/episode.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { ActResult } from "../../contract/policy.ts";
+import { type AgentRecorder, actionError } from "./agent-recorder.ts";
+import { askPolicy } from "./ask-policy.ts";
+import { type Actions, EnvironmentInstance, type Playground } from "./environment-instance.ts";
+import { failsAgain } from "./fails-again.ts";
+import { InterruptibleRun } from "./interruptible-run.ts";
+import { failed, type Outcome } from "./outcome.ts";
+import { actTimeout, policyFailure } from "./rollout-error.ts";
+import { startTimer } from "./rollout-limits.ts";
+import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
+import { Trajectory } from "./trajectory.ts";
+import { TurnRequests } from "./turn-requests.ts";
+
+/** One run of one task: reset, then act and step in turn until the environment or a limit ends it. */
+export class EpisodeRun<Task> {
+  readonly #settings: RunSettings<Task>;
+  readonly #place: RunPlace<Task>;
+  readonly #trajectory: Trajectory;
+  readonly #run = new InterruptibleRun();
+  #instance: EnvironmentInstance<Task> | undefined;
+  /** The actions of the steps so far. */
+  readonly #history: Actions[] = [];
+
+  constructor(settings: RunSettings<Task>, place: RunPlace<Task>) {
+    this.#settings = settings;
+    this.#place = place;
+    this.#trajectory = Trajectory.begin(settings.pool.factory, settings.policies);
+  }
+
+  /** Plays the episode. Never rejects: what goes wrong is in the episode. */
+  async play(): Promise<Episode> {
+    const started = performance.now();
+    const timer = startTimer(this.#settings.limits.episodeMs, () =>
+      this.#run.interrupt({ status: "truncated", limit: "time" }),
+    );
+    let outcome: Outcome;
+    try {
+      outcome = await this.#play();
+    } catch (error) {
+      outcome = this.#run.interruption ?? failed(error);
+    }
+    clearTimeout(timer);
+    this.#run.stopClock();
+    this.#instance?.handBack({ atFault: isEnvironmentFault(outcome) });
+    const { entry, member, seed } = this.#place;
+    return this.#trajectory.episode({ entry, member, seed, outcome, durationMs: performance.now() - started });
+  }
+
+  /** Ends the episode now. */
+  abort(): void {
+    this.#run.interrupt({ status: "aborted" });
+  }
+
+  get #playground(): Playground<Task> {
+    const { pool, limits } = this.#settings;
+    return { pool, limitMs: limits.environmentMs, task: this.#place.entry.id };
+  }
+
+  async #play(): Promise<Outcome> {
+    const { limits, slice, terminationThreshold = Infinity, partners = [] } = this.#settings;
+    const { task } = this.#place.entry;
+    const instance = await EnvironmentInstance.acquire(this.#playground, this.#run);
+    this.#instance = instance;
+    await slice.pause();
+    let observations = await instance.reset(this.#run, { task, seed: resetSeed(this.#place) });
+    for (;;) {
+      const acting = this.#trajectory.observe(observations, limits);
+      if ("status" in acting) return acting;
+      const actions = await this.#act(acting);
+      if (actions === "context-full") return { status: "truncated", limit: "tokens" };
+      const pause = slice.pause();
+      if (pause !== undefined) await pause;
+      const result = await this.#step(instance, { actions, acting });
+      this.#trajectory.step(result, acting);
+      observations = result.observations;
+      const mean = meanReward(result, partners);
+      if (mean !== undefined && mean > terminationThreshold && Object.keys(observations).length > 0) {
+        return this.#trajectory.endEarly();
+      }
+    }
+  }
+
+  async #step(
+    instance: EnvironmentInstance<Task>,
+    { actions, acting }: { readonly actions: Actions; readonly acting: readonly AgentRecorder[] },
+  ): Promise<StepResult> {
+    this.#history.push(actions);
+    try {
+      return await instance.step(this.#run, actions);
+    } catch (error) {
+      if (this.#run.interruption === undefined) await this.#blame(error, acting);
+      throw error;
+    }
+  }
+
+  /** Scores these as the cause of an error of the environment, if it comes again from the same seed and actions. */
+  async #blame(error: unknown, acting: readonly AgentRecorder[]): Promise<void> {
+    const { task, id } = this.#place.entry;
+    const isTheirs = await failsAgain(error, async () => {
+      const instance = await EnvironmentInstance.acquire(this.#playground, this.#run);
+      try {
+        await instance.reset(this.#run, { task, seed: resetSeed(this.#place) });
+        for (const actions of this.#history) await instance.step(this.#run, actions);
+      } finally {
+        instance.handBack({ atFault: true });
+      }
+    });
+    if (isTheirs) this.#trajectory.blame(failed(error).error, { acting, task: id });
+  }
+
+  /** Asks all of these at once. The clock of a batching policy starts when its batch does. */
+  async #act(acting: readonly AgentRecorder[]): Promise<Actions | "context-full"> {
+    const settings = this.#settings;
+    const { barrier, limits } = settings;
+    const run = this.#run;
+    const place = this.#place;
+    const { turns: turn } = this.#trajectory;
+    const { signal } = run;
+    const startClock = (): void =>
+      run.startClock(limits.actMs, () => run.interrupt(failed(actTimeout(acting, limits.actMs))));
+    const requests =
+      barrier === undefined
+        ? undefined
+        : new TurnRequests({
+            barrier,
+            onHeld: () => run.stopClock(),
+            onFlush: startClock,
+            onError: (error, policy) => run.interrupt(failed(policyFailure(policy, "flush", error))),
+          });
+    try {
+      const answers = acting.map((recorder) => askPolicy({ settings, place, recorder, turn, signal, requests }));
+      startClock();
+      requests?.start();
+      const results = answers.length === 1 ? [await run.wait(answers[0]!)] : await run.wait(Promise.all(answers));
+      return this.#record(acting, results);
+    } catch (error) {
+      // The other agents' actions have nobody to wait for them any more.
+      run.dismiss();
+      if (isContextFull(error, acting)) return "context-full";
+      throw error;
+    } finally {
+      run.stopClock();
+      requests?.end();
+    }
+  }
+
+  #record(acting: readonly AgentRecorder[], results: readonly ActResult[]): Actions {
+    const actions: Record<AgentId, Action> = {};
+    const { sampling } = this.#settings;
+    for (const [index, recorder] of acting.entries()) {
+      recorder.act(results[index]!, { turn: this.#trajectory.turns, sampling });
+      actions[recorder.agent] = results[index]!.action;
+    }
+    for (const recorder of acting) {
+      const error = actionError(actions[recorder.agent]!, recorder);
+      if (error !== undefined) throw error;
+    }
+    return actions;
+  }
+}
+
+/** The mean over agents of what a step earned them; undefined if nobody earned anything or a reward is unknown. */
+function meanReward({ agents }: StepResult, partners: readonly AgentId[]): number | undefined {
+  const rewards = Object.entries(agents).flatMap(([agent, { reward }]) =>
+    partners.includes(agent) ? [] : (reward ?? []),
+  );
+  const values = rewards.flatMap((reward) => (reward.status === "scored" ? [reward.value] : []));
+  if (values.length === 0 || values.length < rewards.length) return undefined;
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** True where a conversation has outgrown the model. One that never fitted is a failure. */
+export function isContextFull(error: unknown, acting: readonly AgentRecorder[]): boolean {
+  return (
+    LyceumError.isInstance(error) && error.code === "policy.prompt-too-long" && acting.some(({ hasActed }) => hasActed)
+  );
+}
+
+/** True where the instance that was played on may be the cause. */
+export function isEnvironmentFault(outcome: Outcome): boolean {
+  return outcome.status === "failed" && outcome.error.code.startsWith("environment.");
+}

@@ -1,0 +1,95 @@
+import type { EnvironmentDefinition, EnvironmentSpec } from "../../contract/environment.ts";
+import type { Episode } from "../../contract/episode.ts";
+import { isJsonObject, type Json } from "../../contract/json.ts";
+
+/** Sums of parts, such as thirds, need not come to the last bit. */
+const rounding = 1e-9;
+
+type Definition = { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "partOf">;
+
+/**
+ * Finds mistakes of an environment that leave no episode unscored: a reward outside of the declared range, a tool that
+ * throws as broken code does, and what an agent's text makes fail. Each is said once.
+ */
+export class EpisodeWarnings {
+  readonly #environment: Definition;
+  readonly #said = new Set<string>();
+
+  constructor(environment: Definition) {
+    this.#environment = environment;
+  }
+
+  /** The warnings that these episodes give for the first time. */
+  of(episodes: readonly Episode[]): readonly string[] {
+    const found: string[] = [];
+    const say = (kind: string, warning: string | undefined): void => {
+      if (warning === undefined || this.#said.has(kind)) return;
+      this.#said.add(kind);
+      found.push(warning);
+    };
+    if (!this.#said.has("range")) say("range", rangeWarning(episodes, this.#environment));
+    for (const { tool, warning } of episodes.flatMap(brokenTools)) say(`tool ${tool}`, warning);
+    for (const { cause, warning } of episodes.flatMap(causedFailures)) say(`failure ${cause}`, warning);
+    return found;
+  }
+}
+
+/** What the first episode earned beyond the range of its environment, or of its part of a mixture. */
+function rangeWarning(episodes: readonly Episode[], { spec, partOf }: Definition): string | undefined {
+  for (const { task, agents } of episodes) {
+    const { id, rewardRange } = partOf?.(task.id)?.spec ?? spec;
+    const [low, high] = rewardRange;
+    for (const [agent, { reward }] of Object.entries(agents)) {
+      if (reward.status !== "scored") continue;
+      const slack = rounding * Math.max(1, Math.abs(reward.value));
+      if (reward.value >= low - slack && reward.value <= high + slack) continue;
+      return (
+        `Environment "${id}" gave agent "${agent}" ${reward.value} in task "${task.id}", outside of its rewardRange ` +
+        `[${low}, ${high}]. Accuracy and charts go by that range: declare rewardRange as it is, or change the reward. ` +
+        "This warning is shown once."
+      );
+    }
+  }
+  return undefined;
+}
+
+/** The tools that threw a TypeError or a ReferenceError: a model's input rarely causes one, a mistake in code does. */
+function brokenTools({ task, info = [] }: Episode): { readonly tool: string; readonly warning: string }[] {
+  return info.flatMap((of, turn) =>
+    toolErrorsIn(of).flatMap(({ tool, message, at }) => {
+      if (!/^(Type|Reference)Error: /.test(message)) return [];
+      const place = at === undefined ? "" : ` (${at})`;
+      const warning =
+        `Task "${task.id}", turn ${turn}: the tool "${tool}" threw ${message.split("\n")[0]}${place}. The model reads it ` +
+        "as an error of its call. This warning is shown once for each tool.";
+      return [{ tool, warning }];
+    }),
+  );
+}
+
+/** What actions made fail, each time they were tried: a check of the environment is missing there. */
+function causedFailures({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
+  return Object.entries(agents).flatMap(([agent, { reward }]) => {
+    if (reward.status !== "scored" || reward.failure === undefined) return [];
+    const { message, data } = reward.failure;
+    const location = isJsonObject(data) && typeof data.location === "string" ? data.location : undefined;
+    const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
+    const warning =
+      `${place}${message.replace(/\.?$/, ".")} The same answer of agent "${agent}" throws each time, so it earns the ` +
+      "lowest reward. Catch the error in the environment, and give the answer the reward that it deserves. This " +
+      "warning is shown once for each place.";
+    return [{ cause: location ?? message, warning }];
+  });
+}
+
+/** The tools that threw in a step, as its info has them. */
+export function toolErrorsIn(
+  info: Json,
+): readonly { readonly tool: string; readonly message: string; readonly at?: string }[] {
+  if (!isJsonObject(info) || !Array.isArray(info.toolErrors)) return [];
+  return info.toolErrors.flatMap((error) => {
+    if (!isJsonObject(error) || typeof error.tool !== "string" || typeof error.message !== "string") return [];
+    const { tool, message, at } = error;
+    return [{ tool, message, ...(typeof at === "string" ? { at } : {}) }];
+  });
+}

@@ -1,0 +1,100 @@
+import type { Action, AgentId } from "../../contract/action.ts";
+import { toErrorData } from "../../contract/errors/index.ts";
+import { type Reward, scored } from "../../contract/reward.ts";
+import type { SamplingSettings } from "../../contract/sampler.ts";
+import { type AgentRecorder, actionError } from "./agent-recorder.ts";
+import type { Ask } from "./ask-all.ts";
+import type { JointAction } from "./joint-action.ts";
+import type { Candidate, GrowingJointAction, GrowingNode, JointPath } from "./joint-path.ts";
+import type { JointShape } from "./joint-shape.ts";
+import { jointActionsPerNode, jointChoices } from "./joint-shape.ts";
+import { type FailedOutcome, failed } from "./outcome.ts";
+import { completionSequence } from "./token-sequences.ts";
+
+/** A node from the answers of the agents that act in it, its joint actions not yet played. */
+export function newNode<Task>(options: {
+  readonly path: JointPath<Task>;
+  readonly asks: readonly Ask<Task>[];
+  readonly shape: JointShape;
+  readonly sampling: SamplingSettings;
+}): GrowingNode<Task> {
+  const { path, asks, shape, sampling } = options;
+  const agents = new Map(
+    path.acting.map((recorder) => [
+      recorder.agent,
+      asks.filter((ask) => ask.recorder === recorder).map((ask) => candidate(ask, sampling)),
+    ]),
+  );
+  const jointActions = jointChoices(shape, [...agents.keys()]).map((choice, index) => {
+    const place = shape.turns === "handoff" ? 0 : path.place * branchesOf(path, shape) + index;
+    return newJointAction({ path, agents, choice, place });
+  });
+  return { path, agents, jointActions, endedEarly: false };
+}
+
+/** A joint action of candidates of a node, not yet played. */
+export function newJointAction<Task>(options: {
+  readonly path: JointPath<Task>;
+  readonly agents: GrowingNode<Task>["agents"];
+  readonly choice: JointAction["choice"];
+  readonly place: number;
+}): GrowingJointAction<Task> {
+  const { path, agents, choice, place } = options;
+  const recorders = new Map<AgentId, AgentRecorder>();
+  const actions: Record<AgentId, Action> = {};
+  for (const [agent, candidates] of agents) {
+    const { recorder, shown } = candidates[choice[agent]!]!;
+    recorders.set(agent, recorder);
+    if (shown.action !== undefined) actions[agent] = shown.action;
+  }
+  const next: JointPath<Task> = {
+    trajectory: path.trajectory.branch(recorders),
+    history: [...path.history, actions],
+    place,
+    observations: {},
+    acting: [],
+  };
+  const nothing = path.trajectory.recorders.map(({ agent }): [AgentId, Reward] => [agent, scored(0, {})]);
+  return { choice, path: next, rewards: Object.fromEntries(nothing) };
+}
+
+/** Why a joint action cannot be played, where a policy failed at one of its completions. */
+export function candidateFailure<Task>(
+  agents: GrowingNode<Task>["agents"],
+  choice: JointAction["choice"],
+): FailedOutcome | undefined {
+  for (const [agent, candidates] of agents) {
+    const { error } = candidates[choice[agent]!]!.shown;
+    if (error !== undefined) return { status: "failed", error };
+  }
+  return undefined;
+}
+
+function branchesOf<Task>(path: JointPath<Task>, shape: JointShape): number {
+  return jointActionsPerNode(shape, path.trajectory.recorders.length);
+}
+
+function candidate<Task>({ recorder: before, turn, answer }: Ask<Task>, sampling: SamplingSettings): Candidate {
+  const recorder = before.copy();
+  if (answer === undefined || "error" in answer) {
+    return { recorder, shown: { error: failed(answer?.error).error } };
+  }
+  try {
+    recorder.act(answer.result, { turn, sampling });
+  } catch (error) {
+    return { recorder, shown: { error: toErrorData(error) } };
+  }
+  const { action } = answer.result;
+  const sequence = completionSequence(recorder.agent, recorder.nodes);
+  const error = actionError(action, recorder);
+  return {
+    recorder,
+    shown: {
+      action,
+      ...(sequence === undefined
+        ? {}
+        : { sequence: action.finish === "length" ? { ...sequence, cutOff: true } : sequence }),
+      ...(error === undefined ? {} : { error: error.toData() }),
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import type { Episode } from "../../contract/episode.ts";
+import { type ErrorData, toErrorData } from "../../contract/errors/index.ts";
+
+/** How an episode ended, before it is put together. */
+export type Outcome =
+  | { readonly status: "completed" | "aborted" }
+  | { readonly status: "truncated"; readonly limit: NonNullable<Episode["limit"]> }
+  | FailedOutcome;
+
+/** An environment or a policy failed. */
+export interface FailedOutcome {
+  readonly status: "failed";
+  readonly error: ErrorData;
+}
+
+/** The end by whatever was thrown. */
+export function failed(error: unknown): FailedOutcome {
+  return { status: "failed", error: toErrorData(error) };
+}

@@ -1,0 +1,37 @@
+import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import type { Policy } from "../../contract/policy.ts";
+import type { AgentRecorder } from "./agent-recorder.ts";
+
+/** Whatever a policy threw when `asked` as a typed error. Lyceum errors pass through: they say more. */
+export function policyFailure(policy: Policy, asked: string, error: unknown): LyceumError {
+  if (LyceumError.isInstance(error)) return error;
+  const { name, message } = toErrorData(error);
+  const what = error instanceof Error ? `${name}: ${message}` : message;
+  return new LyceumError({
+    code: "policy.failed",
+    message: `Policy "${policy.name}" failed at ${asked}: ${what}`,
+    hint: "This is an error in the policy or in the model behind it, not in the environment.",
+    cause: error,
+  });
+}
+
+/** An environment did not end a call in time. */
+export function callTimeout(environment: string, call: string, ms: number): LyceumError {
+  return new LyceumError({
+    code: "timeout",
+    message: `Environment "${environment}" did not end its ${call} within ${ms} ms.`,
+    hint: "The instance has been abandoned and replaced. Raise the limit environmentMs if it only needs longer.",
+    data: { environment, call, ms },
+  });
+}
+
+/** Policies did not answer in time. */
+export function actTimeout(acting: readonly AgentRecorder[], ms: number): LyceumError {
+  const asked = acting.map(({ agent, policy }) => `"${policy.name}" for agent "${agent}"`).join(", ");
+  return new LyceumError({
+    code: "timeout",
+    message: `No action came within ${ms} ms from ${asked}.`,
+    hint: "Raise the limit actMs if the policy only needs longer.",
+    data: { agents: acting.map(({ agent }) => agent), ms },
+  });
+}

@@ -1,0 +1,18 @@
+import type { Group } from "../../contract/episode.ts";
+import type { TaskEntry } from "../../contract/taskset.ts";
+import { collectGroups } from "./collect-groups.ts";
+import { rollout } from "./rollout.ts";
+import type { RolloutOptions } from "./rollout-options.ts";
+
+/**
+ * Plays one task `groupSize` times: the same task and environment seed for every member, sampling seeds of their own.
+ * Rejects where {@link rollout} throws.
+ */
+export async function rolloutGroup<Task>(
+  options: Omit<RolloutOptions<Task>, "tasks"> & { readonly task: TaskEntry<Task> },
+): Promise<Group> {
+  const groups = await collectGroups(
+    rollout({ concurrency: options.groupSize ?? 1, ...options, tasks: [options.task] }),
+  );
+  return groups[0]!;
+}

@@ -1,0 +1,54 @@
+import type { Taskset } from "../../contract/taskset.ts";
+import { taskSeed } from "./episode-id.ts";
+import type { PlannedTask, RolloutOptions } from "./rollout-options.ts";
+import type { RunPlace } from "./run-settings.ts";
+
+/** An episode to play, and how many episodes its group has. */
+export interface GroupPlace<Task> extends RunPlace<Task> {
+  readonly groupSize: number;
+}
+
+/** Every episode to play, in task order. */
+export async function* groupPlaces<Task>(
+  options: PlacesOptions<Task> & { readonly groupSize: number },
+  signal: AbortSignal,
+): AsyncGenerator<GroupPlace<Task>, void, undefined> {
+  const everyMember = Array.from({ length: options.groupSize }, (_, member) => member);
+  for await (const place of taskPlaces(options, signal)) {
+    const members = place.entry.members ?? everyMember;
+    for (const member of members) yield { ...place, groupSize: members.length, member };
+  }
+}
+
+type PlacesOptions<Task> = Pick<RolloutOptions<Task>, "tasks" | "seed" | "skip">;
+
+/**
+ * Every task to play, in order, as the place of its first member. A task that comes again gets a seed of its own, so
+ * that it plays anew.
+ */
+export async function* taskPlaces<Task>(
+  { tasks, seed, skip = 0 }: PlacesOptions<Task>,
+  signal: AbortSignal,
+): AsyncGenerator<RunPlace<Task> & { readonly entry: PlannedTask<Task> }, void, undefined> {
+  const seen = new Map<string, number>();
+  let group = 0;
+  for await (const entry of taskEntries(tasks, signal)) {
+    const times = seen.get(entry.hash) ?? 0;
+    seen.set(entry.hash, times + 1);
+    if (group >= skip) yield { entry, group, member: 0, seed: taskSeed(seed, times) };
+    group += 1;
+  }
+}
+
+async function* taskEntries<Task>(
+  tasks: RolloutOptions<Task>["tasks"],
+  signal: AbortSignal,
+): AsyncGenerator<PlannedTask<Task>, void, undefined> {
+  if (!isTaskset(tasks)) return yield* tasks;
+  const length = tasks.length === "unbounded" ? Infinity : tasks.length;
+  for (let index = 0; index < length; index++) yield await tasks.get(index, { signal });
+}
+
+function isTaskset<Task>(tasks: RolloutOptions<Task>["tasks"]): tasks is Taskset<Task> {
+  return "get" in tasks && "length" in tasks && !(Symbol.iterator in tasks);
+}

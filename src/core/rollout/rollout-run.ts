@@ -1,0 +1,140 @@
+import type { Episode, EpisodeStatus } from "../../contract/episode.ts";
+import { EpisodeRun } from "./episode-run.ts";
+import type { EventQueue } from "./event-queue.ts";
+import type { RolloutEvent } from "./rollout-event.ts";
+import type { RolloutOptions } from "./rollout-options.ts";
+import { type GroupPlace, groupPlaces } from "./rollout-places.ts";
+import { RolloutSlots } from "./rollout-slots.ts";
+import type { RunSettings } from "./run-settings.ts";
+import { scoreGroup } from "./score-group.ts";
+
+/** A group some of whose episodes have not ended. */
+interface OpenGroup {
+  readonly episodes: Episode[];
+  left: number;
+}
+
+/** The state of one {@link rollout}: `concurrency` slots that play episodes, and the groups that these make up. */
+export class RolloutRun<Task> {
+  readonly #options: Required<Pick<RolloutOptions<Task>, "groupSize" | "concurrency">> & RolloutOptions<Task>;
+  readonly #settings: RunSettings<Task>;
+  readonly #queue: EventQueue<RolloutEvent>;
+  readonly #slots: RolloutSlots<Task, GroupPlace<Task>, RolloutEvent>;
+  readonly #open = new Map<number, OpenGroup>();
+  readonly #scoring = new Set<Promise<void>>();
+  readonly #counts: Record<EpisodeStatus, number> = { completed: 0, truncated: 0, failed: 0, aborted: 0 };
+  #groups = 0;
+  #turns = 0;
+
+  constructor(
+    options: RolloutOptions<Task> & {
+      readonly groupSize: number;
+      readonly concurrency: number;
+      readonly settings: RunSettings<Task>;
+      readonly queue: EventQueue<RolloutEvent>;
+      /** True where the pool was made for this rollout. */
+      readonly closePool: boolean;
+    },
+  ) {
+    const { settings, queue, concurrency, closePool, signal } = options;
+    this.#options = options;
+    this.#settings = settings;
+    this.#queue = queue;
+    this.#slots = new RolloutSlots({
+      ...{ settings, queue, closePool, signal, count: concurrency },
+      places: (stopped) => groupPlaces(options, stopped),
+      play: (place) => this.#play(place),
+    });
+  }
+
+  /** Plays everything and ends the queue. Never rejects: an error goes to the consumer of the queue. */
+  async play(): Promise<void> {
+    const started = performance.now();
+    await this.#slots.play();
+    await Promise.all(this.#scoring);
+    await this.#traceOpenGroups();
+    await this.#slots.end(() => ({
+      type: "rollout-end",
+      groups: this.#groups,
+      episodes: this.#counts,
+      turns: this.#turns,
+      durationMs: performance.now() - started,
+    }));
+  }
+
+  /** Aborts the episodes that run and starts no more. */
+  stop(): void {
+    this.#slots.stop();
+  }
+
+  async #play(place: GroupPlace<Task>): Promise<void> {
+    const { group, groupSize, member, entry } = place;
+    this.#queue.push({
+      type: "episode-start",
+      group,
+      member,
+      task: { index: entry.index, id: entry.id, hash: entry.hash },
+    });
+    const run = new EpisodeRun(this.#settings, place);
+    this.#slots.running.add(run);
+    const episode = await run.play();
+    this.#slots.running.delete(run);
+    await this.#settings.slice.pause();
+    this.#counts[episode.status] += 1;
+    this.#turns += episode.turns;
+    this.#queue.push({ type: "episode-end", group, episode });
+    if (this.#settings.pool.factory.scoreGroup === undefined) await this.#options.trace?.write(episode);
+    this.#join(group, { episode, groupSize });
+    if (this.#scoring.size >= this.#options.concurrency) await Promise.race(this.#scoring);
+  }
+
+  /** Puts an episode into its group, and ends the group with its last one. */
+  #join(index: number, { episode, groupSize }: { readonly episode: Episode; readonly groupSize: number }): void {
+    let group = this.#open.get(index);
+    if (group === undefined) {
+      group = { episodes: [], left: groupSize };
+      this.#open.set(index, group);
+    }
+    group.episodes[episode.member] = episode;
+    group.left -= 1;
+    if (group.left > 0) return;
+    this.#open.delete(index);
+    // Members that were not to be played leave holes.
+    const episodes = group.episodes.filter((played) => played !== undefined);
+    if (this.#settings.pool.factory.scoreGroup === undefined) {
+      this.#endGroup(index, episodes);
+      return;
+    }
+    const scoring = this.#score(index, episodes)
+      .catch((error) => this.#slots.fail(error))
+      .finally(() => this.#scoring.delete(scoring));
+    this.#scoring.add(scoring);
+  }
+
+  async #score(index: number, played: readonly Episode[]): Promise<void> {
+    const signal = this.#slots.stopped;
+    const episodes = await scoreGroup({
+      factory: this.#settings.pool.factory,
+      episodes: played,
+      limitMs: this.#settings.limits.environmentMs,
+      signal,
+    });
+    for (const episode of episodes) await this.#options.trace?.write(episode);
+    if (!signal.aborted) this.#endGroup(index, episodes);
+  }
+
+  /** What a stop kept from being scored still belongs into the trace: unscored. */
+  async #traceOpenGroups(): Promise<void> {
+    if (this.#settings.pool.factory.scoreGroup === undefined) return;
+    for (const [index, { episodes }] of this.#open) {
+      const played = episodes.filter((episode) => episode !== undefined);
+      await this.#score(index, played).catch((error) => this.#slots.fail(error));
+    }
+  }
+
+  #endGroup(index: number, episodes: readonly Episode[]): void {
+    if (episodes.some(({ status }) => status === "aborted")) return;
+    this.#groups += 1;
+    this.#queue.push({ type: "group-end", group: index, result: { task: episodes[0]!.task, episodes } });
+  }
+}

@@ -1,0 +1,239 @@
+import type { AgentId } from "../../contract/action.ts";
+import type {
+  EnvironmentDefinition,
+  EnvironmentFactory,
+  EnvironmentSpec,
+  Observations,
+  StepResult,
+} from "../../contract/environment.ts";
+import type { AgentEpisode, Episode } from "../../contract/episode.ts";
+import type { ErrorData, LyceumError } from "../../contract/errors/index.ts";
+import type { Json } from "../../contract/json.ts";
+import type { Policy } from "../../contract/policy.ts";
+import { type Reward, unscored } from "../../contract/reward.ts";
+import type { TaskEntry } from "../../contract/taskset.ts";
+import { contractError } from "../environment/environment-error.ts";
+import { AgentRecorder } from "./agent-recorder.ts";
+import { agentStepProblem } from "./contract-problem.ts";
+import { episodeId } from "./episode-id.ts";
+import type { Outcome } from "./outcome.ts";
+import { placedError } from "./placed-error.ts";
+import type { RolloutLimits } from "./rollout-limits.ts";
+
+/** What of an environment's factory counts here; a definition also says whose part a task is. */
+type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> & Partial<Pick<EnvironmentDefinition, "partOf">>;
+
+/** What has happened on one path of an episode so far, to all of its agents. */
+export class Trajectory {
+  readonly #factory: PlayedFactory;
+  readonly #spec: EnvironmentSpec;
+  /** One for each agent of the environment, in the order of its spec. */
+  readonly recorders: readonly AgentRecorder[];
+  #turns = 0;
+  /** The turn that is played; none before the first observation. */
+  #turn: number | undefined;
+  #correct: boolean | undefined;
+  /** Whether the agents are to blame for its failure, and scored. */
+  #isBlamed = false;
+  readonly #info: Json[] = [];
+
+  private constructor(factory: PlayedFactory, recorders: readonly AgentRecorder[]) {
+    this.#factory = factory;
+    this.#spec = factory.spec;
+    this.recorders = recorders;
+  }
+
+  static begin(factory: PlayedFactory, policies: ReadonlyMap<AgentId, Policy>): Trajectory {
+    const { spec } = factory;
+    const recorders = spec.agents.map(
+      (agent) => new AgentRecorder({ agent, policy: policies.get(agent)!, environment: spec.id }),
+    );
+    return new Trajectory(factory, recorders);
+  }
+
+  /** Another path that goes on from here by itself, with `replaced` for the recorders of these agents. */
+  branch(replaced: ReadonlyMap<AgentId, AgentRecorder>): Trajectory {
+    const recorders = this.recorders.map((recorder) => (replaced.get(recorder.agent) ?? recorder).copy());
+    const branch = new Trajectory(this.#factory, recorders);
+    branch.#turns = this.#turns;
+    branch.#turn = this.#turn;
+    branch.#correct = this.#correct;
+    branch.#info.push(...this.#info);
+    return branch;
+  }
+
+  /** The steps taken so far. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  /** Adds what the agents see now. Gives who is to act, or the end where nobody may. Throws where the contract breaks. */
+  observe(observations: Observations, limits: RolloutLimits): readonly AgentRecorder[] | Outcome {
+    const acting = this.#observed(observations);
+    if (acting.length === 0) {
+      this.#checkEarned();
+      return { status: "completed" };
+    }
+    if (this.#turns >= turnLimit(this.#spec, limits)) return { status: "truncated", limit: "turns" };
+    if (acting.some(({ sampledTokens }) => sampledTokens >= limits.tokens)) {
+      return { status: "truncated", limit: "tokens" };
+    }
+    for (const recorder of acting) recorder.observe(observations[recorder.agent]!, this.#turns);
+    this.#turn = this.#turns;
+    return acting;
+  }
+
+  /** Adds a step in which these acted. Throws where the contract breaks. */
+  step(result: StepResult, acting: readonly AgentRecorder[]): void {
+    this.#turns += 1;
+    if (typeof result?.agents !== "object" || result.agents === null) {
+      throw this.#broken("gave a step result without agents", "A step gives { observations, agents }.");
+    }
+    const { agents, info, correct } = result;
+    if (correct !== undefined && typeof correct !== "boolean") {
+      throw this.#broken("said neither true nor false of whether it is correct", "correct is a boolean, or absent.");
+    }
+    this.#correct = correct ?? this.#correct;
+    if (info !== undefined) this.#info.push(this.#copyOf(info));
+    let known = 0;
+    for (const recorder of this.recorders) {
+      const step = agents[recorder.agent];
+      if (step === undefined) continue;
+      known += 1;
+      const problem = agentStepProblem(recorder.agent, step);
+      if (problem !== undefined) throw this.#broken(problem, "A step is { reward?, terminated, truncated }.");
+      if (step.reward !== undefined) recorder.reward(step.reward);
+      recorder.terminated ||= step.terminated;
+      recorder.truncated ||= step.truncated;
+    }
+    if (known !== Object.keys(agents).length) throw this.#unknownAgent(Object.keys(agents));
+    const forgotten = acting.find(({ agent }) => agents[agent] === undefined);
+    if (forgotten !== undefined) {
+      throw this.#broken(
+        `did not say what its step meant for agent "${forgotten.agent}"`,
+        "A step result has an entry in agents for every agent that acted.",
+      );
+    }
+  }
+
+  /** Ends the path for all agents although the environment would go on: nothing more is to come for any of them. */
+  endEarly(): Outcome {
+    for (const recorder of this.recorders) recorder.terminated = true;
+    return { status: "truncated", limit: "shape" };
+  }
+
+  /**
+   * Ends the path by an action of these that makes the environment fail: each earns, in all, the lowest of the declared
+   * range, the others keep what they have. Returns what each earns by it; undefined if it can be none.
+   */
+  blame(
+    failure: ErrorData,
+    { acting, task }: { readonly acting: readonly AgentRecorder[]; readonly task: string },
+  ): Readonly<Record<AgentId, Reward>> | undefined {
+    const [lowest] = (this.#factory.partOf?.(task)?.spec ?? this.#spec).rewardRange;
+    if (!Number.isFinite(lowest)) return undefined;
+    const error = placedError(failure, { task, turn: this.#turn });
+    const names = acting.map(({ agent }) => agent);
+    const rewards = this.recorders
+      .filter(({ agent }) => names.includes(agent))
+      .flatMap((recorder) => {
+        const reward = recorder.fail(lowest, error);
+        return reward === undefined ? [] : [[recorder.agent, reward] as const];
+      });
+    // Who is unscored already cannot be scored by it.
+    if (rewards.length === 0) return undefined;
+    this.#isBlamed = true;
+    return Object.fromEntries(rewards);
+  }
+
+  /** The finished episode. */
+  episode(options: {
+    readonly entry: TaskEntry;
+    readonly member: number;
+    readonly seed: number;
+    readonly outcome: Outcome;
+    readonly durationMs: number;
+  }): Episode {
+    const { entry, member, seed, durationMs } = options;
+    const outcome = this.#placed(options.outcome, entry);
+    const { status } = outcome;
+    const agents: Record<AgentId, AgentEpisode> = {};
+    for (const recorder of this.recorders) {
+      if (status === "completed") recorder.terminated ||= !recorder.truncated;
+      if (status === "truncated") recorder.truncated ||= !recorder.terminated;
+      if (status === "failed" && !this.#isBlamed) {
+        agents[recorder.agent] = recorder.finish(unscored(outcome.error.message, outcome.error));
+      } else {
+        agents[recorder.agent] = recorder.finish(
+          status === "aborted" ? unscored("The rollout was aborted.") : undefined,
+        );
+      }
+    }
+    return {
+      id: episodeId({ hash: entry.hash, member, seed }),
+      environment: this.#spec.id,
+      task: { index: entry.index, id: entry.id, hash: entry.hash },
+      seed,
+      member,
+      status,
+      ...(status === "failed" ? { error: outcome.error } : {}),
+      ...(status === "truncated" ? { limit: outcome.limit } : {}),
+      agents,
+      turns: this.#turns,
+      ...(this.#correct === undefined ? {} : { correct: this.#correct }),
+      ...(this.#info.length === 0 ? {} : { info: this.#info }),
+      durationMs,
+    };
+  }
+
+  /** An environment's failure with the task and the turn that it came in. */
+  #placed(outcome: Outcome, { id: task }: TaskEntry): Outcome {
+    if (outcome.status !== "failed") return outcome;
+    return { ...outcome, error: placedError(outcome.error, { task, turn: this.#turn }) };
+  }
+
+  /** An episode that ends without any reward would count as one that earned 0. */
+  #checkEarned(): void {
+    if (this.#turns === 0 || this.#factory.scoreGroup !== undefined) return;
+    // One that is cut off may have had nothing to reward yet.
+    if (this.recorders.some(({ hasReward, truncated }) => hasReward || truncated)) return;
+    throw this.#broken("ended the episode and gave no reward in it", "Give a reward with the last step, be it 0.");
+  }
+
+  /** The recorders of the agents that are observed. */
+  #observed(observations: Observations): readonly AgentRecorder[] {
+    if (typeof observations !== "object" || observations === null) {
+      throw this.#broken(`gave ${String(observations)} as observations`, "Observations are an object of agents.");
+    }
+    const acting = this.recorders.filter(({ agent }) => Object.hasOwn(observations, agent));
+    const agents = Object.keys(observations);
+    if (agents.length !== acting.length) throw this.#unknownAgent(agents);
+    return acting;
+  }
+
+  /** What is said of a step now, whatever the environment makes of the object later. */
+  #copyOf(info: Json): Json {
+    try {
+      return JSON.parse(JSON.stringify(info)) as Json;
+    } catch {
+      throw this.#broken("gave info that is not JSON", "info stands in traces: plain objects, lists, texts, numbers.");
+    }
+  }
+
+  #unknownAgent(agents: readonly AgentId[]): LyceumError {
+    const unknown = agents.filter((agent) => !this.#spec.agents.includes(agent));
+    return this.#broken(
+      `named the unknown agent ${unknown.map((agent) => `"${agent}"`).join(", ")}`,
+      `Its spec has the agents ${this.#spec.agents.join(", ")}.`,
+    );
+  }
+
+  #broken(problem: string, rule: string): LyceumError {
+    return contractError({ environment: this.#spec.id, problem, rule });
+  }
+}
+
+/** The most steps of an episode. */
+export function turnLimit({ maxTurns }: EnvironmentSpec, { turns }: RolloutLimits): number {
+  return Math.min(turns, maxTurns);
+}

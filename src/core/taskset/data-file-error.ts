@@ -1,0 +1,24 @@
+import { LyceumError } from "../../contract/errors/index.ts";
+
+/** The typed error for a data file that could not be opened or decoded. Lyceum errors pass through. */
+export function dataFileError(path: string, error: unknown): LyceumError {
+  if (LyceumError.isInstance(error)) return error;
+  const code = (error as { readonly code?: string } | null)?.code;
+  const missing = code === "ENOENT" || code === "ENOTDIR";
+  if (missing || code === "EACCES" || code === "EISDIR" || code === "EPERM") {
+    return new LyceumError({
+      code: "data.not-found",
+      message: missing ? `There is no file ${path}.` : `The file ${path} cannot be read (${code}).`,
+      hint: "Check the path; relative paths start at the folder that the command runs in.",
+      data: { path },
+      cause: error,
+    });
+  }
+  return new LyceumError({
+    code: "data.malformed",
+    message: `The file ${path} cannot be decoded: ${error instanceof Error ? error.message : String(error)}.`,
+    hint: "Check that the file is complete and of the kind that its name says.",
+    data: { path },
+    cause: error,
+  });
+}

@@ -1,0 +1,30 @@
+import type { TaskEntry, Taskset } from "../../contract/taskset.ts";
+import { checkTaskIndex } from "./task-entry.ts";
+
+/** How many tasks are read at once. */
+const batch = 256;
+
+/**
+ * The tasks of a finite taskset that `keep` is true of, in their order; ids and hashes stay. Reads the taskset whole
+ * once, so that a malformed row is found before any is used, and holds only the indices of what it keeps.
+ */
+export async function filterTaskset<Task>(
+  taskset: Taskset<Task> & { readonly length: number },
+  keep: (task: Task) => boolean,
+  options: { readonly signal?: AbortSignal } = {},
+): Promise<Taskset<Task> & { readonly length: number }> {
+  const kept: number[] = [];
+  for (let start = 0; start < taskset.length; start += batch) {
+    const indices = Array.from({ length: Math.min(batch, taskset.length - start) }, (_, i) => start + i);
+    const read = await Promise.all(indices.map((index) => taskset.get(index, options)));
+    kept.push(...indices.filter((_, i) => keep(read[i]!.task)));
+  }
+  return {
+    name: taskset.name,
+    length: kept.length,
+    get: async (index, getOptions): Promise<TaskEntry<Task>> => {
+      checkTaskIndex({ name: taskset.name, length: kept.length }, index);
+      return { ...(await taskset.get(kept[index]!, getOptions)), index };
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { readdir, stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { LyceumError } from "../../contract/errors/index.ts";
+import type { Taskset } from "../../contract/taskset.ts";
+import type { HubOptions } from "../hub/hub.ts";
+import { dataFileError } from "./data-file-error.ts";
+import { hubTaskset } from "./hub-taskset.ts";
+import { jsonlTaskset } from "./jsonl-taskset.ts";
+import { parquetTaskset } from "./parquet-taskset.ts";
+import type { RowSchema } from "./row-schema.ts";
+import { sliceTaskset } from "./slice-taskset.ts";
+import { parseSplit } from "./split.ts";
+import { findSplitFiles, type SplitFiles } from "./split-files.ts";
+
+/** Data by name: what {@link loadTaskset} reads. */
+export interface TasksetSpec<Row> {
+  /**
+   * A `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder of such files, or a hub data set (`owner/name`). A path may
+   * hold `{split}`, which stands for the split's name.
+   */
+  readonly source: string;
+  /** A split or a slice of one; `train` by default. A single file is taken whole, whatever its split is called. */
+  readonly split?: string;
+  /** A hub data set's configuration, or a subfolder. */
+  readonly config?: string;
+  readonly revision?: string;
+  readonly columns?: readonly string[];
+  readonly schema?: RowSchema<Row>;
+}
+
+/**
+ * The rows of a file, a folder or a hub data set. What exists on this machine is preferred to the hub. Throws
+ * `data.not-found`, `data.malformed`, `data.unavailable`, or `data.out-of-range` for a split that is not there.
+ */
+export async function loadTaskset<Row = Record<string, unknown>>(
+  spec: TasksetSpec<Row>,
+  options: HubOptions = {},
+): Promise<Taskset<Row>> {
+  const { name: split, slice } = parseSplit(spec.split ?? "train");
+  const files = await findLocal(spec, split);
+  if (files === undefined) return hubTaskset({ ...spec, dataset: spec.source }, options);
+  const { columns, schema } = spec;
+  const reading = {
+    ...(schema === undefined ? {} : { schema }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  };
+  const taskset =
+    files.format === "parquet"
+      ? await parquetTaskset<Row>(files.paths, { ...reading, ...(columns === undefined ? {} : { columns }) })
+      : await jsonlTaskset<Row>(files.paths, reading);
+  return slice === undefined ? taskset : sliceTaskset(taskset, slice);
+}
+
+/** The local files of a split; undefined when the source can only be a hub data set. */
+async function findLocal(spec: TasksetSpec<unknown>, split: string): Promise<SplitFiles | undefined> {
+  const path = spec.source.replaceAll("{split}", split);
+  const format = /\.parquet$/i.test(path) ? "parquet" : /\.jsonl(?:\.gz)?$/i.test(path) ? "jsonl" : undefined;
+  if (format !== undefined) return { format, paths: [path] };
+  const found = await stat(path).catch(() => undefined);
+  if (found?.isDirectory() === true) return findInFolder(path, spec, split);
+  if (found === undefined && /^[\w.-]+\/[\w.-]+$/.test(path) && !path.startsWith(".")) return undefined;
+  if (found === undefined) throw dataFileError(path, Object.assign(new Error("missing"), { code: "ENOENT" }));
+  throw new LyceumError({
+    code: "data.malformed",
+    message: `The file ${path} is of no known kind.`,
+    hint: "Its name should end in .jsonl, .jsonl.gz or .parquet.",
+    data: { path },
+  });
+}
+
+async function findInFolder(folder: string, { config }: TasksetSpec<unknown>, split: string): Promise<SplitFiles> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"));
+  const source = `The folder ${folder}`;
+  const files = findSplitFiles({ paths, split, source, ...(config === undefined ? {} : { config }) });
+  if (files !== undefined) return { ...files, paths: files.paths.map((path) => join(folder, path)) };
+  throw new LyceumError({
+    code: "data.out-of-range",
+    message: `The folder ${folder} has no files for the split "${split}".`,
+    hint: `Files are found by name, such as ${split}.jsonl, data-${split}.jsonl.gz or ${split}-00000-of-00001.parquet.`,
+    data: { folder, split },
+  });
+}

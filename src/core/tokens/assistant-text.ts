@@ -1,0 +1,159 @@
+import type { ParseError } from "../../contract/action.ts";
+import type { Json } from "../../contract/json.ts";
+import { isJsonObject } from "../../contract/json.ts";
+import { type Message, type Part, type ToolCall, textOf } from "../../contract/message.ts";
+
+/**
+ * How a model writes tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of
+ * them among text. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, perhaps after
+ * `<|python_tag|>`. `bytes`: calls stand at the end, each as `<|tool|>`, its name and its arguments as JSON, if it has
+ * any. `none`: in no form that is read here.
+ */
+export type ToolCallFormat = "hermes" | "llama" | "bytes" | "none";
+
+/** What an assistant's text says. */
+export interface AssistantText {
+  readonly content: readonly Part[];
+  readonly toolCalls: readonly ToolCall[];
+  /** Tool calls that could not be read. Their text stays in `content`. */
+  readonly parseErrors: readonly ParseError[];
+}
+
+const openTag = "<think>";
+const closeTag = "</think>";
+
+/**
+ * Splits an assistant's text into reasoning (a leading `<think>...</think>`; without its end, all of it), text and
+ * tool calls. `startsInReasoning` where the prompt itself has written `<think>`.
+ */
+export function parseAssistantText(
+  text: string,
+  options: { readonly toolCallFormat: ToolCallFormat; readonly startsInReasoning?: boolean },
+): AssistantText {
+  const { reasoning, rest } = splitReasoning(text, options.startsInReasoning ?? false);
+  const calls = readToolCalls(rest, options.toolCallFormat);
+  const content: Part[] = reasoning === "" ? [] : [{ type: "reasoning", text: reasoning }];
+  if (calls.text !== "" || (content.length === 0 && calls.toolCalls.length === 0)) {
+    content.push({ type: "text", text: calls.text });
+  }
+  return { content, toolCalls: calls.toolCalls, parseErrors: calls.parseErrors };
+}
+
+/** The reasoning parts of a message, joined. */
+export function reasoningOf(message: Message): string {
+  return message.content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
+}
+
+/** A message's text with its reasoning, and its tool calls in Hermes form, for templates that know no such fields. */
+export function inlineText(
+  message: Message,
+  inline: { readonly reasoning: boolean; readonly toolCalls: boolean },
+): string {
+  const reasoning = inline.reasoning ? reasoningOf(message) : "";
+  const calls = inline.toolCalls ? (message.toolCalls ?? []) : [];
+  const text = textOf(message);
+  const blocks = calls.map(
+    (call) => `<tool_call>\n${JSON.stringify({ name: call.name, arguments: call.arguments })}\n</tool_call>`,
+  );
+  const answer = [...(text === "" ? [] : [text]), ...blocks].join("\n");
+  return reasoning === "" ? answer : `${openTag}\n${reasoning}\n${closeTag}\n\n${answer}`;
+}
+
+function splitReasoning(text: string, startsInside: boolean): { reasoning: string; rest: string } {
+  const opening = /^\s*<think>/.exec(text)?.[0];
+  if (opening === undefined && !startsInside) return { reasoning: "", rest: text };
+  const inner = text.slice(opening?.length ?? 0);
+  const end = inner.indexOf(closeTag);
+  if (end < 0) return { reasoning: inner.trim(), rest: "" };
+  return { reasoning: inner.slice(0, end).trim(), rest: inner.slice(end + closeTag.length).replace(/^\n+/, "") };
+}
+
+/** A text with its tool calls apart. */
+export interface AssistantToolCalls {
+  readonly text: string;
+  readonly toolCalls: readonly ToolCall[];
+  readonly parseErrors: readonly ParseError[];
+}
+
+function readToolCalls(text: string, format: ToolCallFormat): AssistantToolCalls {
+  if (format === "hermes") return readHermesCalls(text);
+  if (format === "llama") return readLlamaCall(text);
+  if (format === "bytes") return readByteCalls(text.split(toolMark));
+  return { text, toolCalls: [], parseErrors: [] };
+}
+
+function readHermesCalls(text: string): AssistantToolCalls {
+  const toolCalls: ToolCall[] = [];
+  const parseErrors: ParseError[] = [];
+  let kept = "";
+  let end = 0;
+  for (const match of text.matchAll(/<tool_call>([\s\S]*?)(<\/tool_call>|$)/g)) {
+    kept += text.slice(end, match.index);
+    end = match.index + match[0].length;
+    const call = match[2] === "" ? "the tool call has no end" : readCall(match[1]!, "arguments", toolCalls.length);
+    if (typeof call !== "string") toolCalls.push(call);
+    else {
+      parseErrors.push({ message: call, text: match[0] });
+      kept += match[0];
+    }
+  }
+  kept += text.slice(end);
+  return { text: toolCalls.length > 0 ? kept.trimEnd() : kept, toolCalls, parseErrors };
+}
+
+function readLlamaCall(text: string): AssistantToolCalls {
+  const tag = /^\s*<\|python_tag\|>/.exec(text)?.[0];
+  const body = text.slice(tag?.length ?? 0);
+  if (tag === undefined && !/^\s*\{\s*"(name|type)"\s*:/.test(body)) return { text, toolCalls: [], parseErrors: [] };
+  const call = readCall(body, "parameters", 0);
+  if (typeof call !== "string") return { text: "", toolCalls: [call], parseErrors: [] };
+  return { text, toolCalls: [], parseErrors: [{ message: call, text: body }] };
+}
+
+const toolMark = "<|tool|>";
+
+/** A call as a model over bytes writes it. */
+export function byteCallText({ name, arguments: values }: ToolCall): string {
+  const json = JSON.stringify(values);
+  return json === "{}" ? name : name + json;
+}
+
+/** Reads what stands before the first tool mark, and the calls after each mark. */
+export function readByteCalls([before = "", ...marked]: readonly string[]): AssistantToolCalls {
+  const toolCalls: ToolCall[] = [];
+  const parseErrors: ParseError[] = [];
+  let text = before;
+  for (const written of marked) {
+    const [, name, json] = /^([\w.:/-]+)(\{.*)?$/s.exec(written) ?? [];
+    const values = json === undefined ? {} : parseJson(json);
+    if (name !== undefined && !(values instanceof Error) && isJsonObject(values)) {
+      toolCalls.push({ id: `call_${toolCalls.length}`, name, arguments: values });
+      continue;
+    }
+    const problem = name === undefined ? "it has no name" : "its arguments are not a JSON object";
+    parseErrors.push({ message: `the tool call cannot be read: ${problem}`, text: written });
+    text += toolMark + written;
+  }
+  return { text, toolCalls, parseErrors };
+}
+
+/** The call that `json` writes, or what is wrong with it. Arguments may be JSON in a string; absent ones are `{}`. */
+function readCall(json: string, argumentsKey: "arguments" | "parameters", index: number): ToolCall | string {
+  const value = parseJson(json);
+  if (value instanceof Error) return `the tool call is not JSON: ${value.message}`;
+  if (!isJsonObject(value)) return "the tool call is not a JSON object";
+  if (typeof value.name !== "string" || value.name === "") return 'the tool call has no "name"';
+  const given = value[argumentsKey] ?? value[argumentsKey === "arguments" ? "parameters" : "arguments"] ?? {};
+  const parsed = typeof given === "string" ? parseJson(given) : given;
+  if (parsed instanceof Error || !isJsonObject(parsed))
+    return `"${argumentsKey}" of the tool call is not a JSON object`;
+  return { id: `call_${index}`, name: value.name, arguments: parsed as Json };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return error as Error;
+  }
+}

@@ -1,0 +1,116 @@
+import { LyceumError } from "../../contract/errors/lyceum-error.ts";
+import { isJsonObject } from "../../contract/json.ts";
+import { type Message, type Part, type ToolSpec, textOf } from "../../contract/message.ts";
+import { byteCallText, readByteCalls } from "./assistant-text.ts";
+import { createByteTokenizer } from "./byte-tokenizer.ts";
+import type { Renderer } from "./renderer.ts";
+import { assertExpressible } from "./unsupported-input.ts";
+
+const accepts = ["text"] as const;
+
+/**
+ * The renderer of the byte tokenizer, made for short prompts. A message is its role's marker and the bytes of its
+ * text; an assistant's ends with `<|eot|>`. Two things keep it short: the marker of a first user message is left
+ * out unless its text is empty, and no other message is closed. So the user message `12+34=` is six bytes and
+ * `<|assistant|>`. Different conversations have different ids: special tokens written in a text stay bytes.
+ *
+ * A call of a tool follows the assistant's text as `<|tool|>`, the tool's name and its arguments as JSON, if it has any;
+ * a result is a `tool` message. Of tools, the names are told: `<|bos|>look,take` before a first message with a marker.
+ */
+export function createByteRenderer(): Renderer {
+  const tokenizer = createByteTokenizer();
+  const idOf = (token: string): number => tokenizer.tokenId(token)!;
+  const endOfTurn = idOf("<|eot|>");
+  const toolMark = idOf("<|tool|>");
+  const encoder = new TextEncoder();
+
+  const renderAnswer = (message: Message): number[] => [
+    ...encoder.encode(textOf(message)),
+    ...(message.toolCalls ?? []).flatMap((call) => [toolMark, ...encoder.encode(byteCallText(call))]),
+    endOfTurn,
+  ];
+  const renderMessage = (message: Message, isUnmarked: boolean): number[] => {
+    const bytes = message.role === "assistant" ? renderAnswer(message) : [...encoder.encode(textOf(message))];
+    return isUnmarked && message.role === "user" && bytes.length > 0 ? bytes : [idOf(`<|${message.role}|>`), ...bytes];
+  };
+  const renderTools = (tools: readonly ToolSpec[]): number[] =>
+    tools.length === 0 ? [] : [idOf("<|bos|>"), ...encoder.encode(tools.map(({ name }) => name).join(","))];
+  /** What a prompt tells of tools: up to the first marker. */
+  const toolIds = (ids: readonly number[]): readonly number[] =>
+    ids[0] === idOf("<|bos|>")
+      ? ids.slice(
+          0,
+          ids.findIndex((id, i) => i > 0 && id > 255),
+        )
+      : [];
+  const prompt = (messages: readonly Message[], isStart: boolean): number[] => {
+    const ids = messages.flatMap((message, i) => renderMessage(message, isStart && i === 0));
+    ids.push(idOf("<|assistant|>"));
+    return ids;
+  };
+
+  return {
+    name: "bytes",
+    accepts,
+    stopTokenIds: [endOfTurn],
+    start: ({ messages, tools = [] }) => {
+      assertRenderable(messages);
+      return [...renderTools(tools), ...prompt(messages, tools.length === 0)];
+    },
+    extend: ({ ids, messages, messageCount, tools = [] }) => {
+      const added = messages.slice(messageCount);
+      assertRenderable(added);
+      const told = renderTools(tools);
+      if (!isSame(told, toolIds(ids))) return "broken";
+      return [...(ids.at(-1) === endOfTurn ? [] : [endOfTurn]), ...prompt(added, false)];
+    },
+    complete: (message) => {
+      assertRenderable([message]);
+      return renderAnswer(message);
+    },
+    parse: ({ ids, finish, stopString }) => {
+      const pieces = splitAt(toolMark, ids.at(-1) === endOfTurn ? ids.slice(0, -1) : ids).map(tokenizer.decode);
+      const { text, toolCalls, parseErrors } = readByteCalls(cutAt(stopString, pieces));
+      const content: Part[] = text === "" && toolCalls.length > 0 ? [] : [{ type: "text", text }];
+      return {
+        message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
+        finish: finish === "stop" && toolCalls.length > 0 ? "tool-calls" : finish,
+        ...(parseErrors.length === 0 ? {} : { parseErrors }),
+      };
+    },
+  };
+}
+
+function isSame(first: readonly number[], second: readonly number[]): boolean {
+  return first.length === second.length && first.every((id, i) => id === second[i]);
+}
+
+function splitAt(mark: number, ids: readonly number[]): number[][] {
+  const pieces: number[][] = [[]];
+  for (const id of ids) {
+    if (id === mark) pieces.push([]);
+    else pieces.at(-1)!.push(id);
+  }
+  return pieces;
+}
+
+/** The pieces up to a stop string. */
+function cutAt(stopString: string | undefined, pieces: readonly string[]): readonly string[] {
+  if (stopString === undefined) return pieces;
+  const last = pieces.findIndex((piece) => piece.includes(stopString));
+  if (last < 0) return pieces;
+  const cut = pieces[last]!.slice(0, pieces[last]!.indexOf(stopString));
+  return [...pieces.slice(0, last), cut];
+}
+
+function assertRenderable(messages: readonly Message[]): void {
+  assertExpressible({ renderer: "bytes", accepts, messages });
+  for (const { name, arguments: values } of messages.flatMap(({ toolCalls = [] }) => toolCalls)) {
+    if (/^[\w.:/-]+$/.test(name) && isJsonObject(values)) continue;
+    throw new LyceumError({
+      code: "policy.unsupported-input",
+      message: `The byte renderer has no form for a call of ${JSON.stringify(name)} with ${JSON.stringify(values)}.`,
+      hint: "A tool's name has letters, digits, _, -, ., : and /, and its arguments are a JSON object.",
+    });
+  }
+}

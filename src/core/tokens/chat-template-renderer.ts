@@ -1,0 +1,209 @@
+import { LyceumError } from "../../contract/errors/lyceum-error.ts";
+import { type Message, type ToolSpec, textMessage } from "../../contract/message.ts";
+import { parseAssistantText } from "./assistant-text.ts";
+import { type ChatTemplate, compileChatTemplate } from "./chat-template.ts";
+import { ControlTokens } from "./control-tokens.ts";
+import { type Mark, type ProtectedRendering, renderProtected } from "./protected-rendering.ts";
+import type { Renderer } from "./renderer.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+import { assertExpressible } from "./unsupported-input.ts";
+
+/** What {@link createChatTemplateRenderer} takes. */
+export interface ChatTemplateRendererOptions {
+  readonly tokenizer: Tokenizer;
+  /** A Jinja template, or two: `toolUse` renders conversations with tools. */
+  readonly template: string | { readonly default: string; readonly toolUse?: string };
+  /** Ids that end a turn beside the tokenizer's eos and what the template itself writes after an assistant. */
+  readonly stopTokenIds?: readonly number[];
+  /** What the template sees beside messages and special tokens: `enable_thinking`, `date_string`, ... */
+  readonly variables?: Readonly<Record<string, unknown>>;
+  /** `"chat-template"` by default. */
+  readonly name?: string;
+}
+
+const accepts = ["text", "reasoning"] as const;
+
+/**
+ * A renderer of a Hugging Face chat template. Reasoning and tool calls that the template has no field for are written
+ * into the text (`<think>`, `<tool_call>`). Only the template writes control tokens: those in the content of messages,
+ * tools and variables are encoded as ordinary text. Its methods throw `model.template` where the template fails, and
+ * `policy.unsupported-input` for images, and for tools where the template does not list them.
+ */
+export function createChatTemplateRenderer(options: ChatTemplateRendererOptions): Renderer {
+  const { tokenizer, name = "chat-template" } = options;
+  const sources = typeof options.template === "string" ? { default: options.template } : options.template;
+  const given = { specialTokens: specialTokenVariables(tokenizer), variables: options.variables ?? {} };
+  const plain = compileChatTemplate(sources.default, given);
+  const withTools = sources.toolUse === undefined ? plain : compileChatTemplate(sources.toolUse, given);
+  const controlTokens = new ControlTokens(tokenizer, [sources.default, sources.toolUse ?? ""]);
+  const stopTokenIds = findStopTokenIds(options, [plain, withTools]);
+  const isStop = (id: number | undefined): boolean => id !== undefined && stopTokenIds.includes(id);
+  const stopTexts = stopTokenIds.map((id) => tokenizer.decode([id])).filter((text) => text !== "");
+
+  const templateFor = (messages: readonly Message[], tools: readonly ToolSpec[]): ChatTemplate => {
+    assertExpressible({ renderer: name, accepts, messages });
+    if (tools.length > 0) assertTools(name, withTools);
+    return tools.length > 0 ? withTools : plain;
+  };
+
+  const render = (template: ChatTemplate, options: Parameters<ChatTemplate["render"]>[0]): ProtectedRendering =>
+    renderProtected({ controlTokens, tokenizer, render: (mark) => template.render({ ...options, mark }) });
+
+  return {
+    name,
+    accepts,
+    stopTokenIds,
+    start: ({ messages, tools = [] }) => {
+      const { text, encode } = render(templateFor(messages, tools), { messages, tools, generationPrompt: true });
+      return encode(text);
+    },
+
+    extend: ({ ids, messages, messageCount, tools = [] }) => {
+      const template = templateFor(messages, tools);
+      const { text: after, mark, unmark, encode } = render(template, { messages, tools, generationPrompt: true });
+      const earlier = messages.slice(0, messageCount);
+      const prompt = template.render({ messages: earlier.slice(0, -1), tools, generationPrompt: true, mark });
+      const before = template.render({ messages: earlier, tools, generationPrompt: false, mark });
+      if (!before.startsWith(prompt) || !after.startsWith(before)) return "broken";
+      const turn = splitTurn(before.slice(prompt.length), { stopTexts, closing: template.closing });
+      if (turn === undefined || !expresses(unmark(turn.body), earlier.at(-1)!)) return "broken";
+      if (!startsWithIds(ids, openingIds({ template, messages: earlier, tools, tokenizer, mark, encode })))
+        return "broken";
+      const added = encodeAfter(encode, turn.stopText, turn.rest + after.slice(before.length));
+      return isStop(ids.at(-1)) || turn.stopText === "" ? added : [tokenizer.tokenId(turn.stopText)!, ...added];
+    },
+
+    complete: (message) => {
+      const question = textMessage("user", "?");
+      const template = templateFor([message], []);
+      const conversation = { messages: [question, message], tools: [], generationPrompt: false };
+      const { text: whole, mark, encode } = render(template, conversation);
+      const prompt = template.render({ messages: [question], tools: [], generationPrompt: true, mark });
+      const turn = whole.startsWith(prompt)
+        ? splitTurn(whole.slice(prompt.length), { stopTexts, closing: template.closing })
+        : undefined;
+      if (turn === undefined) {
+        throw new LyceumError({
+          code: "model.template",
+          message: `The chat template "${name}" renders this assistant message differently from its generation prompt, so no demonstration can be made of it.`,
+          hint: "Add the reasoning that the generation prompt opens, or use another template.",
+        });
+      }
+      return encodeAfter(encode, prompt, turn.body + turn.stopText);
+    },
+
+    parse: ({ ids, finish, stopString }) => {
+      const text = tokenizer.decode(isStop(ids.at(-1)) ? ids.slice(0, -1) : ids);
+      const cut = stopString === undefined ? -1 : text.indexOf(stopString);
+      const { content, toolCalls, parseErrors } = parseAssistantText(cut < 0 ? text : text.slice(0, cut), {
+        toolCallFormat: withTools.toolCallFormat,
+        startsInReasoning: plain.opensReasoning,
+      });
+      return {
+        message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
+        finish: finish === "stop" && toolCalls.length > 0 ? "tool-calls" : finish,
+        ...(parseErrors.length === 0 ? {} : { parseErrors }),
+      };
+    },
+  };
+}
+
+function specialTokenVariables(tokenizer: Tokenizer): Record<string, string> {
+  return {
+    bos_token: tokenizer.bosToken ?? "",
+    eos_token: tokenizer.eosToken ?? "",
+    pad_token: tokenizer.padToken ?? "",
+  };
+}
+
+function assertTools(name: string, template: ChatTemplate): void {
+  if (template.listsTools && template.toolCallFormat !== "none") return;
+  throw new LyceumError({
+    code: "policy.unsupported-input",
+    message: template.listsTools
+      ? `The chat template "${name}" writes tool calls in a form that is not known.`
+      : `The chat template "${name}" does not tell the model of tools.`,
+    hint: "Use a model whose template lists tools and writes calls as JSON, or describe the tools in the prompt.",
+  });
+}
+
+/** eos, what the caller adds, and the special token that each template writes first after an assistant's text. */
+function findStopTokenIds(options: ChatTemplateRendererOptions, templates: readonly ChatTemplate[]): readonly number[] {
+  const { tokenizer } = options;
+  const special = new Set(tokenizer.specialTokens ?? []);
+  const ids = new Set(options.stopTokenIds);
+  const eos = tokenizer.eosToken === undefined ? undefined : tokenizer.tokenId(tokenizer.eosToken);
+  if (eos !== undefined) ids.add(eos);
+  for (const { closing } of templates) {
+    const first = tokenizer.encode(closing.trimStart())[0];
+    if (first !== undefined && special.has(tokenizer.decode([first]))) ids.add(first);
+  }
+  return [...ids];
+}
+
+interface Turn {
+  /** What the assistant writes. */
+  readonly body: string;
+  /** The stop token after it, empty where the template writes none. */
+  readonly stopText: string;
+  /** What the template writes after that. */
+  readonly rest: string;
+}
+
+/** Splits an assistant's turn as rendered, at its last stop token. */
+function splitTurn(
+  turn: string,
+  options: { readonly stopTexts: readonly string[]; readonly closing: string },
+): Turn | undefined {
+  const ends = options.stopTexts.map((stopText) => ({ stopText, at: turn.lastIndexOf(stopText) }));
+  const last = ends.reduce((best, end) => (end.at > best.at ? end : best), { stopText: "", at: -1 });
+  if (last.at >= 0) {
+    const { stopText, at } = last;
+    return { body: turn.slice(0, at), stopText, rest: turn.slice(at + stopText.length) };
+  }
+  if (!turn.endsWith(options.closing)) return undefined;
+  return { body: turn.slice(0, turn.length - options.closing.length), stopText: "", rest: options.closing };
+}
+
+/** True where everything that the message says stands in the text: templates may drop reasoning, or text beside calls. */
+function expresses(body: string, message: Message): boolean {
+  const says = (text: string): boolean => body.includes(text.trim());
+  return (
+    message.content.every((part) => part.type === "image" || says(part.text)) &&
+    (message.toolCalls ?? []).every((call) => says(call.name))
+  );
+}
+
+/**
+ * The ids of the conversation before the first assistant's turn, up to the last special token among them: nothing
+ * that follows a special token changes the ids before it. They differ where the tools are others now.
+ */
+function openingIds(options: {
+  readonly template: ChatTemplate;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolSpec[];
+  readonly tokenizer: Tokenizer;
+  readonly mark: Mark;
+  readonly encode: (text: string) => number[];
+}): readonly number[] {
+  const { template, messages, tools, tokenizer, mark, encode } = options;
+  const opening = messages.slice(
+    0,
+    messages.findIndex((message) => message.role === "assistant"),
+  );
+  if (opening.length === 0) return [];
+  const ids = encode(template.render({ messages: opening, tools, generationPrompt: false, mark }));
+  const special = new Set((tokenizer.specialTokens ?? []).map((token) => tokenizer.tokenId(token)));
+  return ids.slice(0, ids.findLastIndex((id) => special.has(id)) + 1);
+}
+
+function startsWithIds(ids: readonly number[], prefix: readonly number[]): boolean {
+  return prefix.length <= ids.length && prefix.every((id, i) => id === ids[i]);
+}
+
+/** The ids of `text` as it stands after `context`; its own ids where the two would be merged at their border. */
+function encodeAfter(encode: (text: string) => number[], context: string, text: string): number[] {
+  const contextIds = encode(context);
+  const ids = encode(context + text);
+  return startsWithIds(ids, contextIds) ? ids.slice(contextIds.length) : encode(text);
+}

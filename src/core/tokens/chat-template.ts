@@ -1,0 +1,146 @@
+import { Template } from "@huggingface/jinja";
+import { LyceumError } from "../../contract/errors/lyceum-error.ts";
+import type { Message, ToolSpec } from "../../contract/message.ts";
+import { inlineText, reasoningOf, type ToolCallFormat } from "./assistant-text.ts";
+import { markMessage, markTool, markVariables } from "./mark-message.ts";
+import type { Mark } from "./protected-rendering.ts";
+import { renderTemplate } from "./render-template.ts";
+import { correctTemplate, templateFunctions } from "./template-corrections.ts";
+
+/** A compiled Jinja chat template, and what was found out about it by rendering probes. */
+export interface ChatTemplate {
+  /**
+   * The text of a conversation; with `generationPrompt`, up to where the assistant begins to write. Every text that the
+   * template does not write itself passes through `mark`.
+   */
+  render(options: {
+    readonly messages: readonly Message[];
+    readonly tools: readonly ToolSpec[];
+    readonly generationPrompt: boolean;
+    readonly mark?: Mark;
+  }): string;
+  /** What it writes after an assistant's text, such as `<|im_end|>` and a newline. */
+  readonly closing: string;
+  /** True where it tells the model of tools. */
+  readonly listsTools: boolean;
+  readonly toolCallFormat: ToolCallFormat;
+  /** True where the generation prompt ends by opening `<think>`. */
+  readonly opensReasoning: boolean;
+}
+
+type Render = (
+  messages: readonly unknown[],
+  tools: readonly ToolSpec[],
+  generationPrompt: boolean,
+  mark?: Mark,
+) => string;
+
+const user = { role: "user", content: "probe-question" };
+const answer = "probe-answer";
+const call = { type: "function", id: "call00000", function: { name: "probe_call", arguments: { key: "value" } } };
+const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { type: "object", properties: {} } };
+
+/**
+ * Compiles a Jinja chat template. `specialTokens` (`bos_token` and so on) and `variables` are what the template sees
+ * beside `messages`, `tools` and `add_generation_prompt`. Throws `model.template` where the source does not parse or
+ * cannot render a question and an answer.
+ */
+export function compileChatTemplate(
+  source: string,
+  options: {
+    readonly specialTokens?: Readonly<Record<string, string>>;
+    readonly variables?: Readonly<Record<string, unknown>>;
+  } = {},
+): ChatTemplate {
+  const render = compile(source, options);
+  const whole = render([user, { role: "assistant", content: answer }], [], false);
+  const at = whole.lastIndexOf(answer);
+  const callText = attempt(() => render([user, { role: "assistant", content: "", tool_calls: [call] }], [], false));
+  const inline = {
+    reasoning: !source.includes("reasoning_content"),
+    toolCalls: !callText.includes(call.function.name),
+  };
+  return {
+    render: ({ messages, tools, generationPrompt, mark = (text) => text }) =>
+      render(
+        messages.map((message) => templateMessage(markMessage(message, mark), inline)),
+        tools.map((spec) => markTool(spec, mark)),
+        generationPrompt,
+        mark,
+      ),
+    closing: at < 0 ? "" : whole.slice(at + answer.length),
+    listsTools: attempt(() => render([user], [tool], true)).includes(tool.name),
+    toolCallFormat: inline.toolCalls ? "hermes" : formatOf(callText),
+    opensReasoning: /<think>\s*$/.test(render([user], [], true)),
+  };
+}
+
+function compile(source: string, options: Parameters<typeof compileChatTemplate>[1] & object): Render {
+  const { specialTokens = {}, variables = {} } = options;
+  const template = failing("does not parse", () => new Template(source));
+  correctTemplate(template.parsed);
+  return (messages, tools, generationPrompt, mark) =>
+    failing("fails", () =>
+      renderTemplate(template.parsed, {
+        ...templateFunctions,
+        ...specialTokens,
+        ...(mark === undefined ? variables : markVariables(variables, mark)),
+        messages,
+        ...(tools.length === 0 ? {} : { tools: tools.map((spec) => ({ type: "function", function: spec })) }),
+        add_generation_prompt: generationPrompt,
+      }),
+    );
+}
+
+function failing<T>(how: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new LyceumError({
+      code: "model.template",
+      message: `The chat template ${how}: ${error instanceof Error ? error.message : String(error)}`,
+      hint: "Some templates refuse a role or an order of roles: change the messages, or give another template.",
+      cause: error,
+    });
+  }
+}
+
+/** A text, or none where the template fails: for probes of what it may not know. */
+function attempt(action: () => string): string {
+  try {
+    return action();
+  } catch {
+    return "";
+  }
+}
+
+function formatOf(callText: string): ToolCallFormat {
+  if (callText.includes("<tool_call>")) return "hermes";
+  if (callText.includes(`<|tool|>${call.function.name}{`)) return "bytes";
+  return /"parameters"\s*:/.test(callText) ? "llama" : "none";
+}
+
+/** A message in the form that chat templates are written for. */
+function templateMessage(
+  message: Message,
+  inline: { readonly reasoning: boolean; readonly toolCalls: boolean },
+): object {
+  const reasoning = reasoningOf(message);
+  const calls = message.toolCalls ?? [];
+  return {
+    role: message.role,
+    content: inlineText(message, inline),
+    ...(reasoning === "" || inline.reasoning ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 || inline.toolCalls
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, name, arguments: values }) => ({
+            type: "function",
+            id,
+            function: { name, arguments: values },
+          })),
+        }),
+    ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
+    ...(message.name === undefined ? {} : { name: message.name }),
+  };
+}

@@ -1,0 +1,74 @@
+import path from "node:path";
+import { LyceumError } from "../../contract/errors/lyceum-error.ts";
+import { isJsonObject, type JsonObject } from "../../contract/json.ts";
+import { createChatTemplateRenderer } from "./chat-template-renderer.ts";
+import { loadTokenizer } from "./huggingface-tokenizer.ts";
+import { malformedFile, readModelJson, readModelText } from "./model-file.ts";
+import type { Renderer } from "./renderer.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+/**
+ * The renderer of a Hugging Face folder: its chat template (`chat_template.jinja`, `tokenizer_config.json` or
+ * `chat_template.json`, in this order) over its tokenizer, with the end-of-turn ids of `generation_config.json`.
+ * Throws `model.template` where the folder has no template.
+ */
+export async function loadRenderer(
+  folder: string,
+  options: {
+    readonly tokenizer?: Tokenizer;
+    readonly variables?: Readonly<Record<string, unknown>>;
+    /** The text of a template in place of the folder's own. */
+    readonly template?: string;
+  } = {},
+): Promise<Renderer> {
+  const tokenizer = options.tokenizer ?? (await loadTokenizer(folder));
+  const template = options.template ?? (await readTemplate(folder));
+  if (template === undefined) {
+    throw new LyceumError({
+      code: "model.template",
+      message: `The tokenizer in ${folder} has no chat template.`,
+      hint: "Use an instruction-tuned model, or put a template into the folder as chat_template.jinja. Or set model.chatTemplate (in a policy file: chatTemplate) to a Jinja file, or to none: prompts are then the plain texts of the messages. lyceum eval has --format completion for benchmarks.",
+      data: { folder },
+    });
+  }
+  return createChatTemplateRenderer({
+    tokenizer,
+    template,
+    name: path.basename(path.resolve(folder)),
+    stopTokenIds: eosTokenIds((await readModelJson(folder, "generation_config.json")) ?? {}),
+    ...(options.variables === undefined ? {} : { variables: options.variables }),
+  });
+}
+
+/** The chat template of a folder: one, or one for conversations with tools beside it; undefined if there is none. */
+export async function readTemplate(
+  folder: string,
+): Promise<string | { default: string; toolUse?: string } | undefined> {
+  const file = await readModelText(folder, "chat_template.jinja");
+  if (file !== undefined) return file;
+  for (const name of ["tokenizer_config.json", "chat_template.json"]) {
+    const value = (await readModelJson(folder, name))?.chat_template ?? undefined;
+    if (typeof value === "string") return value;
+    if (value !== undefined) return namedTemplates(path.join(folder, name), value);
+  }
+  return undefined;
+}
+
+/** Several templates, as `[{ name, template }]` or as an object by name. */
+function namedTemplates(file: string, value: unknown): { default: string; toolUse?: string } {
+  const entries = Array.isArray(value)
+    ? value.map((entry: unknown) => (isJsonObject(entry) ? [entry.name, entry.template] : []))
+    : Object.entries(value as JsonObject);
+  const templates = Object.fromEntries(entries) as Readonly<Record<string, unknown>>;
+  if (typeof templates.default !== "string")
+    throw malformedFile({ file, reason: 'no chat template is named "default"' });
+  return {
+    default: templates.default,
+    ...(typeof templates.tool_use === "string" ? { toolUse: templates.tool_use } : {}),
+  };
+}
+
+function eosTokenIds(generationConfig: JsonObject): readonly number[] {
+  const value = generationConfig.eos_token_id;
+  return (Array.isArray(value) ? value : [value]).filter((id): id is number => Number.isInteger(id));
+}

@@ -1,0 +1,37 @@
+import { type Message, textMessage, textOf } from "../../contract/message.ts";
+import { ControlTokens } from "./control-tokens.ts";
+import type { Renderer } from "./renderer.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+import { assertExpressible } from "./unsupported-input.ts";
+
+const accepts = ["text"] as const;
+
+/**
+ * A renderer without a template: a conversation is the texts of its messages one after another, which the model goes
+ * on with. This is how base models are asked, and what completion prompts of benchmarks are written for. No special
+ * token stands before the text, and special tokens written in it are encoded as ordinary text. It ends at the
+ * tokenizer's end-of-text token, or where a stop string says.
+ */
+export function createTextRenderer(tokenizer: Tokenizer): Renderer {
+  const end = tokenizer.eosToken === undefined ? undefined : tokenizer.tokenId(tokenizer.eosToken);
+  const controlTokens = new ControlTokens(tokenizer);
+  const encode = (messages: readonly Message[]): number[] => {
+    assertExpressible({ renderer: "text", accepts, messages });
+    const marks = controlTokens.createMarks();
+    const text = marks.mark(messages.map(textOf).join(""));
+    return marks.isUsed ? tokenizer.encodeMarked(text, marks) : tokenizer.encode(text);
+  };
+  return {
+    name: "text",
+    accepts,
+    stopTokenIds: end === undefined ? [] : [end],
+    start: ({ messages }) => encode(messages),
+    extend: ({ messages, messageCount }) => encode(messages.slice(messageCount)),
+    complete: (message) => [...encode([message]), ...(end === undefined ? [] : [end])],
+    parse: ({ ids, finish, stopString }) => {
+      const text = tokenizer.decode(end !== undefined && ids.at(-1) === end ? ids.slice(0, -1) : ids);
+      const cut = stopString === undefined ? -1 : text.indexOf(stopString);
+      return { message: textMessage("assistant", cut < 0 ? text : text.slice(0, cut)), finish };
+    },
+  };
+}

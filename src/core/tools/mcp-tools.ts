@@ -1,0 +1,187 @@
+import type { Client, Transport } from "@modelcontextprotocol/client";
+import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { withoutUrlSecrets } from "../text/url-secrets.ts";
+import type { Tool, ToolRecord } from "./tool.ts";
+
+/** A server of the Model Context Protocol: a program that is started, or one that is reached by HTTP. */
+export type McpServer =
+  | {
+      readonly command: string;
+      readonly args?: readonly string[];
+      /** In place of the few variables that are handed on by default. */
+      readonly env?: Readonly<Record<string, string>>;
+      readonly cwd?: string;
+    }
+  | { readonly url: string; readonly headers?: Readonly<Record<string, string>> };
+
+/** The tools of a server, as long as the connection stands. Disposing ends it, and a server that was started. */
+export interface McpTools extends AsyncDisposable {
+  readonly tools: ToolRecord;
+}
+
+/** The most characters of a server's stderr that an error shows. */
+const keptStderr = 2000;
+
+/** How long a server may take to answer the first time. */
+const connectMs = 30_000;
+
+/**
+ * Connects to a server and lists its tools. Needs the package `@modelcontextprotocol/client`. One connection serves
+ * every episode: what a server keeps between calls, it keeps between episodes. A connection that is lost is made anew
+ * once and the call repeated; if that fails too, the call rejects with `data.unavailable`. Rejects with
+ * `config.invalid` if the package is not installed, `data.unavailable` if the server does not answer.
+ */
+export async function mcpTools(server: McpServer, options: { readonly signal?: AbortSignal } = {}): Promise<McpTools> {
+  const client = await loadClient();
+  const connection = new Connection(server, client, options.signal);
+  try {
+    const { tools } = await connection.listTools();
+    return {
+      tools: Object.fromEntries(
+        tools.map(({ name, description = "", inputSchema }): [string, Tool] => [
+          name,
+          {
+            description,
+            inputSchema: { jsonSchema: inputSchema },
+            execute: async (input, { signal }) => {
+              const result = await connection.callTool({ name, arguments: input }, signal);
+              const text = result.content
+                .map((part) => (part.type === "text" ? part.text : `(${part.type})`))
+                .join("\n");
+              if (result.isError === true) throw new Error(text);
+              return text;
+            },
+          },
+        ]),
+      ),
+      [Symbol.asyncDispose]: () => connection.close(),
+    };
+  } catch (error) {
+    await connection.close();
+    options.signal?.throwIfAborted();
+    throw unavailable(server, { error, stderr: connection.stderr });
+  }
+}
+
+type ClientModule = Awaited<ReturnType<typeof loadClient>>;
+
+/** A connection to a server, which is made at the first use, and anew after it was lost. */
+class Connection {
+  readonly #server: McpServer;
+  readonly #module: ClientModule;
+  readonly #request: { readonly timeout: number; readonly signal?: AbortSignal };
+  #client: Promise<Client> | undefined;
+  #stderr = "";
+
+  constructor(server: McpServer, module: ClientModule, signal: AbortSignal | undefined) {
+    this.#server = server;
+    this.#module = module;
+    this.#request = { timeout: connectMs, ...(signal === undefined ? {} : { signal }) };
+  }
+
+  /** The end of what a server that was started has written to stderr. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  async listTools(): Promise<Awaited<ReturnType<Client["listTools"]>>> {
+    return (await this.#connected()).listTools(undefined, this.#request);
+  }
+
+  async callTool(
+    call: { readonly name: string; readonly arguments: Record<string, unknown> },
+    signal: AbortSignal,
+  ): Promise<Awaited<ReturnType<Client["callTool"]>>> {
+    for (let attempt = 1; ; attempt++) {
+      const connected = this.#connected();
+      try {
+        return await (await connected).callTool(call, { signal });
+      } catch (error) {
+        signal.throwIfAborted();
+        // What the server itself says of a call is for the model.
+        if (this.#module.ProtocolError.isInstance(error)) throw error;
+        if (this.#client === connected) await this.close();
+        if (attempt === 2) throw unavailable(this.#server, { error, stderr: this.#stderr });
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    const connected = this.#client;
+    this.#client = undefined;
+    await connected?.then(
+      (client) => client.close(),
+      () => {},
+    );
+  }
+
+  #connected(): Promise<Client> {
+    this.#client ??= this.#connect();
+    return this.#client;
+  }
+
+  async #connect(): Promise<Client> {
+    const client = new this.#module.Client({ name: "lyceum", version: "1" });
+    try {
+      const transport = transportTo(this.#server, this.#module);
+      if (transport instanceof this.#module.StdioClientTransport) {
+        transport.stderr?.on("data", (chunk: Buffer) => {
+          this.#stderr = (this.#stderr + chunk.toString()).slice(-keptStderr);
+        });
+      }
+      await client.connect(transport, this.#request);
+      return client;
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  }
+}
+
+function transportTo(server: McpServer, module: ClientModule): Transport {
+  if ("url" in server) {
+    // Headers may hold a key: an address that the server redirects to gets none.
+    const requestInit: RequestInit =
+      server.headers === undefined ? {} : { headers: { ...server.headers }, redirect: "error" };
+    return new module.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
+  }
+  return new module.StdioClientTransport({
+    command: server.command,
+    args: [...(server.args ?? [])],
+    stderr: "pipe",
+    ...(server.env === undefined ? {} : { env: { ...server.env } }),
+    ...(server.cwd === undefined ? {} : { cwd: server.cwd }),
+  });
+}
+
+function unavailable(
+  server: McpServer,
+  { error, stderr }: { readonly error: unknown; readonly stderr: string },
+): LyceumError {
+  const name = "url" in server ? server.url : [server.command, ...(server.args ?? [])].join(" ");
+  const written = stderr.trim();
+  return new LyceumError({
+    code: "data.unavailable",
+    message:
+      `The MCP server ${withoutUrlSecrets(`${name} does not answer: ${toErrorData(error).message}`)}` +
+      (written === "" ? "" : `\nIts stderr ends with:\n${written}`),
+    hint: "Check that it runs, and that it speaks the protocol over this transport. If it redirects, give the address that it redirects to.",
+    cause: error,
+  });
+}
+
+async function loadClient() {
+  try {
+    return {
+      ...(await import("@modelcontextprotocol/client")),
+      ...(await import("@modelcontextprotocol/client/stdio")),
+    };
+  } catch (error) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "Tools of MCP servers need the package @modelcontextprotocol/client, which is not installed.",
+      hint: "Run npm install @modelcontextprotocol/client.",
+      cause: error,
+    });
+  }
+}

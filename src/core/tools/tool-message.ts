@@ -1,0 +1,83 @@
+import type { Action } from "../../contract/action.ts";
+import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from "../../contract/message.ts";
+import { inlineText, parseAssistantText } from "../tokens/assistant-text.ts";
+
+/**
+ * How a model learns which tools there are. `native`: its own template or server lists them. `tagged`: in the system message, with
+ * calls as `<tool_call>` tags in its text. Calls are read in both forms, whichever it is.
+ */
+export const toolProtocols = ["native", "tagged"] as const;
+
+/** One of {@link toolProtocols}. */
+export type ToolProtocol = (typeof toolProtocols)[number];
+
+/** What an assistant's message says and calls. */
+export interface ToolMessage {
+  /** Its text, without reasoning and tagged calls. */
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  /** Calls came apart from the text, or it is not clear how: `tool` messages answer them. */
+  readonly native: boolean;
+  /** What is wrong with calls that cannot be read. */
+  readonly problems: readonly string[];
+}
+
+/** Reads an action: its native calls, or else the `<tool_call>` tags in its text. */
+export function readToolMessage(action: Action): ToolMessage {
+  const { toolCalls = [] } = action.message;
+  const parsed = parseAssistantText(textOf(action.message), { toolCallFormat: "hermes" });
+  const tagged = toolCalls.length === 0 && (parsed.toolCalls.length > 0 || parsed.parseErrors.length > 0);
+  const errors = tagged ? parsed.parseErrors : (action.parseErrors ?? []);
+  return {
+    text: parsed.content.map((part) => (part.type === "text" ? part.text : "")).join(""),
+    calls: tagged ? parsed.toolCalls : toolCalls,
+    native: !tagged,
+    problems: errors.map(({ message }) => message),
+  };
+}
+
+/** The messages that answer a message with calls. */
+export function toolReply(options: {
+  readonly message: Pick<ToolMessage, "calls" | "native">;
+  /** One of each call. */
+  readonly results: readonly string[];
+  /** One of each call that cannot be read. */
+  readonly problems: readonly string[];
+  /** What else there is to say. */
+  readonly remark?: string | undefined;
+}): Message[] {
+  const { message, results, problems, remark } = options;
+  const notes = remark === undefined ? [] : [remark];
+  if (!message.native) {
+    const responses = message.calls.map(
+      ({ name }, index) => `<tool_response name="${name.slice(0, 100)}">\n${results[index]!}\n</tool_response>`,
+    );
+    return [textMessage("user", [...responses, ...problems, ...notes].join("\n"))];
+  }
+  return [
+    ...message.calls.map(({ id, name }, index): Message => {
+      return { ...textMessage("tool", results[index]!), toolCallId: id, name };
+    }),
+    ...problems.map((problem) => textMessage("tool", problem)),
+    ...notes.map((note) => textMessage("user", note)),
+  ];
+}
+
+/** A prompt whose system message lists the tools. */
+export function withToolInstruction(messages: readonly Message[], specs: readonly ToolSpec[]): readonly Message[] {
+  const instruction = [
+    "You can call these tools:",
+    specs.map((spec) => JSON.stringify(spec)).join("\n"),
+    'Call a tool so: <tool_call>{"name": "...", "arguments": {...}}</tool_call>',
+    "What it returns comes with the next message.",
+  ].join("\n\n");
+  const [first, ...rest] = messages;
+  if (first?.role !== "system") return [textMessage("system", instruction), ...messages];
+  return [{ ...first, content: [...first.content, { type: "text", text: `\n\n${instruction}` }] }, ...rest];
+}
+
+/** A message with its calls as tags in its text. */
+export function withTaggedCalls(message: Message): Message {
+  if (message.toolCalls === undefined) return message;
+  return textMessage(message.role, inlineText(message, { reasoning: false, toolCalls: true }));
+}

@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { LyceumError, unknownNameError } from "../../contract/errors/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../contract/json.ts";
+import type { ToolSpec } from "../../contract/message.ts";
+import type { Tool, ToolRecord } from "./tool.ts";
+
+/** Tools as an author gives them: a record by name, or several. */
+export type ToolSource = ToolRecord | readonly ToolRecord[];
+
+/** A tool with its name and its schema read. */
+export interface NamedTool {
+  readonly spec: ToolSpec;
+  readonly schema: z.ZodType;
+  readonly asksService: boolean;
+  /** The function as its author wrote it. */
+  readonly written: object;
+  readonly execute: NonNullable<Tool["execute"]>;
+}
+
+/** The tools of an environment. */
+export interface ToolSet {
+  readonly specs: readonly ToolSpec[];
+  /** The tool of this name, or what is wrong with the name, in words for a model. */
+  find(name: string): NamedTool | string;
+}
+
+/**
+ * Reads tools. Throws `config.invalid` for two of one name, for a name that no model can call, for a tool without
+ * `execute`, and for a schema that is neither of Zod 4 nor of `jsonSchema()`.
+ */
+export function createToolSet(source: ToolSource): ToolSet {
+  const byName = new Map<string, NamedTool>();
+  for (const record of isList(source) ? source : [source]) {
+    for (const [name, tool] of Object.entries(record)) {
+      if (byName.has(name)) {
+        throw invalid(name, "Two tools have this name", "Give one of them another key.");
+      }
+      byName.set(name, namedTool(name, tool));
+    }
+  }
+  return {
+    specs: [...byName.values()].map(({ spec }) => spec),
+    find: (name) => {
+      const found = byName.get(name);
+      if (found !== undefined) return found;
+      const { message, hint } = unknownNameError({ kind: "tool", name: name.slice(0, 100), known: [...byName.keys()] });
+      return `${message} ${hint}`;
+    },
+  };
+}
+
+function namedTool(name: string, tool: Tool): NamedTool {
+  if (!/^[\w.:/-]{1,128}$/.test(name)) {
+    throw invalid(name, "This name cannot be called", "A name has letters, digits, _, -, ., : and /, at most 128.");
+  }
+  if (typeof tool?.execute !== "function") {
+    const hint = "A tool is { description, inputSchema, execute }. Tools that a provider runs itself cannot be used.";
+    throw invalid(name, "It has no execute function", hint);
+  }
+  if (tool.inputSchema === undefined && "parameters" in tool) {
+    throw invalid(name, "It has parameters and no inputSchema", "Rename parameters to inputSchema.");
+  }
+  const { schema, jsonSchema } = readSchema(name, tool.inputSchema);
+  const description = typeof tool.description === "string" ? tool.description : "";
+  const { execute } = tool;
+  return {
+    spec: { name, description, parameters: jsonSchema },
+    schema,
+    asksService: tool.asksService === true,
+    written: execute,
+    // As a method: an object of a class may be a tool.
+    execute: (input, context) => execute.call(tool, input, context),
+  };
+}
+
+function readSchema(name: string, given: unknown): { readonly schema: z.ZodType; readonly jsonSchema: Json } {
+  const value: unknown = typeof given === "function" ? given() : given;
+  if (value === undefined) return fromZod(name, z.strictObject({}));
+  if (typeof value === "object" && value !== null) {
+    if ("_zod" in value) return fromZod(name, value as z.ZodType);
+    if ("jsonSchema" in value && isJsonObject(value.jsonSchema) && !("then" in value.jsonSchema)) {
+      return fromJsonSchema(value.jsonSchema);
+    }
+  }
+  const hint = "Give it an inputSchema of Zod 4 (z.object), or of jsonSchema() of the AI SDK.";
+  throw invalid(name, "Its inputSchema is neither of Zod 4 nor a JSON Schema", hint);
+}
+
+function fromZod(name: string, schema: z.ZodType): { readonly schema: z.ZodType; readonly jsonSchema: Json } {
+  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  if (jsonSchema.type !== undefined && jsonSchema.type !== "object") {
+    throw invalid(name, "Its inputSchema is no object", "Models call by named arguments: use z.object({ ... }).");
+  }
+  return { schema, jsonSchema: jsonSchema as Json };
+}
+
+/** Lets any object through if the JSON Schema says what cannot be checked here. */
+function fromJsonSchema(given: object): { readonly schema: z.ZodType; readonly jsonSchema: Json } {
+  const { $schema: _, ...jsonSchema } = given as JsonObject;
+  try {
+    return { schema: z.fromJSONSchema(jsonSchema as z.core.JSONSchema.JSONSchema), jsonSchema };
+  } catch {
+    return { schema: z.looseObject({}), jsonSchema };
+  }
+}
+
+function isList(source: ToolSource): source is readonly ToolRecord[] {
+  return Array.isArray(source);
+}
+
+function invalid(name: string, problem: string, hint: string): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `The tool "${name.slice(0, 100)}" cannot be used. ${problem}.`,
+    hint,
+    data: { tool: name },
+  });
+}

@@ -1,0 +1,63 @@
+import { open } from "node:fs/promises";
+import type { Episode } from "../../contract/episode.ts";
+import { isSystemError, writeFailed } from "../../contract/errors/write-failed.ts";
+import { tryParseJson } from "../../contract/json.ts";
+import { fileSize } from "./file-size.ts";
+import { findTraceEnd } from "./find-trace-end.ts";
+import { readLines } from "./read-lines.ts";
+import type { TraceEntry } from "./trace-entry.ts";
+import { headerLine } from "./trace-format.ts";
+import type { TracePlace } from "./trace-writer.ts";
+
+/** A trace that an index is of. */
+export interface IndexedTrace {
+  readonly path: string;
+  /** Whether an entry of the index is of this trace. */
+  readonly has: (entry: TraceEntry) => boolean;
+  readonly entryOf: (episode: Episode, place: TracePlace) => TraceEntry;
+}
+
+/**
+ * Makes the index of a run that was killed agree with its traces: lines that a crash tore, or whose episodes never
+ * reached the trace, are cut off, and missing ones are made again, trace by trace. Nothing must be writing the run.
+ * Throws `trace.write-failed`.
+ */
+export async function repairIndex(path: string, traces: readonly IndexedTrace[]): Promise<void> {
+  await repair(path, traces).catch((cause: unknown) => {
+    throw isSystemError(cause) ? writeFailed({ path, cause }) : cause;
+  });
+}
+
+async function repair(path: string, traces: readonly IndexedTrace[]): Promise<void> {
+  const header = Buffer.byteLength(headerLine());
+  const found = await Promise.all(
+    traces.map(async (trace) => ({ trace, indexed: header, end: await traceEnd(trace.path) })),
+  );
+  await using index = await open(path, "a+");
+  let whole = 0;
+  if ((await index.stat()).size > 0) {
+    for await (const { text, offset, length, torn } of readLines(path)) {
+      const entry = torn ? undefined : tryParseJson<TraceEntry>(text);
+      const place = entry === undefined ? undefined : found.find(({ trace }) => trace.has(entry));
+      // Each line goes on where the last one of its trace ended, so that none is missing before it.
+      if (entry === undefined || place === undefined || entry.offset !== place.indexed) break;
+      if (entry.offset + entry.length > place.end) break;
+      place.indexed += entry.length;
+      whole = offset + length;
+    }
+  }
+  await index.truncate(whole);
+  for (const { trace, indexed, end } of found) {
+    if (indexed >= end) continue;
+    for await (const { text, torn, ...place } of readLines(trace.path, { start: indexed })) {
+      const episode = torn ? undefined : tryParseJson<Episode>(text);
+      if (episode !== undefined) await index.appendFile(`${JSON.stringify(trace.entryOf(episode, place))}\n`);
+    }
+  }
+}
+
+async function traceEnd(path: string): Promise<number> {
+  if ((await fileSize(path)) === 0) return 0;
+  await using file = await open(path, "r");
+  return await findTraceEnd(file, path);
+}

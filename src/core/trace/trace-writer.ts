@@ -1,0 +1,248 @@
+import { type FileHandle, open } from "node:fs/promises";
+import type { Episode } from "../../contract/episode.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { isDiskFull, writeFailed } from "../../contract/errors/write-failed.ts";
+import { endsLine, findTraceEnd } from "./find-trace-end.ts";
+import { headerLine } from "./trace-format.ts";
+
+/** How many characters may wait for the disk before `write` makes its callers wait. */
+const maximumWaiting = 1 << 20;
+
+/** Where a line is in its file, in bytes; the length counts the newline. */
+export interface TracePlace {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** Whole lines that wait for the disk. */
+interface WaitingLines {
+  text: string;
+  /** The episodes that they are, with the characters of each line; only where somebody is told of them. */
+  readonly episodes: { readonly episode: Episode; readonly line: string }[];
+}
+
+/** Writes episodes to a file, one line of JSON each, as they end. */
+export interface TraceWriter extends AsyncDisposable {
+  /** The number of episodes accepted so far. */
+  readonly episodes: number;
+  /**
+   * Resolves when there is room for the next one (not when this one is on disk). Rejects with `trace.write-failed`
+   * from the first failed write on.
+   */
+  write(episode: Episode): Promise<void>;
+  /**
+   * Waits until every episode accepted so far is on disk, and returns the length of the file in bytes: what `append`
+   * can go back to. Rejects with `trace.write-failed`.
+   */
+  flush(): Promise<number>;
+  /**
+   * Waits until all is written, and closes the file. Calling it twice is harmless. Rejects with `trace.write-failed`
+   * where something could not be written; disposal does so only where no call has told it yet.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a trace for writing. A file that exists already is refused (`trace.write-failed`), unless `append` says to go
+ * on with it: a last line torn by a crash is then cut off. `append: { length }` goes back to a length that `flush`
+ * returned, and cuts off what was written after it; where no line ends there, the file is not that trace any more, and
+ * nothing but a torn line is cut.
+ */
+export async function createTraceWriter(options: {
+  readonly path: string;
+  readonly append?: boolean | { readonly length: number };
+  /** Told of each episode in order, once its line is in the file (not when it is on disk). It must not throw. */
+  readonly onWritten?: (episode: Episode, place: TracePlace) => void;
+}): Promise<TraceWriter> {
+  const { path, append = false, onWritten } = options;
+  const length = typeof append === "object" ? append.length : undefined;
+  const existing = append === false ? undefined : await openExisting(path, length);
+  const told = onWritten === undefined ? {} : { onWritten };
+  if (existing !== undefined) return traceWriterOn(existing.file, { path, position: existing.end, ...told });
+  const file = await open(path, "wx").catch((error: unknown) => {
+    throw writeError(path, error);
+  });
+  return traceWriterOn(file, { path, position: 0, ...told });
+}
+
+async function openExisting(
+  path: string,
+  length: number | undefined,
+): Promise<{ readonly file: FileHandle; readonly end: number } | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "r+");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw writeError(path, error);
+  }
+  try {
+    const whole = await findTraceEnd(file, path);
+    const end = length !== undefined && length < whole && (await endsLine(file, length)) ? length : whole;
+    await file.truncate(end);
+    return { file, end };
+  } catch (error) {
+    await file.close();
+    throw writeError(path, error);
+  }
+}
+
+/** A writer on an open file, which it closes; it writes from `position` on, with a header where that is 0. */
+export function traceWriterOn(file: FileHandle, options: FileTraceOptions): TraceWriter {
+  return new FileTraceWriter(file, options);
+}
+
+interface FileTraceOptions {
+  readonly path: string;
+  readonly position: number;
+  readonly onWritten?: (episode: Episode, place: TracePlace) => void;
+}
+
+class FileTraceWriter implements TraceWriter {
+  episodes = 0;
+  readonly #file: FileHandle;
+  readonly #path: string;
+  readonly #onWritten: FileTraceOptions["onWritten"];
+  /** Where the next whole line goes. */
+  #position: number;
+  /** In pieces of about a mebibyte: all in one could be longer than a string can be. */
+  readonly #waiting: WaitingLines[] = [];
+  /** The characters in them. */
+  #waitingLength = 0;
+  #draining: Promise<void> | undefined;
+  #failure: LyceumError | undefined;
+  /** Some call has rejected with the failure. */
+  #told = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(file: FileHandle, { path, position, onWritten }: FileTraceOptions) {
+    this.#file = file;
+    this.#path = path;
+    this.#onWritten = onWritten;
+    this.#position = position;
+    if (position === 0) this.#add(headerLine());
+  }
+
+  async write(episode: Episode): Promise<void> {
+    if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
+    if (this.#failure === undefined) {
+      this.#add(this.#lineOf(episode), episode);
+      this.episodes += 1;
+      this.#draining ??= this.#drain();
+      while (this.#waitingLength > maximumWaiting && this.#failure === undefined) await this.#draining;
+    }
+    this.#check();
+  }
+
+  async flush(): Promise<number> {
+    if (this.#closed !== undefined) throw writeError(this.#path, new Error("The trace is closed."));
+    if (this.#waiting.length > 0) this.#draining ??= this.#drain();
+    await this.#draining;
+    const length = this.#position;
+    if (this.#failure === undefined) {
+      await this.#file.datasync().catch((error: unknown) => {
+        this.#failure ??= writeError(this.#path, error);
+      });
+    }
+    this.#check();
+    return length;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const told = this.#told;
+    await this.close().catch((error: unknown) => {
+      if (!told) throw error;
+    });
+  }
+
+  #add(line: string, episode?: Episode): void {
+    let lines = this.#waiting.at(-1);
+    if (lines === undefined || lines.text.length + line.length > maximumWaiting) {
+      lines = { text: "", episodes: [] };
+      this.#waiting.push(lines);
+    }
+    lines.text += line;
+    if (episode !== undefined && this.#onWritten !== undefined) lines.episodes.push({ episode, line });
+    this.#waitingLength += line.length;
+  }
+
+  #lineOf(episode: Episode): string {
+    try {
+      return `${JSON.stringify(episode)}\n`;
+    } catch (cause) {
+      throw new LyceumError({
+        code: "trace.write-failed",
+        message: `The episode ${episode.id} cannot be a line of the trace ${this.#path}: ${(cause as Error).message}`,
+        hint: "What environments and policies say must be plain data, and less than half a gibibyte in an episode.",
+        data: { path: this.#path, episode: episode.id },
+        cause,
+      });
+    }
+  }
+
+  /** Throws the failure, if there is one. */
+  #check(): void {
+    if (this.#failure === undefined) return;
+    this.#told = true;
+    throw this.#failure;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#waiting.length > 0) this.#draining ??= this.#drain();
+    await this.#draining;
+    await this.#file.close();
+    this.#check();
+  }
+
+  /** Writes what waits, and what comes meanwhile; something must be waiting. Never rejects. */
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0 && this.#failure === undefined) {
+      const { text, episodes } = this.#waiting.shift()!;
+      this.#waitingLength -= text.length;
+      const lines = Buffer.from(text);
+      try {
+        await this.#writeAll(lines);
+        this.#position += lines.length;
+        this.#tellOf(episodes);
+      } catch (error) {
+        this.#failure = writeError(this.#path, error);
+        // Back to the last whole line; where even that fails, readers skip a torn one.
+        await this.#file.truncate(this.#position).catch(() => {});
+      }
+    }
+    this.#draining = undefined;
+  }
+
+  /** The lines are the last ones in the file. */
+  #tellOf(episodes: WaitingLines["episodes"]): void {
+    const lengths = episodes.map(({ line }) => Buffer.byteLength(line));
+    let offset = this.#position - lengths.reduce((sum, length) => sum + length, 0);
+    for (const [index, { episode }] of episodes.entries()) {
+      const length = lengths[index]!;
+      this.#onWritten!(episode, { offset, length });
+      offset += length;
+    }
+  }
+
+  async #writeAll(bytes: Buffer): Promise<void> {
+    let offset = 0;
+    while (offset < bytes.length) {
+      const { bytesWritten } = await this.#file.write(bytes, offset, bytes.length - offset, this.#position + offset);
+      offset += bytesWritten;
+    }
+  }
+}
+
+function writeError(path: string, cause: unknown): LyceumError {
+  const hint = isDiskFull(cause)
+    ? "Then resume the run or append to the trace; the episodes written before are intact."
+    : (cause as NodeJS.ErrnoException).code === "EEXIST"
+      ? "Append goes on with a trace that is there."
+      : undefined;
+  return writeFailed({ path, cause, what: `The trace ${path}`, ...(hint === undefined ? {} : { hint }) });
+}

@@ -1,0 +1,53 @@
+import type { EnvironmentDefinition } from "../../contract/environment.ts";
+import { LyceumError } from "../../contract/errors/index.ts";
+import { type Reward, scored } from "../../contract/reward.ts";
+import { mapGroupRewards, mapStepRewards } from "./map-rewards.ts";
+import { type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
+
+/**
+ * Every reward and each of its components times `factor`, those of a group too; the range of the spec follows.
+ * A factor below 0 makes the best answer the worst: demonstrations are left out then. Throws `config.invalid` for a
+ * factor that is not finite or is 0.
+ */
+export function scaleReward<Task>(
+  environment: EnvironmentDefinition<Task>,
+  factor: number,
+): EnvironmentDefinition<Task> {
+  if (!Number.isFinite(factor) || factor === 0) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The factor of rewards must be a finite number other than 0, got ${factor}.`,
+    });
+  }
+  const [first, second] = environment.spec.rewardRange.map((bound) => times(bound, factor));
+  const scale = (reward: Reward): Reward =>
+    reward.status === "unscored"
+      ? reward
+      : scored(
+          times(reward.value, factor),
+          Object.fromEntries(Object.entries(reward.components).map(([name, part]) => [name, times(part, factor)])),
+        );
+  const episode: WrappedEpisode = {
+    begin: (observations) => observations,
+    step: async (actions, inner) => {
+      const result = await inner(actions);
+      return { ...result, agents: mapStepRewards(result.agents, scale) };
+    },
+    copy: () => episode,
+  };
+  return wrapEnvironment(environment, {
+    spec: { rewardRange: [Math.min(first!, second!), Math.max(first!, second!)] },
+    start: () => episode,
+    ...(factor < 0 ? { demonstrate: () => undefined } : {}),
+    ...(environment.scoreGroup === undefined
+      ? {}
+      : {
+          scoreGroup: async (group, options) => mapGroupRewards(await environment.scoreGroup!(group, options), scale),
+        }),
+  });
+}
+
+/** A product that is never -0: as JSON it would be another number than 0. */
+function times(value: number, factor: number): number {
+  return value * factor + 0;
+}

@@ -1,0 +1,110 @@
+import type { Action, AgentId } from "../../contract/action.ts";
+import type { EnvironmentSpec, Observations } from "../../contract/environment.ts";
+import type { ActResult, Policy } from "../../contract/policy.ts";
+import type { SamplingSettings } from "../../contract/sampler.ts";
+import type { TaskEntry } from "../../contract/taskset.ts";
+import { contractError } from "../environment/environment-error.ts";
+import { deriveSeed } from "../random/random.ts";
+import { AgentRecorder, actionError } from "../rollout/agent-recorder.ts";
+import { boundedWait } from "../rollout/bounded-wait.ts";
+import { actTimeout, policyFailure } from "../rollout/rollout-error.ts";
+import { taskEntry } from "../taskset/task-entry.ts";
+
+/** What an episode is about. */
+export interface TableTask<Task> {
+  readonly task: Task;
+  readonly seed: number;
+}
+
+/** The seated policies of one episode, each with the conversation of its agent. */
+export class SeatTable {
+  readonly #spec: EnvironmentSpec;
+  readonly #seats: ReadonlyMap<AgentId, AgentRecorder>;
+  readonly #sampling: SamplingSettings;
+  readonly #actMs: number;
+  readonly #seed: number;
+  readonly #entry: TaskEntry;
+  #turn = 0;
+
+  constructor(options: {
+    readonly spec: EnvironmentSpec;
+    readonly policies: Readonly<Record<AgentId, Policy>>;
+    readonly sampling: SamplingSettings;
+    readonly actMs: number;
+    readonly place: TableTask<unknown>;
+  }) {
+    const { spec, policies, place } = options;
+    this.#spec = spec;
+    this.#sampling = options.sampling;
+    this.#actMs = options.actMs;
+    this.#seed = place.seed;
+    this.#entry = taskEntry(place.task, 0);
+    const seats = Object.entries(policies).map(([agent, policy]) => {
+      return [agent, new AgentRecorder({ agent, policy, environment: spec.id })] as const;
+    });
+    this.#seats = new Map(seats);
+  }
+
+  /** The actions of the seated agents that are observed, asked all at once. Call it once for each inner step. */
+  async act(observations: Observations, signal: AbortSignal | undefined): Promise<Record<AgentId, Action>> {
+    signal?.throwIfAborted();
+    const turn = this.#turn++;
+    const asked = Object.entries(observations).map(([agent, observation]) => {
+      const seat = this.#seats.get(agent);
+      if (seat === undefined) throw this.#unknown(agent);
+      seat.observe(observation, turn);
+      return seat;
+    });
+    if (asked.length === 0) return {};
+    const stop = new AbortController();
+    try {
+      const signals = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+      const results = await boundedWait(Promise.all(asked.map((seat) => this.#ask(seat, turn, signals))), {
+        ms: this.#actMs,
+        timeout: () => actTimeout(asked, this.#actMs),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return this.#record(asked, results, turn);
+    } catch (error) {
+      // The others' actions have nobody to wait for them any more.
+      stop.abort();
+      throw error;
+    }
+  }
+
+  async #ask(seat: AgentRecorder, turn: number, signal: AbortSignal): Promise<ActResult> {
+    const { agent, policy, messages, previous } = seat;
+    const tools = seat.tools ?? this.#spec.tools;
+    try {
+      return await policy.act({
+        agent,
+        messages,
+        sampling: this.#sampling,
+        seed: deriveSeed(this.#seed, "seat", agent, turn),
+        episode: { task: this.#entry, seed: this.#seed, member: 0, turn },
+        signal,
+        ...(tools === undefined ? {} : { tools }),
+        ...(previous === undefined ? {} : { previous }),
+      });
+    } catch (error) {
+      throw policyFailure(policy, `agent "${agent}"`, error);
+    }
+  }
+
+  #record(asked: readonly AgentRecorder[], results: readonly ActResult[], turn: number): Record<AgentId, Action> {
+    const actions: Record<AgentId, Action> = {};
+    for (const [index, seat] of asked.entries()) {
+      const result = results[index]!;
+      seat.act(result, { turn, sampling: this.#sampling });
+      const error = actionError(result.action, seat);
+      if (error !== undefined) throw error;
+      actions[seat.agent] = result.action;
+    }
+    return actions;
+  }
+
+  #unknown(agent: AgentId): Error {
+    const rule = `Its spec has the agents ${this.#spec.agents.join(", ")}.`;
+    return contractError({ environment: this.#spec.id, problem: `named the unknown agent "${agent}"`, rule });
+  }
+}

@@ -1,0 +1,163 @@
+import type { Action, AgentId } from "../../contract/action.ts";
+import type { AgentStep, Environment, EnvironmentSpec, Observations, StepResult } from "../../contract/environment.ts";
+import type { Json } from "../../contract/json.ts";
+import type { Policy } from "../../contract/policy.ts";
+import { addRewards } from "../../contract/reward.ts";
+import type { SamplingSettings } from "../../contract/sampler.ts";
+import { contractError } from "../environment/environment-error.ts";
+import { SeatTable, type TableTask } from "./seat-table.ts";
+
+type Signalled = { readonly signal?: AbortSignal };
+
+/** An episode that runs: who sits, what open agents earned while they did not act, who of them must act. */
+interface SeatedEpisode {
+  readonly table: SeatTable;
+  /** What seated agents are shown and have not answered yet, beside what open agents are shown. */
+  waiting: Observations;
+  acting: readonly AgentId[];
+  /** What open agents earned before their first step. */
+  early: Record<AgentId, AgentStep>;
+}
+
+/** What came of steps until an open agent must act or the episode ended. */
+interface Played {
+  readonly observations: Observations;
+  readonly waiting: Observations;
+  readonly acting: readonly AgentId[];
+  readonly agents: Record<AgentId, AgentStep>;
+  readonly infos: readonly Json[];
+  readonly correct: boolean | undefined;
+}
+
+/** An instance of an environment in which policies play some agents. */
+export class SeatedEnvironment<Task> implements Environment<Task> {
+  readonly specificationVersion = "v1";
+  readonly spec: EnvironmentSpec;
+  readonly #inner: Environment<Task>;
+  readonly #policies: Readonly<Record<AgentId, Policy>>;
+  readonly #limits: { readonly sampling: SamplingSettings; readonly actMs: number };
+  #episode: SeatedEpisode | undefined;
+
+  constructor(options: {
+    readonly inner: Environment<Task>;
+    readonly spec: EnvironmentSpec;
+    readonly policies: Readonly<Record<AgentId, Policy>>;
+    readonly sampling: SamplingSettings;
+    readonly actMs: number;
+  }) {
+    this.spec = options.spec;
+    this.#inner = options.inner;
+    this.#policies = options.policies;
+    this.#limits = { sampling: options.sampling, actMs: options.actMs };
+  }
+
+  async reset(options: TableTask<Task> & Signalled): Promise<Observations> {
+    this.#episode = undefined;
+    const observations = await this.#inner.reset(options);
+    const table = new SeatTable({ ...this.#limits, spec: this.#inner.spec, policies: this.#policies, place: options });
+    const played = await this.#play({ table, result: { observations, agents: {} }, signal: options.signal });
+    if (Object.keys(played.observations).length === 0) {
+      throw contractError({
+        environment: this.spec.id,
+        problem: "ended before an open agent acted",
+        rule: "Leave a seat open that acts in every episode.",
+      });
+    }
+    this.#episode = { table, ...played, early: played.agents };
+    return this.#open(played.observations);
+  }
+
+  async step(actions: Readonly<Record<AgentId, Action>>, options: Signalled = {}): Promise<StepResult> {
+    const episode = this.#episode;
+    if (episode === undefined) throw this.#broken("was stepped while no episode runs", "Call reset before step.");
+    const missing = episode.acting.find((agent) => actions[agent] === undefined);
+    if (missing !== undefined) {
+      throw this.#broken(`was stepped without an action of "${missing}"`, `Pass { ${episode.acting.join(", ")} }.`);
+    }
+    const { table } = episode;
+    const played = await this.#answer(episode, actions, options).catch((error: unknown) => {
+      if (this.#episode === episode) this.#episode = undefined;
+      throw error;
+    });
+    if (this.#episode !== episode) throw this.#broken("was reset or closed during a step", "One call at a time.");
+    const over = Object.keys(played.observations).length === 0;
+    this.#episode = over ? undefined : { table, ...played, early: {} };
+    const { infos, correct } = played;
+    return {
+      observations: this.#open(played.observations),
+      agents: played.agents,
+      ...(correct === undefined ? {} : { correct }),
+      ...(infos.length === 0 ? {} : { info: infos.length === 1 ? infos[0]! : infos }),
+    };
+  }
+
+  state(): Json {
+    return this.#inner.state?.() ?? null;
+  }
+
+  async close(): Promise<void> {
+    this.#episode = undefined;
+    await this.#inner.close();
+  }
+
+  /** Steps with the actions of open agents, and with those of seated agents that act at the same time. */
+  async #answer(
+    { table, waiting, acting, early }: SeatedEpisode,
+    actions: Readonly<Record<AgentId, Action>>,
+    options: Signalled,
+  ): Promise<Played> {
+    const seated = await table.act(waiting, options.signal);
+    const own = Object.fromEntries(acting.map((agent) => [agent, actions[agent]!]));
+    const result = await this.#inner.step({ ...own, ...seated }, options);
+    return this.#play({ table, result, before: early, signal: options.signal });
+  }
+
+  /** Steps on while only seated agents are to act. */
+  async #play(options: {
+    readonly table: SeatTable;
+    readonly result: StepResult;
+    readonly before?: Record<AgentId, AgentStep>;
+    readonly signal: AbortSignal | undefined;
+  }): Promise<Played> {
+    const { table, signal } = options;
+    const signalled = signal === undefined ? {} : { signal };
+    const agents: Record<AgentId, AgentStep> = { ...options.before };
+    const infos: Json[] = [];
+    let { result } = options;
+    let { correct } = result;
+    for (;;) {
+      const { observations } = result;
+      for (const agent of this.spec.agents) {
+        const step = result.agents[agent];
+        if (step !== undefined) agents[agent] = addStep(agents[agent], step);
+      }
+      if (result.info !== undefined) infos.push(result.info);
+      correct = result.correct ?? correct;
+      const acting = this.spec.agents.filter((agent) => Object.hasOwn(observations, agent));
+      const present = Object.keys(observations);
+      if (acting.length > 0 || present.length === 0) {
+        const waiting = Object.fromEntries(Object.entries(observations).filter(([agent]) => !acting.includes(agent)));
+        return { observations, waiting, acting, agents, infos, correct };
+      }
+      result = await this.#inner.step(await table.act(observations, signal), signalled);
+    }
+  }
+
+  #open(observations: Observations): Observations {
+    return Object.fromEntries(Object.entries(observations).filter(([agent]) => this.spec.agents.includes(agent)));
+  }
+
+  #broken(problem: string, rule: string): Error {
+    return contractError({ environment: this.spec.id, problem, rule });
+  }
+}
+
+/** Two steps of one agent as one. */
+function addStep(first: AgentStep | undefined, second: AgentStep): AgentStep {
+  if (first === undefined) return second;
+  const terminated = first.terminated || second.terminated;
+  const truncated = first.truncated || second.truncated;
+  if (first.reward === undefined) return { ...second, terminated, truncated };
+  const reward = second.reward === undefined ? first.reward : addRewards(first.reward, second.reward);
+  return { reward, terminated, truncated };
+}

@@ -1,0 +1,163 @@
+import { existsSync } from "node:fs";
+import type { Episode } from "../contract/episode.ts";
+import { type ErrorData, LyceumError } from "../contract/errors/index.ts";
+import type { Taskset } from "../contract/taskset.ts";
+import { replaceFile } from "../core/files/replace-file.ts";
+import { lockRun } from "../core/files/run-lock.ts";
+import { episodeId } from "../core/rollout/episode-id.ts";
+import { checkEpisodeCount } from "../core/rollout/episode-limit.ts";
+import { EpisodeWarnings } from "../core/rollout/episode-warnings.ts";
+import { rollout } from "../core/rollout/rollout.ts";
+import type { RolloutEvent } from "../core/rollout/rollout-event.ts";
+import { checkCount, mostAtOnce, type PlannedTask } from "../core/rollout/rollout-options.ts";
+import { taskCount } from "../core/taskset/task-count.ts";
+import type { EvaluateOptions } from "./evaluate-options.ts";
+import type { EvaluationEvent } from "./evaluation-event.ts";
+import { checkSameRun, completeManifest, draftManifest } from "./evaluation-manifest.ts";
+import type { EpisodeEntry } from "./log/episode-entry.ts";
+import { openLogWriter } from "./log/log-writer.ts";
+import { readEntries, readManifest } from "./log/read-log.ts";
+import { runFolder } from "./log/run-folder.ts";
+import { refusedKey } from "./refused-key.ts";
+import { summarize } from "./summarize.ts";
+import { planTasks, type TaskPlan } from "./task-plan.ts";
+
+/**
+ * Evaluates policies on an environment's tasks, logs every episode in a folder, and tells of it in events. A run that
+ * was interrupted or killed goes on where it was (`existing: "resume"`), and comes to what an uninterrupted one would.
+ *
+ * What goes wrong in an episode is in the log, unscored. Throws `config.invalid` for a folder with another run, for
+ * one that another process writes and for options that cannot work, `trace.write-failed` for a full disk and the like,
+ * what a broken taskset throws, and after the last event `policy.unauthorized` where a server refuses the key of a
+ * player or a judge, for it would refuse every other request too, and `aborted` once the signal aborts.
+ */
+export async function* evaluate<Task>(
+  options: EvaluateOptions<Task>,
+): AsyncGenerator<EvaluationEvent, void, undefined> {
+  const { environment, policies, folder, samples = 1, seed = 0, signal } = options;
+  const begun = performance.now();
+  const split = options.split ?? (environment.splits.includes("test") ? "test" : environment.splits[0]!);
+  const draft = draftManifest(options, split);
+  await using _lock = await lockRun(folder);
+  const before = await existingRun(options);
+  if (before !== undefined) checkSameRun(folder, before, draft);
+  const waiting = signal === undefined ? {} : { signal };
+  const taskset = await environment.tasks(split, waiting);
+  const hint = "Say how many tasks to play, such as --limit 1000.";
+  const count = taskCount(taskset, { split, limit: options.limit, hint });
+  checkCount("The number of samples", samples, mostAtOnce);
+  checkEpisodeCount({ what: "The evaluation", tasks: count, episodesPerTask: samples, keys: ["limit", "samples"] });
+  const plan = await planTasks({ folder, taskset, count, seed, ...waiting });
+  const startedAt = before?.startedAt ?? new Date().toISOString();
+  const manifest = completeManifest(draft, { ...plan, startedAt });
+  const files = runFolder(folder);
+  await replaceFile(files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`);
+
+  const logged: EpisodeEntry[] = [];
+  const onEntry = (entry: EpisodeEntry): void => void logged.push(entry);
+  let stopped: unknown;
+  const warnings = new EpisodeWarnings(environment);
+  {
+    await using log = await openLogWriter({ folder, correct: manifest.correct, onEntry });
+    const kept = await keptEntries(options);
+    yield { type: "start", folder, manifest, played: [...kept.values()] };
+    const wholeGroups = environment.scoreGroup !== undefined;
+    const tasks = missingTasks({ plan, taskset, samples, wholeGroups, kept });
+    const { sampling, limits, concurrency } = options;
+    const events = rollout({
+      environment,
+      policies,
+      tasks,
+      groupSize: samples,
+      seed,
+      trace: log,
+      ...(sampling === undefined ? {} : { sampling }),
+      ...(limits === undefined ? {} : { limits }),
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...waiting,
+    });
+    try {
+      for await (const event of events) {
+        if (event.type === "warning") yield event;
+        for (const entry of logged.splice(0)) yield { type: "episode", entry };
+        for (const warning of warnings.of(endedEpisodes(event))) {
+          yield { type: "warning", error: contractWarning(warning) };
+        }
+        const refused = endedEpisodes(event).map(refusedKey).find(Boolean);
+        if (refused === undefined) continue;
+        stopped = unauthorized(folder, refused);
+        break;
+      }
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
+      stopped = error;
+    }
+    await log.close();
+    for (const entry of logged.splice(0)) yield { type: "episode", entry };
+  }
+  const summary = summarize({
+    manifest,
+    tasks: plan.tasks,
+    entries: await readEntries(folder),
+    time: { startedAt, endedAt: new Date().toISOString(), elapsedMs: Math.round(performance.now() - begun) },
+  });
+  await replaceFile(files.summary, `${JSON.stringify(summary, undefined, 2)}\n`);
+  yield { type: "end", summary };
+  if (stopped !== undefined) throw stopped;
+}
+
+/** Rewards of a whole group come after those of its episodes. */
+function endedEpisodes(event: RolloutEvent): readonly Episode[] {
+  if (event.type === "episode-end") return [event.episode];
+  return event.type === "group-end" ? event.result.episodes : [];
+}
+
+function contractWarning(message: string): ErrorData {
+  return { name: "LyceumError", code: "environment.contract", message };
+}
+
+function unauthorized(folder: string, { message }: ErrorData): LyceumError {
+  return new LyceumError({
+    code: "policy.unauthorized",
+    message,
+    hint: "Nothing more was asked. Mend the key, or the account, and go on with the same command and --retry-failed.",
+    data: { folder },
+  });
+}
+
+/** The tasks with episodes that are not kept, and these episodes. */
+async function* missingTasks<Task>(options: {
+  readonly plan: TaskPlan;
+  readonly taskset: Taskset<Task>;
+  readonly samples: number;
+  /** Episodes of a task are scored together, so that none of them is played without the others. */
+  readonly wholeGroups: boolean;
+  readonly kept: ReadonlyMap<string, EpisodeEntry>;
+}): AsyncGenerator<PlannedTask<Task>, void, undefined> {
+  const { plan, taskset, samples, wholeGroups, kept } = options;
+  const all = Array.from({ length: samples }, (_, member) => member);
+  for (const line of plan.tasks) {
+    const missing = all.filter((member) => !kept.has(episodeId({ ...line, member })));
+    const members = wholeGroups && missing.length > 0 ? all : missing;
+    // Without its content where nothing of it is played; it still counts where a task comes again.
+    if (members.length === 0) yield { ...line, task: undefined as Task, members };
+    else yield { ...(await taskset.get(line.index)), members };
+  }
+}
+
+async function keptEntries({ folder, existing }: Pick<EvaluateOptions, "folder" | "existing">) {
+  const entries = await readEntries(folder);
+  if (existing !== "retry-failed") return entries;
+  return new Map([...entries].filter(([, { file, status }]) => file === "episodes" && status !== "failed"));
+}
+
+async function existingRun({ folder, existing = "refuse" }: Pick<EvaluateOptions, "folder" | "existing">) {
+  if (!existsSync(runFolder(folder).manifest)) return undefined;
+  if (existing !== "refuse") return readManifest(folder);
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `There is an evaluation in ${folder} already.`,
+    hint: "Go on with it by --resume, or name another folder.",
+    data: { folder },
+  });
+}

@@ -1,0 +1,117 @@
+import type { AgentId } from "../contract/action.ts";
+import type { EnvironmentDefinition } from "../contract/environment.ts";
+import { LyceumError } from "../contract/errors/index.ts";
+import type { Json } from "../contract/json.ts";
+import { defaultSampling } from "../contract/sampler.ts";
+import { canonicalJson } from "../core/taskset/canonical-json.ts";
+import { contentHash } from "../core/taskset/content-hash.ts";
+import { withoutSecretValues } from "../core/text/url-secrets.ts";
+import { defaultRule } from "./correctness.ts";
+import type { EvaluateOptions } from "./evaluate-options.ts";
+import type { EvaluationIdentity, EvaluationManifest, ManifestSpec } from "./log/manifest.ts";
+import type { TaskPlan } from "./task-plan.ts";
+
+/** What the log says of a run, but for its tasks. */
+export type ManifestDraft = Omit<EvaluationManifest, "tasks" | "tasksHash" | "startedAt">;
+
+/** What the options say. Throws `config.invalid` for a k above the number of samples. */
+export function draftManifest<Task>(options: EvaluateOptions<Task>, split: string): ManifestDraft {
+  const { environment, samples = 1, price, software = {} } = options;
+  const spec = manifestSpec(environment);
+  const correct = options.correct === undefined ? defaultRule(environment.spec) : options.correct;
+  return {
+    format: "lyceum-evaluation",
+    version: 1,
+    name: options.name ?? environment.spec.id,
+    identity: identityOf(options, split),
+    samples,
+    spec,
+    ...(correct === null ? {} : { correct }),
+    k: checkK(options.k ?? [...new Set([1, samples])], samples),
+    ...(price === undefined ? {} : { price }),
+    software,
+  };
+}
+
+/** The tasks' part is added once they are known. */
+export function completeManifest(
+  draft: ManifestDraft,
+  { tasks, hash, startedAt }: TaskPlan & { readonly startedAt: string },
+): EvaluationManifest {
+  return { ...draft, tasks: tasks.length, tasksHash: hash, startedAt };
+}
+
+/** Throws `config.invalid` unless a run that is resumed plays and judges as it did before. */
+export function checkSameRun(folder: string, before: EvaluationManifest, now: ManifestDraft): void {
+  const parts = (run: ManifestDraft) => ({ ...run.identity, correct: run.correct ?? null });
+  const [old, next] = [parts(before), parts(now)] as Readonly<Record<string, unknown>>[];
+  const names = [...new Set([...Object.keys(old!), ...Object.keys(next!)])];
+  const changed = names.filter((name) => canonicalJson(old![name] ?? null) !== canonicalJson(next![name] ?? null));
+  // A changed hash alone says nothing that its parts do not.
+  const told = changed.length > 1 ? changed.filter((name) => name !== "environmentHash") : changed;
+  if (changed.length === 0) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The run in ${folder} is another one: ${told.map((name) => `${name} was ${canonicalJson(old![name] ?? null)}, and is ${canonicalJson(next![name] ?? null)}`).join("; ")}.`,
+    hint: "Resume it with what it was started with (only tasks and samples may be more), or name another folder.",
+    data: { folder, changed },
+  });
+}
+
+function identityOf<Task>(options: EvaluateOptions<Task>, split: string): EvaluationIdentity {
+  const { environment, policies, prompt, judge, modelOptions, sampling = defaultSampling, seed = 0 } = options;
+  const environmentOptions = options.environmentOptions ?? {};
+  const limits = Object.fromEntries(Object.entries(options.limits ?? {}).filter(([, limit]) => Number.isFinite(limit)));
+  const identity: EvaluationIdentity = {
+    models: options.models ?? policyNames(environment.spec.agents, policies),
+    ...(modelOptions === undefined ? {} : { modelOptions }),
+    ...(judge === undefined ? {} : { judge }),
+    ...(options.rotated === true ? { rotated: true } : {}),
+    environment: { name: options.environmentName ?? environment.spec.id, options: environmentOptions },
+    environmentHash: environmentHash(environment, environmentOptions),
+    split,
+    ...(prompt === undefined ? {} : { prompt }),
+    sampling,
+    ...(Object.keys(limits).length === 0 ? {} : { limits }),
+    seed,
+  };
+  // Names of served models are addresses, and so are options.
+  return withoutSecretValues(JSON.parse(JSON.stringify(identity))) as unknown as EvaluationIdentity;
+}
+
+/** SHA-256 over what an environment says of itself and what it was made from. */
+export function environmentHash({ spec }: Pick<EnvironmentDefinition, "spec">, options: Json): string {
+  // JSON makes null of a reward without a bound.
+  return contentHash(withoutSecretValues(JSON.parse(JSON.stringify({ spec, options }))));
+}
+
+function policyNames(
+  agents: readonly AgentId[],
+  policies: EvaluateOptions["policies"],
+): Readonly<Record<AgentId, string>> {
+  const nameOf = (agent: AgentId): string =>
+    typeof policies.act === "function"
+      ? (policies.name as string)
+      : ((policies as Readonly<Record<AgentId, { readonly name: string }>>)[agent]?.name ?? "none");
+  return Object.fromEntries(agents.map((agent) => [agent, nameOf(agent)]));
+}
+
+/** What the log says of an environment. */
+export function manifestSpec({ spec }: Pick<EnvironmentDefinition, "spec">): ManifestSpec {
+  const { agents, maxTurns, deterministic, rewardRange } = spec;
+  return { agents, maxTurns, deterministic, rewardRange: [finite(rewardRange[0]), finite(rewardRange[1])] };
+}
+
+function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}
+
+function checkK(k: readonly number[], samples: number): readonly number[] {
+  const wrong = k.find((count) => !Number.isSafeInteger(count) || count < 1 || count > samples);
+  if (wrong === undefined) return [...new Set(k)].sort((one, other) => one - other);
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `pass@${wrong} cannot be estimated from ${samples} samples of each task.`,
+    hint: "Take at least k samples of each task: --samples.",
+  });
+}

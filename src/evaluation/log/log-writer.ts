@@ -1,0 +1,73 @@
+import { mkdir } from "node:fs/promises";
+import type { CorrectRule } from "../../contract/correct-rule.ts";
+import type { Episode } from "../../contract/episode.ts";
+import { openIndexFile } from "../../core/trace/index-file.ts";
+import { repairIndex } from "../../core/trace/repair-index.ts";
+import type { TraceEntry } from "../../core/trace/trace-entry.ts";
+import { createTraceWriter, type TracePlace, type TraceWriter } from "../../core/trace/trace-writer.ts";
+import { isUnscored } from "../correctness.ts";
+import { type EpisodeEntry, episodeEntry } from "./episode-entry.ts";
+import { runFolder } from "./run-folder.ts";
+
+/** Failures first: an episode that is in both was played again after it had failed. */
+const repaired = ["failures", "episodes"] as const;
+
+/** Writes the episodes of an evaluation, and their index. */
+export interface LogWriter extends AsyncDisposable {
+  /** Takes an episode, as a {@link TraceWriter} does; aborted ones are left out, for a resumed run plays them. */
+  write(episode: Episode): Promise<void>;
+  /** Waits until all is written. Rejects with `trace.write-failed` where something could not be. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the log in a folder, which is made where there is none; what a killed run left in it is repaired first.
+ * `onEntry` hears of each episode once it is in the log.
+ */
+export async function openLogWriter(options: {
+  readonly folder: string;
+  readonly correct: CorrectRule | undefined;
+  readonly onEntry?: (entry: EpisodeEntry) => void;
+}): Promise<LogWriter> {
+  const { folder, correct, onEntry } = options;
+  const files = runFolder(folder);
+  await mkdir(folder, { recursive: true });
+  await repairIndex(
+    files.index,
+    repaired.map((file) => ({
+      path: files[file],
+      has: (entry: TraceEntry) => (entry as EpisodeEntry).file === file,
+      entryOf: (episode: Episode, place: TracePlace) => episodeEntry(episode, { file, place, correct }),
+    })),
+  );
+  await using resources = new AsyncDisposableStack();
+  const index = resources.use(await openIndexFile(files.index));
+  const openTrace = async (file: EpisodeEntry["file"]): Promise<TraceWriter> =>
+    resources.use(
+      await createTraceWriter({
+        path: files[file],
+        append: true,
+        onWritten: (episode: Episode, place: TracePlace) => {
+          const entry = episodeEntry(episode, { file, place, correct });
+          index.add(entry);
+          onEntry?.(entry);
+        },
+      }),
+    );
+  const episodes = await openTrace("episodes");
+  const failures = await openTrace("failures");
+  const owned = resources.move();
+  return {
+    write: async (episode) => {
+      index.check();
+      if (episode.status === "aborted") return;
+      await (isUnscored(episode) ? failures : episodes).write(episode);
+    },
+    close: async () => {
+      await episodes.close();
+      await failures.close();
+      await index.close();
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

@@ -1,0 +1,51 @@
+import { LyceumError } from "../../contract/errors/index.ts";
+
+/**
+ * The chance that at least one of `k` answers to a problem is right, estimated without bias from `samples` answers of
+ * which `correct` were (Chen et al. 2021, https://arxiv.org/abs/2107.03374): 1 - C(n - c, k) / C(n, k). The pass@k of a
+ * benchmark is the mean over its problems. Throws `data.malformed` unless 0 <= correct <= samples and 1 <= k <= samples,
+ * in whole numbers.
+ */
+export function estimatePassAtK(options: {
+  readonly samples: number;
+  readonly correct: number;
+  readonly k: number;
+}): number {
+  checkCounts(options, "pass@k");
+  const { samples, correct, k } = options;
+  if (samples - correct < k) return 1;
+  // One factor after the other, as the original harness does it: the same digits.
+  let allWrong = 1;
+  for (let n = samples - correct + 1; n <= samples; n++) allWrong *= 1 - k / n;
+  return 1 - allWrong;
+}
+
+/**
+ * The chance that `k` answers to a problem are all right, estimated without bias from `samples` answers of which
+ * `correct` were (pass^k, Yao et al. 2024, https://arxiv.org/abs/2406.12045): C(c, k) / C(n, k). Throws as
+ * {@link estimatePassAtK}.
+ */
+export function estimatePassHatK(options: {
+  readonly samples: number;
+  readonly correct: number;
+  readonly k: number;
+}): number {
+  checkCounts(options, "pass^k");
+  const { samples, correct, k } = options;
+  let allRight = 1;
+  for (let drawn = 0; drawn < k; drawn++) allRight *= Math.max(0, correct - drawn) / (samples - drawn);
+  return allRight;
+}
+
+function checkCounts(
+  { samples, correct, k }: { readonly samples: number; readonly correct: number; readonly k: number },
+  what: string,
+): void {
+  const isInRange = correct >= 0 && correct <= samples && k >= 1 && k <= samples;
+  if ([samples, correct, k].every(Number.isInteger) && isInRange) return;
+  throw new LyceumError({
+    code: "data.malformed",
+    message: `${what} with k = ${k} cannot be estimated from ${samples} samples, of which ${correct} are right.`,
+    hint: "Take at least k samples of each problem.",
+  });
+}

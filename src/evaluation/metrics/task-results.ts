@@ -1,0 +1,73 @@
+import { episodeId } from "../../core/rollout/episode-id.ts";
+import type { EpisodeEntry } from "../log/episode-entry.ts";
+import type { EpisodeCounts, TaskSummary } from "../log/summary.ts";
+import type { PlannedLine } from "../task-plan.ts";
+
+/** What was played of one task. */
+export interface TaskResult {
+  readonly task: PlannedLine;
+  /** In order of member. */
+  readonly played: readonly EpisodeEntry[];
+  /** Those of them whose every reward is known. */
+  readonly scored: readonly EpisodeEntry[];
+  readonly correct: number;
+}
+
+/** The episodes of a run by task, in order. Episodes of other tasks and members are left out. */
+export function taskResults(
+  tasks: readonly PlannedLine[],
+  options: { readonly samples: number; readonly entries: ReadonlyMap<string, EpisodeEntry> },
+): TaskResult[] {
+  const { samples, entries } = options;
+  const members = Array.from({ length: samples }, (_, member) => member);
+  return tasks.map((task) => {
+    const played = members.flatMap((member) => entries.get(episodeId({ ...task, member })) ?? []);
+    const scored = played.filter(({ file }) => file === "episodes");
+    return { task, played, scored, correct: scored.filter(({ correct }) => correct === true).length };
+  });
+}
+
+/** What an episode earned: the mean over its agents. */
+export function episodeReward({ agents }: EpisodeEntry): number {
+  const rewards = Object.values(agents).map(({ reward }) => reward ?? 0);
+  return mean(rewards) ?? 0;
+}
+
+/** One task in short. */
+export function taskSummary({ task, played, scored, correct }: TaskResult): TaskSummary {
+  const { index, id, hash, level } = task;
+  return {
+    index,
+    id,
+    hash,
+    ...(level === undefined ? {} : { level }),
+    played: played.length,
+    scored: scored.length,
+    correct,
+    reward: mean(scored.map(episodeReward)) ?? null,
+  };
+}
+
+/** Episodes counted by how they went. */
+export function countEpisodes(results: readonly TaskResult[], samples: number): EpisodeCounts {
+  const count = (of: (result: TaskResult) => number): number => results.reduce((sum, result) => sum + of(result), 0);
+  const played = count((result) => result.played.length);
+  const scored = count((result) => result.scored.length);
+  const ended = (status: EpisodeEntry["status"]): number =>
+    count((result) => result.played.filter((entry) => entry.status === status).length);
+  return {
+    tasks: results.length,
+    episodes: results.length * samples,
+    played,
+    scored,
+    unscored: played - scored,
+    failed: ended("failed"),
+    truncated: ended("truncated"),
+    correct: count((result) => result.correct),
+  };
+}
+
+/** The mean; undefined of nothing. */
+export function mean(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,124 @@
+import { existsSync } from "node:fs";
+import { copyFile } from "node:fs/promises";
+import type { Episode } from "../contract/episode.ts";
+import { type ErrorData, LyceumError } from "../contract/errors/index.ts";
+import { writeFailed } from "../contract/errors/write-failed.ts";
+import { replaceFile } from "../core/files/replace-file.ts";
+import { lockRun } from "../core/files/run-lock.ts";
+import { episodeId } from "../core/rollout/episode-id.ts";
+import { dataFileError } from "../core/taskset/data-file-error.ts";
+import type { EvaluationEvent } from "./evaluation-event.ts";
+import type { EpisodeEntry } from "./log/episode-entry.ts";
+import { openLogWriter } from "./log/log-writer.ts";
+import type { EvaluationManifest, TaskLine } from "./log/manifest.ts";
+import { readEntries, readEpisode, readTaskLines } from "./log/read-log.ts";
+import { runFolder } from "./log/run-folder.ts";
+import { refusedKey } from "./refused-key.ts";
+import { summarize } from "./summarize.ts";
+import type { PlannedLine } from "./task-plan.ts";
+
+/** Grades the recorded episodes of one task anew: the same episodes with other rewards, or failed ones. */
+export type Grader = (
+  episodes: readonly Episode[],
+  options: { readonly task: TaskLine; readonly signal: AbortSignal | undefined },
+) => Promise<readonly Episode[]>;
+
+/**
+ * Grades every episode of an evaluation again, into another folder, without generating anything. `manifest` is that of
+ * the new run. Throws `config.invalid` where the folder has a run already or another process writes it, and
+ * `policy.unauthorized` where a server refuses the key of a judge.
+ */
+export async function* rescore(options: {
+  readonly from: string;
+  readonly folder: string;
+  readonly manifest: EvaluationManifest;
+  readonly grade: Grader;
+  /** Tasks at once; 16 by default. */
+  readonly concurrency?: number;
+  readonly signal?: AbortSignal;
+}): AsyncGenerator<EvaluationEvent, void, undefined> {
+  const { from, folder, manifest, concurrency = 16, signal } = options;
+  const begun = performance.now();
+  const files = runFolder(folder);
+  await using _lock = await lockRun(folder);
+  refuseRun(files.manifest, folder);
+  const recorded = await readEntries(from);
+  const tasksOf = runFolder(from).tasks;
+  await copyFile(tasksOf, files.tasks).catch((cause: NodeJS.ErrnoException) => {
+    throw cause.code === "ENOENT" ? dataFileError(tasksOf, cause) : writeFailed({ path: files.tasks, cause });
+  });
+  await replaceFile(files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`);
+  const logged: EpisodeEntry[] = [];
+  const tasks: PlannedLine[] = [];
+  {
+    const onEntry = (entry: EpisodeEntry): void => void logged.push(entry);
+    await using log = await openLogWriter({ folder, correct: manifest.correct, onEntry });
+    yield { type: "start", folder, manifest, played: [] };
+    const running = new Set<Promise<void>>();
+    try {
+      for await (const task of readTaskLines(from)) {
+        const { task: _, ...line } = task;
+        tasks.push(line);
+        const members = Array.from({ length: manifest.samples }, (_unused, member) => episodeId({ ...line, member }));
+        const entries = members.flatMap((id) => recorded.get(id) ?? []);
+        const graded = gradeTask(entries, { ...options, task, write: (episode) => log.write(episode) }).finally(() =>
+          running.delete(graded),
+        );
+        running.add(graded);
+        if (running.size >= concurrency) await Promise.race(running);
+        signal?.throwIfAborted();
+        for (const entry of logged.splice(0)) yield { type: "episode", entry };
+      }
+      await Promise.all(running);
+    } finally {
+      // What one task throws must find the others at their end, and the log still open.
+      await Promise.allSettled(running);
+    }
+    await log.close();
+    for (const entry of logged.splice(0)) yield { type: "episode", entry };
+  }
+  const { startedAt } = manifest;
+  const time = { startedAt, endedAt: new Date().toISOString(), elapsedMs: Math.round(performance.now() - begun) };
+  const summary = summarize({ manifest, tasks, entries: await readEntries(folder), time });
+  await replaceFile(files.summary, `${JSON.stringify(summary, undefined, 2)}\n`);
+  yield { type: "end", summary };
+}
+
+async function gradeTask(
+  entries: readonly EpisodeEntry[],
+  options: {
+    readonly from: string;
+    readonly task: TaskLine;
+    readonly grade: Grader;
+    readonly write: (episode: Episode) => Promise<void>;
+    readonly signal?: AbortSignal;
+  },
+): Promise<void> {
+  const { from, task, grade, write, signal } = options;
+  if (entries.length === 0) return;
+  const episodes = await Promise.all(entries.map((entry) => readEpisode(from, entry)));
+  for (const episode of await grade(episodes, { task, signal })) {
+    await write(episode);
+    // What was refused when it was recorded says nothing of today's key.
+    const refused = episodes.includes(episode) ? undefined : refusedKey(episode);
+    if (refused !== undefined) throw unauthorized(refused);
+  }
+}
+
+function unauthorized({ message }: ErrorData): LyceumError {
+  return new LyceumError({
+    code: "policy.unauthorized",
+    message,
+    hint: "Nothing more was graded. Mend the judge's key, or the account, and grade again into another folder.",
+  });
+}
+
+function refuseRun(path: string, folder: string): void {
+  if (!existsSync(path)) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `There is an evaluation in ${folder} already.`,
+    hint: "Name another folder.",
+    data: { folder },
+  });
+}

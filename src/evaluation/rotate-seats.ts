@@ -1,0 +1,39 @@
+import type { AgentId } from "../contract/action.ts";
+import type { Policy } from "../contract/policy.ts";
+
+/** Which player sits in the seat of an agent, by its place among the agents: in each member one seat further. */
+export function seatedPlayer(seat: number, options: { readonly member: number; readonly players: number }): number {
+  return (seat + options.member) % options.players;
+}
+
+/** One policy for all agents, or one for each by name. */
+type Player = Policy | Readonly<Record<AgentId, Policy>>;
+
+/** Players that take turns: agent i is played by player i in member 0, by player i + 1 in member 1, ... */
+export function rotateSeats(agents: readonly AgentId[], players: readonly Player[]): Record<AgentId, Policy> {
+  return Object.fromEntries(
+    agents.map((agent, seat) => [agent, rotated(seat, { policies: players.map((player) => policyOf(player, agent)) })]),
+  );
+}
+
+function policyOf(player: Player, agent: AgentId): Policy {
+  return "act" in player && typeof player.act === "function"
+    ? (player as Policy)
+    : (player as Record<AgentId, Policy>)[agent]!;
+}
+
+/** An agent's policy: that of each player in turn. */
+function rotated(seat: number, { policies }: { readonly policies: readonly Policy[] }): Policy {
+  const [first, ...others] = policies as readonly [Policy, ...Policy[]];
+  const batching = policies.filter((policy) => policy.flush !== undefined);
+  return {
+    specificationVersion: "v1",
+    name: policies.map((policy) => policy.name).join(" and "),
+    accepts: first.accepts.filter((type) => others.every((policy) => policy.accepts.includes(type))),
+    act: (request) => {
+      const member = request.episode?.member ?? 0;
+      return policies[seatedPlayer(seat, { member, players: policies.length })]!.act(request);
+    },
+    ...(batching.length === 0 ? {} : { flush: () => batching.forEach((policy) => void policy.flush!()) }),
+  };
+}

@@ -1,0 +1,73 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { isSystemError, writeFailed } from "../contract/errors/write-failed.ts";
+import type { Json } from "../contract/json.ts";
+import type { Taskset } from "../contract/taskset.ts";
+import { taskSeed } from "../core/rollout/episode-id.ts";
+import { contentHash } from "../core/taskset/content-hash.ts";
+import type { TaskLine } from "./log/manifest.ts";
+import { type RunFolder, runFolder } from "./log/run-folder.ts";
+
+/** A task of a run without what it holds, so that many can be kept. */
+export type PlannedLine = Omit<TaskLine, "task">;
+
+/** The tasks of a run, in order. */
+export interface TaskPlan {
+  readonly tasks: readonly PlannedLine[];
+  /** SHA-256 over their hashes. */
+  readonly hash: string;
+}
+
+/** Reads the first `count` tasks, and writes all that is known of them to the run's `tasks.jsonl`, whole or not at all. */
+export async function planTasks<Task>(options: {
+  readonly folder: string;
+  readonly taskset: Taskset<Task>;
+  readonly count: number;
+  readonly seed: number;
+  readonly signal?: AbortSignal;
+}): Promise<TaskPlan> {
+  const files = runFolder(options.folder);
+  const tasks: PlannedLine[] = [];
+  await mkdir(files.path, { recursive: true });
+  await writeLines(files, taskLines(options, tasks));
+  return { tasks, hash: contentHash(tasks.map(({ hash }) => hash)) };
+}
+
+async function* taskLines<Task>(
+  options: Omit<Parameters<typeof planTasks<Task>>[0], "folder">,
+  tasks: PlannedLine[],
+): AsyncGenerator<string, void, undefined> {
+  const { taskset, count, seed, signal } = options;
+  const seen = new Map<string, number>();
+  for (let index = 0; index < count; index++) {
+    const { id, hash, task } = await taskset.get(index, signal === undefined ? {} : { signal });
+    const times = seen.get(hash) ?? 0;
+    seen.set(hash, times + 1);
+    const level = levelOf(task);
+    const line = { index, id, hash, seed: taskSeed(seed, times), ...(level === undefined ? {} : { level }) };
+    tasks.push(line);
+    yield `${JSON.stringify({ ...line, task: task as Json } satisfies TaskLine)}\n`;
+  }
+}
+
+async function writeLines(files: RunFolder, lines: AsyncIterable<string>): Promise<void> {
+  const temporary = `${files.tasks}.tmp`;
+  try {
+    // What a taskset throws is no failure to write.
+    await pipeline(Readable.from(lines), createWriteStream(temporary, { flush: true }));
+    await rename(temporary, files.tasks);
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw isSystemError(cause) ? writeFailed({ path: files.tasks, cause }) : cause;
+  }
+}
+
+/** What a task says of how hard it is, or else of what kind it is. */
+function levelOf(task: unknown): string | undefined {
+  if (typeof task !== "object" || task === null) return undefined;
+  const { level, difficulty, kind } = task as Readonly<Record<string, unknown>>;
+  const told = [level, difficulty, kind].find((value) => typeof value === "string" || typeof value === "number");
+  return told === undefined ? undefined : String(told);
+}

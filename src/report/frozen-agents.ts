@@ -1,8 +1,0 @@
-import type { RunStartEvent } from "./training-event.ts";
-
-/** The agents that a run does not train, each with the policy that plays it, such as `main: openai:gpt-5-mini (frozen)`. */
-export function frozenAgents({ agents = {} }: Pick<RunStartEvent, "agents">): string[] {
-  return Object.entries(agents).flatMap(([agent, { policy, frozen }]) =>
-    frozen === true ? [`${agent}: ${policy} (frozen)`] : [],
-  );
-}

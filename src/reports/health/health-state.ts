@@ -1,0 +1,104 @@
+import type { EvaluationEvent, StepEvent } from "../../contract/training-event.ts";
+import type { HealthSettings } from "./health-settings.ts";
+import { addToWindow, emptyWindow, type MetricWindow, type WindowSummary } from "./metric-window.ts";
+
+/** What the checks remember of a run: as much after a million steps as after a hundred. */
+export interface HealthState {
+  /** By the name of the metric. */
+  readonly windows: Readonly<Record<string, MetricWindow>>;
+  /** The hidden score, where evaluations have it, by split. */
+  readonly evaluations: Readonly<Record<string, EvaluatedScore>>;
+  /** What the training reward was when the hidden score, as a metric of steps, was at its best. */
+  readonly rewardAtBest?: WindowSummary;
+  /** Troubles that have been warned of and are not over. */
+  readonly troubles: readonly string[];
+}
+
+/** The hidden score in the evaluations of a split. */
+export interface EvaluatedScore {
+  readonly best: Score;
+  /** The training reward at that time; absent before it was known. */
+  readonly rewardAtBest?: WindowSummary;
+  /** The last two. */
+  readonly last: readonly Score[];
+}
+
+/** One evaluation's score. */
+export interface Score {
+  readonly step: number;
+  readonly mean: number;
+  readonly standardError: number;
+}
+
+/** The state before the first step. */
+export const initialHealthState: HealthState = { windows: {}, evaluations: {}, troubles: [] };
+
+/** The state after a step. Values that are not finite are taken for absent. */
+export function rememberStep(state: HealthState, event: StepEvent, { window, hidden }: HealthSettings): HealthState {
+  const windows: Record<string, MetricWindow> = { ...state.windows };
+  for (const [name, value] of Object.entries(event.metrics)) {
+    if (!isWatched(name, hidden)) continue;
+    // Demonstrations are as long as they are: only what was sampled can drift.
+    const isDemonstrated = event.metrics["tokens/sampled"] === undefined;
+    if (name.startsWith("length/") && isDemonstrated) continue;
+    // The loss of a policy that learns from its own answers need not fall.
+    if (name === "loss/total" && !isDemonstrated) continue;
+    // Of an infinite divergence there must be a mean.
+    const counted = name.startsWith("kl/") ? Math.min(value, 1e6) : value;
+    if (!Number.isFinite(counted)) continue;
+    windows[name] = addToWindow(windows[name] ?? emptyWindow, { step: event.step, value: counted, width: window });
+  }
+  const best = windows[hidden]?.best;
+  const isNewBest = best !== undefined && best.step === event.step;
+  const reward = windows["reward/mean"]?.now;
+  return { ...state, windows, ...(isNewBest && reward !== undefined ? { rewardAtBest: reward } : {}) };
+}
+
+/** The state after an evaluation. */
+export function rememberEvaluation(
+  state: HealthState,
+  { step, split, metrics }: EvaluationEvent,
+  { hidden }: HealthSettings,
+): HealthState {
+  const name = hidden.replace(/^evaluation\//, "");
+  const mean = metrics[name];
+  if (name === hidden || mean === undefined || !Number.isFinite(mean)) return state;
+  const score: Score = { step, mean, standardError: standardErrorOf(name, metrics) };
+  const before = state.evaluations[split];
+  const reward = state.windows["reward/mean"]?.now;
+  const after: EvaluatedScore =
+    before === undefined || mean > before.best.mean
+      ? { best: score, last: [score], ...(reward === undefined ? {} : { rewardAtBest: reward }) }
+      : { ...before, last: [...before.last, score].slice(-2) };
+  return { ...state, evaluations: { ...state.evaluations, [split]: after } };
+}
+
+const watched = new Set([
+  "reward/mean",
+  "reward/std",
+  "loss/total",
+  "kl/sampler",
+  "kl/behaviour",
+  "entropy/mean",
+  "entropy/sampled",
+  "groups/without-signal",
+  "groups/solved",
+  "groups/duplicates",
+  "episodes/unscored",
+  "episodes/truncated",
+  "length/cut-off",
+  "length/completion-mean",
+]);
+
+function isWatched(name: string, hidden: string): boolean {
+  return watched.has(name) || name === hidden || name.startsWith("reward/component/");
+}
+
+/** How uncertain a mean over episodes is; 0 where an evaluation does not tell. */
+function standardErrorOf(name: string, metrics: Readonly<Record<string, number>>): number {
+  const { accuracy = 0, "reward/std": deviation = 0, "episodes/count": count = 0 } = metrics;
+  const scored = count * (1 - (metrics["episodes/unscored"] ?? 0));
+  if (scored < 1) return 0;
+  if (name === "reward/mean") return deviation / Math.sqrt(scored);
+  return name === "accuracy" ? Math.sqrt((accuracy * (1 - accuracy)) / count) : 0;
+}

@@ -1,0 +1,37 @@
+import type { EvaluationEvent, StepEvent, WarningEvent } from "../../contract/training-event.ts";
+import { formatPercent } from "../../core/text/format.ts";
+import { readHealth } from "./health-checks.ts";
+import type { HealthSettings } from "./health-settings.ts";
+import { type HealthState, rememberEvaluation, rememberStep } from "./health-state.ts";
+
+/** A trouble is over when its level is below this: values that waver about a threshold are one trouble, not many. */
+const overBelow = 0.8;
+
+/**
+ * The state after a step or an evaluation, and a warning for each trouble that begins or ends with it. A pure function.
+ */
+export function updateHealth(
+  before: HealthState,
+  event: StepEvent | EvaluationEvent,
+  settings: HealthSettings,
+): { readonly state: HealthState; readonly warnings: readonly WarningEvent[] } {
+  const remembered =
+    event.type === "step" ? rememberStep(before, event, settings) : rememberEvaluation(before, event, settings);
+  const troubles = new Set(before.troubles);
+  const warnings: WarningEvent[] = [];
+  for (const { check, subject, level, message } of readHealth(remembered, settings)) {
+    const about = subject === undefined ? {} : { subject };
+    const trouble = subject === undefined ? check : `${check} ${subject}`;
+    if (level >= 1 && !troubles.has(trouble)) {
+      troubles.add(trouble);
+      warnings.push({ type: "warning", step: event.step, message, check, ...about });
+    } else if (level < overBelow && troubles.delete(trouble)) {
+      warnings.push({ type: "warning", step: event.step, message: overText(trouble), check, ...about, over: true });
+    }
+  }
+  return { state: { ...remembered, troubles: [...troubles] }, warnings };
+}
+
+function overText(trouble: string): string {
+  return `No more ${trouble}: it is back within ${formatPercent(overBelow)} of its threshold.`;
+}

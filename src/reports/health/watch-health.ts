@@ -1,0 +1,44 @@
+import type { TrainingEvent } from "../../contract/training-event.ts";
+import { defaultHealthSettings, type HealthSettings, healthSettingsSchema } from "./health-settings.ts";
+import { type HealthState, initialHealthState } from "./health-state.ts";
+import { updateHealth } from "./run-health.ts";
+
+/**
+ * Passes events through, and a warning event after the step or evaluation with which a trouble of the run begins. Each
+ * trouble is told once, until it is over and begins again. `history` gives the events of a run that is resumed, which
+ * are remembered and not told again: without them the checks begin anew. Where it rejects, they do so too.
+ */
+export async function* watchHealth(
+  events: AsyncIterable<TrainingEvent>,
+  options: {
+    /** Those that differ from {@link defaultHealthSettings}. */
+    readonly settings?: Partial<HealthSettings>;
+    readonly history?: () => Promise<readonly TrainingEvent[]>;
+  } = {},
+): AsyncGenerator<TrainingEvent, void, undefined> {
+  const settings =
+    options.settings === undefined ? defaultHealthSettings : healthSettingsSchema.parse(options.settings);
+  let health = initialHealthState;
+  for await (const event of events) {
+    yield event;
+    if (!settings.enabled) continue;
+    if (event.type === "run-start") {
+      const past = event.resumedFrom === 0 ? [] : await options.history?.().catch(() => []);
+      health = remember(past ?? [], event.resumedFrom, settings);
+    } else if (event.type === "step" || event.type === "evaluation") {
+      const { state, warnings } = updateHealth(health, event, settings);
+      health = state;
+      yield* warnings;
+    }
+  }
+}
+
+/** The state after the events up to a step. */
+function remember(events: readonly TrainingEvent[], upTo: number, settings: HealthSettings): HealthState {
+  let health = initialHealthState;
+  for (const event of events) {
+    if ((event.type !== "step" && event.type !== "evaluation") || event.step > upTo) continue;
+    health = updateHealth(health, event, settings).state;
+  }
+  return health;
+}

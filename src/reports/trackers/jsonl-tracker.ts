@@ -1,0 +1,18 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { metricsFileName, openMetricsWriter } from "../training/metrics-file.ts";
+import type { Tracker } from "./tracker.ts";
+
+/** Every event as a line of metrics.jsonl in the run's folder, on disk before the run goes on. */
+export function jsonlTracker(folder: string): Tracker {
+  const path = join(folder, metricsFileName);
+  return {
+    name: path,
+    open: async ({ start, config }) => {
+      await mkdir(folder, { recursive: true });
+      const { resumedFrom } = start;
+      const writer = await openMetricsWriter({ path, resumedFrom, ...(config === undefined ? {} : { config }) });
+      return { write: (event) => writer.append(event), close: async () => writer[Symbol.asyncDispose]() };
+    },
+  };
+}

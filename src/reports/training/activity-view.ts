@@ -1,0 +1,67 @@
+import { progressText, type TrainingProgress } from "../../core/training-progress.ts";
+import { createLiveBlock } from "./live-block.ts";
+import { renderLine, span } from "./terminal-text.ts";
+import type { TerminalViewOptions } from "./terminal-view.ts";
+
+/** How long an activity lasts before a log gets a line about it; the next comes after twice the time. */
+const firstLineMs = 10_000;
+/** Lines about one activity are at most this far apart. */
+const longestPauseMs = 300_000;
+
+const clockMs = 1000;
+
+/**
+ * Shows what a run is doing until it is disposed of: a line redrawn once a second in a terminal, elsewhere the lines of
+ * {@link activityLines}.
+ */
+export function showActivity(
+  progress: TrainingProgress,
+  { stream, color }: Pick<TerminalViewOptions, "stream" | "color">,
+): Disposable {
+  if (stream.isTTY !== true) return writeActivity(progress, stream);
+  const block = createLiveBlock(stream);
+  const draw = (): void => {
+    const now = progress.now();
+    const line = now === undefined ? "setting up" : progressText(now);
+    block.draw([renderLine([span(line, "dim")], { width: Math.max(1, (stream.columns || 80) - 1), color })]);
+  };
+  draw();
+  const clock = setInterval(draw, clockMs).unref();
+  return {
+    [Symbol.dispose]: () => {
+      clearInterval(clock);
+      block.draw([]);
+    },
+  };
+}
+
+/** Writes the lines of {@link activityLines} to a log until it is disposed of. */
+export function writeActivity(
+  progress: TrainingProgress | undefined,
+  stream: Pick<TerminalViewOptions["stream"], "write">,
+): Disposable {
+  const next = activityLines(progress);
+  const clock = setInterval(() => {
+    const line = next();
+    if (line !== undefined) stream.write(`${line}\n`);
+  }, clockMs).unref();
+  return { [Symbol.dispose]: () => clearInterval(clock) };
+}
+
+/** Asked once a second, gives a line about an activity that takes long: after 10 seconds, 20, 40 and so on. */
+function activityLines(progress: TrainingProgress | undefined): () => string | undefined {
+  let current = "";
+  let due = firstLineMs;
+  return () => {
+    const now = progress?.now();
+    if (now === undefined) return undefined;
+    const { activity, step, elapsedMs } = now;
+    if (current !== `${activity} ${step}`) {
+      current = `${activity} ${step}`;
+      due = firstLineMs;
+    }
+    if (elapsedMs < due) return undefined;
+    due = elapsedMs + Math.min(elapsedMs, longestPauseMs);
+    return `step ${step}  ${progressText(now)}`;
+  };
+}

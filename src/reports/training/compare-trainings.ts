@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { isJsonObject, type Json } from "../../contract/json.ts";
+import { canonicalJson } from "../../core/taskset/canonical-json.ts";
+import { flattened } from "../../core/text/flattened.ts";
+import { metricsFileName, readMetrics } from "./metrics-file.ts";
+import { type RunRecord, runRecord } from "./run-record.ts";
+
+/** Two trainings side by side. */
+export interface TrainingComparison {
+  readonly first: ComparedTraining;
+  readonly second: ComparedTraining;
+  /** Settings of the configs that differ; null where a config lacks one. */
+  readonly differences: readonly { readonly setting: string; readonly first: Json; readonly second: Json }[];
+}
+
+/** What a training came to. */
+export interface ComparedTraining {
+  readonly folder: string;
+  readonly algorithm: string;
+  readonly environment: string;
+  readonly model: string;
+  readonly status: "completed" | "aborted" | "failed" | "unfinished";
+  readonly steps: number;
+  readonly elapsedMs: number;
+  /**
+   * By name: `evaluation of SPLIT, reward` and `accuracy`, from the evaluations, and `training reward`, from the steps:
+   * at the beginning, at the end, and the most in between.
+   */
+  readonly scores: Readonly<Record<string, TrainingScore>>;
+}
+
+/** A score over a training. */
+export interface TrainingScore {
+  readonly first: number;
+  readonly last: number;
+  readonly best: number;
+  /** The step of the best. */
+  readonly bestStep: number;
+}
+
+/** Compares two trainings by their metrics files. Throws `data.not-found` and `data.malformed` as `readMetrics` does. */
+export async function compareTrainings(first: string, second: string): Promise<TrainingComparison> {
+  const [a, b] = await Promise.all([first, second].map((folder) => readMetrics(join(folder, metricsFileName))));
+  const [one, other] = [runRecord(a!), runRecord(b!)];
+  return {
+    first: comparedTraining(first, one),
+    second: comparedTraining(second, other),
+    differences: configDifferences(one.config, other.config),
+  };
+}
+
+function comparedTraining(folder: string, record: RunRecord): ComparedTraining {
+  const { start, end, steps, evaluations, elapsedMs } = record;
+  const points = new Map<string, { step: number; value: number }[]>();
+  const add = (name: string, step: number, value: number | undefined): void => {
+    if (value === undefined || !Number.isFinite(value)) return;
+    points.set(name, [...(points.get(name) ?? []), { step, value }]);
+  };
+  for (const { split, step, metrics } of evaluations) {
+    add(`evaluation of ${split}, reward`, step, metrics["reward/mean"]);
+    add(`evaluation of ${split}, accuracy`, step, metrics.accuracy);
+  }
+  for (const { step, metrics } of steps) add("training reward", step, metrics["reward/mean"]);
+  return {
+    folder,
+    algorithm: start?.algorithm ?? "training",
+    environment: start?.environment ?? "unknown",
+    model: start?.model.name ?? "unknown",
+    status: end?.reason ?? "unfinished",
+    steps: steps.at(-1)?.step ?? 0,
+    elapsedMs,
+    scores: Object.fromEntries([...points].map(([name, all]) => [name, scoreOf(all)])),
+  };
+}
+
+function scoreOf(points: readonly { readonly step: number; readonly value: number }[]): TrainingScore {
+  const best = points.reduce((most, point) => (point.value > most.value ? point : most));
+  return { first: points[0]!.value, last: points.at(-1)!.value, best: best.value, bestStep: best.step };
+}
+
+function configDifferences(first: Json | undefined, second: Json | undefined): TrainingComparison["differences"] {
+  const [a, b] = [first, second].map((config) => flattened(isJsonObject(config) ? config : {})) as [
+    Map<string, Json>,
+    Map<string, Json>,
+  ];
+  return [...new Set([...a.keys(), ...b.keys()])]
+    .filter((setting) => setting !== "output")
+    .map((setting) => ({ setting, first: a.get(setting) ?? null, second: b.get(setting) ?? null }))
+    .filter((pair) => canonicalJson(pair.first) !== canonicalJson(pair.second));
+}

@@ -1,0 +1,22 @@
+export type {
+  CheckpointEvent,
+  EvaluationEvent,
+  ProbeEvent,
+  RunEndEvent,
+  RunStartEvent,
+  SampleEvent,
+  StepEvent,
+  TrainingEvent,
+  WarningEvent,
+} from "../../contract/training-event.ts";
+export { type ActivityProgress, TrainingProgress } from "../../core/training-progress.ts";
+export { htmlReport } from "./html-report.ts";
+export {
+  type MetricsFile,
+  type MetricsHeader,
+  type MetricsWriter,
+  readMetrics,
+} from "./metrics-file.ts";
+export { recordedEvents, recordRun, reportFileName, writeReport } from "./record-run.ts";
+export { type RunRecord, runRecord } from "./run-record.ts";
+export { showTraining, type TerminalViewOptions } from "./terminal-view.ts";

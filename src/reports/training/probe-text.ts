@@ -1,0 +1,52 @@
+import type { ProbeEvent } from "../../contract/training-event.ts";
+import { formatDuration, formatNumber, formatPercent } from "../../core/text/format.ts";
+import { truncateText, wrapText } from "./terminal-text.ts";
+import { visibleLine } from "./visible-text.ts";
+
+/** What a probe found, as lines of at most `width` columns: its numbers, its samples, and what to change. */
+export function probeLines(event: ProbeEvent, width: number = Number.POSITIVE_INFINITY): string[] {
+  const { samples, advice } = event;
+  const sampleLines = samples.flatMap(({ prompt, completion, reward }) => {
+    const earned = reward === undefined ? "" : `, reward ${formatNumber(reward)}`;
+    const asked = lastCharacters(visibleLine(prompt.trim()), 120);
+    return indented(`sample${earned}: ${asked} → ${truncateText(visibleLine(completion.trim()), 200)}`, width);
+  });
+  return [
+    ...wrapText(`probe: ${probeFacts(event).join(", ")}`, width),
+    ...sampleLines,
+    ...advice.flatMap((text) => indented(`try: ${visibleLine(text)}`, width)),
+  ];
+}
+
+/** Such as `1 of 4 groups has a signal`, `mean reward 0.03`, `90.6% of the completions cut off`. */
+export function probeFacts({ groups, withSignal, comparison, metrics, elapsedMs }: ProbeEvent): string[] {
+  const share = (name: string, what: string): string[] =>
+    metrics[name] === undefined ? [] : [`${formatPercent(metrics[name])} ${what}`];
+  const episodes = formatNumber(metrics["episodes/count"] ?? 0);
+  const signal =
+    comparison === "group"
+      ? `${withSignal} of ${groups} groups ${withSignal === 1 ? "has" : "have"} a signal`
+      : withSignal > 0
+        ? "rewards differ, which is a signal"
+        : "no signal: all rewards are equal";
+  const { "reward/mean": reward, "reward/std": deviation } = metrics;
+  return [
+    signal,
+    ...(reward === undefined
+      ? []
+      : [`reward ${formatNumber(reward)}${deviation === undefined ? "" : ` ±${formatNumber(deviation)}`}`]),
+    ...share("length/cut-off", "of the completions cut off"),
+    ...share("groups/duplicates", "identical to another of their group"),
+    `${episodes} episodes in ${formatDuration(elapsedMs)}`,
+  ];
+}
+
+function indented(text: string, width: number): string[] {
+  return wrapText(text, Math.max(1, width - 4)).map((line, index) => `${index === 0 ? "  " : "    "}${line}`);
+}
+
+/** The end of a prompt says more than its beginning, which every prompt of an environment shares. */
+function lastCharacters(text: string, count: number): string {
+  const characters = [...text];
+  return characters.length <= count ? text : `…${characters.slice(-count + 1).join("")}`;
+}

@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import { toErrorData } from "../../contract/errors/index.ts";
+import { isJsonObject, type Json } from "../../contract/json.ts";
+import type { RunEndEvent, RunStartEvent, TrainingEvent, WarningEvent } from "../../contract/training-event.ts";
+import { replaceFile } from "../../core/files/replace-file.ts";
+import { lockMetrics } from "../../core/files/run-lock.ts";
+import { followRun, type RunFollower } from "../trackers/follow-run.ts";
+import { jsonlTracker } from "../trackers/jsonl-tracker.ts";
+import type { Tracker } from "../trackers/tracker.ts";
+import { htmlReport } from "./html-report.ts";
+import { metricsFileName, metricsLoss, readMetrics } from "./metrics-file.ts";
+import { runRecord } from "./run-record.ts";
+
+/** The name of the report within a run's folder. */
+export const reportFileName = "report.html";
+
+/**
+ * Passes events through and keeps them: metrics.jsonl as they pass, report.html when they end, whether the run was
+ * completed, aborted, failed by throwing, or is no longer listened to; and tells the other `trackers` of them. What
+ * cannot be written or sent (a full disk, a server that is gone) does not stop the training: it becomes a warning event,
+ * once for each tracker, which then gets no more. Throws `config.invalid` if another process writes the folder's run.
+ */
+export async function* recordRun(
+  events: AsyncIterable<TrainingEvent>,
+  options: {
+    readonly folder: string;
+    readonly config?: Json;
+    /** Beside metrics.jsonl. */
+    readonly trackers?: readonly Tracker[];
+    /** Ends the wait for a tracker that opens. */
+    readonly signal?: AbortSignal;
+  },
+): AsyncGenerator<TrainingEvent, void, undefined> {
+  const { folder, config, trackers = [], signal } = options;
+  let followers: RunFollower[] = [];
+  const losses: string[] = [];
+  let lock: AsyncDisposable | undefined;
+  let step = 0;
+  let elapsedMs = 0;
+  let ended = false;
+
+  const warning = (message: string): WarningEvent => ({ type: "warning", step, message });
+  /** Gives every tracker the event, and those that are left a warning of each that failed. */
+  const keep = async (event: TrainingEvent): Promise<WarningEvent[]> => {
+    if (event.type === "run-start" && followers.length === 0) {
+      lock = await lockMetrics(folder).catch((error: unknown) => {
+        if (toErrorData(error).code === "config.invalid") throw error;
+        // metrics.jsonl says why the folder cannot be written.
+        return undefined;
+      });
+      step = event.resumedFrom;
+      const loss = await metricsLoss(join(folder, metricsFileName), event.resumedFrom).catch(() => undefined);
+      if (loss !== undefined) losses.push(loss);
+      followers = [jsonlTracker(folder), ...trackers].map((tracker) =>
+        followRun(tracker, {
+          run: { start: event, folder, ...(config === undefined ? {} : { config: withChosen(config, event) }) },
+          ...(signal === undefined ? {} : { signal }),
+        }),
+      );
+    }
+    const problems = await Promise.all(followers.map((follower) => follower.write(event)));
+    problems.push(...losses.splice(0));
+    if (event.type === "run-end") problems.push(...(await closeTrackers()));
+    const warnings = problems.flatMap((message) => (message === undefined ? [] : [warning(message)]));
+    const further: WarningEvent[] = [];
+    for (const one of warnings) further.push(...(await keep(one)));
+    return [...warnings, ...further];
+  };
+  /** Closes all but metrics.jsonl, in which stands what they could not send. */
+  const closeTrackers = async (): Promise<(string | undefined)[]> => {
+    const others = followers.slice(1);
+    followers = followers.slice(0, 1);
+    return await Promise.all(others.map((follower) => follower.close()));
+  };
+
+  try {
+    for await (const event of events) {
+      if ("step" in event) step = event.step;
+      if ("elapsedMs" in event) elapsedMs = event.elapsedMs;
+      ended ||= event.type === "run-end";
+      const warnings = await keep(event);
+      // Warnings come before what they are about, but for the event that everything begins with.
+      if (event.type === "run-start") yield event;
+      yield* warnings;
+      if (event.type !== "run-start") yield event;
+    }
+  } catch (thrown) {
+    const error = toErrorData(thrown);
+    const reason: RunEndEvent["reason"] = error.code === "aborted" ? "aborted" : "failed";
+    if (!ended) await keep({ type: "run-end", reason, step, elapsedMs, error });
+    throw thrown;
+  } finally {
+    await closeTrackers();
+    const [file] = followers;
+    await file?.close();
+    if (file?.opened === true) await writeReport(folder).catch(() => undefined);
+    await lock?.[Symbol.asyncDispose]();
+  }
+}
+
+/** The events of a run, from its folder. Throws `data.not-found` and `data.malformed` for a folder without one. */
+export async function recordedEvents(folder: string): Promise<readonly TrainingEvent[]> {
+  return (await readMetrics(join(folder, metricsFileName))).events;
+}
+
+/**
+ * Draws report.html anew from a run's metrics.jsonl, which another process may be writing, and returns its path. Throws
+ * `data.not-found` and `data.malformed` for a folder without a run, `report.write-failed` for a full disk and the like;
+ * an earlier report is then left as it was.
+ */
+export async function writeReport(folder: string): Promise<string> {
+  const file = await readMetrics(join(folder, metricsFileName));
+  const path = join(folder, reportFileName);
+  await replaceFile(path, htmlReport(runRecord(file)), { code: "report.write-failed" });
+  return path;
+}
+
+/** A config with the learning rate that the run chose itself. */
+function withChosen(config: Json, { learningRate }: RunStartEvent): Json {
+  if (learningRate === undefined || !isJsonObject(config) || !isJsonObject(config.training)) return config;
+  return { ...config, training: { learningRate: learningRate.value, ...config.training } };
+}

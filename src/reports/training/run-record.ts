@@ -1,0 +1,101 @@
+import type { Json } from "../../contract/json.ts";
+import type {
+  CheckpointEvent,
+  EvaluationEvent,
+  ProbeEvent,
+  RunEndEvent,
+  RunStartEvent,
+  SampleEvent,
+  StepEvent,
+  WarningEvent,
+} from "../../contract/training-event.ts";
+import type { MetricsFile } from "./metrics-file.ts";
+
+/** A whole run, resumptions included, sorted by kind: what a report is drawn from. */
+export interface RunRecord {
+  readonly startedAt?: string;
+  readonly config?: Json;
+  /** The last start. */
+  readonly start?: RunStartEvent;
+  /** What was played before the first step. */
+  readonly probe?: ProbeEvent;
+  /** One per step number, ascending; where a step was taken twice, the last. */
+  readonly steps: readonly StepEvent[];
+  /** One per step and split, ascending. */
+  readonly evaluations: readonly EvaluationEvent[];
+  readonly samples: readonly SampleEvent[];
+  readonly warnings: readonly WarningEvent[];
+  readonly checkpoints: readonly CheckpointEvent[];
+  readonly end?: RunEndEvent;
+  /** Working time of all sessions together. */
+  readonly elapsedMs: number;
+  /** Times the run was resumed. */
+  readonly resumptions: number;
+}
+
+/** Sorts the events of a metrics file. */
+export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?: MetricsFile["header"] }): RunRecord {
+  let start: RunStartEvent | undefined;
+  let end: RunEndEvent | undefined;
+  let probe: ProbeEvent | undefined;
+  let finishedMs = 0;
+  let sessionMs = 0;
+  let resumptions = 0;
+  const steps = new Map<number, StepEvent>();
+  const evaluations = new Map<string, EvaluationEvent>();
+  const samples: SampleEvent[] = [];
+  const warnings: WarningEvent[] = [];
+  const checkpoints: CheckpointEvent[] = [];
+  for (const event of file.events) {
+    switch (event.type) {
+      case "run-start":
+        if (event.resumedFrom > 0) resumptions++;
+        finishedMs += sessionMs;
+        sessionMs = 0;
+        start = event;
+        end = undefined;
+        break;
+      case "probe":
+        probe = event;
+        break;
+      case "step":
+        steps.set(event.step, event);
+        sessionMs = Math.max(sessionMs, event.elapsedMs);
+        break;
+      case "evaluation":
+        evaluations.set(JSON.stringify([event.step, event.split]), event);
+        break;
+      case "sample":
+        samples.push(event);
+        break;
+      case "warning":
+        warnings.push(event);
+        break;
+      case "checkpoint":
+        checkpoints.push(event);
+        break;
+      case "run-end":
+        end = event;
+        sessionMs = Math.max(sessionMs, event.elapsedMs);
+        break;
+    }
+  }
+  return {
+    ...(file.header === undefined ? {} : { startedAt: file.header.startedAt }),
+    ...(file.header?.config === undefined ? {} : { config: file.header.config }),
+    ...(start === undefined ? {} : { start }),
+    ...(end === undefined ? {} : { end }),
+    ...(probe === undefined ? {} : { probe }),
+    steps: byStep(steps.values()),
+    evaluations: byStep(evaluations.values()),
+    samples: byStep(samples),
+    warnings,
+    checkpoints,
+    elapsedMs: finishedMs + sessionMs,
+    resumptions,
+  };
+}
+
+function byStep<T extends { readonly step: number }>(events: Iterable<T>): T[] {
+  return [...events].sort((a, b) => a.step - b.step);
+}

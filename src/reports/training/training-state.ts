@@ -1,0 +1,64 @@
+import { match } from "ts-pattern";
+import type {
+  CheckpointEvent,
+  EvaluationEvent,
+  RunEndEvent,
+  RunStartEvent,
+  SampleEvent,
+  StepEvent,
+  TrainingEvent,
+  WarningEvent,
+} from "../../contract/training-event.ts";
+
+/** What a view of a running training needs to remember of the events so far. */
+export interface TrainingState {
+  readonly start?: RunStartEvent;
+  readonly step?: StepEvent;
+  readonly sample?: SampleEvent;
+  readonly evaluation?: EvaluationEvent;
+  readonly checkpoint?: CheckpointEvent;
+  /** The last but for those of the run's health. */
+  readonly warning?: WarningEvent;
+  readonly warnings: number;
+  /** What the checks of the run's health found: the last of each of the last three checks that found anything and is not over. */
+  readonly troubles: readonly WarningEvent[];
+  readonly end?: RunEndEvent;
+  /** The last mean rewards and losses, one per step that had one. */
+  readonly rewards: readonly number[];
+  readonly losses: readonly number[];
+}
+
+/** The state before the first event. */
+export const initialTrainingState: TrainingState = { warnings: 0, troubles: [], rewards: [], losses: [] };
+
+const trendLength = 240;
+
+/** The state after one more event. */
+export function updateTrainingState(state: TrainingState, event: TrainingEvent): TrainingState {
+  return match(event)
+    .returnType<TrainingState>()
+    .with({ type: "run-start" }, (start) => ({ ...initialTrainingState, start }))
+    .with({ type: "step" }, (step) => ({
+      ...state,
+      step,
+      rewards: extend(state.rewards, step.metrics["reward/mean"]),
+      losses: extend(state.losses, step.metrics["loss/total"]),
+    }))
+    .with({ type: "probe" }, () => state)
+    .with({ type: "sample" }, (sample) => ({ ...state, sample }))
+    .with({ type: "evaluation" }, (evaluation) => ({ ...state, evaluation }))
+    .with({ type: "checkpoint" }, (checkpoint) => ({ ...state, checkpoint }))
+    .with({ type: "warning" }, (warning) => {
+      if (warning.check === undefined) return { ...state, warning, warnings: state.warnings + 1 };
+      const others = state.troubles.filter(
+        ({ check, subject }) => check !== warning.check || (warning.over === true && subject !== warning.subject),
+      );
+      return { ...state, troubles: warning.over === true ? others : [...others, warning].slice(-3) };
+    })
+    .with({ type: "run-end" }, (end) => ({ ...state, end }))
+    .exhaustive();
+}
+
+function extend(values: readonly number[], next: number | undefined): readonly number[] {
+  return next === undefined ? values : [...values, next].slice(-trendLength);
+}

@@ -1,0 +1,69 @@
+import type { Episode } from "../../contract/episode.ts";
+import type { Json } from "../../contract/json.ts";
+import { textOf } from "../../contract/message.ts";
+
+/** The texts of an episode that a search looks at: messages, tool calls, info, reasons and errors; not its tokens. */
+function* episodeTexts(episode: Episode): Generator<string, void, undefined> {
+  yield episode.task.id;
+  for (const { nodes, reward } of Object.values(episode.agents)) {
+    for (const { message } of nodes) {
+      for (const part of message.content) if (part.type !== "image") yield part.text;
+      for (const call of message.toolCalls ?? []) {
+        yield call.name;
+        yield* textsOf(call.arguments);
+      }
+    }
+    if (reward.status === "unscored") yield reward.reason;
+  }
+  yield* textsOf((episode.info ?? []) as Json);
+  if (episode.error !== undefined) yield episode.error.message;
+}
+
+/** The beginning of what an agent said last; by default the first one that said something. Empty where nobody did. */
+export function lastWords(episode: Episode, agent?: string): string {
+  const speakers = Object.entries(episode.agents).filter(([name]) => agent === undefined || name === agent);
+  for (const [, { nodes }] of speakers) {
+    const message = nodes.findLast(({ message: { role } }) => role === "assistant")?.message;
+    const text = message === undefined ? "" : textOf(message).slice(0, 2_000).replaceAll(/\s+/g, " ").trim();
+    if (text !== "") return text.slice(0, 200);
+  }
+  return "";
+}
+
+/** What an agent read first of the task, by default the first agent that read something: its first user message. */
+export function firstWords(episode: Episode, agent?: string): string {
+  const readers = Object.entries(episode.agents).filter(([name]) => agent === undefined || name === agent);
+  for (const [, { nodes }] of readers) {
+    const given = nodes.filter(({ message: { role } }) => role !== "assistant");
+    const message = (given.find(({ message: { role } }) => role === "user") ?? given[0])?.message;
+    const text = message === undefined ? "" : textOf(message).slice(0, 8_000).replaceAll(/\s+/g, " ").trim();
+    if (text !== "") return text;
+  }
+  return "";
+}
+
+/** A shared beginning that is shorter stays: it costs little room. */
+const shortest = 24;
+
+/** Names for prompts: the beginning of each, without the words that all of them begin with. */
+export function promptNames(prompts: readonly string[]): string[] {
+  const [first = "", ...others] = [...new Set(prompts)].filter((prompt) => prompt !== "").sort();
+  const last = others.at(-1) ?? "";
+  let shared = 0;
+  while (shared < last.length && first[shared] === last[shared]) shared += 1;
+  const cut = shared === 0 ? 0 : first.lastIndexOf(" ", shared - 1) + 1;
+  return prompts.map((prompt) => (cut < shortest || prompt === "" ? prompt : `… ${prompt.slice(cut)}`).slice(0, 200));
+}
+
+/** Whether an episode has a text, in any case. */
+export function hasText(episode: Episode, text: string): boolean {
+  const wanted = text.toLowerCase();
+  for (const candidate of episodeTexts(episode)) if (candidate.toLowerCase().includes(wanted)) return true;
+  return false;
+}
+
+function* textsOf(value: Json): Generator<string, void, undefined> {
+  if (typeof value === "string") yield value;
+  else if (typeof value === "number") yield String(value);
+  else if (typeof value === "object" && value !== null) for (const part of Object.values(value)) yield* textsOf(part);
+}

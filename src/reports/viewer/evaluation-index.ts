@@ -1,0 +1,86 @@
+import { tryParseJson } from "../../contract/json.ts";
+import { fileSize } from "../../core/trace/file-size.ts";
+import { definesCorrect } from "../../evaluation/correctness.ts";
+import type { EpisodeEntry } from "../../evaluation/log/episode-entry.ts";
+import type { TaskLine } from "../../evaluation/log/manifest.ts";
+import { readManifest } from "../../evaluation/log/read-log.ts";
+import { runFolder } from "../../evaluation/log/run-folder.ts";
+import { createRowTable, type EpisodeIndex, type IndexedTask, shared } from "./episode-index.ts";
+import { type EpisodeRow, evaluationRow } from "./episode-row.ts";
+import { createLineFollower } from "./line-follower.ts";
+
+/** The index of an evaluation's folder; empty until the first `update`. A missing `index.jsonl` is an empty one. */
+export function createEvaluationIndex(folder: string): EpisodeIndex {
+  const files = runFolder(folder);
+  const table = createRowTable();
+  const tasks = new Map<number, IndexedTask>();
+  /** One object for all episodes of a task. */
+  const known = new Map<number, EpisodeRow["task"]>();
+  const index = createLineFollower(files.index);
+  const taskLines = createLineFollower(files.tasks);
+  /** Whether an episode is right or wrong, and not only more or less worth. */
+  let judges = false;
+  let restarts = 0;
+  let readShare = 1;
+
+  const clear = (): void => {
+    table.clear();
+    known.clear();
+    restarts += 1;
+  };
+  const addTask = ({ text, offset, length }: { text: string; offset: number; length: number }): boolean => {
+    const line = tryParseJson<TaskLine>(text);
+    if (line === undefined) return false;
+    tasks.set(line.index, { ...(line.level === undefined ? {} : { level: line.level }), offset, length });
+    return true;
+  };
+  const add = (entry: EpisodeEntry): void => {
+    const { index, id } = entry.task;
+    let task = known.get(index);
+    if (task?.id !== id) {
+      task = { index, id };
+      known.set(index, task);
+    }
+    table.add(evaluationRow(entry, { judges, task, level: tasks.get(index)?.level }));
+  };
+  const read = async (maximumMs: number): Promise<void> => {
+    judges = await readManifest(folder).then(
+      ({ correct }) => definesCorrect(correct),
+      () => false,
+    );
+    const until = performance.now() + maximumMs;
+    const anew = (): void => {
+      tasks.clear();
+      index.seek(0);
+      clear();
+    };
+    await taskLines.read({ anew, take: addTask });
+    const sizes = { episodes: await fileSize(files.episodes), failures: await fileSize(files.failures) };
+    const ended = await index.read({
+      anew: clear,
+      take: ({ text }) => {
+        const entry = tryParseJson<EpisodeEntry>(text);
+        // What reaches beyond its file is read the next time.
+        if (entry === undefined || !(entry.offset + entry.length <= sizes[entry.file])) return false;
+        add(entry);
+        return true;
+      },
+      until,
+    });
+    readShare = ended === "time" ? Math.min(1, index.end / (await fileSize(files.index))) : 1;
+  };
+  return {
+    rows: table.rows,
+    places: table.places,
+    agents: table.agents,
+    tasks,
+    paths: { episodes: files.episodes, failures: files.failures },
+    get readShare() {
+      return readShare;
+    },
+    get restarts() {
+      return restarts;
+    },
+    update: shared((maximumMs: number = Number.POSITIVE_INFINITY) => read(maximumMs)),
+  };
+}

@@ -1,0 +1,129 @@
+import { definesCorrect } from "../../evaluation/correctness.ts";
+import type { EvaluationManifest } from "../../evaluation/log/manifest.ts";
+import { parseManifest, parseSummary, readManifest } from "../../evaluation/log/read-log.ts";
+import { type RunFolder, runFolder } from "../../evaluation/log/run-folder.ts";
+import type { EvaluationSummary, Metric } from "../../evaluation/log/summary.ts";
+import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
+import type { EpisodeIndex } from "./episode-index.ts";
+import type { EpisodeRow } from "./episode-row.ts";
+import { readEvaluationRows } from "./evaluation-rows.ts";
+import { countRows, metricsSoFar, resumedAfterMs } from "./evaluation-view.ts";
+import { unfinishedStatus } from "./run-age.ts";
+import type { RunScores, RunStatus, RunSummary } from "./view-source.ts";
+
+/** The files that decide what a line says, but for the process that writes the run. */
+const watched = ["manifest", "summary", "index", "episodes", "failures"] as const;
+
+type Stamps = Readonly<Record<(typeof watched)[number], FileStamp | undefined>>;
+
+/** What a line of the list needs of an evaluation. It does not change while the files do not. */
+interface BriefEvaluation {
+  readonly stamps: Stamps;
+  readonly line: Omit<RunSummary, "path" | "status" | "done" | "scores">;
+  /** Undefined if there is no summary, or if an interrupted run has gone on since: its process decides. */
+  readonly status: RunStatus | undefined;
+  /** Undefined if its index is long. */
+  readonly figures: Figures | undefined;
+}
+
+type Figures = Pick<RunSummary, "done" | "scores">;
+
+/** Indexes up to this size, of some thousands of episodes, are read at once. Longer ones are followed as they grow. */
+const briefBytes = 1 << 20;
+
+/** Reads evaluations in a line each, again only if their files have changed. `index` is asked for a long index only. */
+export function createEvaluationLines(): (run: {
+  readonly path: string;
+  readonly folder: string;
+  readonly index: () => Promise<EpisodeIndex>;
+}) => Promise<RunSummary> {
+  const known = new Map<string, BriefEvaluation>();
+  return async ({ path, folder, index }) => {
+    const files = runFolder(folder);
+    const stamps = stampsOf(files);
+    let brief = known.get(folder);
+    if (brief === undefined || !watched.every((file) => sameStamp(stamps[file], brief!.stamps[file]))) {
+      // Rejects with what is missing.
+      if (stamps.manifest === undefined) await readManifest(folder);
+      brief = readBrief(files, stamps);
+      known.set(folder, brief);
+    }
+    const changed = Math.max(stamps.index?.mtimeMs ?? 0, stamps.manifest?.mtimeMs ?? 0);
+    const status = brief.status ?? unfinishedStatus(folder, changed);
+    return { path, ...brief.line, status, ...(brief.figures ?? figuresOf((await index()).rows)) };
+  };
+}
+
+function stampsOf(files: RunFolder): Stamps {
+  return {
+    manifest: fileStamp(files.manifest),
+    summary: fileStamp(files.summary),
+    index: fileStamp(files.index),
+    episodes: fileStamp(files.episodes),
+    failures: fileStamp(files.failures),
+  };
+}
+
+function readBrief(files: RunFolder, stamps: Stamps): BriefEvaluation {
+  const [text] = readParts(files.manifest, [{ from: 0, length: stamps.manifest?.size ?? 0 }]);
+  const manifest = parseManifest(text!, files.manifest);
+  const summary = (stamps.summary?.size ?? 0) > 0 ? readSummaryHead(files.summary, stamps.summary!.size) : undefined;
+  const wentOn = (stamps.index?.mtimeMs ?? 0) > (stamps.summary?.mtimeMs ?? 0) + resumedAfterMs;
+  const ended = summary?.status === "interrupted" && wentOn ? undefined : summary;
+  const judges = definesCorrect(manifest.correct);
+  return {
+    stamps,
+    line: {
+      kind: "evaluation",
+      name: manifest.name,
+      environment: manifest.identity.environment.name,
+      model: modelName(manifest),
+      startedAt: manifest.startedAt,
+      total: manifest.tasks * manifest.samples,
+    },
+    status: ended?.status,
+    figures:
+      ended !== undefined
+        ? { done: ended.counts.played, scores: headline(ended.metrics) }
+        : (stamps.index?.size ?? 0) <= briefBytes
+          ? figuresOf(readEvaluationRows(files, { stamps, judges }))
+          : undefined,
+  };
+}
+
+function figuresOf(rows: readonly EpisodeRow[]): Figures {
+  const counts = countRows(rows);
+  return { done: counts.played, scores: headline(metricsSoFar(rows, counts)) };
+}
+
+/** Enough for the figures of a summary with some levels. */
+const headBytes = 1 << 15;
+
+/** Where the list of tasks begins in a summary as it is written: it is long, and a line does not need it. */
+const tasksBegin = ',\n  "tasks": [';
+
+/** A summary, perhaps without what follows its figures. */
+function readSummaryHead(path: string, size: number): Pick<EvaluationSummary, "status" | "counts" | "metrics"> {
+  if (size > headBytes / 8) {
+    const [text] = readParts(path, [{ from: 0, length: Math.min(size, headBytes) }]);
+    const end = text!.indexOf(tasksBegin);
+    // An end of line stands in no text of JSON: what is cut here is whole.
+    if (end >= 0) return parseSummary(`${text!.slice(0, end)}}`, path);
+  }
+  return parseSummary(readParts(path, [{ from: 0, length: size }])[0]!, path);
+}
+
+/** The models of a run as one name. */
+function modelName({ identity }: Pick<EvaluationManifest, "identity">): string {
+  return [...new Set(Object.values(identity.models))].join(" and ");
+}
+
+function headline(metrics: Readonly<Record<string, Metric>>): RunScores {
+  const { accuracy, reward } = metrics;
+  const winRate = metrics["win-rate"];
+  return {
+    ...(reward === undefined ? {} : { reward: reward.value }),
+    ...(accuracy === undefined ? {} : { accuracy: accuracy.value }),
+    ...(winRate === undefined ? {} : { "win rate": winRate.value }),
+  };
+}

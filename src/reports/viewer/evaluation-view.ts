@@ -1,0 +1,80 @@
+import { fileSize } from "../../core/trace/file-size.ts";
+import { readManifest, readSummary } from "../../evaluation/log/read-log.ts";
+import { runFolder } from "../../evaluation/log/run-folder.ts";
+import type { EvaluationSummary, Metric } from "../../evaluation/log/summary.ts";
+import { type EpisodeIndex, readingOf } from "./episode-index.ts";
+import type { EpisodeRow } from "./episode-row.ts";
+import { changedMs, unfinishedStatus } from "./run-age.ts";
+import type { EvaluationView, RunStatus } from "./view-source.ts";
+
+/** An evaluation and its figures; of one that goes on, or was killed, the figures so far. `index` is up to date. */
+export async function evaluationView(options: {
+  readonly path: string;
+  readonly folder: string;
+  readonly index: EpisodeIndex;
+}): Promise<EvaluationView> {
+  const { path, folder, index } = options;
+  const manifest = await readManifest(folder);
+  const summary = await currentSummary(folder);
+  const counts = countRows(index.rows);
+  const levels = [...index.tasks.values()].flatMap(({ level }) => level ?? []);
+  return {
+    kind: "evaluation",
+    path,
+    status: summary?.status ?? (await statusSoFar(folder)),
+    manifest,
+    ...(summary === undefined ? {} : { summary: withoutTasks(summary) }),
+    counts,
+    metrics: summary?.metrics ?? metricsSoFar(index.rows, counts),
+    levels: [...new Set(levels)].sort((one, other) => one.localeCompare(other, "en", { numeric: true })),
+    agents: [...index.agents],
+    ...readingOf(index),
+  };
+}
+
+/** A run that is resumed writes to its index long after the summary; a copied folder has both from the same moment. */
+export const resumedAfterMs = 10_000;
+
+/** The summary; undefined where there is none, or where an interrupted run has gone on since. */
+async function currentSummary(folder: string): Promise<EvaluationSummary | undefined> {
+  const files = runFolder(folder);
+  if ((await fileSize(files.summary)) === 0) return undefined;
+  const summary = await readSummary(folder);
+  const wentOn = (await changedMs([files.index])) > (await changedMs([files.summary])) + resumedAfterMs;
+  return summary.status === "interrupted" && wentOn ? undefined : summary;
+}
+
+/** The status of an evaluation without a summary. */
+async function statusSoFar(folder: string): Promise<RunStatus> {
+  const { index, manifest } = runFolder(folder);
+  return unfinishedStatus(folder, await changedMs([index, manifest]));
+}
+
+/** Episodes counted by how they went. */
+export function countRows(rows: readonly EpisodeRow[]): EvaluationView["counts"] {
+  const counts = { played: rows.length, scored: 0, unscored: 0, failed: 0, correct: 0 };
+  for (const { reward, outcome, status } of rows) {
+    if (reward === null) counts.unscored += 1;
+    else counts.scored += 1;
+    if (status === "failed") counts.failed += 1;
+    if (outcome === "correct") counts.correct += 1;
+  }
+  return counts;
+}
+
+/** The figures of an evaluation that goes on. */
+export function metricsSoFar(rows: readonly EpisodeRow[], counts: EvaluationView["counts"]): Record<string, Metric> {
+  const { scored, correct } = counts;
+  if (scored === 0) return {};
+  const tasks = new Set(rows.map(({ task }) => task.index)).size;
+  const judged = rows.some(({ outcome }) => outcome === "correct" || outcome === "wrong");
+  const reward = rows.reduce((sum, row) => sum + (row.reward ?? 0), 0) / scored;
+  return {
+    ...(judged ? { accuracy: { value: correct / scored, tasks } } : {}),
+    reward: { value: reward, tasks },
+  };
+}
+
+function withoutTasks({ tasks: _, ...summary }: EvaluationSummary): Omit<EvaluationSummary, "tasks"> {
+  return summary;
+}

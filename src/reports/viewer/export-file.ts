@@ -1,0 +1,80 @@
+import { html, jsonForScript } from "../training/html.ts";
+import { htmlPage } from "../training/html-page.ts";
+import type { EpisodeRow } from "./episode-row.ts";
+import type { ExportedRun } from "./exported-run.ts";
+import type { PageFiles } from "./page-files.ts";
+import type { EpisodeView, ViewSource } from "./view-source.ts";
+
+/** The most characters of transcripts in one file: a browser still opens it at once. */
+const maximumCharacters = 32 << 20;
+
+/**
+ * A run as one self-contained HTML file: the viewer's page with the run's figures and at most `episodes` transcripts,
+ * taken evenly over the run (fewer where they are long). The file says what it leaves out. It loads nothing from
+ * anywhere, and runs no script but its own.
+ */
+export async function exportFile(options: {
+  readonly source: ViewSource;
+  /** As in {@link RunSummary}. */
+  readonly path: string;
+  readonly page: PageFiles;
+  readonly episodes: number;
+  readonly signal?: AbortSignal;
+}): Promise<string> {
+  const run = await exportedRun(options);
+  return exportedPage(run, options.page);
+}
+
+async function exportedRun(options: {
+  readonly source: ViewSource;
+  readonly path: string;
+  readonly episodes: number;
+  readonly signal?: AbortSignal;
+}): Promise<ExportedRun> {
+  const { source, path, signal } = options;
+  const view = await source.run(path, signal);
+  const { runs } = await source.runs(signal);
+  const line = runs.find((run) => run.path === path)!;
+  if (view.kind === "training" && view.trace === undefined) return { line, view, episodes: [] };
+  const { rows, total } = await spreadRows(options);
+  const episodes: Pick<EpisodeView, "row" | "episode" | "task" | "tokenTexts">[] = [];
+  let left = maximumCharacters;
+  for (const { id } of rows) {
+    signal?.throwIfAborted();
+    const { row, episode, task, tokenTexts } = await source.episode(path, { id, filter: {} }, signal);
+    const exported = { row, episode, ...(task === undefined ? {} : { task }), tokenTexts };
+    left -= JSON.stringify(exported).length;
+    if (left < 0) break;
+    episodes.push(exported);
+  }
+  const count = (value: number): string => value.toLocaleString("en-US");
+  const note =
+    episodes.length === total
+      ? undefined
+      : `This file has ${count(episodes.length)} of the run's ${count(total)} transcripts${left < 0 ? ", for they are long" : ", taken evenly over the run"}. The figures above are of all.`;
+  return { line, view: note === undefined ? view : { ...view, note }, episodes };
+}
+
+/** Rows taken evenly over a run. */
+async function spreadRows(options: {
+  readonly source: ViewSource;
+  readonly path: string;
+  readonly episodes: number;
+  readonly signal?: AbortSignal;
+}): Promise<{ readonly rows: readonly EpisodeRow[]; readonly total: number }> {
+  const { source, path, episodes, signal } = options;
+  const at = async (offset: number, limit: number) => source.episodes(path, { filter: {}, offset, limit }, signal);
+  const { total } = await at(0, 0);
+  const wanted = Math.min(episodes, total);
+  const rows: EpisodeRow[] = [];
+  for (let place = 0; place < wanted; place++) {
+    rows.push(...(await at(Math.floor((place * total) / wanted), 1)).rows);
+  }
+  return { rows, total };
+}
+
+function exportedPage(run: ExportedRun, { style, script }: PageFiles): string {
+  const body = html`<div id="page"></div>
+<script type="application/json" id="exported-run">${jsonForScript(run)}</script>`;
+  return htmlPage({ title: run.line.name, style, script, isModule: true, body });
+}

@@ -1,0 +1,265 @@
+import { open, realpath } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import type { Episode } from "../../contract/episode.ts";
+import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { tryParseJson } from "../../contract/json.ts";
+import { createByteTokenizer } from "../../core/tokens/byte-tokenizer.ts";
+import type { Tokenizer } from "../../core/tokens/tokenizer.ts";
+import { fileSize } from "../../core/trace/file-size.ts";
+import { readEpisodeAt } from "../../core/trace/read-episode.ts";
+import { compareRuns } from "../../evaluation/compare.ts";
+import type { TaskLine } from "../../evaluation/log/manifest.ts";
+import { readManifest } from "../../evaluation/log/read-log.ts";
+import { runFolder } from "../../evaluation/log/run-folder.ts";
+import { metricsFileName } from "../training/metrics-file.ts";
+import { breaks } from "./brief-files.ts";
+import { type EpisodeFilter, filterRows } from "./episode-filter.ts";
+import { type EpisodeIndex, readingOf } from "./episode-index.ts";
+import { type IndexedRow, type ShownRow, shownRow } from "./episode-row.ts";
+import { firstWords, lastWords, promptNames } from "./episode-text.ts";
+import { createEvaluationIndex } from "./evaluation-index.ts";
+import { createEvaluationLines } from "./evaluation-line.ts";
+import { evaluationView } from "./evaluation-view.ts";
+import { type FoundRun, findRuns } from "./find-runs.ts";
+import { runPath } from "./run-path.ts";
+import { createTextSearch, type TextSearch } from "./text-search.ts";
+import { seatedModel, tokenTexts } from "./token-texts.ts";
+import { createTraceIndex } from "./trace-index.ts";
+import { createTrainingLines } from "./training-line.ts";
+import { createTrainingReader } from "./training-view.ts";
+import type { EpisodeView, RunSummary, ViewSource } from "./view-source.ts";
+
+/** What is known of a run's episodes between two requests. */
+interface OpenLog {
+  readonly folder: string;
+  readonly kind: FoundRun["kind"];
+  readonly index: EpisodeIndex;
+  /** The last one: turning pages does not search again. */
+  search?: { readonly of: TextSearch; readonly restarts: number };
+}
+
+/** The most episodes on one page. */
+const longestPage = 500;
+
+/**
+ * The runs in a folder. Logs are read by their index, a transcript at a time; what changes is read when it is asked for
+ * again. Every path is refused that leads out of the folder. `tokenizerOf` gives the tokenizer of a model by its name or
+ * folder, where there is one: it tells the texts of tokens that were recorded as ids. A request waits for `patienceMs`
+ * for an index that is being read, and then answers with what there is; by default until it is read.
+ */
+export function folderSource(
+  root: string,
+  options: {
+    readonly tokenizerOf?: (model: string) => Promise<Tokenizer | undefined>;
+    readonly patienceMs?: number;
+  } = {},
+): ViewSource {
+  const { tokenizerOf = async () => undefined, patienceMs } = options;
+  const trainings = createTrainingReader();
+  const trainingLine = createTrainingLines();
+  const evaluationLine = createEvaluationLines();
+  const logs = new Map<string, OpenLog>();
+  const openLog = async (folder: string, kind: OpenLog["kind"]): Promise<OpenLog> => {
+    const known = logs.get(folder);
+    const log = known?.kind === kind ? known : { folder, kind, index: newIndex(folder, kind) };
+    logs.set(folder, log);
+    await log.index.update(patienceMs);
+    return log;
+  };
+  const newIndex = (folder: string, kind: OpenLog["kind"]): EpisodeIndex =>
+    kind === "evaluation"
+      ? createEvaluationIndex(folder)
+      : createTraceIndex(folder, () => trainings.stepEnds(folder).catch(() => []));
+  /** The episodes of a run; a folder without one is refused. */
+  const logOf = async (path: string): Promise<OpenLog> => {
+    const folder = await runPath(root, path);
+    const kind = await kindOf(folder);
+    // Of neither kind, the manifest is what is missed.
+    if (kind !== "training") await readManifest(folder);
+    return await openLog(folder, kind ?? "evaluation");
+  };
+  const textsOf = async (episode: Episode, { folder, kind }: OpenLog): Promise<EpisodeView["tokenTexts"]> => {
+    if (kind === "evaluation") {
+      const { identity } = await readManifest(folder);
+      return await tokenTexts(episode, async (agent) => {
+        const model = seatedModel(agent, { member: episode.member, identity });
+        return model === undefined ? undefined : await tokenizerOf(model);
+      });
+    }
+    return await tokenTexts(episode, async () => {
+      const { path, fromScratch } = await trainings.model(folder);
+      const tokenizer = (await tokenizerOf(folder)) ?? (path === undefined ? undefined : await tokenizerOf(path));
+      return tokenizer ?? (fromScratch ? createByteTokenizer() : undefined);
+    });
+  };
+  const runLine = async ({ path, kind }: FoundRun, home: string): Promise<RunSummary> => {
+    try {
+      // No link leads to what was found.
+      const folder = join(home, path);
+      if (kind === "training") return await trainingLine({ path, folder });
+      return await evaluationLine({ path, folder, index: async () => (await openLog(folder, kind)).index });
+    } catch (error) {
+      return unreadable({ path, kind }, toErrorData(error).message);
+    }
+  };
+  return {
+    runs: async (signal) => {
+      const home = await realpath(root);
+      const pause = breaks();
+      const runs: RunSummary[] = [];
+      for (const found of await findRuns(home)) {
+        await pause();
+        signal?.throwIfAborted();
+        runs.push(await runLine(found, home));
+      }
+      // Times in ISO 8601 sort as texts.
+      runs.sort((one, other) => (one.startedAt < other.startedAt ? 1 : one.startedAt > other.startedAt ? -1 : 0));
+      return { folder: basename(resolve(root)), runs };
+    },
+    run: async (path) => {
+      const folder = await runPath(root, path);
+      const kind = (await kindOf(folder)) ?? "evaluation";
+      const { index } = await openLog(folder, kind);
+      return await (kind === "training" ? trainings.view : evaluationView)({ path, folder, index });
+    },
+    episodes: async (path, { filter, offset, limit }, signal) => {
+      const log = await logOf(path);
+      const { rows, more } = await chosenRows(log, filter, signal);
+      const page = rows.slice(offset, offset + Math.min(limit, longestPage));
+      return {
+        total: log.index.rows.length,
+        matched: rows.length,
+        offset,
+        rows: await shownRows(log.index, page, filter.agent),
+        ...(more ? { more } : {}),
+        ...readingOf(log.index),
+      };
+    },
+    episode: async (path, { id, filter }, signal) => {
+      const log = await logOf(path);
+      const place = log.index.places.get(id);
+      if (place === undefined) throw noEpisode(path, id);
+      const row = log.index.rows[place]!;
+      const episode = await readEpisodeAt(log.index.paths[row.file]!, row);
+      const task = await readTask(log, row.task.index);
+      const { rows } = await chosenRows(log, filter, signal);
+      const position = rows.indexOf(row);
+      const [previous, next] = [rows[position - 1], position < 0 ? undefined : rows[position + 1]];
+      return {
+        row: withoutPlace(row),
+        episode,
+        ...(task === undefined ? {} : { task }),
+        tokenTexts: await textsOf(episode, log),
+        position,
+        matched: rows.length,
+        ...(previous === undefined ? {} : { previous: previous.id }),
+        ...(next === undefined ? {} : { next: next.id }),
+      };
+    },
+    compare: async (first, second) => {
+      const comparison = await compareRuns(await runPath(root, first), await runPath(root, second));
+      const named = (run: typeof comparison.first, folder: string): typeof comparison.first => ({ ...run, folder });
+      const prompts = await taskPrompts(await logOf(first), comparison.changed.slice(0, namedTasks));
+      return {
+        ...comparison,
+        first: named(comparison.first, first),
+        second: named(comparison.second, second),
+        prompts,
+      };
+    },
+  };
+}
+
+/** The rows that a filter lets through, its text included. */
+async function chosenRows(
+  log: OpenLog,
+  filter: EpisodeFilter,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly rows: readonly IndexedRow[]; readonly more: boolean }> {
+  const { text } = filter;
+  const rows = filterRows(log.index.rows, filter);
+  if (text === undefined) return { rows, more: false };
+  const { restarts } = log.index;
+  if (log.search?.of.text !== text || log.search.restarts !== restarts) {
+    log.search = { of: createTextSearch(log.index, text), restarts };
+  }
+  const search = log.search.of;
+  await search.run(signal);
+  return { rows: rows.filter(({ id }) => search.matches.has(id)), more: search.more };
+}
+
+/** Bytes of episodes that are read for their last words: a page must not wait for long ones. */
+const lookedInto = 8 << 20;
+
+async function shownRows(
+  { paths }: EpisodeIndex,
+  rows: readonly IndexedRow[],
+  agent: string | undefined,
+): Promise<ShownRow[]> {
+  const isLong = rows.reduce((sum, { length }) => sum + length, 0) > lookedInto;
+  const texts = await Promise.all(
+    rows.map(async (row) => {
+      // What cannot be read is told where it is opened.
+      const episode = isLong ? undefined : await readEpisodeAt(paths[row.file]!, row).catch(() => undefined);
+      return episode === undefined ? ["", ""] : [firstWords(episode, agent), lastWords(episode, agent)];
+    }),
+  );
+  const prompts = promptNames(texts.map(([prompt]) => prompt!));
+  return rows.map((row, place) => shownRow(withoutPlace(row), { prompt: prompts[place]!, words: texts[place]![1]! }));
+}
+
+/** The most tasks of a comparison that are named by their prompts. */
+const namedTasks = 100;
+
+/** The beginning of the prompt of each task, by its hash. */
+async function taskPrompts(
+  { index }: OpenLog,
+  tasks: readonly { readonly id: string; readonly hash: string }[],
+): Promise<Record<string, string>> {
+  const rows = new Map(index.rows.map((row) => [row.task.id, row]));
+  const found = tasks.flatMap(({ id, hash }) => {
+    const row = rows.get(id);
+    return row === undefined ? [] : [{ hash, row }];
+  });
+  const shown = await shownRows(
+    index,
+    found.map(({ row }) => row),
+    undefined,
+  );
+  return Object.fromEntries(found.map(({ hash }, place) => [hash, shown[place]!.prompt ?? ""]));
+}
+
+async function readTask({ folder, index }: OpenLog, place: number): Promise<TaskLine | undefined> {
+  const task = index.tasks.get(place);
+  if (task === undefined) return undefined;
+  await using file = await open(runFolder(folder).tasks, "r");
+  const { buffer } = await file.read(Buffer.alloc(task.length), 0, task.length, task.offset);
+  return tryParseJson<TaskLine>(buffer.toString());
+}
+
+async function kindOf(folder: string): Promise<FoundRun["kind"] | undefined> {
+  if ((await fileSize(runFolder(folder).manifest)) > 0) return "evaluation";
+  return (await fileSize(join(folder, metricsFileName))) > 0 ? "training" : undefined;
+}
+
+function withoutPlace({
+  file: _,
+  offset: __,
+  length: ___,
+  ...row
+}: IndexedRow): Omit<IndexedRow, "file" | "offset" | "length"> {
+  return row;
+}
+
+function unreadable({ path, kind }: FoundRun, problem: string): RunSummary {
+  const empty = { name: "", environment: "", model: "", startedAt: "", done: 0, total: 0, scores: {} };
+  return { path, kind, status: "failed", ...empty, problem };
+}
+
+function noEpisode(path: string, id: string): LyceumError {
+  return new LyceumError({
+    code: "data.not-found",
+    message: `The run ${path} has no episode ${id}.`,
+    hint: "Choose one from its list of episodes.",
+  });
+}

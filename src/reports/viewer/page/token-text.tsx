@@ -1,0 +1,32 @@
+import type { JSX } from "preact";
+import { visibleText } from "../../training/visible-text.ts";
+
+/** A sampled token with the natural logarithm of its probability. */
+export interface ShownToken {
+  readonly text: string;
+  readonly logprob: number;
+}
+
+/** Tokens on a ground that is the stronger the less likely each was; the figure is under the pointer. */
+export function TokenText({ tokens }: { readonly tokens: readonly ShownToken[] }): JSX.Element {
+  return (
+    <pre class="tokens">
+      {tokens.map(({ text, logprob }, index) => (
+        <span
+          key={index}
+          class="token"
+          style={tokenStyle(logprob)}
+          title={`${logprob.toFixed(3)}: ${(100 * Math.exp(logprob)).toFixed(1)} %`}
+        >
+          {visibleText(text)}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+/** The ground of a token: none for a certain one, full from one in 400 (e to the -6) on. */
+export function tokenStyle(logprob: number): { readonly backgroundColor: string } {
+  const share = Math.round(Math.min(1, Math.max(0, -logprob / 6)) * 100);
+  return { backgroundColor: `color-mix(in srgb, var(--unlikely) ${share}%, transparent)` };
+}

@@ -1,0 +1,26 @@
+import { stat } from "node:fs/promises";
+import { runWriter } from "../../core/files/run-lock.ts";
+import type { RunStatus } from "./view-source.ts";
+
+/** A run of another machine whose files did not change for longer than this is taken to have stopped. */
+const recentMs = 5 * 60_000;
+
+/** When the newest of some files changed, in milliseconds since 1970; 0 where there is none. */
+export async function changedMs(paths: readonly string[]): Promise<number> {
+  const times = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => 0,
+      ),
+    ),
+  );
+  return Math.max(...times);
+}
+
+/** The status of a run that has not ended: whether its process lives, or on another machine, whether it writes. */
+export function unfinishedStatus(folder: string, changed: number): RunStatus {
+  const writer = runWriter(folder);
+  const isRunning = writer === "alive" || (writer === "elsewhere" && Date.now() - changed < recentMs);
+  return isRunning ? "running" : "stopped";
+}

@@ -1,0 +1,165 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type ErrorCode, LyceumError, toErrorData } from "../../contract/errors/index.ts";
+import { parseFilter } from "./episode-filter.ts";
+import type { PageFiles } from "./page-files.ts";
+import type { ViewSource } from "./view-source.ts";
+
+/** A viewer that serves. */
+export interface ViewServer extends AsyncDisposable {
+  /** Such as `http://127.0.0.1:41873/`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** The only address that is listened on: nothing else than this machine can connect. */
+const loopback = "127.0.0.1";
+
+/**
+ * Serves the page and its data on the loopback address, until it is closed; on a free port, unless one is named. Only
+ * requests that were sent to this machine by name are answered: a page of another site whose name has been pointed here
+ * sends its own. Throws `config.invalid` where the port is taken or may not be used.
+ */
+export async function serveView(options: {
+  readonly source: ViewSource;
+  readonly page: PageFiles;
+  readonly port?: number;
+}): Promise<ViewServer> {
+  const { source, page, port = 0 } = options;
+  const server = createServer((request, response) => void answer(request, response));
+  let hosts: readonly string[] = [];
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const gone = new AbortController();
+    response.on("close", () => gone.abort());
+    try {
+      if (!hosts.includes(request.headers.host ?? ""))
+        return send(response, 403, text("This is for this machine alone."));
+      if (request.method !== "GET" && request.method !== "HEAD") return send(response, 405, text("There is only GET."));
+      // A path such as //host is no address of another server.
+      const address = `http://${loopback}${request.url}`;
+      if (request.url?.startsWith("/") !== true || !URL.canParse(address))
+        return send(response, 400, text("That is no address of a page."));
+      const url = new URL(address);
+      const file = pageFile(url.pathname, page);
+      if (file !== undefined) return send(response, 200, file);
+      const data = await answerOf(source, url, gone.signal);
+      if (data === undefined) return send(response, 404, text("There is no such page."));
+      send(response, 200, json(data));
+    } catch (error) {
+      if (!gone.signal.aborted) send(response, statusOf(error), json({ error: toErrorData(error) }));
+    }
+  };
+
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => reject(portError(port, cause)));
+    server.listen(port, loopback, resolve);
+  });
+  const { port: chosen } = server.address() as AddressInfo;
+  hosts = [`${loopback}:${chosen}`, `localhost:${chosen}`];
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return closed;
+  };
+  return { url: `http://${loopback}:${chosen}/`, close, [Symbol.asyncDispose]: close };
+}
+
+interface Body {
+  readonly type: string;
+  readonly content: string;
+}
+
+const shell = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Lyceum</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/page.css">
+</head>
+<body><div id="page"></div><script type="module" src="/page.js"></script></body>
+</html>
+`;
+
+function pageFile(path: string, page: PageFiles): Body | undefined {
+  if (path === "/") return { type: "text/html", content: shell };
+  if (path === "/page.js") return { type: "text/javascript", content: page.script };
+  if (path === "/page.css") return { type: "text/css", content: page.style };
+  return undefined;
+}
+
+/** What the source says to an address; undefined for one that asks for nothing. */
+async function answerOf(source: ViewSource, url: URL, signal: AbortSignal): Promise<unknown> {
+  const { searchParams: asked } = url;
+  const name = (key: string): string => asked.get(key) ?? "";
+  const run = name("run");
+  const filter = parseFilter(asked);
+  switch (url.pathname) {
+    case "/api/runs":
+      return await source.runs(signal);
+    case "/api/run":
+      return await source.run(run, signal);
+    case "/api/episodes":
+      return await source.episodes(
+        run,
+        { filter, offset: count(asked, "offset", 0), limit: count(asked, "limit", 100) },
+        signal,
+      );
+    case "/api/episode":
+      return await source.episode(run, { id: name("id"), filter }, signal);
+    case "/api/compare":
+      return await source.compare(name("first"), name("second"), signal);
+    default:
+      return undefined;
+  }
+}
+
+function count(asked: URLSearchParams, name: string, otherwise: number): number {
+  const value = asked.get(name) ?? "";
+  return /^\d{1,12}$/.test(value) ? Number(value) : otherwise;
+}
+
+/** Everything comes from here, and nothing runs but the page's own script. uPlot and colours set styles of elements. */
+const headers = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "cross-origin-resource-policy": "same-origin",
+  "cross-origin-opener-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+};
+
+function send(response: ServerResponse, status: number, { type, content }: Body): void {
+  response.writeHead(status, { ...headers, "content-type": `${type}; charset=utf-8` });
+  response.end(content);
+}
+
+function text(content: string): Body {
+  return { type: "text/plain", content: `${content}\n` };
+}
+
+function json(data: unknown): Body {
+  return { type: "application/json", content: JSON.stringify(data) };
+}
+
+function statusOf(error: unknown): number {
+  const { code } = toErrorData(error);
+  const statuses: Partial<Record<ErrorCode, number>> = { "data.not-found": 404, "data.malformed": 422 };
+  return statuses[code] ?? 500;
+}
+
+function portError(port: number, cause: NodeJS.ErrnoException): LyceumError {
+  return new LyceumError({
+    code: "config.invalid",
+    message: `Port ${port} cannot be listened on: ${cause.code === "EADDRINUSE" ? "it is taken" : cause.message}.`,
+    hint: "Leave out --port for a free one.",
+    data: { port },
+    cause,
+  });
+}

@@ -1,0 +1,42 @@
+import type { Episode } from "../../contract/episode.ts";
+import { createIncrementalDecoder } from "../../core/tokens/incremental-decoder.ts";
+import type { Tokenizer } from "../../core/tokens/tokenizer.ts";
+import type { EvaluationManifest } from "../../evaluation/log/manifest.ts";
+import { seatedPlayer } from "../../evaluation/rotate-seats.ts";
+import type { EpisodeView } from "./view-source.ts";
+
+/**
+ * The text of each sampled token that an episode has as an id, by agent and node, as far as there is a tokenizer for the
+ * agent. A character that is split over tokens stands with the last of them.
+ */
+export async function tokenTexts(
+  episode: Episode,
+  tokenizerOf: (agent: string) => Promise<Tokenizer | undefined>,
+): Promise<EpisodeView["tokenTexts"]> {
+  const texts: Record<string, Record<number, readonly string[]>> = {};
+  for (const [agent, { nodes }] of Object.entries(episode.agents)) {
+    const sampled = nodes.filter(({ tokens }) => tokens?.mask === 1 && tokens.logprobs !== undefined);
+    const tokenizer = sampled.length === 0 ? undefined : await tokenizerOf(agent);
+    if (tokenizer === undefined) continue;
+    texts[agent] = Object.fromEntries(sampled.map(({ id, tokens }) => [id, textsOf(tokens!.ids, tokenizer)]));
+  }
+  return texts;
+}
+
+/** The model in an agent's seat: where seats rotate, in member m that of the agent m places on. */
+export function seatedModel(
+  agent: string,
+  { member, identity }: Pick<Episode, "member"> & Pick<EvaluationManifest, "identity">,
+): string | undefined {
+  const { models, rotated } = identity;
+  if (rotated !== true) return models[agent];
+  const agents = Object.keys(models);
+  return models[agents[seatedPlayer(agents.indexOf(agent), { member, players: agents.length })]!];
+}
+
+function textsOf(ids: readonly number[], tokenizer: Tokenizer): string[] {
+  const decoder = createIncrementalDecoder(tokenizer);
+  const texts = ids.map((id) => decoder.push(id));
+  const rest = decoder.flush();
+  return rest === "" || texts.length === 0 ? texts : [...texts.slice(0, -1), texts.at(-1)! + rest];
+}

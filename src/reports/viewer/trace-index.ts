@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import type { Episode } from "../../contract/episode.ts";
+import { tryParseJson } from "../../contract/json.ts";
+import { fileSize } from "../../core/trace/file-size.ts";
+import { traceIndexPath } from "../../core/trace/indexed-trace-writer.ts";
+import { type TraceEntry, traceEntry } from "../../core/trace/trace-entry.ts";
+import { headerLine } from "../../core/trace/trace-format.ts";
+import { createRowTable, type EpisodeIndex, shared } from "./episode-index.ts";
+import { indexedRow } from "./episode-row.ts";
+import { createLineFollower, type FollowedLine } from "./line-follower.ts";
+
+/** Where a step's episodes end in a trace. */
+export interface StepEnd {
+  readonly step: number;
+  readonly traceLength: number;
+}
+
+/** The trace of a training's folder. */
+export function tracePath(folder: string): string {
+  return join(folder, "trace.jsonl");
+}
+
+/**
+ * The episodes of a training's trace, by the index that its writer keeps beside it. What that has not, for the run was
+ * killed or its trace comes from elsewhere, is read from the trace itself. `stepEnds` tells the steps, ascending.
+ */
+export function createTraceIndex(folder: string, stepEnds: () => Promise<readonly StepEnd[]>): EpisodeIndex {
+  const path = tracePath(folder);
+  const table = createRowTable();
+  const index = createLineFollower(traceIndexPath(path));
+  const trace = createLineFollower(path);
+  const headerLength = Buffer.byteLength(headerLine());
+  let restarts = 0;
+  let readShare = 1;
+  let ends: readonly StepEnd[] = [];
+
+  const restart = (): void => {
+    table.clear();
+    index.seek(0);
+    trace.seek(0);
+    ends = [];
+    restarts += 1;
+  };
+  const add = (entry: TraceEntry): void => {
+    const { index, id } = entry.task;
+    table.add(indexedRow(entry, { file: "trace", task: { index, id }, step: stepAt(ends, entry.offset) }));
+  };
+  /** Steps are told after their episodes; a resumed run tells those that it plays again anew. */
+  const tellSteps = async (): Promise<void> => {
+    const before = ends;
+    ends = await stepEnds();
+    const last = before.at(-1);
+    const goesOn = last === undefined || ends[before.length - 1]?.traceLength === last.traceLength;
+    if (goesOn && ends.length === before.length) return;
+    for (const [place, row] of table.rows.entries()) {
+      if (goesOn && row.step !== undefined) continue;
+      table.rows[place] = { ...row, step: stepAt(ends, row.offset) };
+    }
+  };
+  const read = async (maximumMs: number): Promise<void> => {
+    const until = performance.now() + maximumMs;
+    const size = await fileSize(path);
+    // Whether the trace is still the one that was read: what comes of it after is of no matter yet.
+    await trace.read({ anew: restart, take: () => false });
+    let ended = await index.read({
+      anew: restart,
+      take: ({ text }) => {
+        const entry = tryParseJson<TraceEntry>(text);
+        if (entry === undefined) return false;
+        const { offset, length } = entry;
+        const covered = Math.max(trace.end, headerLength);
+        if (offset > covered || offset + length > size) return false;
+        if (offset < covered) return true;
+        add(entry);
+        trace.seek(offset + length);
+        return true;
+      },
+      until,
+    });
+    const addLine = ({ text, offset, length }: FollowedLine): boolean => {
+      const episode = offset === 0 ? undefined : tryParseJson<Episode>(text);
+      // A line that is no episode is passed over, as long as it is whole.
+      if (typeof episode?.id === "string") add(traceEntry(episode, { offset, length }));
+      return true;
+    };
+    if (ended !== "time") ended = await trace.read({ anew: restart, take: addLine, until });
+    await tellSteps();
+    readShare = ended === "time" ? Math.min(1, trace.end / size) : 1;
+  };
+  return {
+    rows: table.rows,
+    places: table.places,
+    agents: table.agents,
+    tasks: new Map(),
+    paths: { trace: path },
+    get readShare() {
+      return readShare;
+    },
+    get restarts() {
+      return restarts;
+    },
+    update: shared((maximumMs: number = Number.POSITIVE_INFINITY) => read(maximumMs)),
+  };
+}
+
+/** The step whose episodes are there; undefined for one that was not told yet. */
+function stepAt(ends: readonly StepEnd[], offset: number): number | undefined {
+  let [low, high] = [0, ends.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends[middle]!.traceLength > offset) high = middle;
+    else low = middle + 1;
+  }
+  return ends[low]?.step;
+}

@@ -1,0 +1,146 @@
+import { join } from "node:path";
+import { tryParseJson } from "../../contract/json.ts";
+import type { EvaluationEvent, RunEndEvent, RunStartEvent, StepEvent } from "../../contract/training-event.ts";
+import { metricsFileName, parseHeader } from "../training/metrics-file.ts";
+import { trainingEventSchema } from "../training/training-event-schema.ts";
+import { type FileStamp, fileStamp, readParts, sameStamp } from "./brief-files.ts";
+import { unfinishedStatus } from "./run-age.ts";
+import type { RunStatus, RunSummary } from "./view-source.ts";
+
+/** What a line of the list needs of a training. */
+interface BriefTraining {
+  readonly stamp: FileStamp;
+  /** All but what depends on the process that writes it. */
+  readonly line: Omit<RunSummary, "path" | "status">;
+  /** Undefined if it has not ended. */
+  readonly status: RunStatus | undefined;
+}
+
+/** Reads trainings in a line each, again only if the metrics file has changed. */
+export function createTrainingLines(): (run: {
+  readonly path: string;
+  readonly folder: string;
+}) => Promise<RunSummary> {
+  const known = new Map<string, BriefTraining>();
+  return async ({ path, folder }) => {
+    const file = join(folder, metricsFileName);
+    const stamp = fileStamp(file) ?? { size: 0, mtimeMs: 0 };
+    let brief = known.get(folder);
+    if (brief === undefined || !sameStamp(brief.stamp, stamp)) {
+      brief = { stamp, ...readBrief(file, stamp.size) };
+      known.set(folder, brief);
+    }
+    return { path, status: brief.status ?? unfinishedStatus(folder, stamp.mtimeMs), ...brief.line };
+  };
+}
+
+/** Files up to this size are read whole. Of a longer one the beginning, the end and places between them are read. */
+const wholeBytes = 1 << 20;
+const headBytes = 1 << 16;
+const tailBytes = 1 << 18;
+const placeBytes = 1 << 13;
+
+/** Values of a trend: as many as a small drawing tells apart. */
+const trendLength = 40;
+
+function readLinesOf(file: string, size: number): string[] {
+  if (size <= wholeBytes)
+    return readParts(file, [{ from: 0, length: size }])[0]!
+      .split("\n")
+      .slice(0, -1);
+  const between = size - headBytes - tailBytes;
+  const places = Array.from({ length: trendLength }, (_, place) => ({
+    from: headBytes + Math.floor((place * between) / trendLength),
+    length: placeBytes,
+  }));
+  const texts = readParts(file, [
+    { from: 0, length: headBytes },
+    ...places,
+    { from: size - tailBytes, length: tailBytes },
+  ]);
+  // A part begins and ends within a line.
+  return texts.flatMap((text, place) => text.split("\n").slice(place === 0 ? 0 : 1, -1));
+}
+
+/** Throws `data.malformed` for what is no metrics file. */
+function readBrief(file: string, size: number): Omit<BriefTraining, "stamp"> {
+  const [first = "", ...lines] = readLinesOf(file, size);
+  const { startedAt } = parseHeader(first, file);
+  const start = lastEvent<RunStartEvent>(lines, '{"type":"run-start"');
+  const step = lastEvent<StepEvent>(lines, '{"type":"step"');
+  const ended = lastEvent<RunEndEvent>(lines, '{"type":"run-end"');
+  // A run that was resumed has not ended.
+  const end = ended.place > Math.max(start.place, step.place) ? ended.event : undefined;
+  const evaluation = lastEvent<EvaluationEvent>(lines, '{"type":"evaluation"').event;
+  const rewarded = lastEvent<StepEvent>(lines, '{"type":"step"', '"reward/mean":').event;
+  const trend = trendOf(lines);
+  return {
+    line: {
+      kind: "training",
+      name: start.event?.algorithm ?? "training",
+      environment: start.event?.environment ?? "",
+      model: start.event?.model.name ?? "",
+      startedAt,
+      done: step.event?.step ?? 0,
+      // A run may be resumed with more steps.
+      total: (start.place > step.place ? start : step).event?.steps ?? 0,
+      ...scoresOf({ evaluation, rewarded, step: step.event }),
+      ...(trend.length > 1 ? { trend } : {}),
+      ...(end?.reason === "failed" && end.error !== undefined ? { error: end.error.message } : {}),
+    },
+    status: end === undefined ? undefined : end.reason === "aborted" ? "interrupted" : end.reason,
+  };
+}
+
+/** The last event whose line begins so, and its place; -1 if there is none. Lines that are no event are passed over. */
+function lastEvent<Event>(
+  lines: readonly string[],
+  begins: string,
+  contains = "",
+): { readonly event?: Event; readonly place: number } {
+  for (let place = lines.length - 1; place >= 0; place--) {
+    const line = lines[place]!;
+    if (!line.startsWith(begins) || !line.includes(contains)) continue;
+    const parsed = trainingEventSchema.safeParse(tryParseJson(line));
+    if (parsed.success) return { event: parsed.data as Event, place };
+  }
+  return { place: -1 };
+}
+
+/** Of the last evaluation, or else of the last step. The loss stands in for rewards that there are not. */
+function scoresOf(of: {
+  readonly evaluation: EvaluationEvent | undefined;
+  readonly rewarded: StepEvent | undefined;
+  readonly step: StepEvent | undefined;
+}): Pick<RunSummary, "scores" | "scoresOf"> {
+  const { evaluation, rewarded, step } = of;
+  const { "reward/mean": reward, accuracy } = evaluation?.metrics ?? rewarded?.metrics ?? {};
+  const loss = reward === undefined && accuracy === undefined ? step?.metrics["loss/total"] : undefined;
+  return {
+    scores: {
+      ...(reward === undefined ? {} : { reward }),
+      ...(accuracy === undefined ? {} : { accuracy }),
+      ...(loss === undefined ? {} : { loss }),
+    },
+    scoresOf: evaluation === undefined ? "training episodes" : `${evaluation.split}, step ${evaluation.step}`,
+  };
+}
+
+/** The means of equal parts of the steps that were read. */
+function trendOf(lines: readonly string[]): number[] {
+  const steps = lines.filter((line) => line.startsWith('{"type":"step"'));
+  const metric = steps.some((line) => line.includes('"reward/mean":')) ? '"reward/mean":' : '"loss/total":';
+  const values = steps.flatMap((line) => {
+    const at = line.indexOf(metric);
+    const value = at < 0 ? Number.NaN : Number.parseFloat(line.slice(at + metric.length, at + metric.length + 32));
+    return Number.isFinite(value) ? value : [];
+  });
+  const count = Math.min(trendLength, values.length);
+  return Array.from({ length: count }, (_, place) => {
+    const part = values.slice(
+      Math.floor((place * values.length) / count),
+      Math.floor(((place + 1) * values.length) / count),
+    );
+    return part.reduce((sum, value) => sum + value, 0) / part.length;
+  });
+}

@@ -1,0 +1,129 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isJsonObject } from "../../contract/json.ts";
+import { downsample } from "../training/downsample.ts";
+import type { ChartSeries, LineChart } from "../training/line-chart.ts";
+import { metricsFileName, readMetrics } from "../training/metrics-file.ts";
+import { probeFacts } from "../training/probe-text.ts";
+import { reportCharts } from "../training/report-charts.ts";
+import { type RunRecord, runRecord } from "../training/run-record.ts";
+import { runTiles } from "../training/run-tiles.ts";
+import { groupWarnings } from "../training/warning-group.ts";
+import { type EpisodeIndex, readingOf } from "./episode-index.ts";
+import { unfinishedStatus } from "./run-age.ts";
+import type { StepEnd } from "./trace-index.ts";
+import type { RunStatus, TrainingView } from "./view-source.ts";
+
+/** Points of a curve beyond these are drawn on top of one another. */
+const buckets = 500;
+
+const maximumSamples = 50;
+
+/** A training as it stands in its metrics file, and when that changed. */
+interface ReadTraining {
+  readonly record: RunRecord;
+  readonly changed: number;
+  readonly size: number;
+}
+
+/** Reads the metrics of trainings, again only where the file has changed. */
+export interface TrainingReader {
+  /** `index`: of its trace, up to date. */
+  view(run: { readonly path: string; readonly folder: string; readonly index: EpisodeIndex }): Promise<TrainingView>;
+  /** Where the steps end in its trace, as far as its steps tell. */
+  stepEnds(folder: string): Promise<readonly StepEnd[]>;
+  /** Of its model, as its config has it. */
+  model(folder: string): Promise<{ readonly path?: string; readonly fromScratch: boolean }>;
+}
+
+/** Keeps what it has read. */
+export function createTrainingReader(): TrainingReader {
+  const known = new Map<string, ReadTraining>();
+  const read = async (folder: string): Promise<ReadTraining> => {
+    const file = join(folder, metricsFileName);
+    const { size = 0, mtimeMs: changed = 0 } = (await stat(file).catch(() => undefined)) ?? {};
+    const before = known.get(folder);
+    if (before?.size === size && before.changed === changed) return before;
+    const training = { record: runRecord(await readMetrics(file)), changed, size };
+    known.set(folder, training);
+    return training;
+  };
+  return {
+    view: async ({ path, folder, index }) => {
+      const training = await read(folder);
+      return { ...trainingView({ path, training, status: statusOf(training, folder) }), ...traceOf(index) };
+    },
+    stepEnds: async (folder) =>
+      (await read(folder)).record.steps.flatMap(({ step, traceLength }) =>
+        traceLength === undefined ? [] : { step, traceLength },
+      ),
+    model: async (folder) => {
+      const { config } = (await read(folder)).record;
+      const model = isJsonObject(config) && isJsonObject(config.model) ? config.model : {};
+      return {
+        ...(typeof model.path === "string" ? { path: model.path } : {}),
+        fromScratch: isJsonObject(model.scratch),
+      };
+    },
+  };
+}
+
+function traceOf(index: EpisodeIndex): Pick<TrainingView, "trace"> {
+  const { rows, agents, readShare } = index;
+  if (rows.length === 0 && readShare === 1) return {};
+  const hasSteps = rows.some(({ step }) => step !== undefined);
+  return { trace: { episodes: rows.length, agents: [...agents], hasSteps, ...readingOf(index) } };
+}
+
+/** A training, and what is known of it beside its metrics. */
+interface KnownTraining {
+  readonly path: string;
+  readonly training: ReadTraining;
+  readonly status: RunStatus;
+}
+
+function trainingView({ path, training: { record }, status }: KnownTraining): TrainingView {
+  const { start, end, config, evaluations, probe, startedAt = "", elapsedMs } = record;
+  const last = record.steps.at(-1);
+  return {
+    kind: "training",
+    path,
+    status,
+    ...(start === undefined ? {} : { start }),
+    ...(end === undefined ? {} : { end }),
+    startedAt,
+    elapsedMs,
+    ...(status === "running" && last !== undefined ? { etaMs: last.etaMs } : {}),
+    step: last?.step ?? 0,
+    tiles: runTiles(record),
+    sections: reportCharts(record).map((section) => ({ ...section, charts: section.charts.map(thinned) })),
+    ...(probe === undefined
+      ? {}
+      : { probe: { facts: probeFacts(probe), advice: probe.advice, samples: probe.samples } }),
+    evaluations,
+    samples: record.samples.slice(-maximumSamples).toReversed(),
+    warnings: groupWarnings(record.warnings),
+    ...(config === undefined ? {} : { config }),
+  };
+}
+
+function statusOf({ record, changed }: ReadTraining, folder: string): RunStatus {
+  if (record.end === undefined) return unfinishedStatus(folder, changed);
+  return record.end.reason === "aborted" ? "interrupted" : record.end.reason;
+}
+
+/** A chart with as many points as can be told apart; spikes keep their height. */
+function thinned(chart: LineChart): LineChart {
+  return { ...chart, series: chart.series.map(thinnedSeries) };
+}
+
+function thinnedSeries(series: ChartSeries): ChartSeries {
+  const { xs, ys, ...rest } = series;
+  if (xs.length <= 2 * buckets) return series;
+  // Where a point stands for several values, its least and greatest are both kept.
+  const kept = downsample({ xs, ys, buckets }).flatMap(({ from, to, low, high }) => [
+    { x: from, y: low },
+    { x: to, y: high },
+  ]);
+  return { ...rest, xs: kept.map(({ x }) => x), ys: kept.map(({ y }) => y) };
+}

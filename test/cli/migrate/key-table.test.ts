@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse, stringify } from "yaml";
+import { nestedConfig } from "../../../src/cli/migrate/convert-config.ts";
+import { llmCollabKeys } from "../../../src/cli/migrate/llm-collab-keys.ts";
+import { mrlmEnvironmentKeys } from "../../../src/cli/migrate/mrlm-environment-keys.ts";
+import { mrlmKeys } from "../../../src/cli/migrate/mrlm-keys.ts";
+import { leaves } from "../../../src/cli/migrate/old-config.ts";
+import { trainerSections } from "../../../src/cli/migrate/trainer-sections.ts";
+import { migrateConfig } from "../../../src/cli/migrate-config.ts";
+import { openRooms } from "../../../src/cli/rooms.ts";
+import { configKeys } from "../../../src/cli/run-config.ts";
+import { isJsonObject, type Json } from "../../../src/contract/json.ts";
+import { llmCollabSamples, mrlmSamples } from "./old-key-samples.ts";
+
+const rooms = await openRooms();
+const tables = { mrlm: mrlmKeys, "llm-collab": llmCollabKeys };
+const samples = { mrlm: mrlmSamples, "llm-collab": llmCollabSamples };
+type System = keyof typeof tables;
+const systems = Object.keys(tables) as System[];
+
+describe.each(systems)("the table of %s", (system) => {
+  it("has each key once, and a sample of it in the tests", () => {
+    const keys = tables[system].map(({ old }) => old);
+    expect(keys.filter((key, place) => keys.indexOf(key) < place)).toEqual([]);
+    expect(Object.keys(samples[system]).toSorted()).toEqual(keys.filter((key) => key !== "*").toSorted());
+  });
+
+  it("says of every key what it becomes, or why nothing", () => {
+    for (const { old, now, note, noEffect } of [...tables[system], ...mrlmEnvironmentKeys]) {
+      expect([old, now ?? note ?? (noEffect === true ? "no effect" : undefined)]).toEqual([
+        old,
+        expect.stringMatching(/./),
+      ]);
+    }
+  });
+
+  it("names keys that a config of Lyceum has", () => {
+    const known = new Set(configKeys(rooms).map(({ key }) => key.replace(/\[\].*|\.\*.*/, "")));
+    const sections = ["environment", "environments", "rewards", "trackers", "agents.models"];
+    const pending = ["model.precision", "model.deviceIndex"];
+    for (const { old, now } of [...tables[system], ...mrlmEnvironmentKeys]) {
+      const names = (now ?? "").split(/[,;] /).map((name) => name.replace(/^or /, "").replace(/ (under|with) .*/, ""));
+      for (const name of names.filter((text) => text !== "")) {
+        expect([old, name, known.has(name) || [...sections, ...pending].includes(name)]).toEqual([old, name, true]);
+      }
+    }
+  });
+});
+
+/** A config of a system: the least that it needs, and any of its keys with any of their values. */
+function oldConfigs(system: System): fc.Arbitrary<{ readonly section: string; readonly config: Json }> {
+  const given = Object.entries(samples[system]);
+  return fc
+    .record({
+      section: system === "mrlm" ? fc.constant("") : fc.constantFrom(...trainerSections.map(({ name }) => name)),
+      keys: fc.subarray(given, { minLength: 0 }),
+      places: fc.infiniteStream(fc.nat()),
+    })
+    .map(({ section, keys, places }) => {
+      const config: Record<string, Json> =
+        system === "mrlm"
+          ? { training: { algorithm: "ppo" }, eval_envs: [{ env_type: "math" }] }
+          : { model: { name: "a/model" }, dataset: { type: "humaneval" }, [section]: {} };
+      // What no version knows, alone, in a section and spelled as the path of a key that there is.
+      Object.assign(config, {
+        flux: 1,
+        "model.name": 2,
+        output: { flux: 3 },
+        model: { ...(config.model as object), flux: 4 },
+      });
+      for (const [old, values] of keys) {
+        const path = (old === "*" ? section : old.replace(/^\*/, section)).split(".");
+        let parent: Record<string, Json> | undefined = config;
+        for (const key of path.slice(0, -1)) {
+          parent![key] ??= {};
+          const child: Json = parent![key]!;
+          parent = isJsonObject(child) ? (child as Record<string, Json>) : undefined;
+          if (parent === undefined) break;
+        }
+        const value = values[places.next().value % values.length]!;
+        if (parent !== undefined && !isJsonObject(parent[path.at(-1)!])) parent[path.at(-1)!] = structuredClone(value);
+      }
+      return { section, config };
+    });
+}
+
+describe.each(systems)("a config of %s", (system) => {
+  it("becomes one that loads, and of which every old key is kept, idle or lost with a reason", async () => {
+    await fc.assert(
+      fc.asyncProperty(oldConfigs(system), async ({ section, config }) => {
+        const text = stringify(config);
+        const { converted, yaml } = await migrateConfig({ text, name: "old.yaml", to: "new.yaml", system, rooms });
+        expect(parse(yaml)).toEqual(nestedConfig(converted.set));
+        expect(converted.lost.filter(({ reason }) => reason === "")).toEqual([]);
+        const kept = [...converted.origins.values()].flatMap(({ from }) => from);
+        const lost = converted.lost.flatMap(({ key }) => key.split(", "));
+        // The section itself names the algorithm: it says nothing of its keys.
+        const accounted = [...kept, ...lost, ...converted.idle];
+        for (const { path } of leaves(config)) {
+          const found = accounted.some(
+            (key) => path === key || (key !== section && path.startsWith(`${key}.`)) || key.startsWith(`${path}[`),
+          );
+          expect([path, found]).toEqual([path, true]);
+        }
+        for (const path of ["flux", '"model.name"', "output.flux", "model.flux"]) {
+          expect([...lost, ...converted.idle]).toContain(path);
+        }
+      }),
+      { numRuns: 80 },
+    );
+  });
+});

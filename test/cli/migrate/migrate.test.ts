@@ -1,0 +1,112 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
+import { lyceum } from "../run-lyceum.ts";
+
+/** A folder with this text as `old.yaml`; it goes when the test ends. */
+async function folderWith(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-migrate-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await writeFile(join(folder, "old.yaml"), text);
+  return folder;
+}
+
+const team = `
+model: { name: Qwen/Qwen2.5-Coder-3B, temperature: "0.7", top_p: 0.9, max_length: 2048 }
+dataset: { name: openai/openai_humaneval, type: humaneval, train_split: "test[33:163]", eval_split: "test[:32]" }
+external: { mode: level_feedback, sandbox_slice: None, original_prompt: True, previous_response: True }
+magrpo:
+  num_turns: 2
+  num_train_epochs: 6
+  learning_rate: "3e-5"
+  num_generations: 4
+  turn_gradient_weights: [1.2, 0.8]
+  early_termination_threshold: 4.0
+  handoff: best
+  flux_capacitor: 88
+wandb: { project: mine }
+`;
+
+describe("lyceum migrate", () => {
+  it("writes a config that says where each key comes from, and lists what has no counterpart", async () => {
+    const folder = await folderWith(team);
+    const { code, stdout } = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^- magrpo\.flux_capacitor: 88 \(no version of the program/m);
+    expect(stdout).toMatch(/^- wandb\b.*Weights & Biases/m);
+    expect(stdout).toContain("Train with: lyceum train --config new.yaml\n");
+    const text = await readFile(join(folder, "new.yaml"), "utf8");
+    expect(text).toMatch(/^# - magrpo\.flux_capacitor: 88/m);
+    expect(text).toContain("maxTurns: 2 # magrpo.num_turns\n");
+    expect(parse(text)).toMatchObject({
+      environment: {
+        id: "code",
+        dataset: "humaneval",
+        agents: 2,
+        maxTurns: 2,
+        payEveryTurn: true,
+        sandboxSlice: "all",
+      },
+      algorithm: {
+        id: "magrpo",
+        turnStructure: "handoff",
+        handoff: "best",
+        turnWeights: [1.2, 0.8],
+        terminationThreshold: 3.99,
+      },
+      model: { path: "Qwen/Qwen2.5-Coder-3B" },
+      tasks: { split: "test[33:163]" },
+      evaluation: { split: "test[:32]" },
+      sampling: { temperature: 0.7, topP: 0.9 },
+      training: { steps: 780, learningRate: 3e-5, batchSize: 1 },
+      trackers: ["tensorboard"],
+    });
+  });
+
+  it("touches no file that is there, and prints without --output", async () => {
+    const folder = await folderWith(team);
+    await writeFile(join(folder, "new.yaml"), "mine");
+    const refused = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("new.yaml is there already");
+    expect(await readFile(join(folder, "new.yaml"), "utf8")).toBe("mine");
+    const printed = await lyceum(["migrate", "old.yaml"], { folder });
+    expect(parse(printed.stdout)).toMatchObject({ algorithm: { id: "magrpo" } });
+    expect(printed.stderr).toContain("flux_capacitor");
+  });
+
+  it.each([
+    [".", ". is a folder"],
+    ["nowhere.yaml", "There is no file nowhere.yaml"],
+  ])("refuses the path %j", async (path, message) => {
+    const { code, stderr } = await lyceum(["migrate", path], { folder: await folderWith(team) });
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  it.each([
+    ["{ algorithm: { id: sft } }", "is a config of Lyceum already"],
+    ["", "is empty"],
+    ["- 1", "is no training config"],
+    ["evaluation: { temperature: 1 }\ndataset: { name: x }", "trains nothing"],
+    ["a: [", "is no YAML"],
+    ["training: { algorithm: reinforce }", 'Unknown algorithm of MRLM "reinforce"'],
+    ["training: { algorithm: ppo }", "says too little to be converted: give either environment"],
+    ["magrpo: {}\ndataset: { type: humaneval }", "says too little to be converted: model is missing"],
+  ])("refuses %j", async (text, message) => {
+    const { code, stderr } = await lyceum(["migrate", "old.yaml"], { folder: await folderWith(text) });
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});
+
+describe("lyceum train", () => {
+  it("says of an old config how it is converted, even of one with a key twice", async () => {
+    const folder = await folderWith(team.replace("num_turns: 2", "num_turns: 1\n  num_turns: 2"));
+    const { code, stderr } = await lyceum(["train", "--config", "old.yaml"], { folder });
+    expect(code).toBe(2);
+    expect(stderr).toContain("old.yaml is a config of LLM_Collab");
+    expect(stderr).toContain("lyceum migrate old.yaml --output old-lyceum.yaml");
+  });
+});

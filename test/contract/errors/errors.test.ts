@@ -1,0 +1,148 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { fromErrorData, LyceumError, toErrorData, unknownNameError } from "../../../src/contract/errors/index.ts";
+import { nearestName } from "../../../src/contract/errors/unknown-name.ts";
+
+describe("LyceumError", () => {
+  const options = { code: "data.malformed", message: "Row 3 is empty.", hint: "Fill it.", data: { row: 3 } } as const;
+
+  test("is an Error with its facts, its cause and a stack", () => {
+    const cause = new Error("inner");
+    const error = new LyceumError({ ...options, cause });
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ ...options, name: "LyceumError", cause });
+    expect(error.stack).toContain("errors.test.ts");
+  });
+
+  test("what was not given is absent, from the data as well", () => {
+    const error = new LyceumError({ code: "internal", message: "Oh." });
+    expect("cause" in error).toBe(false);
+    expect(error.toData()).toStrictEqual({ name: "LyceumError", code: "internal", message: "Oh." });
+  });
+
+  test("data survives JSON and comes back as an error", () => {
+    const data = new LyceumError(options).toData();
+    expect(data).toStrictEqual({ name: "LyceumError", ...options });
+    const back = fromErrorData(JSON.parse(JSON.stringify(data)));
+    expect(back.toData()).toStrictEqual(data);
+    expect(LyceumError.isInstance(back)).toBe(true);
+  });
+
+  test("is told by its brand, also from another copy of the package, and nothing else is", async () => {
+    const path = "../../../src/contract/errors/lyceum-error.ts?copy";
+    const copy = (await import(/* @vite-ignore */ path)) as { LyceumError: typeof LyceumError };
+    const foreign = new copy.LyceumError(options);
+    expect(copy.LyceumError).not.toBe(LyceumError);
+    expect(foreign instanceof LyceumError).toBe(false);
+    expect(LyceumError.isInstance(foreign)).toBe(true);
+    for (const other of [
+      null,
+      undefined,
+      1,
+      "LyceumError",
+      new Error("x"),
+      { ...options },
+      new LyceumError(options).toData(),
+    ]) {
+      expect(LyceumError.isInstance(other)).toBe(false);
+    }
+  });
+
+  test("the brand is no visible property", () => {
+    expect(Object.keys(new LyceumError(options))).not.toContain("brand");
+    expect(JSON.stringify(new LyceumError(options))).not.toContain("true");
+  });
+});
+
+describe("toErrorData", () => {
+  test.each([
+    [
+      new LyceumError({ code: "timeout", message: "Late." }),
+      { name: "LyceumError", code: "timeout", message: "Late." },
+    ],
+    [new TypeError("bad"), { name: "TypeError", code: "internal", message: "bad" }],
+    [AbortSignal.abort().reason, { name: "AbortError", code: "aborted", message: "This operation was aborted" }],
+    [new DOMException("late", "TimeoutError"), { name: "TimeoutError", code: "timeout", message: "late" }],
+    ["text", { name: "Error", code: "internal", message: "text" }],
+    [undefined, { name: "Error", code: "internal", message: "undefined" }],
+    [null, { name: "Error", code: "internal", message: "null" }],
+    [Object.create(null), { name: "Error", code: "internal", message: "[object Object]" }],
+    [{ toString: () => ({}) }, { name: "Error", code: "internal", message: "[object Object]" }],
+    [Symbol("s"), { name: "Error", code: "internal", message: "Symbol(s)" }],
+  ])("%s", (thrown, data) => expect(toErrorData(thrown)).toStrictEqual(data));
+
+  test("the fallback code is for what has none of its own", () => {
+    expect(toErrorData(new Error("x"), "policy.failed").code).toBe("policy.failed");
+    expect(toErrorData("x", "policy.failed").code).toBe("policy.failed");
+    expect(toErrorData(AbortSignal.abort().reason, "policy.failed").code).toBe("aborted");
+    expect(toErrorData(new LyceumError({ code: "internal", message: "" }), "policy.failed").code).toBe("internal");
+  });
+
+  test("whatever is thrown becomes data that JSON holds", () => {
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withSparseArray: true }), (thrown) => {
+        const data = toErrorData(thrown);
+        expect(JSON.parse(JSON.stringify(data))).toEqual(data);
+      }),
+    );
+  });
+});
+
+describe("unknown names", () => {
+  const known = ["temperature", "topP", "topK", "seed", "maxTokens"];
+
+  test.each([
+    ["temprature", "temperature"],
+    ["tempertaure", "temperature"],
+    ["Temperature", "temperature"],
+    ["top_p", "topP"],
+    ["maxTokens ", "maxTokens"],
+    ["sede", "seed"],
+    ["learningRate", undefined],
+    ["", undefined],
+    ["zzzzzz", undefined],
+  ])("the nearest to %j is %s", (name, nearest) => expect(nearestName(name, known)).toBe(nearest));
+
+  test("the error suggests the nearest and lists all", () => {
+    const error = unknownNameError({ kind: "config key", name: "temprature", known });
+    expect(error).toMatchObject({
+      code: "config.unknown-name",
+      message: 'Unknown config key "temprature".',
+      hint: 'Did you mean "temperature"? Known: temperature, topP, topK, seed, maxTokens.',
+      data: { name: "temprature", known, nearest: "temperature" },
+    });
+    expect(unknownNameError({ kind: "split", name: "x", known: ["train"], code: "data.out-of-range" }).code).toBe(
+      "data.out-of-range",
+    );
+  });
+
+  test("without a near name the hint lists what there is, or says that there is nothing", () => {
+    expect(unknownNameError({ kind: "device", name: "quantum", known: ["cpu"] }).hint).toBe("Known: cpu.");
+    expect(unknownNameError({ kind: "device", name: "cpu", known: [] }).hint).toBe(
+      "There is no device to choose from.",
+    );
+  });
+
+  test("a known name is its own nearest, and one typing error never hides it", () => {
+    const name = fc.stringMatching(/^[a-z]{4,10}$/);
+    fc.assert(
+      fc.property(name, fc.nat(), fc.constantFrom("delete", "double", "swap", "change"), (word, place, edit) => {
+        const i = place % (word.length - 1);
+        const edited = {
+          delete: word.slice(0, i) + word.slice(i + 1),
+          double: word.slice(0, i) + word[i]! + word.slice(i),
+          swap: word.slice(0, i) + word[i + 1]! + word[i]! + word.slice(i + 2),
+          change: `${word.slice(0, i)}-${word.slice(i + 1)}`,
+        }[edit];
+        expect(nearestName(word, ["0000000000000", word])).toBe(word);
+        expect(nearestName(edited, ["0000000000000", word])).toBe(word);
+      }),
+    );
+  });
+
+  test("of two names the nearer is suggested, whatever their order", () => {
+    expect(nearestName("trian", ["brain", "train"])).toBe("train");
+    expect(nearestName("trian", ["train", "brain"])).toBe("train");
+    expect(nearestName("trains", ["strains", "training", "train"])).toMatch(/^s?trains?$/);
+  });
+});

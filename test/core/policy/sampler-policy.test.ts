@@ -1,0 +1,290 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test } from "vitest";
+import { textMessage, textOf } from "../../../src/contract/message.ts";
+import type { ActRequest } from "../../../src/contract/policy.ts";
+import type { Sampler } from "../../../src/contract/sampler.ts";
+import { samplerPolicy } from "../../../src/core/policy/sampler-policy.ts";
+import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
+import { rollout } from "../../../src/core/rollout/rollout.ts";
+import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
+import { tokenSequences } from "../../../src/core/rollout/token-sequences.ts";
+import { characterRenderer, decodeCharacters } from "../rollout/character-renderer.ts";
+import { seededSampler } from "../rollout/seeded-sampler.ts";
+import { countingWorld, forever, numbers, oneTask } from "../rollout/worlds.ts";
+import { actRequest } from "./act-request.ts";
+
+const renderer = characterRenderer();
+
+function request(text: string, extra: Partial<ActRequest> = {}): ActRequest {
+  return actRequest({ messages: [textMessage("user", text)], ...extra });
+}
+
+describe("the batching room", () => {
+  test("holds ordered requests until flush, and sorts them", async () => {
+    const sampler = seededSampler();
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const orders = [[2, 0], [0, 10], [0, 9], [1], [0, 9, 1]];
+    const answers = orders.map((order) => policy.act(request(order.join("."), { order })));
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(sampler.batches).toHaveLength(0);
+    policy.flush!();
+    await Promise.all(answers);
+    expect(sampler.batches).toHaveLength(1);
+    const prompts = sampler.batches[0]!.requests.map(({ promptIds }) => decodeCharacters(promptIds));
+    expect(prompts).toEqual(["0.9", "0.9.1", "0.10", "1", "2.0"]);
+  });
+
+  test("counts each token once, whether its sampler tells of unfinished completions or not", async () => {
+    for (const tells of [false, true]) {
+      const sampler: Sampler = {
+        version: 1,
+        async *sample(requests, { onTokens } = {}) {
+          if (tells) for (const count of [1, 3, 5]) onTokens?.(count);
+          for (const index of requests.keys()) {
+            yield { request: index, ids: [1, 2, 3], logprobs: [0, 0, 0], finish: "length" };
+          }
+        },
+        close: async () => {},
+      };
+      const counts: number[] = [];
+      const onTokens = (count: number): void => {
+        counts.push(count);
+      };
+      const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer, onTokens });
+      const answers = [1, 2].map((order) => policy.act(request("a", { order: [order] })));
+      policy.flush!();
+      await Promise.all(answers);
+      expect(counts).toEqual(tells ? [1, 2, 2, 1] : [3, 3]);
+    }
+  });
+
+  test("answers each request with its own sample", async () => {
+    const sampler = seededSampler(7);
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const answers = [3, 1, 2].map((seed) => policy.act(request(`prompt ${seed}`, { seed, order: [seed] })));
+    policy.flush!();
+    const results = await Promise.all(answers);
+    const { requests, samples } = sampler.batches[0]!;
+    for (const [index, seed] of [3, 1, 2].entries()) {
+      const place = requests.findIndex((asked) => asked.seed === seed);
+      const sample = samples.find((candidate) => candidate.request === place)!;
+      const { action, tokens, usage } = results[index]!;
+      expect(tokens).toEqual({
+        promptIds: renderer.start({ messages: [textMessage("user", `prompt ${seed}`)] }),
+        extendsPrevious: false,
+        completionIds: sample.ids,
+        logprobs: sample.logprobs,
+        weightsVersion: 7,
+      });
+      expect(textOf(action.message)).toBe(decodeCharacters(sample.ids));
+      expect(usage).toEqual({ promptTokens: tokens!.promptIds.length, completionTokens: sample.ids.length });
+    }
+  });
+
+  test("sends requests without an order by itself, together, and not those that are held", async () => {
+    const sampler = seededSampler();
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const held = policy.act(request("held", { order: [0] }));
+    await Promise.all([policy.act(request("a")), policy.act(request("b"))]);
+    expect(sampler.batches.map(({ requests }) => requests.length)).toEqual([2]);
+    policy.flush!();
+    await held;
+    expect(sampler.batches.map(({ requests }) => requests.length)).toEqual([2, 1]);
+  });
+
+  test("flushing nothing samples nothing", async () => {
+    const sampler = seededSampler();
+    samplerPolicy({ name: "model", sampler: () => sampler, renderer }).flush!();
+    expect(sampler.batches).toHaveLength(0);
+  });
+
+  test("uses the newest weights for each batch", async () => {
+    let version = 1;
+    const policy = samplerPolicy({ name: "model", sampler: () => seededSampler(version), renderer });
+    expect((await policy.act(request("a"))).tokens!.weightsVersion).toBe(1);
+    version = 2;
+    expect((await policy.act(request("a"))).tokens!.weightsVersion).toBe(2);
+  });
+
+  test("goes on from earlier tokens, or anew where the template breaks", async () => {
+    const messages = [textMessage("user", "a"), textMessage("assistant", "b"), textMessage("user", "c")];
+    const ids = [...renderer.start({ messages: messages.slice(0, 1) }), 106];
+    const asked = request("", { messages, previous: { ids, messageCount: 2 } });
+    const act = (breaks: boolean) =>
+      samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer: characterRenderer(() => breaks) }).act(
+        asked,
+      );
+    const extended = (await act(false)).tokens!;
+    expect(extended.extendsPrevious).toBe(true);
+    expect(extended.promptIds.slice(0, ids.length)).toEqual(ids);
+    expect(extended.promptIds[ids.length]).toBe(0);
+    expect((await act(true)).tokens).toMatchObject({ extendsPrevious: false, promptIds: renderer.start({ messages }) });
+  });
+});
+
+describe("an abort", () => {
+  test("takes one request out of a batch that waits", async () => {
+    const sampler = seededSampler();
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const controller = new AbortController();
+    const doomed = policy.act(request("doomed", { order: [0], signal: controller.signal }));
+    const other = policy.act(request("other", { order: [1] }));
+    controller.abort();
+    await expect(doomed).rejects.toMatchObject({ name: "AbortError" });
+    policy.flush!();
+    await other;
+    expect(sampler.batches[0]!.requests).toHaveLength(1);
+  });
+
+  /** Answers the second request at once and the first never. */
+  function stuckSampler(signals: AbortSignal[]): Sampler {
+    return {
+      ...seededSampler(),
+      sample: async function* (_, options) {
+        signals.push(options!.signal!);
+        yield { request: 1, ids: [105, 0], logprobs: [0, 0], finish: "stop" };
+        await new Promise((_, reject) =>
+          options!.signal!.addEventListener("abort", () => reject(options!.signal!.reason)),
+        );
+      },
+    };
+  }
+
+  test("takes one out of a batch that runs; the batch ends when none is left", async () => {
+    const signals: AbortSignal[] = [];
+    const policy = samplerPolicy({ name: "model", sampler: () => stuckSampler(signals), renderer });
+    const controllers = [new AbortController(), new AbortController(), new AbortController()];
+    const [first, second, third] = controllers.map(({ signal }, index) =>
+      policy.act(request("x", { order: [index], signal })),
+    );
+    policy.flush!();
+    expect(textOf((await second!).action.message)).toBe("a");
+    controllers[0]!.abort();
+    await expect(first).rejects.toMatchObject({ name: "AbortError" });
+    expect(signals[0]!.aborted).toBe(false);
+    controllers[2]!.abort();
+    await expect(third).rejects.toMatchObject({ name: "AbortError" });
+    expect(signals[0]!.aborted).toBe(true);
+  });
+
+  test("is listened for only while a request is open", async () => {
+    const policy = samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer });
+    const { signal } = new AbortController();
+    for (let turn = 0; turn < 5; turn++) await policy.act(request("x", { signal }));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
+  test("before the request refuses it", async () => {
+    const policy = samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer });
+    await expect(policy.act(request("x", { signal: AbortSignal.abort() }))).rejects.toMatchObject({
+      name: "AbortError",
+    });
+  });
+});
+
+describe("what goes wrong", () => {
+  const broken = (sample: Sampler["sample"]): Sampler => ({ ...seededSampler(), sample });
+
+  test("in the sampler reaches the requests without an answer only", async () => {
+    const sampler = broken(async function* () {
+      yield { request: 0, ids: [105, 0], logprobs: [0, 0], finish: "stop" };
+      throw new Error("device lost");
+    });
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const answers = Promise.allSettled([0, 1].map((index) => policy.act(request("x", { order: [index] }))));
+    policy.flush!();
+    expect((await answers).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  });
+
+  test("a sampler that cannot be had, or answers too few, rejects", async () => {
+    const none = samplerPolicy({
+      name: "model",
+      sampler: () => {
+        throw new Error("no weights");
+      },
+      renderer,
+    });
+    await expect(none.act(request("x"))).rejects.toThrow("no weights");
+    const silent = samplerPolicy({ name: "model", sampler: () => broken(async function* () {}), renderer });
+    await expect(silent.act(request("x"))).rejects.toMatchObject({ code: "policy.failed" });
+  });
+
+  test("a template that fails spares the rest of the batch", async () => {
+    const failing = characterRenderer();
+    const policy = samplerPolicy({
+      name: "model",
+      sampler: () => seededSampler(),
+      renderer: {
+        ...failing,
+        start: (options) => {
+          if (textOf(options.messages[0]!) === "bad") throw new Error("bad template");
+          return failing.start(options);
+        },
+      },
+    });
+    const answers = Promise.allSettled(
+      ["good", "bad"].map((text, index) => policy.act(request(text, { order: [index] }))),
+    );
+    policy.flush!();
+    expect((await answers).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  });
+
+  test("a prompt that leaves no room is refused; one that leaves little gets little", async () => {
+    const sampler = seededSampler();
+    const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer, maxLength: 10 });
+    // A prompt of n characters has n + 3 tokens.
+    await expect(policy.act(request("1234567"))).rejects.toMatchObject({ code: "policy.prompt-too-long" });
+    await policy.act(request("12345"));
+    expect(sampler.batches[0]!.requests[0]!.settings.maxTokens).toBe(2);
+  });
+
+  test("a conversation that outgrows the model truncates its episode", async () => {
+    const policies = samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer, maxLength: 40 });
+    const episode = await rolloutEpisode({ environment: countingWorld(10), task: await oneTask(), policies, seed: 0 });
+    expect(episode).toMatchObject({ status: "truncated", limit: "tokens" });
+    expect(episode.turns).toBeGreaterThan(0);
+    expect(tokenSequences(episode).every(({ ids }) => ids.length <= 40)).toBe(true);
+  });
+});
+
+test("in a rollout, batches are full and repeat exactly", async () => {
+  const play = async () => {
+    const sampler = seededSampler();
+    const policies = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+    const groups = await collectGroups(
+      rollout({ environment: countingWorld(2), tasks: numbers(6), policies, groupSize: 4, concurrency: 8, seed: 3 }),
+    );
+    return {
+      batches: sampler.batches,
+      sequences: groups.flatMap(({ episodes }) => episodes.flatMap((episode) => tokenSequences(episode))),
+    };
+  };
+  const first = await play();
+  expect(first.batches.map(({ requests }) => requests.length)).toEqual(Array(6).fill(8));
+  expect(first.sequences).toHaveLength(24);
+  expect(await play()).toEqual(first);
+});
+
+test("a sampler that hangs is given up by the time limit, and the rollout goes on", async () => {
+  let batches = 0;
+  const sampler: Sampler = {
+    ...seededSampler(),
+    sample: (requests) => {
+      batches += 1;
+      return batches === 1 ? { [Symbol.asyncIterator]: () => ({ next: forever }) } : seededSampler().sample(requests);
+    },
+  };
+  const policies = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
+  const groups = await collectGroups(
+    rollout({
+      environment: countingWorld(1),
+      tasks: numbers(4),
+      policies,
+      concurrency: 2,
+      seed: 0,
+      limits: { actMs: 50 },
+    }),
+  );
+  expect(groups.map(({ episodes }) => episodes[0]!.status)).toEqual(["failed", "failed", "completed", "completed"]);
+});

@@ -1,0 +1,222 @@
+import { describe, expect, test } from "vitest";
+import type { EnvironmentFactory } from "../../../src/contract/environment.ts";
+import type { Episode } from "../../../src/contract/episode.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
+import { defineParallelEnvironment } from "../../../src/core/environment/define-parallel-environment.ts";
+import { environmentFromReward } from "../../../src/core/environment/environment-from-reward.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { EpisodeWarnings } from "../../../src/core/rollout/episode-warnings.ts";
+import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
+import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
+import { isCorrect, isUnscored } from "../../../src/evaluation/correctness.ts";
+import { refuseFailure } from "../../../trainers/refuse-failure.ts";
+import { rolloutMetrics } from "../../../trainers/rollout-metrics.ts";
+
+const rewardRange = [-2, 3] as const;
+const tasks = [{ question: "?" }];
+
+/** Reads each answer as JSON and pays for `n`; the first turn goes on. */
+const reader = defineEnvironment<{ question: string }>({
+  id: "reader",
+  tasks,
+  rewardRange,
+  maxTurns: 2,
+  deterministic: true,
+  reset: ({ task }) => task.question,
+  step: ({ text, turn }) => {
+    const { n } = JSON.parse(text) as { n: number };
+    return turn === 0 && n !== 0 ? { reward: 1, reply: "more" } : { reward: n };
+  },
+});
+
+async function play(environment: EnvironmentFactory<never>, ...texts: readonly string[]): Promise<Episode> {
+  const entry = { index: 0, id: "0", hash: "h", task: { question: "?" } as never };
+  const { episodes } = await rolloutGroup({ environment, task: entry, policies: scriptedPolicy(texts), seed: 1 });
+  return episodes[0]!;
+}
+
+describe("a step that throws on what the policy sent", () => {
+  test.each([
+    ["in the first turn", ["no JSON"], 1],
+    ["after a reward", ['{"n":1}', "no JSON"], 2],
+    ["on null", ["null"], 1],
+  ] as const)("%s earns the lowest reward of the range, and is counted", async (_, texts, actions) => {
+    const episode = await play(reader, ...texts);
+    const { reward, turns } = episode.agents.agent!;
+    expect(episode).toMatchObject({ status: "failed", error: { code: "environment.failed" } });
+    expect(reward).toMatchObject({ status: "scored", value: -2 });
+    expect(turns).toHaveLength(actions);
+    expect(turns.reduce((sum, turn) => sum + (turn.reward?.status === "scored" ? turn.reward.value : NaN), 0)).toBe(-2);
+    expect([isUnscored(episode), isCorrect(episode, { atLeast: 3 })]).toEqual([false, false]);
+    const groups = [{ task: episode.task, episodes: [episode] }];
+    expect(rolloutMetrics(groups, { rewardRange })).toMatchObject({
+      "reward/mean": -2,
+      "episodes/failed": 1,
+      "episodes/unscored": 0,
+      "episodes/caused-failure": 1,
+    });
+    // If every episode of a batch is such a one, the environment has an error of its own.
+    expect(() => refuseFailure(groups)).toThrow("Every one of 1 episodes failed");
+    const good = await play(reader, '{"n":1}', '{"n":1}');
+    expect(() => refuseFailure([...groups, { task: good.task, episodes: [good] }])).not.toThrow();
+  });
+
+  test("is warned of once, with file and line", async () => {
+    const episode = await play(reader, "no JSON");
+    const warnings = new EpisodeWarnings(reader);
+    expect(warnings.of([episode, episode])).toEqual([
+      expect.stringMatching(
+        /^Task "0", turn 0: Environment "reader" threw in step: SyntaxError: .*\(test\/rollout\/caused-failure\.test\.ts:\d+:\d+\)/,
+      ),
+    ]);
+    expect(warnings.of([episode])).toEqual([]);
+  });
+
+  test("only agents that acted are scored for it; the others keep what they have", async () => {
+    const environment = defineParallelEnvironment<"a" | "b", { question: string }>({
+      id: "turns",
+      tasks,
+      rewardRange,
+      maxTurns: 2,
+      agents: ["a", "b"],
+      reset: () => ({ a: "you" }),
+      step: ({ texts, turn }) => {
+        if (turn === 0) return { rewards: { a: 1 }, replies: { b: "and you" } };
+        throw new Error(texts.b);
+      },
+    });
+    const { agents } = await play(environment, "x", "y");
+    expect([agents.a!.reward, agents.b!.reward]).toMatchObject([{ value: 1 }, { value: -2 }]);
+  });
+});
+
+describe("what is not the policy's doing stays unscored", () => {
+  const failing = (step: (attempt: number) => unknown): EnvironmentFactory<never> => {
+    let attempts = 0;
+    return defineEnvironment<{ question: string }>({
+      id: "failing",
+      tasks,
+      rewardRange,
+      maxTurns: 1,
+      reset: () => "?",
+      step: () => {
+        throw step(++attempts);
+      },
+    });
+  };
+  const range = (low: number): EnvironmentFactory<never> =>
+    environmentFromReward({
+      tasks,
+      rewardRange: [low, 1],
+      prompt: () => "?",
+      reward: () => {
+        throw new Error("Always.");
+      },
+    });
+
+  test.each([
+    ["another error each time", failing((attempt) => (attempt === 1 ? new RangeError("x") : new TypeError("x")))],
+    ["a server that does not answer", failing(() => Object.assign(new Error("connect"), { code: "ECONNREFUSED" }))],
+    ["a fetch that fails", failing(() => new TypeError("fetch failed"))],
+    ["a judge that fails", failing(() => new LyceumError({ code: "policy.unavailable", message: "Busy." }))],
+    [
+      "a judge's failure behind another error",
+      failing(() => new Error("x", { cause: new LyceumError({ code: "policy.unavailable", message: "Busy." }) })),
+    ],
+    ["a time limit", failing(() => new DOMException("late", "TimeoutError"))],
+    ["a range without a lowest", range(Number.NEGATIVE_INFINITY)],
+  ])("%s", async (_, environment) => {
+    const episode = await play(environment, "text");
+    expect(episode.status).toBe("failed");
+    expect(episode.agents.agent!.reward.status).toBe("unscored");
+    expect(() => refuseFailure([{ task: episode.task, episodes: [episode] }])).toThrow(
+      "Every one of 1 episodes failed",
+    );
+  });
+
+  test("a step that fails once, and not when it is played again", async () => {
+    let attempts = 0;
+    const environment = environmentFromReward({
+      tasks,
+      prompt: () => "?",
+      reward: () => {
+        if (++attempts === 1) throw new Error("Once.");
+        return 1;
+      },
+    });
+    const episode = await play(environment, "text");
+    expect(episode.agents.agent!.reward.status).toBe("unscored");
+    expect(attempts).toBe(2);
+  });
+});
+
+describe("a criterion", () => {
+  const criteria = (score: (context: { text: string }) => number): EnvironmentFactory<never> =>
+    environmentFromReward<{ question: string }>({
+      tasks,
+      prompt: () => "?",
+      reward: [
+        { name: "fine", score: () => 1 },
+        { name: "bad", weight: 2, range: [-1, 1], score },
+        {
+          name: "penalty",
+          weight: -1,
+          score: ({ text }: { text: string }) => (text === "throw" ? JSON.parse(text) : 0),
+        },
+      ],
+    });
+
+  test.each([
+    ["that throws", "throw", 1 - 2 - 1],
+    ["that leaves its range", "7", 1 - 2],
+    ["that gives no number", "x", 1 - 2],
+    ["that is fine", "0.5", 1 + 1],
+  ])("%s on an answer counts as the worst of its range", async (_, text, value) => {
+    const environment = criteria((context) =>
+      context.text === "throw" ? JSON.parse(context.text) : Number(context.text),
+    );
+    const episode = await play(environment, text);
+    const { reward } = episode.agents.agent!;
+    expect(episode.status).toBe("completed");
+    expect(reward).toMatchObject({ status: "scored", value });
+    const warnings = new EpisodeWarnings({ spec: environment.spec }).of([episode]);
+    expect(warnings).toHaveLength(text === "0.5" ? 0 : 1);
+    if (text !== "0.5") expect(warnings[0]).toMatch(/Criterion "bad" .*\(test\/rollout\/caused-failure\.test\.ts:\d+/);
+  });
+
+  test("whose server does not answer, or that fails once, leaves the answer unscored", async () => {
+    let asked = 0;
+    const away = criteria(() => {
+      asked++;
+      throw Object.assign(new Error("connect"), { code: "ENOTFOUND" });
+    });
+    expect((await play(away, "x")).agents.agent!.reward.status).toBe("unscored");
+    expect(asked).toBe(1);
+    let failures = 0;
+    const once = criteria(() => {
+      if (++failures === 1) throw new Error("Once.");
+      return 1;
+    });
+    expect((await play(once, "x")).agents.agent!.reward).toMatchObject({ status: "scored", value: 3 });
+  });
+});
+
+test("in a joint rollout, a joint action that makes a step throw is scored the lowest, and no other", async () => {
+  const entry = { index: 0, id: "0", hash: "h", task: { question: "?" } };
+  let asked = 0;
+  const trees = jointRollout({
+    environment: reader,
+    tasks: [entry],
+    policies: scriptedPolicy(() => (asked++ === 0 ? '{"n":2}' : "no JSON")),
+    shape: { mode: "align", groupSize: 2, turns: "tree" },
+    seed: 1,
+    limits: { turns: 1 },
+  });
+  for await (const { root } of trees) {
+    expect(root!.jointActions.map(({ rewards }) => rewards.agent)).toMatchObject([
+      { status: "scored", value: 1 },
+      { status: "scored", value: -2, failure: { code: "environment.failed" } },
+    ]);
+  }
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import type { TaskEntry } from "../../../src/contract/taskset.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
+import { episodeId, taskSeed } from "../../../src/core/rollout/episode-id.ts";
+import { rollout } from "../../../src/core/rollout/rollout.ts";
+import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
+import { countingWorld } from "./worlds.ts";
+
+const policies = scriptedPolicy(({ seed }) => String(seed));
+
+/** Tasks 0 and 1, and the first once more. */
+async function entries(): Promise<TaskEntry<number>[]> {
+  const tasks = memoryTaskset("numbers", [0, 1, 0]);
+  return Promise.all([0, 1, 2].map((index) => tasks.get(index)));
+}
+
+describe("tasks of which only some members are to be played", () => {
+  test("give the episodes that a whole rollout would, and groups of these alone", async () => {
+    const tasks = await entries();
+    const play = { environment: countingWorld(1), policies, seed: 3, groupSize: 3, concurrency: 2 };
+    const whole = (await collectGroups(rollout({ ...play, tasks }))).flatMap(({ episodes }) => episodes);
+    const members = [[2], [], [0, 2]];
+    const planned = tasks.map((task, index) => ({ ...task, members: members[index]! }));
+    const groups = await collectGroups(rollout({ ...play, tasks: planned }));
+    const played = groups.flatMap(({ episodes }) => episodes);
+    const wanted = [whole[2], whole[6], whole[8]].map((episode) => ({ ...episode!, durationMs: 0 }));
+    expect(played.map((episode) => ({ ...episode, durationMs: 0 }))).toEqual(wanted);
+    expect(Object.keys(groups)).toEqual(["0", "2"]);
+  });
+
+  test("have ids that are known before they are played", async () => {
+    const tasks = await entries();
+    const groups = await collectGroups(
+      rollout({ environment: countingWorld(1), policies, seed: 3, groupSize: 2, tasks }),
+    );
+    const ids = tasks.flatMap(({ hash }, index) =>
+      [0, 1].map((member) => episodeId({ hash, member, seed: taskSeed(3, index === 2 ? 1 : 0) })),
+    );
+    expect(groups.flatMap(({ episodes }) => episodes.map(({ id }) => id))).toEqual(ids);
+  });
+});

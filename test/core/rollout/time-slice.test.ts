@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { collectGroups } from "../../../src/core/rollout/collect-groups.ts";
+import { rollout } from "../../../src/core/rollout/rollout.ts";
+import { TimeSlice } from "../../../src/core/rollout/time-slice.ts";
+import { countingWorld, numbers } from "./worlds.ts";
+
+test("episodes that never wait leave the event loop its turns", async () => {
+  let turns = 0;
+  let counting = setImmediate(function count() {
+    turns += 1;
+    counting = setImmediate(count);
+  });
+  const started = performance.now();
+  await collectGroups(
+    rollout({
+      environment: countingWorld(20),
+      tasks: numbers(500),
+      policies: scriptedPolicy(() => "yes"),
+      concurrency: 500,
+      seed: 0,
+    }),
+  );
+  clearImmediate(counting);
+  const slices = (performance.now() - started) / 4;
+  // Slices end late when the machine is busy: a quarter of what there could be is proof enough, none is the failure.
+  expect(turns).toBeGreaterThan(Math.min(slices / 4, 5));
+});
+
+/** Four wait, each works for so long once it goes on: the order they went on in, and how many turns of the event loop it took. */
+async function fourWait(workMs: number): Promise<{ readonly order: readonly number[]; readonly turns: number }> {
+  const slice = new TimeSlice();
+  work(10);
+  let turns = 0;
+  let counting = setImmediate(function count() {
+    turns += 1;
+    counting = setImmediate(count);
+  });
+  const seen: { readonly place: number; readonly turns: number }[] = [];
+  const wait = async (place: number): Promise<void> => {
+    await slice.pause();
+    // However many steps it takes, the next one waits for the last of them.
+    for (let step = 0; step < 20; step++) await undefined;
+    work(workMs);
+    seen.push({ place, turns });
+  };
+  await Promise.all([0, 1, 2, 3].map(wait));
+  clearImmediate(counting);
+  return { order: seen.map(({ place }) => place), turns: new Set(seen.map((one) => one.turns)).size };
+}
+
+function work(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test("those who wait and use up the slice go on in their order, each in a turn of the event loop of its own", async () => {
+  expect(await fourWait(5)).toEqual({ order: [0, 1, 2, 3], turns: 4 });
+});
+
+test("those who wait and leave time go on in their order, several in a turn", async () => {
+  const { order, turns } = await fourWait(0);
+  expect(order).toEqual([0, 1, 2, 3]);
+  expect(turns).toBeLessThan(4);
+});
+
+test("each goes on once the one before has gone as far as it can", async () => {
+  const slice = new TimeSlice();
+  work(10);
+  const seen: string[] = [];
+  const walk = async (name: string): Promise<void> => {
+    for (let round = 0; round < 3; round++) {
+      await slice.pause();
+      seen.push(name);
+      await undefined;
+      seen.push(name);
+    }
+  };
+  await Promise.all(["a", "b", "c"].map(walk));
+  expect(seen.join("")).toBe("aabbccaabbccaabbcc");
+});

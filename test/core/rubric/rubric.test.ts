@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import type { Episode } from "../../../src/contract/episode.ts";
+import { textOf } from "../../../src/contract/message.ts";
+import { scored, unscored } from "../../../src/contract/reward.ts";
+import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
+import { environmentFromReward } from "../../../src/core/environment/environment-from-reward.ts";
+import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
+import type { AnswerCriterion, Criterion } from "../../../src/core/rubric/criterion.ts";
+import { type Rubric, rubric } from "../../../src/core/rubric/rubric.ts";
+
+interface Answer {
+  readonly text: string;
+}
+
+const right: Criterion<Answer> = { name: "right", score: ({ text }) => (text.includes("4") ? 1 : 0) };
+const short: Criterion<Answer> = {
+  name: "short",
+  weight: -0.5,
+  range: [0, 10],
+  score: async ({ text }) => Math.min(10, text.length),
+};
+
+/** The error of a server that does not answer. */
+function away(message: string): Error {
+  return Object.assign(new Error(message), { code: "ECONNREFUSED" });
+}
+
+function withScore(
+  score: AnswerCriterion<Answer>["score"],
+  more: Partial<AnswerCriterion<Answer>> = {},
+): Rubric<Answer> {
+  return rubric<Answer>([right, { name: "other", score, ...more }]);
+}
+
+describe("a rubric", () => {
+  test("adds weighted scores up, a component for each, in a range of its own", async () => {
+    const both = rubric([right, short]);
+    expect(both.range).toEqual([-5, 1]);
+    expect(both).not.toHaveProperty("scoreGroup");
+    expect(await both.score({ text: "it is 4" })).toEqual(scored(1 - 3.5, { right: 1, short: -3.5 }));
+    expect(JSON.stringify(await rubric([short]).score({ text: "" }))).toContain('"short":0}');
+  });
+
+  test.each<[string, AnswerCriterion<Answer>["score"], RegExp]>([
+    [
+      "throws",
+      () => {
+        throw away("no server");
+      },
+      /"other" failed: no server/,
+    ],
+    ["rejects", () => Promise.reject(away("no server")), /"other" failed: no server/],
+    ["gives nothing", () => undefined as never, /"other" gave no number/],
+    ["is unscored", () => unscored("no judge"), /"other": no judge/],
+  ])("is unscored where a criterion %s", async (_, score, reason) => {
+    const reward = await withScore(score).score({ text: "4" });
+    expect(reward).toEqual({ ...reward, status: "unscored", reason: expect.stringMatching(reason) });
+  });
+
+  test("names the first of several failing criteria, whichever fails first", async () => {
+    const slow = async (): Promise<number> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      throw away("slow");
+    };
+    const fast = (): number => {
+      throw away("fast");
+    };
+    const judged = rubric([
+      { name: "a", score: slow },
+      { name: "b", score: fast },
+    ]);
+    expect(await judged.score({})).toMatchObject({ reason: 'Criterion "a" failed: slow' });
+  });
+
+  test("stops a criterion at its limit", async () => {
+    let stopped = false;
+    const reward = await withScore(
+      ({ signal }) =>
+        new Promise(() => {
+          signal.addEventListener("abort", () => {
+            stopped = true;
+          });
+        }),
+      { limitMs: 5 },
+    ).score({ text: "4" });
+    expect(reward).toMatchObject({ status: "unscored", error: { code: "timeout" } });
+    expect(stopped).toBe(true);
+  });
+
+  test("asks all criteria at once", async () => {
+    let waiting = 0;
+    const all = Promise.withResolvers<void>();
+    const meet = async (): Promise<number> => {
+      waiting += 1;
+      if (waiting === 3) all.resolve();
+      await all.promise;
+      return 1;
+    };
+    const criteria = ["a", "b", "c"].map((name) => ({ name, score: meet }));
+    expect(await rubric(criteria).score({})).toMatchObject({ value: 3 });
+  });
+
+  test("rejects when its signal aborts, and passes that on", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    let seen: unknown;
+    const score = withScore(
+      ({ signal }) =>
+        new Promise(() => {
+          signal.addEventListener("abort", () => {
+            seen = signal.reason;
+          });
+          controller.abort(reason);
+        }),
+    ).score({ text: "4", signal: controller.signal });
+    await expect(score).rejects.toBe(reason);
+    expect(seen).toBe(reason);
+    await expect(withScore(() => 1).score({ text: "", signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  test.each<[string, readonly Criterion<object>[]]>([
+    ["no criteria", []],
+    [
+      "two of one name",
+      [
+        { name: "a", score: () => 1 },
+        { name: "a", score: () => 1 },
+      ],
+    ],
+    ["a weight that is no number", [{ name: "a", weight: Number.NaN, score: () => 1 }]],
+    ["a range out of order", [{ name: "a", range: [1, 0], score: () => 1 }]],
+    ["an endless range", [{ name: "a", range: [0, Infinity], score: () => 1 }]],
+    ["a limit of 0", [{ name: "a", limitMs: 0, score: () => 1 }]],
+  ])("cannot have %s", (_, criteria) => {
+    expect(() => rubric(criteria)).toThrow(expect.objectContaining({ code: "config.invalid" }));
+  });
+});
+
+describe("criteria of a group", () => {
+  const unlike: Criterion<Answer> = {
+    name: "unlike",
+    weight: 0.5,
+    scoreGroup: (group) => {
+      const texts = group.map(answerOf);
+      return texts.map((text) => (texts.filter((other) => other === text).length === 1 ? 1 : 0));
+    },
+  };
+  const base = { tasks: ["2 + 2"], prompt: (task: string) => task };
+  const answers = scriptedPolicy(({ episode }) => ["4", "four", "4"][episode!.member]!);
+
+  async function play(judged: Rubric<Answer>): Promise<readonly Episode[]> {
+    const environment = environmentFromReward({ ...base, reward: judged });
+    expect(environment.spec.rewardRange).toEqual(judged.range);
+    const task = await (await environment.tasks("train")).get(0);
+    return (await rolloutGroup({ environment, task, policies: answers, groupSize: 3, seed: 1 })).episodes;
+  }
+
+  test("see all its episodes, and add to what each earned", async () => {
+    const judged = rubric([right, unlike]);
+    expect(judged.range).toEqual([0, 1.5]);
+    const rewards = (await play(judged)).map(({ agents }) => agents.agent!.reward);
+    expect(rewards).toEqual([
+      scored(1, { right: 1, unlike: 0 }),
+      scored(0.5, { right: 0, unlike: 0.5 }),
+      scored(1, { right: 1, unlike: 0 }),
+    ]);
+  });
+
+  test("may score by agent, and leave one out", async () => {
+    const judged = rubric<Answer>([right, { name: "group", scoreGroup: () => [{ agent: 1 }, unscored("odd"), {}] }]);
+    const rewards = (await play(judged)).map(({ agents }) => agents.agent!.reward);
+    expect(rewards[0]).toEqual(scored(2, { right: 1, group: 1 }));
+    expect(rewards[1]).toMatchObject({ status: "unscored", reason: 'Criterion "group": odd' });
+    expect(rewards[2]).toMatchObject({ status: "unscored", reason: 'Criterion "group" gave no number.' });
+  });
+
+  test.each<[string, () => number[]]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+    ["gives too few", () => [1]],
+    ["leaves its range", () => [2, 2, 2]],
+  ])("leave the group unscored where one %s", async (_, scoreGroup) => {
+    const episodes = await play(rubric<Answer>([right, { name: "group", scoreGroup }]));
+    expect(episodes.map(({ agents }) => agents.agent!.reward.status)).toEqual(Array(3).fill("unscored"));
+  });
+});
+
+test("a rubric judges within a step", async () => {
+  const judged = rubric([right, short]);
+  const environment = defineEnvironment({
+    id: "steps",
+    tasks: ["2 + 2"],
+    rewardRange: judged.range,
+    reset: ({ task }) => task,
+    step: async ({ text, signal }) => ({ reward: await judged.score({ text, signal }) }),
+  });
+  const task = await (await environment.tasks("train")).get(0);
+  const group = await rolloutGroup({ environment, task, policies: scriptedPolicy(["4"]), seed: 1 });
+  expect(group.episodes[0]!.agents.agent!.reward).toEqual(scored(0.5, { right: 1, short: -0.5 }));
+});
+
+function answerOf({ agents }: Episode): string {
+  const { nodes, turns } = agents.agent!;
+  return textOf(nodes[turns[0]!.node]!.message);
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { parquetTaskset } from "../../../src/core/taskset/parquet-taskset.ts";
+
+let folder = "";
+let path = "";
+const question = (i: number): string => `What is ${i} + ${i}?`;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lyceum-parquet-"));
+  path = await write("rows.parquet", 250, 0);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function write(name: string, count: number, first: number): Promise<string> {
+  const numbers = Array.from({ length: count }, (_, i) => first + i);
+  const buffer = parquetWriteBuffer({
+    columnData: [
+      { name: "question", data: numbers.map(question), type: "STRING" },
+      { name: "answer", data: numbers.map((i) => BigInt(2 * i)), type: "INT64" },
+      { name: "meta", data: numbers.map((i) => ({ tags: [`t${i % 3}`], level: i % 5 })), type: "JSON" },
+    ],
+    rowGroupSize: 100,
+  });
+  const file = join(folder, name);
+  await writeFile(file, new Uint8Array(buffer));
+  return file;
+}
+
+test("serves rows from any row group in any order", async () => {
+  const taskset = await parquetTaskset(path);
+  expect([taskset.name, taskset.length]).toEqual(["rows.parquet", 250]);
+  for (const i of [0, 249, 99, 100, 199, 200, 5, 150]) {
+    expect((await taskset.get(i)).task).toEqual({
+      question: question(i),
+      answer: 2 * i,
+      meta: { tags: [`t${i % 3}`], level: i % 5 },
+    });
+  }
+  await expect(taskset.get(250)).rejects.toMatchObject({ code: "data.out-of-range" });
+});
+
+test("shards follow one another, empty ones and many groups included", async () => {
+  const shards = [await write("a.parquet", 130, 0), await write("b.parquet", 0, 0), await write("c.parquet", 420, 130)];
+  const taskset = await parquetTaskset<{ question: string }>(shards, { name: "shards", columns: ["question"] });
+  expect(taskset.length).toBe(550);
+  for (let i = 0; i < 550; i++) expect((await taskset.get(i)).task).toEqual({ question: question(i) });
+});
+
+test("a row hashes as the same row from elsewhere does", async () => {
+  const { contentHash } = await import("../../../src/core/taskset/content-hash.ts");
+  const entry = await (await parquetTaskset(path, { columns: ["answer"] })).get(7);
+  expect(entry.hash).toBe(contentHash({ answer: 14 }));
+});
+
+test("values that JSON lacks become what the documentation says", async () => {
+  const buffer = parquetWriteBuffer({
+    columnData: [
+      { name: "big", data: [2n ** 60n], type: "INT64" },
+      { name: "float", data: [Number.NaN], type: "DOUBLE" },
+      { name: "when", data: [new Date(1000)], type: "TIMESTAMP" },
+      { name: "bytes", data: [new Uint8Array([1, 2, 255])], type: "BYTE_ARRAY" },
+    ],
+  });
+  const file = join(folder, "odd.parquet");
+  await writeFile(file, new Uint8Array(buffer));
+  const { task } = await (await parquetTaskset(file)).get(0);
+  expect(task).toMatchObject({ big: "1152921504606846976", float: null, when: "1970-01-01T00:00:01.000Z" });
+});
+
+test("the schema types rows and names file:row", async () => {
+  const schema = z.object({ question: z.string(), answer: z.number().max(10) });
+  const taskset = await parquetTaskset([path], { schema });
+  expect((await taskset.get(3)).task).toEqual({ question: question(3), answer: 6 });
+  await expect(taskset.get(120)).rejects.toMatchObject({
+    code: "data.malformed",
+    message: expect.stringContaining(`${path}:121: answer`),
+  });
+});
+
+test.each([
+  ["nothing", new Uint8Array(0)],
+  ["text", new TextEncoder().encode("this is no parquet file at all")],
+])("a file of %s is malformed", async (_name, bytes) => {
+  const file = join(folder, "bad.parquet");
+  await writeFile(file, bytes);
+  await expect(parquetTaskset(file)).rejects.toMatchObject({
+    code: "data.malformed",
+    message: expect.stringContaining(file),
+  });
+});
+
+test("damaged pages and missing columns are typed errors", async () => {
+  const bytes = await readFile(path);
+  bytes.fill(0xff, 4, 400);
+  const file = join(folder, "damaged.parquet");
+  await writeFile(file, bytes);
+  const damaged = await parquetTaskset(file);
+  await expect(damaged.get(0)).rejects.toMatchObject({ code: "data.malformed" });
+  await expect(damaged.get(0)).rejects.toMatchObject({ code: "data.malformed" });
+  const lacking = await parquetTaskset(path, { columns: ["nothing"] });
+  await expect(lacking.get(0)).rejects.toMatchObject({
+    code: "data.malformed",
+    message: expect.stringContaining("nothing"),
+  });
+});
+
+test("a missing file is not found", async () => {
+  await expect(parquetTaskset(join(folder, "no.parquet"))).rejects.toMatchObject({ code: "data.not-found" });
+});

@@ -1,0 +1,41 @@
+import { expect, it } from "vitest";
+import { compareCommand } from "../../src/cli/compare-command.ts";
+import { compareRuns } from "../../src/evaluation/compare.ts";
+import { signTest } from "../../src/evaluation/metrics/paired-test.ts";
+import { answers, evaluated, temporaryFolder } from "./worlds.ts";
+
+it("two runs are compared on the tasks that both have scored, whatever their order", async () => {
+  const [first, second] = [await temporaryFolder(), await temporaryFolder()];
+  await evaluated([["1"], ["0"], ["0"], ["1"], ["throw"], ["0"]], { folder: first });
+  // The same tasks backwards, without task 0, and with one more.
+  const order = [5, 4, 3, 2, 1, 77].map((n) => ({ n }));
+  await evaluated([["1"], ["1"], ["0.5"], ["1"], ["1"], ["0"]], { folder: second, environment: answers(order) });
+  const comparison = await compareRuns(first, second);
+  expect(comparison).toMatchObject({ shared: 5, first: { alone: 1 }, second: { alone: 1 } });
+  expect(comparison.metrics.accuracy).toMatchObject({
+    ...{ tasks: 4, first: 1 / 4, second: 3 / 4, difference: 0.5, wins: 3, losses: 1, ties: 0 },
+    test: { method: "sign", p: signTest(3, 4) },
+  });
+  expect(comparison.metrics.reward).toMatchObject({ tasks: 4, test: { method: "permutation" } });
+  expect(comparison.changed.map(({ first: a, second: b }) => [a, b])).toEqual([
+    [0, 1],
+    [0, 1],
+    [1, 0.5],
+    [0, 1],
+  ]);
+  let text = "";
+  await compareCommand({ first, second, json: false }, { write: (words) => (text += words) });
+  expect(text).toMatch(/^accuracy of 4 tasks: A 25\.0%, B 75\.0%, B - A \+50\.0 points, 95 % \S+ to \S+ points \(/m);
+  expect(text).toMatch(/^reward of 4 tasks: A 0\.25, B 0\.875, B - A \+0\.625, 95 % /m);
+  const same = await compareRuns(first, first);
+  expect(same.metrics.accuracy).toMatchObject({ difference: 0, wins: 0, losses: 0, test: { p: 1 } });
+});
+
+it("two runs without a common task are refused by their environments and splits", async () => {
+  const [first, second] = [await temporaryFolder(), await temporaryFolder()];
+  await evaluated([["1"], ["0"]], { folder: first });
+  await evaluated([["1"]], { folder: second, environment: answers([{ n: 77 }]) });
+  const refused = compareRuns(first, second);
+  await expect(refused).rejects.toMatchObject({ code: "config.invalid" });
+  await expect(refused).rejects.toThrow(`no task in common: ${first} has 2 of `);
+});

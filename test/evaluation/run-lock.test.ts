@@ -1,0 +1,142 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { lockRun } from "../../src/core/files/run-lock.ts";
+import { scriptedPolicy } from "../../src/core/policy/scripted-policy.ts";
+import { evaluate } from "../../src/evaluation/evaluate.ts";
+import { answers, evaluated, temporaryFolder } from "./worlds.ts";
+
+const lockOf = (folder: string): string => join(folder, "run.lock");
+const busy = { code: "config.invalid", message: expect.stringContaining("is being written") };
+
+/** A process that lives until the test ends, or is ended. */
+async function otherProcess(): Promise<{ readonly pid: number; end(): Promise<void> }> {
+  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6); console.log('up')"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  await once(child.stdout!, "data");
+  const end = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  };
+  onTestFinished(end);
+  return { pid: child.pid!, end };
+}
+
+describe("the lock of a run", () => {
+  test("is one's own until it is let go, and leaves nothing behind", async () => {
+    const folder = await temporaryFolder();
+    const lock = await lockRun(folder);
+    const { pid, host } = JSON.parse(await readFile(lockOf(folder), "utf8"));
+    expect([pid, host]).toEqual([process.pid, hostname()]);
+    await expect(lockRun(folder)).rejects.toMatchObject({ ...busy, data: { folder, pid } });
+    await lock[Symbol.asyncDispose]();
+    expect(await readdir(folder)).toEqual([]);
+    await using _again = await lockRun(folder);
+  });
+
+  test("of a living process is respected, and that of a dead one is taken over", async () => {
+    const folder = await temporaryFolder();
+    const { pid, end } = await otherProcess();
+    const owner = { id: "x", pid, host: hostname() };
+    await writeFile(lockOf(folder), JSON.stringify(owner));
+    await expect(lockRun(folder)).rejects.toMatchObject({
+      ...busy,
+      message: expect.stringContaining(`process ${pid}`),
+      hint: expect.stringContaining("run.lock"),
+    });
+    await end();
+    await using _lock = await lockRun(folder);
+    expect(await readdir(folder)).toEqual(["run.lock"]);
+  });
+
+  test.runIf(process.platform === "linux")("of a dead process is told from a living one of its number", async () => {
+    const folder = await temporaryFolder();
+    const { pid } = await otherProcess();
+    for (const number of [pid, process.pid]) {
+      const owner = { id: "x", pid: number, host: hostname(), started: "another boot 123" };
+      await writeFile(lockOf(folder), JSON.stringify(owner));
+      await using _lock = await lockRun(folder);
+    }
+  });
+
+  test("of another machine is respected, and one that is no lock is not", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(lockOf(folder), JSON.stringify({ id: "x", pid: 1, host: "elsewhere" }));
+    await expect(lockRun(folder)).rejects.toMatchObject({ message: expect.stringContaining("on elsewhere") });
+    for (const text of ["", '{"pid": 12', "null", "[]"]) {
+      await writeFile(lockOf(folder), text);
+      await using _lock = await lockRun(folder);
+    }
+  });
+
+  test("goes to one of many who find it stale at once, time and again", async () => {
+    const folder = await temporaryFolder();
+    const { pid, end } = await otherProcess();
+    await end();
+    for (let round = 0; round < 20; round++) {
+      await writeFile(lockOf(folder), JSON.stringify({ id: `stale ${round}`, pid, host: hostname() }));
+      const late = async (ms: number) => {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        return lockRun(folder);
+      };
+      const tries = await Promise.allSettled(Array.from({ length: 40 }, (_, index) => late(index / 4)));
+      const locks = tries.filter((result) => result.status === "fulfilled");
+      expect(locks).toHaveLength(1);
+      for (const result of tries) if (result.status === "rejected") expect(result.reason).toMatchObject(busy);
+      await locks[0]!.value[Symbol.asyncDispose]();
+      expect(await readdir(folder)).toEqual([]);
+    }
+  });
+
+  test("that somebody else holds by now is not theirs to lose", async () => {
+    const folder = await temporaryFolder();
+    const lock = await lockRun(folder);
+    await writeFile(lockOf(folder), "another's");
+    await lock[Symbol.asyncDispose]();
+    expect(await readFile(lockOf(folder), "utf8")).toBe("another's");
+  });
+
+  test("cannot be where there is no folder to be", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, "file"), "");
+    await expect(lockRun(join(folder, "file"))).rejects.toMatchObject({ code: "trace.write-failed" });
+  });
+});
+
+test("two evaluations never write one run, and the second loses nothing of the first", async () => {
+  const folder = await temporaryFolder();
+  const environment = answers([{ n: 0 }, { n: 1 }]);
+  const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const policies = scriptedPolicy(
+    async () => {
+      onAsked();
+      await released;
+      return "1";
+    },
+    { name: "slow" },
+  );
+  const first = Array.fromAsync(evaluate({ environment, policies, folder }));
+  await asked;
+  for (const existing of ["refuse", "resume", "retry-failed"] as const) {
+    await expect(Array.fromAsync(evaluate({ environment, policies, folder, existing }))).rejects.toMatchObject(busy);
+  }
+  release();
+  const end = (await first).at(-1)!;
+  expect(end).toMatchObject({ type: "end", summary: { counts: { scored: 2, correct: 2 } } });
+  expect(await readdir(folder)).not.toContain("run.lock");
+});
+
+test("a run that somebody stops to listen to lets go of its folder", async () => {
+  const folder = await temporaryFolder();
+  const environment = answers([{ n: 0 }, { n: 1 }]);
+  const policies = scriptedPolicy(["1"], { name: "table" });
+  for await (const event of evaluate({ environment, policies, folder })) if (event.type === "start") break;
+  expect(await readdir(folder)).not.toContain("run.lock");
+  expect((await evaluated([["1"], ["0"]], { folder, existing: "resume" })).counts).toMatchObject({ scored: 2 });
+});

@@ -1,9 +1,0 @@
-import { textMessage } from "../../src/message/message.ts";
-import type { ActRequest } from "../../src/policy/policy.ts";
-import { defaultSampling } from "../../src/policy/sampler.ts";
-
-/** What a policy is asked where a test does not say otherwise. */
-export function actRequest(options: Partial<ActRequest> = {}): ActRequest {
-  const messages = [textMessage("user", "Twice 2?")];
-  return { agent: "agent", messages, sampling: defaultSampling, seed: 1, ...options };
-}

@@ -1,0 +1,57 @@
+import { expect, it } from "vitest";
+import type { AgentEpisode, Episode } from "../../../src/contract/episode.ts";
+import { textMessage } from "../../../src/contract/message.ts";
+import { scored } from "../../../src/contract/reward.ts";
+import { createByteTokenizer } from "../../../src/core/tokens/byte-tokenizer.ts";
+import type { EvaluationManifest } from "../../../src/evaluation/log/manifest.ts";
+import { seatedModel, tokenTexts } from "../../../src/reports/viewer/token-texts.ts";
+
+const tokenizer = createByteTokenizer();
+
+function agent(text: string): AgentEpisode {
+  const ids = tokenizer.encode(text);
+  const asked = { ids: tokenizer.encode("?"), mask: 0, startsSequence: true } as const;
+  const sampled = { ids, mask: 1, logprobs: ids.map(() => -1), startsSequence: false } as const;
+  return {
+    nodes: [
+      { id: 0, parent: null, turn: 0, message: textMessage("user", "?"), tokens: asked },
+      { id: 1, parent: 0, turn: 0, message: textMessage("assistant", text), tokens: sampled },
+    ],
+    turns: [{ turn: 0, node: 1, finish: "stop" }],
+    reward: scored(1),
+    terminated: true,
+    truncated: false,
+  };
+}
+
+function episode(member: number): Episode {
+  return {
+    id: `e-${member}`,
+    environment: "e",
+    task: { index: 0, id: "0", hash: "0" },
+    seed: 0,
+    member,
+    status: "completed",
+    agents: { one: agent("aü🙂"), two: agent("b") },
+    turns: 1,
+    durationMs: 1,
+  };
+}
+
+function identity(rotated: boolean): Pick<EvaluationManifest, "identity"> {
+  const models = { one: "here", two: "elsewhere" };
+  return { identity: { models, rotated } as Partial<EvaluationManifest["identity"]> as EvaluationManifest["identity"] };
+}
+
+const tokenizerOf = (member: number, rotated: boolean) => async (agent: string) =>
+  seatedModel(agent, { member, ...identity(rotated) }) === "here" ? tokenizer : undefined;
+
+it("are one for each sampled token, whole characters with the last of theirs", async () => {
+  const texts = await tokenTexts(episode(0), tokenizerOf(0, false));
+  expect(texts).toEqual({ one: { 1: ["a", "", "ü", "", "", "", "🙂"] } });
+});
+
+it("are of the model in the seat", async () => {
+  const texts = await tokenTexts(episode(1), tokenizerOf(1, true));
+  expect(texts).toEqual({ two: { 1: ["b"] } });
+});
