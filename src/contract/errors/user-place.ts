@@ -15,7 +15,7 @@ export function userPlace(error: unknown): string | undefined {
     if (file.includes(`${path.sep}node_modules${path.sep}`)) continue;
     if (ownFolders.some((folder) => file.startsWith(folder))) continue;
     const near = path.relative(process.cwd(), file);
-    return `${near.startsWith("../..") ? file : near}:${number}`;
+    return `${near.startsWith("..") ? file : near}:${number}`;
   }
   return undefined;
 }

@@ -86,7 +86,7 @@ export function checkHubNames(file: HubRepository & { readonly path?: string }):
 }
 
 function leavesFolder(path: string): boolean {
-  return /[\\\0]/.test(path) || path.split("/").some((part) => part === "" || part === "." || part === "../..");
+  return /[\\\0]/.test(path) || path.split("/").some((part) => part === "" || part === "." || part === "..");
 }
 
 function invalid(kind: string, value: string, hint: string): LyceumError {

@@ -17,6 +17,6 @@ export async function runPath(root: string, path: string): Promise<string> {
     throw refused;
   });
   const inside = relative(home, folder);
-  if (inside === "../.." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) throw refused;
+  if (inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside)) throw refused;
   return folder;
 }

@@ -185,7 +185,7 @@ describe("when a tool fails", () => {
       [calling(call("own"), call("own")), saying("right")],
     );
     expect(texts[0]).toEqual(["Error: no luck", "Error: no luck"]);
-    const at = expect.stringMatching(/^test\/environment\/tools\.test\.ts:\d+$/);
+    const at = expect.stringMatching(/^test\/core\/environment\/tools\.test\.ts:\d+$/);
     const error = { tool: "own", message: "TypeError: no luck", at };
     expect(results[0]!.info).toEqual({ toolErrors: [error, error] });
     expect(results[1]!.agents.agent!.reward).toEqual(scored(1));

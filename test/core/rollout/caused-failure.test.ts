@@ -67,7 +67,7 @@ describe("a step that throws on what the policy sent", () => {
     const warnings = new EpisodeWarnings(reader);
     expect(warnings.of([episode, episode])).toEqual([
       expect.stringMatching(
-        /^Task "0", turn 0: Environment "reader" threw in step: SyntaxError: .*\(test\/rollout\/caused-failure\.test\.ts:\d+:\d+\)/,
+        /^Task "0", turn 0: Environment "reader" threw in step: SyntaxError: .*\(test\/core\/rollout\/caused-failure\.test\.ts:\d+:\d+\)/,
       ),
     ]);
     expect(warnings.of([episode])).toEqual([]);
@@ -182,7 +182,8 @@ describe("a criterion", () => {
     expect(reward).toMatchObject({ status: "scored", value });
     const warnings = new EpisodeWarnings({ spec: environment.spec }).of([episode]);
     expect(warnings).toHaveLength(text === "0.5" ? 0 : 1);
-    if (text !== "0.5") expect(warnings[0]).toMatch(/Criterion "bad" .*\(test\/rollout\/caused-failure\.test\.ts:\d+/);
+    if (text !== "0.5")
+      expect(warnings[0]).toMatch(/Criterion "bad" .*\(test\/core\/rollout\/caused-failure\.test\.ts:\d+/);
   });
 
   test("whose server does not answer, or that fails once, leaves the answer unscored", async () => {

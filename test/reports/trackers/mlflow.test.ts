@@ -168,11 +168,11 @@ describe("names and parameters", () => {
   it("are what MLflow takes, whatever the name", () => {
     fc.assert(
       fc.property(
-        fc.array(fc.constantFrom("a", "/", ".", "../..", " ", "[", ":", "\n", "ß", "\u{1F600}", "\uD800")),
+        fc.array(fc.constantFrom("a", "/", ".", "..", " ", "[", ":", "\n", "ß", "\u{1F600}", "\uD800")),
         (parts) => {
           const name = parts.join("");
           expect(mlflowName(name)).toMatch(/^[\w\-. /]{1,250}$/);
-          expect(mlflowName(name).split("/")).not.toContain("../..");
+          expect(mlflowName(name).split("/")).not.toContain("..");
         },
       ),
     );
