@@ -3,9 +3,9 @@ import { agentsOf, trajectoriesOf } from "./credit/trajectory.ts";
 import { mean } from "./statistics.ts";
 
 /**
- * The mean reward of each agent over its scored episodes, as `agents/<agent>/reward`; and if agents earn different
- * rewards in any episode, how often each earned the most, as `agents/<agent>/win-rate`: an episode that several agents
- * win is shared among them. Nothing for an environment of one agent.
+ * Returns the mean reward of each agent over its scored episodes, as `agents/<agent>/reward`. If the agents' rewards
+ * differ in any episode, also returns how often each agent had the highest reward, as `agents/<agent>/win-rate`. Agents
+ * that tie share the win. Returns nothing for an environment with one agent.
  */
 export function agentMetrics(groups: readonly Group[]): Record<string, number> {
   const agents = new Set(groups.flatMap(agentsOf));

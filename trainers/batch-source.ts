@@ -3,25 +3,25 @@ import { openActors } from "./open-policy.ts";
 import { playedUnit } from "./play-tasks.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** The batch of a step, and what a checkpoint after that step must know of it. */
+/** The batch of a step, with the values that a checkpoint after the step records. */
 export interface PlayedBatch extends Batch {
   readonly taskCursor: number;
   readonly traceLength: number | undefined;
-  /** Under a curriculum, how many tasks it was drawn from. */
+  /** With a curriculum: the number of tasks from which the batch was drawn. */
   readonly pool: number | undefined;
   readonly rolloutMs: number;
-  /** Training steps between the weights that played it and those that learn from it. */
+  /** The number of training steps between the weights that sampled the batch and the weights that learn from it. */
   readonly staleness: number;
 }
 
-/** Gives a run's batches, step by step. Closing it stops what is being played ahead. */
+/** Returns a run's batches, step by step. Closing it stops a batch that is being played ahead. */
 export interface BatchSource extends AsyncDisposable {
   next(step: number): Promise<PlayedBatch>;
 }
 
 /**
- * The batches of a run. With `rollout.maxStaleness` 1, the next batch is already being played while a step learns: by
- * the weights as they were before it, so that it is one step old when its turn comes.
+ * Opens the batches of a run. With `rollout.maxStaleness` 1, the next batch is played while a step learns. It is
+ * sampled by the weights before that step, so it is one step old when it is used.
  */
 export function openBatches(run: TrainingRun): BatchSource {
   const { steps } = run.config.training;
@@ -36,7 +36,7 @@ export function openBatches(run: TrainingRun): BatchSource {
       started = undefined;
       if (ahead && step < steps) {
         started = (await startBatch(cancellable, { step: step + 1, staleness: 1 })).played;
-        // What goes wrong is told at the step that it is for.
+        // The step that uses the batch reports the error.
         started.catch(() => {});
       }
       return batch;
@@ -48,7 +48,7 @@ export function openBatches(run: TrainingRun): BatchSource {
   };
 }
 
-/** Takes the weights as they are now, and begins to play. */
+/** Takes a snapshot of the current weights and starts to play. */
 async function startBatch(
   run: TrainingRun,
   { step, staleness }: { readonly step: number; readonly staleness: number },

@@ -4,8 +4,8 @@ import type { JointShape } from "../src/core/rollout/joint-shape.ts";
 import type { Algorithm } from "./algorithms/index.ts";
 
 /**
- * How the joint actions of an environment branch under an algorithm. Undefined where its episodes are independent, or
- * where the shape comes to the same: one turn whose completions act together by index.
+ * Returns how the joint actions of an environment branch with an algorithm. Returns undefined if episodes are
+ * independent, or if branching would make no difference: one turn, with completions of equal index acting together.
  */
 export function branching(
   { rollout }: Algorithm,

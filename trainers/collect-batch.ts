@@ -13,11 +13,11 @@ import { refuseFailure } from "./refuse-failure.ts";
 import { processRewards } from "./rewards/process-rewards.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** One step's tasks: all that were played, and what of them is to be trained on. */
+/** The tasks of one step: all that were played, and the part that is trained on. */
 export interface Batch {
   readonly played: readonly PlayedGroup[];
   readonly kept: Experience;
-  /** Of the demonstrated episodes that are too long for a model: how many were shortened, and how many left out. */
+  /** How many demonstrated episodes were too long for a model and were truncated or dropped. */
   readonly overlong: OverlongCounts;
 }
 
@@ -27,8 +27,8 @@ interface OverlongCounts {
 }
 
 /**
- * Plays one step's tasks. Where the algorithm drops groups without signal and resamples, further tasks fill the batch
- * up. Throws what failed the first episode when every episode failed: such a run would learn nothing.
+ * Plays the tasks of one step. If the algorithm drops groups without a signal and resamples, more tasks are played to
+ * fill the batch. If every episode fails, throws the error of the first, because such a run would not learn.
  */
 export async function collectBatch(
   run: TrainingRun,
@@ -68,7 +68,7 @@ export async function collectBatch(
   return { played, kept: experienceOf(kept, frozen.size > 0), overlong };
 }
 
-/** The groups with what their models can read, counted. What a policy sampled always fits; a demonstration may not. */
+/** Fits demonstrated episodes to the length of their models and counts the changes. Sampled episodes always fit. */
 function fitted(
   { algorithm, config, learners }: TrainingRun,
   { batch, overlong }: { readonly batch: readonly PlayedGroup[]; readonly overlong: OverlongCounts },
@@ -85,7 +85,7 @@ function fitted(
   });
 }
 
-/** A task's episodes as they were played, and as the agents that are trained learn from them. */
+/** The episodes of a task: as played, and as the trained agents learn from them. */
 interface KeptGroup {
   readonly whole: PlayedGroup;
   readonly trained: PlayedGroup;
@@ -107,8 +107,8 @@ function refuseHeldOut(run: TrainingRun, tasks: readonly TaskEntry[]): void {
   if (overlap === undefined) return;
   throw new LyceumError({
     code: "data.malformed",
-    message: `Task ${overlap.id} of ${run.config.tasks.split} is also in ${run.config.evaluation.split}.`,
-    hint: "Evaluate on tasks that training never sees: use another split, or slices that do not overlap.",
+    message: `Task ${overlap.id} of the training split ${run.config.tasks.split} is also in the evaluation split ${run.config.evaluation.split}.`,
+    hint: "Evaluate on tasks that are not trained on: use another split, or slices that do not overlap.",
     data: { id: overlap.id, hash: overlap.hash },
   });
 }

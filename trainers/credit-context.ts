@@ -9,7 +9,7 @@ import { valueDatum } from "./data/value-datum.ts";
 import type { Learner } from "./learners.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** What credit assignment may ask of a run's models, with a meter that counts what they read. */
+/** Creates the credit context of a run. The meter counts the sequences that the models read. */
 export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditContext {
   const { learners, algorithm, config, signal } = run;
   const bounds = {
@@ -27,8 +27,8 @@ export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditCo
       if (algorithm.credit.critic !== undefined) return sharedCritic(learner, bounds);
       throw new LyceumError({
         code: "config.invalid",
-        message: "This algorithm has no critic to ask.",
-        hint: "Give its credit a critic: { type, scope }.",
+        message: "The algorithm's credit reads a critic, but declares none.",
+        hint: "Add to its credit: critic: { type, scope }.",
       });
     },
     referenceLogprobs: async (agent, sequences) => {
@@ -36,8 +36,8 @@ export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditCo
       if (reference === undefined) {
         throw new LyceumError({
           code: "config.invalid",
-          message: "This algorithm has no reference model to ask.",
-          hint: "Set needsReference on its credit.",
+          message: "The algorithm's credit reads a reference model, but declares none.",
+          hint: "Set needsReference: true on its credit.",
         });
       }
       const logprobs = await forwardAll(
@@ -68,17 +68,19 @@ function criticOf(name: string, model: Model, bounds: Bounds): Critic {
   };
 }
 
-/** A value head on the policy: what its own sampler told with these weights is not computed again. */
+/**
+ * A critic that is a value head on the policy. Values that the sampler recorded with the current weights are reused.
+ */
 function sharedCritic({ name, model }: Learner, bounds: Bounds): Critic {
   const critic = criticOf(name, model, bounds);
-  const isTold = ({ values, weightsVersion }: CriticInput): boolean =>
+  const isCurrent = ({ values, weightsVersion }: CriticInput): boolean =>
     values !== undefined && weightsVersion === model.version;
   return {
     ...critic,
     values: async (sequences) => {
-      const asked = await critic.values(sequences.filter((sequence) => !isTold(sequence)));
+      const computed = await critic.values(sequences.filter((sequence) => !isCurrent(sequence)));
       let taken = 0;
-      return sequences.map((sequence) => (isTold(sequence) ? sequence.values! : asked[taken++]!));
+      return sequences.map((sequence) => (isCurrent(sequence) ? sequence.values! : computed[taken++]!));
     },
   };
 }

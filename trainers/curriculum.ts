@@ -6,13 +6,14 @@ import type { CurriculumConfig } from "./config/curriculum-config.ts";
 import { shuffledPasses, type TaskOrder } from "./task-order.ts";
 
 /**
- * Hands out easy tasks first: tasks are sorted by their difficulty, and each batch is drawn from the easiest share of
- * them, which grows linearly from `start` to `end` over `steps` batches (competence-based curriculum, Platanios et al.
- * 2019, https://arxiv.org/abs/1903.09848). Tasks as difficult as the last of the share belong to it too. No task comes
- * twice in a batch while there are others; after `steps` batches the share is gone through in shuffled passes.
+ * Creates a task order that starts with easy tasks. Tasks are sorted by difficulty. Each batch is drawn from the
+ * easiest share of them, which grows linearly from `start` to `end` over `steps` batches (competence-based curriculum,
+ * Platanios et al. 2019, https://arxiv.org/abs/1903.09848). Tasks that are as difficult as the last task of the share
+ * are part of it. A batch repeats a task only if there are fewer tasks than it needs. After `steps` batches, the share
+ * is played in shuffled passes.
  *
- * What is handed out depends on the seed, the tasks and the cursor alone. The tasks are read whole once. Throws
- * `config.invalid` for tasks without end, and `data.malformed` for a task whose difficulty is not there.
+ * The order depends only on the seed, the tasks and the cursor. All tasks are read once. Throws `config.invalid` for an
+ * unbounded taskset, and `data.malformed` if a task has no difficulty.
  */
 export async function createCurriculum<Task>(
   taskset: Taskset<Task>,
@@ -73,7 +74,7 @@ export async function createCurriculum<Task>(
   };
 }
 
-/** A number for each task, in the order of their difficulties; equal ones for equal difficulties. */
+/** Returns a rank for each task by its difficulty. Tasks of equal difficulty have equal ranks. */
 async function difficultyRanks<Task>(
   taskset: Taskset<Task>,
   options: Pick<CurriculumConfig, "by" | "order"> & { readonly signal?: AbortSignal },
@@ -83,8 +84,8 @@ async function difficultyRanks<Task>(
   if (length === "unbounded") {
     throw new LyceumError({
       code: "config.invalid",
-      message: `A curriculum sorts the tasks, and ${name} has no end.`,
-      hint: "Take a part of them, such as tasks.split: train[:5000].",
+      message: `A curriculum sorts all tasks, but the taskset ${name} is unbounded.`,
+      hint: "Use a part of it, such as tasks.split: train[:5000].",
     });
   }
   const values: (number | string)[] = [];
@@ -117,7 +118,7 @@ function fieldOf(task: unknown, path: string): unknown {
 
 const naturalOrder = new Intl.Collator("en", { numeric: true });
 
-/** Numbers by size; texts as a person would sort them: `Level 2` before `Level 10`. */
+/** Compares numbers by size and texts in natural order: `Level 2` before `Level 10`. */
 function compare(a: number | string, b: number | string): number {
   return typeof a === "number" && typeof b === "number" ? a - b : naturalOrder.compare(String(a), String(b));
 }
@@ -132,11 +133,12 @@ function noDifficulty(options: {
 }): LyceumError {
   const { name, id, by, value, task, order } = options;
   const fields = typeof task === "object" && task !== null ? Object.keys(task).join(", ") : "none";
-  const wanted = order === undefined ? "a number or a text, of one kind in all tasks" : `one of ${order.join(", ")}`;
+  const wanted =
+    order === undefined ? "a number or a text, of the same kind in all tasks" : `one of ${order.join(", ")}`;
   return new LyceumError({
     code: "data.malformed",
-    message: `Task ${id} of ${name} cannot be sorted by ${by}: it has ${JSON.stringify(value) ?? "no such field"} there.`,
-    hint: `tasks.curriculum.by must name ${wanted}. The task's fields: ${fields}.`,
+    message: `Task ${id} of ${name} cannot be sorted by ${by}: the field is ${JSON.stringify(value) ?? "missing"}.`,
+    hint: `tasks.curriculum.by must name a field with ${wanted}. The task's fields: ${fields}.`,
     data: { id, by },
   });
 }

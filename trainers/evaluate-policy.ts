@@ -15,12 +15,18 @@ import { refuseFailure } from "./refuse-failure.ts";
 import { isUnscored, rolloutMetrics } from "./rollout-metrics.ts";
 
 /**
- * Plays tasks with a policy and returns metrics: those of any rollout but for the training signal, `accuracy` (the
- * share of all episodes that are correct: as the environment states, else by the top of its rewards) and
- * `accuracy/scored` (of scored ones only). Of a mixture, whose `partOf` is given, each environment's
- * `reward/<environment>` and `accuracy/<environment>` too. All are of the agents that are not `frozen`; of
- * several agents, each one's reward is there too. With an `opponent` every task is played from both sides of a game of
- * two agents, and the metrics leave the opponent out. Throws the first episode's error if every episode failed.
+ * Plays tasks with a policy and returns metrics: those of {@link rolloutMetrics} except `groups/without-signal`,
+ * `accuracy` (the share of all episodes that are correct) and `accuracy/scored` (the share of scored episodes that are
+ * correct). An episode is correct if the environment says so, or, if it says nothing, if its reward is the top of the
+ * reward range.
+ *
+ * - If `partOf` is given (a mixture), also returns `reward/<environment>` and `accuracy/<environment>`.
+ * - If there are several agents, also returns each agent's reward. All other metrics are those of the agents that are
+ *   not `frozen`.
+ * - If there is an `opponent`, every task is played from both sides of a game of two agents. The metrics leave the
+ *   opponent out.
+ *
+ * If every episode fails, throws the error of the first.
  */
 export async function evaluatePolicy<Task>(
   options: RolloutOptions<Task> & {
@@ -55,7 +61,7 @@ export async function evaluatePolicy<Task>(
   const { "groups/without-signal": _, ...metrics } = rolloutMetrics(groups);
   return {
     ...metrics,
-    // An opponent plays each agent half of the time.
+    // The opponent plays each agent in half of the episodes.
     ...agentMetrics(opponent === undefined ? played : groups),
     ...(partOf === undefined
       ? {}

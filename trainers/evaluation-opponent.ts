@@ -6,8 +6,9 @@ import { samplingSettings, type TrainingConfig } from "./config/training-config.
 import { asPartner } from "./frozen-agents.ts";
 
 /**
- * The policy that the model meets in evaluations, asked with the settings in `sampling`; undefined if there is none.
- * Throws `config.invalid` if the config names one that is not given, or if the environment has no agent for it.
+ * Returns the policy that the model plays against in evaluations, with the settings in `sampling`. Returns undefined if
+ * there is none. Throws `config.invalid` if the config names an opponent that is not given, or if the environment does
+ * not have exactly two agents.
  */
 export function evaluationOpponent(options: {
   readonly given: Policy | undefined;
@@ -22,23 +23,26 @@ export function evaluationOpponent(options: {
   const { agents, id } = environment.spec;
   if (agents.length !== 2) {
     throw invalid(
-      `evaluation.opponent needs an environment of two agents, and "${id}" has ${agents.length}.`,
-      "Leave evaluation.opponent out.",
+      `evaluation.opponent needs an environment with two agents, but "${id}" has ${agents.length}.`,
+      "Remove evaluation.opponent.",
     );
   }
   if (frozen.length > 0) {
     throw invalid(
-      `evaluation.opponent plays both agents in turn, and agents.policies says who plays "${frozen[0]}".`,
-      "Leave one of them out. The policies in agents.policies play in evaluations too.",
+      `evaluation.opponent plays both agents in turn, but agents.policies names the policy of "${frozen[0]}".`,
+      "Remove one of them. The policies in agents.policies also play in evaluations.",
     );
   }
   if (split === undefined) {
-    throw invalid("There is an evaluation.opponent and no evaluation.", "Name held-out tasks: evaluation.split: test.");
+    throw invalid(
+      "There is an evaluation.opponent, but no evaluation.",
+      "Name held-out tasks: evaluation.split: test.",
+    );
   }
   if (given === undefined) {
     throw invalid(
-      "evaluation.opponent names a policy, and no opened policy is given.",
-      "A trainer opens no policies by name: open it, and give train({ opponent }) the policy. The command line does this.",
+      "evaluation.opponent names a policy, but no opened policy is given.",
+      "train() does not open policies by name. Open the policy and pass it as train({ opponent }), as the command line does.",
     );
   }
   return asPartner(given, samplingSettings(config.sampling));

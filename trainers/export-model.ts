@@ -8,7 +8,7 @@ import { replaceFolder } from "./checkpoint/replace-folder.ts";
 import { saysItself } from "./checkpoint/write-checkpoint.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 
-/** The form that the model of some agents is exported in, or undefined for none. */
+/** Returns the format in which a learner's model is exported, or undefined if it is not. */
 export function exportFormat(
   config: TrainingConfig,
   options: { readonly capabilities: Capabilities; readonly agents: readonly AgentId[] },
@@ -21,14 +21,14 @@ export function exportFormat(
 }
 
 /**
- * Exports a model to a folder, whole or not at all; one that is there is replaced, and deleted last. Throws `checkpoint.write-failed`
- * for a full disk and the like.
+ * Exports a model to a folder, completely or not at all. An existing folder is replaced and deleted last. Throws
+ * `checkpoint.write-failed` if the folder cannot be written, for example if the disk is full.
  */
 export async function exportModel(options: {
   readonly model: Model;
   readonly folder: string;
   readonly format: ExportFormat;
-  /** Of a whole model; see `Model.export`. */
+  /** The data type of a whole model; see `Model.export`. */
   readonly dtype?: ExportDtype | undefined;
 }): Promise<void> {
   const { model, folder, format, dtype } = options;

@@ -5,17 +5,18 @@ import { exportFormat, exportModel } from "./export-model.ts";
 import { learnerFolder } from "./learners.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** What the end of a run left in its folder. */
+/** The models that a run exported at its end. */
 export interface Exported {
   readonly folder: string;
-  /** After which step the weights were as they are there. */
+  /** The step after which the exported weights were saved. */
   readonly step: number;
   readonly best: boolean;
 }
 
 /**
- * At the end of a run, writes its models to `model/` where the backend can. With `export.from: best` those of the best
- * checkpoint: the run's models hold its weights afterwards. Where there is no such checkpoint they are the last.
+ * Exports the models of a run to `model/` at its end, in the formats that the backend supports. With `export.from:
+ * best`, exports those of the best checkpoint and leaves these weights in the run's models. If there is no best
+ * checkpoint, exports the last weights.
  */
 export async function exportTrained(run: TrainingRun, capabilities: Capabilities): Promise<Exported | undefined> {
   const { config, learners, progress, checkpoints, output } = run;

@@ -5,19 +5,19 @@ import type { SamplingSettings } from "../src/contract/sampler.ts";
 import type { PolicySpecification } from "../src/core/policy/policy-specification.ts";
 import { withSampling } from "../src/core/policy/with-sampling.ts";
 
-/** Who plays an environment's agents in a run. */
+/** Which agents of an environment are frozen, and which have their own model. */
 interface AgentPolicies {
   /** The agents of the environment. */
   readonly agents: readonly AgentId[];
-  /** The frozen agents: those that a given policy plays. */
+  /** The frozen agents. A given policy plays each. */
   readonly frozen: readonly AgentId[];
-  /** The agents with a model of their own (`agents.models`). */
+  /** The agents with their own model (`agents.models`). */
   readonly models: readonly AgentId[];
 }
 
 /**
- * Refuses frozen agents that cannot be: `config.unknown-name` for one that the environment does not have, and
- * `config.invalid` if none is left to train or one has a model to train too.
+ * Throws `config.unknown-name` if the environment does not have a frozen agent. Throws `config.invalid` if no agent is
+ * left to train, or if a frozen agent also has a model to train.
  */
 export function checkFrozenAgents({ agents, frozen, models }: AgentPolicies): void {
   const unknown = frozen.find((agent) => !agents.includes(agent));
@@ -25,55 +25,57 @@ export function checkFrozenAgents({ agents, frozen, models }: AgentPolicies): vo
   const both = frozen.find((agent) => models.includes(agent));
   if (both !== undefined) {
     throw invalid(
-      `The agent "${both}" has a model to train (agents.models) and a frozen policy (agents.policies).`,
-      "Leave it out of one of them: out of agents.policies to train it, out of agents.models to freeze it.",
+      `The agent "${both}" has both a model to train (agents.models) and a frozen policy (agents.policies).`,
+      "Remove it from agents.policies to train it, or from agents.models to freeze it.",
     );
   }
   if (agents.every((agent) => frozen.includes(agent))) {
     throw invalid(
       `No agent is left to train: every agent (${agents.join(", ")}) has a frozen policy.`,
-      "Leave at least one agent out of agents.policies. To play without training, use lyceum eval or lyceum collect.",
+      "Remove at least one agent from agents.policies. To play without training, use lyceum eval or lyceum collect.",
     );
   }
 }
 
-/** The opened policies of the frozen agents. Throws `config.invalid` if the config names one that is not given. */
+/**
+ * Returns the policies of the frozen agents. Throws `config.invalid` if the config names a policy that is not given.
+ */
 export function frozenPolicies(options: {
   readonly given: Readonly<Record<AgentId, Policy>>;
   readonly named: Readonly<Record<AgentId, PolicySpecification>>;
-  /** How a frozen agent is asked, in training and in evaluation alike. */
+  /** The sampling settings of frozen agents, in training and in evaluations. */
   readonly sampling: SamplingSettings;
 }): Readonly<Record<AgentId, Policy>> {
   const { given, named, sampling } = options;
   const missing = Object.keys(named).find((agent) => !Object.hasOwn(given, agent));
   if (missing !== undefined) {
     throw invalid(
-      `agents.policies names a policy for "${missing}", and no opened policy is given for it.`,
-      "A trainer opens no policies by name: open it, and give train({ policies: { ... } }) the policy. The command line does this.",
+      `agents.policies names a policy for "${missing}", but no opened policy is given for it.`,
+      "train() does not open policies by name. Open the policy and pass it as train({ policies: { ... } }), as the command line does.",
     );
   }
   return Object.fromEntries(Object.entries(given).map(([agent, policy]) => [agent, asPartner(policy, sampling)]));
 }
 
 /**
- * The policy of a frozen agent. It is asked with the same settings whether the others explore or play greedily. A
- * conversation that it cannot read to the end is its failure, which leaves the episode unscored: it says nothing of the
- * agents that learn.
+ * Wraps the policy of a frozen agent. It uses the same sampling settings whether the others explore or play greedily.
+ * If a conversation is too long for it, it fails, and the episode is unscored, because the trained agents did not cause
+ * this.
  */
 export function asPartner(policy: Policy, sampling: SamplingSettings): Policy {
-  // Which tokens a partner drew from is nothing to train on.
-  const asked = withSampling(policy, { ...sampling, supports: false });
+  // The supports of a frozen policy are not needed: its tokens are not trained on.
+  const withSettings = withSampling(policy, { ...sampling, supports: false });
   return {
-    ...asked,
+    ...withSettings,
     act: async (request) => {
       try {
-        return await asked.act(request);
+        return await withSettings.act(request);
       } catch (error) {
         if (!LyceumError.isInstance(error) || error.code !== "policy.prompt-too-long") throw error;
         throw new LyceumError({
           code: "policy.failed",
-          message: `The frozen policy "${policy.name}" of agent "${request.agent}" cannot read so long a conversation: ${error.message}`,
-          hint: "Freeze a model that takes more tokens, or lower sampling.maxTokens or rollout.limits.turns.",
+          message: `The frozen policy "${policy.name}" of agent "${request.agent}" cannot read the conversation, because it is too long: ${error.message}`,
+          hint: "Use a frozen model with a larger context, or lower sampling.maxTokens or rollout.limits.turns.",
           cause: error,
         });
       }

@@ -6,29 +6,29 @@ import { policySpec, referenceSpec } from "./config/model-config.ts";
 import type { Credit } from "./credit/index.ts";
 import type { StartingModels } from "./team-models.ts";
 
-/** The weights that one agent, or several, play with and are trained in. */
+/** The weights that one or more agents play with and that are trained. */
 export interface Learner {
-  /** The agent's name; `policy` where all agents share the weights. */
+  /** The agent's name, or `policy` if all agents share the weights. */
   readonly name: string;
   readonly agents: readonly AgentId[];
-  /** True for the one set of weights of a run that has no weights by agent. */
+  /** True if the run has one set of weights for all agents. */
   readonly shared: boolean;
   readonly model: Model;
-  /** The same model before any training, where the algorithm compares with it. */
+  /** The model before any training, if the algorithm compares with it. */
   readonly reference: Model | undefined;
-  /** A critic that is a model of its own. */
+  /** The separate critic, if the algorithm uses one per learner. */
   readonly critic: Model | undefined;
 }
 
-/** Everything that a run trains. */
+/** All models that a run trains. */
 export interface Learners {
   /** In the order of the environment's agents. */
   readonly policies: readonly Learner[];
-  /** The critic of the whole team, where there is one. */
+  /** The critic of the whole team, if there is one. */
   readonly teamCritic: Model | undefined;
 }
 
-/** Which agents share weights, and from where these come. */
+/** The agents that share weights, and the models to open for them. */
 export interface LearnerPlan {
   readonly name: string;
   readonly agents: readonly AgentId[];
@@ -38,13 +38,13 @@ export interface LearnerPlan {
   readonly critic: ModelSpec;
 }
 
-/** The name of weights that every agent shares. */
+/** The learner's name if all agents share the weights. */
 const sharedLearner = "policy";
 
 /**
- * The learners of a run, by its config: one for all agents that are trained, or one for each. Agents of equal source
- * share one base, over which each has adapters of its own. Throws `config.unknown-name` for a model of an agent that
- * there is not.
+ * Plans the learners of a run from its config: one for all trained agents, or one for each. Agents with equal sources
+ * share a base model, on which each has its own adapter. Throws `config.unknown-name` if `agents.models` names an agent
+ * that the environment does not have.
  */
 export function planLearners(
   config: StartingModels & { readonly seed: number },
@@ -72,7 +72,7 @@ export function planLearners(
   });
 }
 
-/** Opens the models that an algorithm needs. Frozen models of equal source are opened once. */
+/** Opens the models that an algorithm needs. Frozen models with equal sources are opened once. */
 export async function openLearners(options: {
   readonly plan: readonly LearnerPlan[];
   readonly credit: Credit;
@@ -104,7 +104,7 @@ export async function openLearners(options: {
   return { policies, teamCritic: hasTeamCritic ? await open(plan[0]!.critic) : undefined };
 }
 
-/** Every trained model, by the folder that keeps it within a checkpoint. */
+/** Returns all trained models, by their folder in a checkpoint. */
 export function trainedModels({ policies, teamCritic }: Learners): Map<string, Model> {
   const models = new Map<string, Model>();
   for (const { name, shared, model, critic } of policies) {
@@ -115,7 +115,7 @@ export function trainedModels({ policies, teamCritic }: Learners): Map<string, M
   return models;
 }
 
-/** `model` for the weights that agents share, otherwise `model/<learner>`. */
+/** Returns the folder of a learner's model or critic: `model` for shared weights, otherwise `model/<learner>`. */
 export function learnerFolder(kind: "model" | "critic", learner: string, shared: boolean): string {
   return shared ? kind : `${kind}/${encodeURIComponent(learner)}`;
 }

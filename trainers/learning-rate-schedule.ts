@@ -1,19 +1,19 @@
-/** How the learning rate moves over a run. */
+/** A learning-rate schedule. */
 export interface LearningRateSchedule {
   /** The learning rate after warm-up. */
   readonly peak: number;
   readonly shape: "constant" | "linear" | "cosine";
-  /** Steps over which it rises linearly from 0; step `warmupSteps` is the first at the peak. */
+  /** The number of steps over which it rises linearly from 0. Step `warmupSteps` is the first at the peak. */
   readonly warmupSteps: number;
-  /** What is left of the peak at the last step, for `linear` and `cosine`. */
+  /** The fraction of the peak at the last step, for `linear` and `cosine`. */
   readonly finalFraction: number;
-  /** Steps of the whole run. */
+  /** The number of steps of the whole run. */
   readonly steps: number;
 }
 
 /**
- * The learning rate of one step, from 1. Cosine: Loshchilov and Hutter 2016, https://arxiv.org/abs/1608.03983, eq. 5,
- * without restarts.
+ * Returns the learning rate of a step, counted from 1. Cosine: Loshchilov and Hutter 2016,
+ * https://arxiv.org/abs/1608.03983, eq. 5, without restarts.
  */
 export function learningRateAt(schedule: LearningRateSchedule, step: number): number {
   const { peak, shape, warmupSteps, finalFraction, steps } = schedule;

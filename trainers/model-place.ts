@@ -6,18 +6,19 @@ import { manifestFile, modelFolder } from "./checkpoint/checkpoint-manifest.ts";
 import { listCheckpoints, partialSuffix } from "./checkpoint/find-checkpoints.ts";
 import { replacedSuffix } from "./checkpoint/replace-folder.ts";
 
-/** What a path or name of a model stands for. */
+/** What the path or name of a model refers to. */
 export type ModelPlace =
-  /** A checkpoint of a run: see `openCheckpoint`. */
+  /** A checkpoint of a run; see `openCheckpoint`. */
   | { readonly type: "checkpoint"; readonly folder: string }
-  /** A folder with a model folder for each agent, as a run of several agents exports it. */
+  /** A folder with one model folder per agent, as a run with several agents exports it. */
   | { readonly type: "team"; readonly folder: string; readonly agents: Readonly<Record<AgentId, string>> }
   /** A Hugging Face folder, a PEFT adapter folder or a hub id: a backend opens it. */
   | { readonly type: "model"; readonly path: string };
 
 /**
- * Says what a path or name of a model stands for. A run's folder stands for the model that the run exported, or, if it
- * exported none, for its newest checkpoint. Anything unknown is a `model`: the backend that opens it says what is wrong.
+ * Finds out what the path or name of a model refers to. A run's folder refers to the model that the run exported, or to
+ * its newest checkpoint if it exported none. Anything unknown is a `model`; the backend that opens it reports the
+ * error.
  */
 export async function locateModel(path: string): Promise<ModelPlace> {
   if (!(await isFolder(path))) return { type: "model", path };
@@ -27,7 +28,7 @@ export async function locateModel(path: string): Promise<ModelPlace> {
   const checkpoints = join(path, "checkpoints");
   if (existsSync(checkpoints) || existsSync(join(path, "metrics.jsonl"))) {
     if (await isFolder(exported)) return locateModel(exported);
-    // Also if it is damaged: to open another one unasked would be to open another model.
+    // Takes the newest even if it is damaged. To fall back silently would open another model.
     const newest = (await listCheckpoints(checkpoints)).at(-1);
     if (newest !== undefined) return { type: "checkpoint", folder: newest };
   }
@@ -35,7 +36,7 @@ export async function locateModel(path: string): Promise<ModelPlace> {
   return Object.keys(agents).length === 0 ? { type: "model", path } : { type: "team", folder: path, agents };
 }
 
-/** The model folders within a folder, by the agent that each is named after. */
+/** Returns the model folders in a folder, by the agent that each is named after. */
 async function agentFolders(folder: string): Promise<Record<AgentId, string>> {
   const names = (await readdir(folder)).toSorted();
   const unfinished = [partialSuffix, replacedSuffix];

@@ -10,7 +10,7 @@ import { startFolder } from "./start-folder.ts";
 import { checkTeam } from "./team-agents.ts";
 import { startingModels } from "./team-models.ts";
 
-/** Which model a run trained, as its checkpoints say. */
+/** The model that a run trained, as recorded in its checkpoints. */
 interface CheckpointConfig {
   readonly seed: number;
   readonly model: ModelConfig;
@@ -23,22 +23,22 @@ const recordedSchema = z.object({
   agents: z.object({ models: z.record(z.string(), modelConfigSchema) }).prefault({ models: {} }),
 });
 
-/** What a checkpoint says of its models. Throws `checkpoint.unusable` where that is not whole. */
+/** Reads which models a checkpoint has. Throws `checkpoint.unusable` if the record is incomplete. */
 function checkpointConfig(folder: string, { config }: CheckpointManifest): CheckpointConfig {
   const parsed = recordedSchema.safeParse(config);
   if (parsed.success) return { ...parsed.data, agents: parsed.data.agents.models };
   throw new LyceumError({
     code: "checkpoint.unusable",
-    message: `${folder} does not say which model it is of: ${z.prettifyError(parsed.error)}`,
-    hint: "It was written by another version. Export the model with that one, and name the exported folder.",
+    message: `The checkpoint ${folder} does not record which model was trained: ${z.prettifyError(parsed.error)}`,
+    hint: "Another version of Lyceum wrote it. Export the model with that version, and name the exported folder.",
     data: { folder },
   });
 }
 
 /**
- * Opens the policies of a checkpoint on a backend; critics stay where they are. `base` is the model that the run began
- * with, if that is no longer where it was. With `agents`, the checkpoint's must fit them, and only those that are played
- * are opened. Close the models after use.
+ * Opens the policies of a checkpoint on a backend. Critics are not opened. `base` replaces the model that the run
+ * started from, if that has moved. With `agents`, the checkpoint must fit these agents, and only the models of those
+ * that are played are opened. The caller closes the models.
  */
 export async function openCheckpoint(folder: string, options: OpenModelsOptions): Promise<AgentModel[]> {
   const { backend, base, chatTemplate, templateVariables, agents: team, signal } = options;
@@ -67,7 +67,7 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
         models: Object.fromEntries(Object.entries(recorded.agents).map(([name, model]) => [name, changed(model)])),
       },
     },
-    // A run that began with a checkpoint has its models within its own folder.
+    // A run that started from a checkpoint has copies of its models in its own folder.
     { agents: { trained: names }, exported: async (checkpoint) => startFolder(join(folder, "../.."), checkpoint) },
   );
   const opened: AgentModel[] = [];
@@ -83,13 +83,13 @@ export async function openCheckpoint(folder: string, options: OpenModelsOptions)
   return opened;
 }
 
-/** A model with another base: under the adapter that it begins with, or in its own place. */
+/** Returns a model config with another base: below the adapter that it starts from, or in place of the model itself. */
 function withBase(model: ModelConfig, base: string): ModelConfig {
   if (model.path === undefined) {
     throw new LyceumError({
       code: "config.invalid",
-      message: `The base ${base} was given for a checkpoint of a model from scratch, which needs none.`,
-      hint: "Leave the base out.",
+      message: `The base ${base} was given, but the checkpoint is of a model from scratch, which has no base.`,
+      hint: "Remove the base.",
     });
   }
   const isAdapter = existsSync(join(model.path, "adapter_config.json"));

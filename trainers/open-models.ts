@@ -7,32 +7,32 @@ import { locateModel } from "./model-place.ts";
 import { openCheckpoint } from "./open-checkpoint.ts";
 import { checkTeam, type TeamAgents } from "./team-agents.ts";
 
-/** A model, and the agent that it plays: every agent if `agent` is undefined. */
+/** A model and the agent that it plays. Every agent, if `agent` is undefined. */
 export interface AgentModel {
   readonly agent: AgentId | undefined;
   readonly model: Model;
 }
 
-/** How models are opened. */
+/** The options of {@link openModels}. */
 export interface OpenModelsOptions {
   readonly backend: TrainingBackend;
-  /** The model under adapters, instead of the one that they name. */
+  /** The base model of adapters, instead of the one that they name. */
   readonly base?: string | undefined;
-  /** Takes the place of the models' own, as in a `ModelSource`. */
+  /** Replaces the models' own chat template, as in a `ModelSource`. */
   readonly chatTemplate?: string | undefined;
-  /** What the template sees by name, as in a `ModelSource`. */
+  /** Variables of the chat template, as in a `ModelSource`. */
   readonly templateVariables?: TemplateVariables | undefined;
   /** Branch, tag or commit of a hub id. */
   readonly revision?: string | undefined;
-  /** The agents that a team must fit; only the models of those that are played are opened. */
+  /** The agents that a team must fit. Only the models of those that are played are opened. */
   readonly agents?: TeamAgents | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens what a path or name of a model stands for, frozen: a Hugging Face folder, a PEFT adapter, a hub id, a team's
- * folder, a checkpoint or the folder of a run. Throws as `checkTeam`, `openCheckpoint` and the backend do. Close the
- * models after use.
+ * Opens the models that a path or name refers to, frozen: a Hugging Face folder, a PEFT adapter, a hub id, a team's
+ * folder, a checkpoint or the folder of a run. Throws as `checkTeam`, `openCheckpoint` and the backend do. The caller
+ * closes the models.
  */
 export async function openModels(path: string, options: OpenModelsOptions): Promise<AgentModel[]> {
   const { backend, base, chatTemplate, templateVariables, revision, agents, signal } = options;
@@ -56,8 +56,8 @@ export async function openModels(path: string, options: OpenModelsOptions): Prom
 function noRevision(path: string, revision: string): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `The revision ${revision} was given for ${path}, which is on this machine.`,
-    hint: "A revision is of a model on the hub, owner/name: leave it out.",
+    message: `The revision ${revision} was given, but ${path} is on this machine.`,
+    hint: "Remove the revision. It applies only to a model on the hub (owner/name).",
     data: { path, revision },
   });
 }

@@ -6,25 +6,25 @@ import type { Renderer } from "../src/core/tokens/renderer.ts";
 import type { Model } from "./backend/training-backend.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** A policy that holds something until it is disposed of. */
+/** A policy that must be disposed of after use. */
 export interface OpenPolicy extends AsyncDisposable {
   readonly policy: Policy;
 }
 
-/** Policies by agent, which hold something until they are disposed of. */
+/** Policies by agent that must be disposed of after use. */
 export interface OpenPolicies extends AsyncDisposable {
   readonly policies: Readonly<Record<AgentId, Policy>>;
 }
 
-/** Counts tokens while they are sampled. */
+/** A callback that counts sampled tokens. */
 interface CountTokens {
-  /** Called with each number of tokens that the models sampled. */
+  /** Called with the number of tokens after each sampling step of the models. */
   readonly onTokens?: (count: number) => void;
 }
 
 /**
- * Who plays a training batch: the models as they are now, or the environment's expert in their place. Frozen agents are
- * played by their own policies in either case.
+ * Opens the policies that play a training batch: the current models, or the environment's expert in their place. Frozen
+ * agents are played by their own policies in both cases.
  */
 export async function openActors(run: TrainingRun, options: CountTokens = {}): Promise<OpenPolicies> {
   const { algorithm, environment, learners, frozen } = run;
@@ -37,7 +37,9 @@ export async function openActors(run: TrainingRun, options: CountTokens = {}): P
   return { policies, [Symbol.asyncDispose]: async () => {} };
 }
 
-/** A policy of each learner's weights as they are now, for each of its agents, and those of the frozen agents. */
+/**
+ * Opens a policy of each learner's current weights for each of its agents, and adds the policies of the frozen agents.
+ */
 export async function openPlayers(
   { learners, frozen }: Pick<TrainingRun, "learners" | "frozen">,
   options: CountTokens = {},
@@ -53,8 +55,8 @@ export async function openPlayers(
 }
 
 /**
- * A policy of the model's weights as they are now, asked by its own renderer if no other is given. Its name says the
- * version of the weights if there is no other name.
+ * Opens a policy of the model's current weights. It uses the model's renderer unless another is given. The default name
+ * has the version of the weights.
  */
 export async function openModelPolicy(
   model: Model,

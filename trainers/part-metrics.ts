@@ -3,8 +3,8 @@ import type { Episode, Group } from "../src/contract/episode.ts";
 import { mean } from "./statistics.ts";
 
 /**
- * The mean reward of each environment of a mixture, over its agents' scored episodes, as `reward/<environment>`. None
- * for an environment that is no mixture.
+ * Returns the mean reward of each environment of a mixture over its agents' scored episodes, as `reward/<environment>`.
+ * Returns nothing if the environment is not a mixture.
  */
 export function partRewards(
   groups: readonly Group[],
@@ -17,7 +17,7 @@ export function partRewards(
   return named("reward", rewards);
 }
 
-/** The share of its episodes that `isCorrect`, of each environment of a mixture, as `accuracy/<environment>`. */
+/** Returns the share of correct episodes of each environment of a mixture, as `accuracy/<environment>`. */
 export function partAccuracies(
   groups: readonly Group[],
   { partOf, isCorrect }: Pick<EnvironmentDefinition, "partOf"> & { readonly isCorrect: (episode: Episode) => boolean },

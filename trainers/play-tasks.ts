@@ -12,24 +12,24 @@ import { rolloutLimits, samplingSettings } from "./config/training-config.ts";
 import type { PlayedGroup } from "./credit/index.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** What {@link playTasks} plays, and how often. */
+/** The options of {@link playTasks}. */
 export interface PlayTasksOptions {
   readonly policies: Readonly<Record<AgentId, Policy>>;
   readonly tasks: readonly TaskEntry[];
   readonly seed: number;
-  /** Episodes per task of independent episodes; the algorithm's by default. */
+  /** Episodes per task, if episodes are independent. The algorithm's group size by default. */
   readonly groupSize?: number;
   readonly trace?: TraceWriter;
-  /** Counts episodes; tasks if joint actions branch. */
+  /** Counts episodes, or tasks if joint actions branch. */
   readonly meter?: ActivityMeter;
 }
 
-/** What is counted while a run plays. */
+/** Returns the unit that is counted while a run plays. */
 export function playedUnit(run: TrainingRun): "episodes" | "tasks" {
   return jointShape(run) === undefined ? "episodes" : "tasks";
 }
 
-/** Plays tasks as the algorithm of a run plays them: in independent episodes, or in trees of joint actions. */
+/** Plays tasks as the run's algorithm requires: in independent episodes, or in trees of joint actions. */
 export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Promise<PlayedGroup[]> {
   const { config, algorithm, pool, signal } = run;
   const { actor, terminationThreshold } = algorithm.rollout;
@@ -41,7 +41,7 @@ export async function playTasks(run: TrainingRun, options: PlayTasksOptions): Pr
     policies: options.policies,
     concurrency: config.rollout.concurrency,
     limits: rolloutLimits(config.rollout),
-    // Demonstrations were not sampled from any distribution: they are learnt at temperature 1, over every token.
+    // Demonstrations were not sampled. They are trained on at temperature 1, over all tokens.
     sampling: actor === "policy" ? { ...sampling, supports: true } : { temperature: 1, maxTokens: sampling.maxTokens },
     seed: options.seed,
     ...(signal === undefined ? {} : { signal }),

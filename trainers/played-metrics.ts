@@ -6,8 +6,8 @@ import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
 import type { TrainingRun } from "./training-run.ts";
 
 /**
- * The metrics of what a run played in one step: those of the agents that are trained, and of several agents the reward
- * of each.
+ * Returns the metrics of the episodes of one step: those of the trained agents, and, with several agents, the reward of
+ * each.
  */
 export function playedMetrics(
   { algorithm, environment, frozen }: Pick<TrainingRun, "algorithm" | "environment" | "frozen">,
@@ -22,7 +22,7 @@ export function playedMetrics(
   const metrics = rolloutMetrics(groups, {
     rewardRange: spec.rewardRange,
     ...(partOf === undefined ? {} : { partOf }),
-    // Paths of unequal length earn unequal rewards: what is compared there are the completions of a node.
+    // Paths of different lengths have different rewards. The completions of a node are compared instead.
     ...(branched && credit.hasSignal !== undefined
       ? { hasSignal: (_, index) => credit.hasSignal!(played[index]!) }
       : {}),

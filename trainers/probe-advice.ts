@@ -2,22 +2,27 @@ import type { ProbeEvent } from "../src/contract/training-event.ts";
 import { formatNumber, formatPercent } from "../src/core/text/format.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** From this share of the groups on, a signal is common enough. */
+/** The share of groups with a signal from which the signal is frequent enough. */
 const enoughGroups = 0.5;
-/** From this share of other rewards on, the rewards of a batch differ enough. */
+/**
+ * The share of episodes with another reward than the most frequent one from which the rewards of a batch differ enough.
+ */
 const enoughEpisodes = 0.1;
-/** From this share of the completions on, being cut off matters. */
+/** The share of cut-off completions from which it is worth advice. */
 const manyCutOff = 0.25;
-/** From this share of the episodes on, saying the same as another matters. */
+/** The share of duplicate episodes from which it is worth advice. */
 const manyIdentical = 0.5;
-/** From this share of the episodes on, the lowest reward is what a model usually earns. */
+/** The share of episodes with the lowest reward from which the model counts as a beginner. */
 const mostlyLowest = 0.75;
 
-/** What to change so that more groups have a signal, the likeliest first; nothing if enough have one. */
+/**
+ * Returns what to change so that more groups have a signal, the likeliest cause first. Returns nothing if enough groups
+ * have one.
+ */
 export function probeAdvice(
   run: Pick<TrainingRun, "config" | "environment" | "algorithm">,
   found: Pick<ProbeEvent, "groups" | "withSignal" | "comparison" | "metrics"> & {
-    /** What every trained agent of every scored episode earned. */
+    /** The rewards of all trained agents in all scored episodes. */
     readonly rewards: readonly number[];
   },
 ): string[] {
@@ -28,18 +33,18 @@ export function probeAdvice(
   const [, top] = environment.spec.rewardRange;
   if (least >= top - 1e-9) {
     return [
-      `harder tasks. Every episode earns ${formatNumber(most)}, the most there is: nothing is left to learn here.`,
+      `harder tasks. Every episode earns ${formatNumber(most)}, the highest reward: there is nothing left to learn.`,
     ];
   }
   const lowest = rewards.filter((reward) => reward === least).length / rewards.length;
-  // What a model from scratch writes is noise: neither its length nor its likeness says anything.
+  // The output of a model from scratch is noise. Its length and its duplicates mean nothing.
   if (config.model.scratch !== undefined && lowest >= mostlyLowest) return [scratchAdvice(run, { lowest, least })];
   const advice: string[] = [];
   const cutOff = metrics["length/cut-off"] ?? 0;
   if (cutOff >= manyCutOff) {
     advice.push(
       `a higher sampling.maxTokens, now ${config.sampling.maxTokens}. ${formatPercent(cutOff)} of the completions ` +
-        "are cut off there, and are judged unfinished. Or ask for shorter answers.",
+        "are cut off there and scored unfinished. Or ask for shorter answers.",
     );
   }
   if (lowest >= mostlyLowest) advice.push(...beginnerAdvice(run, { lowest, least }));
@@ -47,13 +52,13 @@ export function probeAdvice(
   if (identical >= manyIdentical) {
     advice.push(
       `a higher sampling.temperature, now ${formatNumber(config.sampling.temperature)}. ${formatPercent(identical)} ` +
-        "of the episodes say the same as another of their group.",
+        "of the episodes are equal to another of their group.",
     );
   }
   if (found.comparison === "group" && lowest < mostlyLowest) {
     advice.push(
-      `larger groups (algorithm.groupSize, now ${run.algorithm.rollout.groupSize}). Rewards differ from task to task, ` +
-        "and hardly within a task.",
+      `larger groups (algorithm.groupSize, now ${run.algorithm.rollout.groupSize}). Rewards differ between tasks, ` +
+        "but hardly within a task.",
     );
   }
   return advice;
@@ -70,29 +75,30 @@ function hasEnough({
   return 1 - Math.max(...counts) / rewards.length >= enoughEpisodes;
 }
 
-/** How often the lowest reward was earned, and what it is. */
+/** The share of the lowest reward, and its value. */
 interface Lowest {
   readonly lowest: number;
   readonly least: number;
 }
 
-const sftFirst = "SFT first: a stage of algorithm sft before this one, which learns the environment's demonstrations.";
+const sftFirst =
+  "SFT first: put a stage with algorithm sft before this one. It learns from the environment's demonstrations.";
 
 function scratchAdvice({ environment }: Pick<TrainingRun, "environment">, lowest: Lowest): string {
-  const why = `${earned(lowest)}, and a model from scratch does not find the reward by chance.`;
+  const why = `${earned(lowest)}, and a model from scratch rarely finds the reward by chance.`;
   if (environment.demonstrate !== undefined) return `${sftFirst} ${why}`;
   return (
-    "SFT first, on demonstrations: give the environment a demonstrate function. Or begin with a trained model " +
+    "SFT first, on demonstrations: give the environment a demonstrate function. Or start from a trained model " +
     `(model.path). ${why}`
   );
 }
 
-/** For a trained model that earns as good as nothing. */
+/** Returns advice for a trained model that almost always has the lowest reward. */
 function beginnerAdvice({ environment }: Pick<TrainingRun, "environment">, lowest: Lowest): string[] {
   return [
     ...(environment.demonstrate === undefined ? [] : [sftFirst]),
     `an easier level of the environment, by its options or tasks.curriculum. ${earned(lowest)}.`,
-    "a reward for the form of an answer too, so that a wrong answer in the right form earns something.",
+    "a reward for the format too, so that a wrong answer in the right format earns something.",
   ];
 }
 

@@ -14,13 +14,13 @@ import { processRewards } from "./rewards/process-rewards.ts";
 import { lastCompletion } from "./sample-event.ts";
 import type { TrainingRun } from "./training-run.ts";
 
-/** Fewer episodes of a task say little about how its rewards differ. */
+/** Fewer episodes of a task say little about whether its rewards differ. */
 const leastEpisodes = 4;
 
 /**
- * Plays the first tasks of the first batch, as the first step will, and tells whether their rewards have a signal. It
- * takes nothing from the run: neither tasks nor random numbers, and nothing of it is in the trace. Throws what failed
- * the first episode if every episode failed.
+ * Plays the first tasks of the first batch as the first step will, and reports whether their rewards have a signal. The
+ * run is not affected: no tasks or random numbers are consumed, and nothing is written to the trace. If every episode
+ * fails, throws the error of the first.
  */
 export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConfig): Promise<ProbeEvent> {
   const { config, algorithm, signal } = run;
@@ -53,7 +53,7 @@ export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConf
   };
 }
 
-/** How many groups teach something, by the rewards that are learnt from. */
+/** Returns the number of groups that have a signal in the processed rewards. */
 function groupsWithSignal({ algorithm, rewardProcessors }: TrainingRun, played: readonly PlayedGroup[]): number {
   const { credit } = algorithm;
   const learnt = played.map((group) => processRewards(group, rewardProcessors));
@@ -75,7 +75,7 @@ function rewardsOf({ group }: PlayedGroup): number[] {
   return agentsOf(group).flatMap((agent) => trajectoriesOf(group, agent).map(({ reward }) => reward));
 }
 
-/** The completions that earned the most and the least; two of different tasks if all earned the same. */
+/** Returns the completions with the highest and the lowest reward. If all rewards are equal, two of different tasks. */
 function bestAndWorst(played: readonly PlayedGroup[]): ProbeEvent["samples"] {
   const acted = played
     .flatMap(({ group }) => group.episodes.flatMap(({ agents }) => Object.values(agents)))

@@ -8,9 +8,9 @@ import { probeSignal } from "./probe-signal.ts";
 import { openRun, type TrainOptions } from "./training-run.ts";
 
 /**
- * Does what a training does before its first step, and no more: opens the models, plays a few tasks and tells whether
- * their rewards have a signal. Writes nothing that stays. Throws as `train` does before its first event, and
- * `config.invalid` for an algorithm that learns from demonstrations.
+ * Does what a training does before its first step: opens the models, plays a few tasks and reports whether their
+ * rewards have a signal. Leaves no files behind. Throws as `train` does before its first event, and `config.invalid` if
+ * the algorithm learns from demonstrations.
  */
 export async function probeTraining(options: Omit<TrainOptions, "output" | "resume">): Promise<ProbeEvent> {
   const config = parseTrainingConfig(options.config, options.algorithms);
@@ -31,7 +31,7 @@ export async function probeTraining(options: Omit<TrainOptions, "output" | "resu
 function nothingToProbe(algorithm: string): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `There is nothing to probe: ${algorithm} learns from demonstrations, which need no reward.`,
+    message: `There is nothing to probe: ${algorithm} learns from demonstrations and needs no reward.`,
     hint: "Train, or choose an algorithm that learns from rewards, such as grpo.",
   });
 }

@@ -2,8 +2,8 @@ import type { Episode, Group } from "../src/contract/episode.ts";
 import { fromErrorData, LyceumError } from "../src/contract/errors/index.ts";
 
 /**
- * Throws the first episode's error if every episode failed: then something is wrong with more than one task. That
- * counts failures that are scored, too: an environment that throws on every answer has an error of its own.
+ * Throws the error of the first episode if every episode failed. Then more than one task is broken. Failures with a
+ * score count too, because an environment that throws on every answer has an error of its own.
  */
 export function refuseFailure(groups: readonly Group[]): void {
   const episodes = groups.flatMap((group) => group.episodes);
@@ -12,7 +12,7 @@ export function refuseFailure(groups: readonly Group[]): void {
   const { error } = failed[0]!;
   throw new LyceumError({
     code: error.code,
-    message: `Every one of ${episodes.length} episodes failed. The first: ${error.message}`,
+    message: `All ${episodes.length} episodes failed. The first error: ${error.message}`,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     cause: fromErrorData(error),
   });

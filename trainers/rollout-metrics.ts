@@ -4,34 +4,38 @@ import { hasSignal as rewardsDiffer } from "./credit/trajectory.ts";
 import { mean, standardDeviation } from "./statistics.ts";
 import { turnMetrics } from "./turn-metrics.ts";
 
-/** Rewards that differ by less are the same but for how they were added up. */
+/** Rewards that differ by less than this are equal. The difference is a rounding error of their sum. */
 const rounding = 1e-9;
 
-/** What {@link rolloutMetrics} may be told of what was played. */
+/** The options of {@link rolloutMetrics}. */
 interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "partOf"> {
   readonly rewardRange?: EnvironmentSpec["rewardRange"];
-  /** Whether anything can be learnt from a group; by default, where two episodes of an agent earned different rewards. */
+  /**
+   * Returns true if a group has a signal. By default, it has one if two episodes of an agent have different rewards.
+   */
   readonly hasSignal?: (group: Group, index: number) => boolean;
 }
 
 /**
- * Metrics of played groups: rewards over scored episodes (of every agent), shares from 0 to 1 of what went otherwise,
- * lengths in tokens per action, and turn by turn what {@link turnMetrics} finds. A metric that does not exist here is
- * absent. Some need a word:
+ * Returns the metrics of groups: rewards over the scored episodes of all agents, shares from 0 to 1 of other outcomes,
+ * lengths in tokens per action, and the metrics of each turn ({@link turnMetrics}). A metric that does not apply is
+ * absent. Some metrics need an explanation:
  *
- * - `entropy/sampled`: minus the mean log-probability of the sampled tokens, in nats per token: an unbiased estimate of
- *   the entropy of the distributions that they were drawn from;
- * - `episodes/truncated`: the share that a limit cut off. What a joint shape did not go on with was cut off by nothing that
- *   the policy did, and does not count;
- * - `groups/without-signal`: the share of groups of several episodes that are without what `hasSignal` looks for;
- * - `groups/duplicates`: of the episodes in groups of several, the share whose actions are those of another of its group;
- * - `groups/solved`: the share of groups in which nobody could have earned more: every agent of every scored episode earned
- *   the top of `rewardRange`. It needs one, with an end at the top; in a mixture whose `partOf` is given, each group's is
- *   that of its own environment. A path that a joint shape did not go on with must have earned, until then, what the best
- *   path of its group had by that turn; where it went on with none, their mean exceeded the threshold that ends a branch.
+ * - `entropy/sampled`: minus the mean log-probability of the sampled tokens, in nats per token. It is an unbiased
+ *   estimate of the entropy of the distributions that they were drawn from.
+ * - `episodes/truncated`: the share of episodes that a limit truncated. Paths that a joint shape did not continue do
+ *   not count, because the policy did not cause this.
+ * - `groups/without-signal`: the share of groups with several episodes for which `hasSignal` returns false.
+ * - `groups/duplicates`: of the episodes in groups of several, the share whose actions equal those of another in the
+ *   group.
+ * - `groups/solved`: the share of groups in which no higher reward was possible: every agent of every scored episode
+ *   has the top of `rewardRange`. Needs a `rewardRange` with a finite top. In a mixture (with `partOf`), the range is
+ *   that of the group's own environment. A path that a joint shape did not continue must have, at its last turn, as
+ *   much reward as the best path of its group at that turn. If the shape continued no path, their mean exceeded the
+ *   threshold that ends a branch.
  *
- * Where joint actions branch, the episodes are the paths from the root, and `reward/mean` is over all of them: of what the
- * shape did not go on with, over what it had earned.
+ * If joint actions branch, the episodes are the paths from the root. `reward/mean` is over all paths. A path that was
+ * not continued counts with its reward until then.
  */
 export function rolloutMetrics(
   groups: readonly Group[],
@@ -68,7 +72,7 @@ export function rolloutMetrics(
   return Object.fromEntries(Object.entries(entries).filter(([, value]) => Number.isFinite(value)));
 }
 
-/** The metrics of demonstrations: their rewards are the expert's and not the model's, and no token was sampled. */
+/** Removes the metrics that do not apply to demonstrations: rewards are the expert's, and no token was sampled. */
 export function withoutPolicyMetrics(metrics: Readonly<Record<string, number>>): Record<string, number> {
   const ofPolicy = ["reward/", "entropy/", "rollout/", "groups/duplicates", "groups/solved", "tokens/sampled"];
   return Object.fromEntries(
@@ -76,17 +80,20 @@ export function withoutPolicyMetrics(metrics: Readonly<Record<string, number>>):
   );
 }
 
-/** True if what an agent sent made its environment or a criterion fail, which earns the lowest reward. */
+/** Returns true if an agent's action made the environment or a criterion fail. Such an action has the lowest reward. */
 function hasCausedFailure({ agents }: Episode): boolean {
   return Object.values(agents).some(({ reward }) => reward.status === "scored" && reward.failure !== undefined);
 }
 
-/** True where the reward of any agent could not be determined. */
+/** Returns true if the reward of an agent could not be determined. */
 export function isUnscored(episode: Episode): boolean {
   return Object.values(episode.agents).some(({ reward }) => reward.status === "unscored");
 }
 
-/** What to tell a person of unscored episodes: how many, and why the first is one. Undefined where there are none. */
+/**
+ * Returns a warning about unscored episodes: how many there are, and the reason of the first. Returns undefined if
+ * there are none.
+ */
 export function unscoredWarning(groups: readonly Group[]): string | undefined {
   const episodes = groups.flatMap((group) => group.episodes);
   const unscored = episodes.filter(isUnscored);
@@ -94,34 +101,39 @@ export function unscoredWarning(groups: readonly Group[]): string | undefined {
     .flatMap((episode) => Object.values(episode.agents))
     .find((agent) => agent.reward.status === "unscored");
   if (first?.reward.status !== "unscored") return undefined;
-  return `${unscored.length} of ${episodes.length} episodes are unscored and were left out: ${first.reward.reason}`;
+  return `${unscored.length} of ${episodes.length} episodes are unscored and were left out. Reason of the first: ${first.reward.reason}`;
 }
 
 function isTruncated(episode: Episode): boolean {
-  if (isLeft(episode)) return false;
+  if (isDiscontinued(episode)) return false;
   return episode.status === "truncated" || Object.values(episode.agents).some(({ truncated }) => truncated);
 }
 
-/** True where a joint shape did not go on with it. */
-function isLeft({ limit }: Episode): boolean {
+/** Returns true if a joint shape did not continue the path. */
+function isDiscontinued({ limit }: Episode): boolean {
   return limit === "shape";
 }
 
 function isSolved({ episodes }: Group, top: number): boolean {
-  const left = episodes.filter(isLeft);
-  const ended = episodes.filter((episode) => !isLeft(episode));
-  if (scoredRewards(ended.length > 0 ? ended : left).length === 0) return false;
-  return scoredRewards(ended).every((reward) => reward >= top - rounding) && left.every((one) => isBest(one, episodes));
+  const discontinued = episodes.filter(isDiscontinued);
+  const ended = episodes.filter((episode) => !isDiscontinued(episode));
+  if (scoredRewards(ended.length > 0 ? ended : discontinued).length === 0) return false;
+  return (
+    scoredRewards(ended).every((reward) => reward >= top - rounding) &&
+    discontinued.every((one) => isBest(one, episodes))
+  );
 }
 
-/** Of every agent of every episode, where it is scored. */
+/** Returns the scored rewards of all agents of all episodes. */
 function scoredRewards(episodes: readonly Episode[]): number[] {
   return episodes
     .flatMap(({ agents }) => Object.values(agents))
     .flatMap(({ reward }) => (reward.status === "scored" ? [reward.value] : []));
 }
 
-/** True where no path had earned more than this one by the turn at which it ended, of those agents that are scored. */
+/**
+ * Returns true if no path had more reward than this one at the turn in which it ended, for all agents that are scored.
+ */
 function isBest(one: Episode, all: readonly Episode[]): boolean {
   return Object.entries(one.agents).every(([agent, { reward }]) => {
     if (reward.status === "unscored") return true;
@@ -130,7 +142,7 @@ function isBest(one: Episode, all: readonly Episode[]): boolean {
   });
 }
 
-/** What an agent had earned before a turn. */
+/** Returns the sum of an agent's rewards before a turn. */
 function earnedBy({ turns }: AgentEpisode, before: number): number {
   return turns.reduce(
     (sum, { turn, reward }) => (turn < before && reward?.status === "scored" ? sum + reward.value : sum),
@@ -138,7 +150,7 @@ function earnedBy({ turns }: AgentEpisode, before: number): number {
   );
 }
 
-/** Of the episodes in groups of several in which anybody acted, the share that has a double; NaN of none. */
+/** Returns, of the episodes with actions in groups of several, the share that equals another. NaN if there are none. */
 function duplicateShare(groups: readonly Group[]): number {
   const counts = groups.flatMap(({ episodes }) => {
     const texts = episodes.map(actionsText).filter((text) => text !== "");
@@ -148,7 +160,7 @@ function duplicateShare(groups: readonly Group[]): number {
   return sum(counts.filter((count) => count > 1)) / sum(counts);
 }
 
-/** All that the agents of an episode did, as a text; empty where nobody acted. */
+/** Returns all actions of an episode as a text, or an empty text if there are none. */
 function actionsText({ agents }: Episode): string {
   const actions = Object.entries(agents).flatMap(([name, { turns, nodes }]) =>
     turns.map(({ node }) => {
@@ -173,6 +185,6 @@ function componentMeans(agents: readonly AgentEpisode[]): Record<string, number>
   return Object.fromEntries([...values].map(([name, list]) => [`reward/component/${name}`, mean(list)]));
 }
 
-function share<T>(items: readonly T[], holds: (item: T, index: number) => boolean): number {
-  return items.filter(holds).length / items.length;
+function share<T>(items: readonly T[], predicate: (item: T, index: number) => boolean): number {
+  return items.filter(predicate).length / items.length;
 }

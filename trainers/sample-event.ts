@@ -2,7 +2,7 @@ import type { AgentEpisode, Group, MessageNode } from "../src/contract/episode.t
 import { type Message, textOf } from "../src/contract/message.ts";
 import type { SampleEvent } from "../src/contract/training-event.ts";
 
-/** The last action of the first episode that has one, as a {@link SampleEvent}. */
+/** Returns the last action of the first episode that has one, as a {@link SampleEvent}. */
 export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent | undefined {
   const agents = groups.flatMap((group) => group.episodes).flatMap((episode) => Object.entries(episode.agents));
   const [name, agent] = agents.find(([, { turns }]) => turns.length > 0) ?? [];
@@ -11,7 +11,10 @@ export function sampleEvent(step: number, groups: readonly Group[]): SampleEvent
   return { type: "sample", step, ...(isOneOfSeveral ? { agent: name } : {}), ...lastCompletion(agent) };
 }
 
-/** The last action of an agent that acted, with the conversation before it and what the agent earned. */
+/**
+ * Returns the last action of an agent, with the conversation before it and the agent's reward. The agent must have
+ * acted.
+ */
 export function lastCompletion(
   agent: AgentEpisode,
 ): Pick<SampleEvent, "prompt" | "messages" | "completion" | "reward"> {
@@ -26,18 +29,18 @@ export function lastCompletion(
   };
 }
 
-/** The sample as an expert's: the reward would say nothing of the model. */
+/** Marks the sample as a demonstration. The reward is removed, because it says nothing about the model. */
 export function asDemonstration({ reward: _, ...sample }: SampleEvent): SampleEvent {
   return { ...sample, demonstration: true };
 }
 
-/** A message's text, with its native tool calls one a line. */
+/** Returns the text of a message, with one line for each native tool call. */
 function shownText(message: Message): string {
   const calls = (message.toolCalls ?? []).map((call) => `${call.name}(${JSON.stringify(call.arguments)})`);
   return [textOf(message), ...calls].filter((text) => text !== "").join("\n");
 }
 
-/** The nodes before one in its conversation, oldest first. */
+/** Returns the nodes before a node, oldest first. */
 function ancestors(agent: AgentEpisode, node: MessageNode): MessageNode[] {
   const path: MessageNode[] = [];
   for (let parent = node.parent; parent !== null; parent = agent.nodes[parent]!.parent) {

@@ -10,16 +10,19 @@ import { learnerFolder } from "./learners.ts";
 import { train } from "./train.ts";
 import type { TrainOptions } from "./training-run.ts";
 
-/** One part of a run of several, such as SFT before PPO: what {@link train} is given, but for what all parts share. */
+/**
+ * One stage of a training with several, such as SFT before PPO: the options of {@link train} that differ between
+ * stages.
+ */
 export interface Stage
   extends Pick<TrainOptions, "config" | "environment" | "environmentOptions" | "policies" | "opponent"> {
   /** The stage's folder within the run's. */
   readonly name: string;
 }
 
-/** What a run of several stages is made of. */
+/** The options of a training with several stages. */
 export interface StagesOptions extends Pick<TrainOptions, "output" | "resume"> {
-  /** In order. All but the first begin with the weights of the one before. */
+  /** The stages in order. Each stage after the first starts from the weights of the previous one. */
   readonly stages: readonly Stage[];
 }
 
@@ -29,18 +32,19 @@ export interface StageEvent {
   readonly event: TrainingEvent;
 }
 
-/** A stage that is to be run, as {@link train} takes it. */
+/** A stage that is left to run, as {@link train} takes it. */
 export interface PlannedStage extends Stage {
   readonly output: string;
   readonly resume: boolean;
 }
 
 /**
- * Trains in stages, each a run of its own in `output/<name>` that ends as {@link train} says. Every stage begins with
- * the weights that the one before left in `model/` (its last, or by its `export.from` its best), merged where they
- * were an adapter (an agent that a stage freezes keeps those of the last that trained it): the optimizer is new, and
- * the reference of a KL term is the model as it was then. An abort ends the stage that runs; resumed, the run goes on
- * in the middle of it, and ends with the same weights as one that was never stopped.
+ * Trains in stages. Each stage is a run of its own in `output/<name>` and ends as {@link train} does. It starts from
+ * the weights that the previous stage exported to `model/` (the last or the best, by its `export.from`). An adapter is
+ * merged into its base first. An agent that a stage freezes keeps the weights of the last stage that trained it. The
+ * optimizer is new, and the reference of a KL term is the model at the start of the stage. An abort ends the current
+ * stage. A resumed training continues in the middle of that stage and ends with the same weights as one without an
+ * interruption.
  */
 export async function* trainStages(
   options: StagesOptions & Pick<TrainOptions, "backend" | "algorithms" | "signal">,
@@ -55,9 +59,9 @@ export async function* trainStages(
 }
 
 /**
- * The stages that are left to run: all, or of a resumed run those from the first that is not complete. Throws
- * `config.invalid` for stages that do not follow from one another and `checkpoint.unusable` for a new run in a folder
- * that holds another's checkpoints.
+ * Returns the stages that are left to run. For a resumed training, these begin with the first incomplete stage. Throws
+ * `config.invalid` if a stage cannot follow the previous one, and `checkpoint.unusable` for a new training in a folder
+ * with the checkpoints of another.
  */
 export async function planStages({ stages, output, resume = false }: StagesOptions): Promise<PlannedStage[]> {
   checkNames(stages);
@@ -76,11 +80,11 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
       ...stage,
       name,
       output: folder,
-      // The first has no stage before it to tell that the folder is the right one.
+      // The first stage always resumes, so that it fails if the folder is the wrong one.
       resume: resume && (begun || place === 0),
       config: {
         ...(place === 0 ? config : continued(stages[place]!, { earlier: stages.slice(0, place), output })),
-        // The next stage begins with these weights as they are, in float32.
+        // The next stage starts from exactly these weights, in float32.
         ...(last ? {} : { export: { ...config.export, format: "huggingface", dtype: "float32" } }),
       },
     });
@@ -89,8 +93,8 @@ export async function planStages({ stages, output, resume = false }: StagesOptio
 }
 
 /**
- * A stage's config with the models that stages before it exported: of each agent that it trains, those of the last stage
- * that trained it. An agent that was frozen until now begins with its own model.
+ * Returns a stage's config with the models that earlier stages exported. Each trained agent gets the model of the last
+ * stage that trained it. An agent that was frozen in all earlier stages starts from its own model.
  */
 function continued(
   stage: Stage,
@@ -101,12 +105,12 @@ function continued(
   const source = ({ path, scratch, revision }: ModelConfigInput): string => JSON.stringify([path, scratch, revision]);
   if (source(config.model) !== source(first.config.model)) {
     throw invalid(
-      `The stage "${name}" names a model of its own, and it begins with the weights of "${before.name}".`,
-      "Leave model.path, model.revision and model.scratch out of all stages but the first.",
+      `The stage "${name}" names its own model, but it starts from the weights of "${before.name}".`,
+      "Remove model.path, model.revision and model.scratch from all stages except the first.",
     );
   }
   const from = (trained: Stage, agent: string, model: ModelConfigInput): ModelConfigInput => {
-    // What an earlier stage exported is a whole model, which has no base.
+    // An earlier stage exports a whole model, which has no base.
     const { scratch: _, revision: __, path: ___, base: ____, ...rest } = model;
     return { ...rest, path: join(output, trained.name, learnerFolder("model", agent, hasOneLearner(trained))) };
   };
@@ -116,8 +120,8 @@ function continued(
   const { agents } = before.environment.spec;
   if (hasOneLearner(stage) || stage.environment.spec.agents.join("\n") !== agents.join("\n")) {
     throw invalid(
-      `The stage "${before.name}" trains a model for each of ${agents.join(", ")}, and "${name}" has other agents.`,
-      "Give both stages the same agents, or let the agents of the first share their weights: agents.weights: shared.",
+      `The stage "${before.name}" trains a model for each of ${agents.join(", ")}, but "${name}" has other agents.`,
+      "Use the same agents in both stages, or set agents.weights: shared in the first.",
     );
   }
   const models = agents
@@ -134,7 +138,7 @@ function continued(
   };
 }
 
-/** The agents that a stage does not train. */
+/** Returns the agents that a stage does not train. */
 function frozenIn({ config, policies = {} }: Stage): readonly string[] {
   return [...Object.keys(policies), ...Object.keys(config.agents?.policies ?? {})];
 }
@@ -144,13 +148,16 @@ function hasOneLearner({ environment, config }: Stage): boolean {
 }
 
 function checkNames(stages: readonly Stage[]): void {
-  if (stages.length === 0) throw invalid("There are no stages.", "List at least one.");
+  if (stages.length === 0) throw invalid("There are no stages.", "List at least one stage.");
   for (const [place, { name }] of stages.entries()) {
     if (!/^\w[\w.-]*$/.test(name)) {
-      throw invalid(`A stage cannot be called "${name}".`, "It names a folder: use letters, digits, -, _ and dots.");
+      throw invalid(
+        `"${name}" cannot be the name of a stage.`,
+        "The name is also a folder: use letters, digits, -, _ and dots.",
+      );
     }
     if (stages.findIndex((other) => other.name === name) < place) {
-      throw invalid(`Two stages are called "${name}".`, "Give each a name of its own.");
+      throw invalid(`Two stages have the name "${name}".`, "Give each stage its own name.");
     }
   }
 }

@@ -7,15 +7,15 @@ import { replaceFolder } from "./checkpoint/replace-folder.ts";
 import { exportModel } from "./export-model.ts";
 import { openCheckpoint } from "./open-checkpoint.ts";
 
-/** Within a run that begins with the models of another run's checkpoint: the folder with these models. */
+/** Returns the folder with the starting models of a run that starts from another run's checkpoint. */
 export function startFolder(run: string, checkpoint: string): string {
   return join(run, "start", contentHash(checkpoint).slice(0, 12));
 }
 
 /**
- * Exports the models of a checkpoint into the {@link startFolder} of a run that begins with them, so that the run does
- * not depend on the other one later. With `keep` those that are there stay: a resumed run begins with what it began with.
- * Returns the folder: a model's, or a team's. Throws as `openCheckpoint` and `exportModel` do.
+ * Exports the models of a checkpoint to the {@link startFolder} of a run that starts from them, so that the run does
+ * not depend on the other one later. With `keep`, existing models stay: a resumed run starts from the same models.
+ * Returns the folder of a model or of a team. Throws as `openCheckpoint` and `exportModel` do.
  */
 export async function exportStart(
   checkpoint: string,
@@ -33,7 +33,7 @@ export async function exportStart(
   await rm(partial, { recursive: true, force: true });
   for (const { agent, model } of await openCheckpoint(checkpoint, { backend, signal })) {
     const target = agent === undefined ? partial : join(partial, encodeURIComponent(agent));
-    // In another type than that of the checkpoint, the run would begin with other weights.
+    // In another data type, the run would start from other weights than those of the checkpoint.
     await exportModel({ model, folder: target, format: model.isAdapter ? "peft" : "huggingface", dtype: "float32" });
     await model.close();
   }

@@ -1,4 +1,4 @@
-/** The arithmetic mean; NaN of nothing. Values that are all equal give exactly that value. */
+/** Returns the arithmetic mean, or NaN for an empty array. If all values are equal, returns exactly that value. */
 export function mean(values: readonly number[]): number {
   const first = values[0];
   if (first === undefined) return Number.NaN;
@@ -7,7 +7,7 @@ export function mean(values: readonly number[]): number {
   return first + sum / values.length;
 }
 
-/** The unbiased standard deviation (divided by n - 1); 0 of fewer than two values. */
+/** Returns the unbiased standard deviation (divided by n - 1), or 0 for fewer than two values. */
 export function standardDeviation(values: readonly number[]): number {
   if (values.length < 2) return 0;
   const center = mean(values);

@@ -1,13 +1,13 @@
-/** Expects how long the rest of a run takes. */
+/** Estimates the remaining time of a run. */
 export interface StepTimer {
-  /** Called when a step has ended: the milliseconds that the steps `left` will take. */
+  /** Called after a step. Returns the estimated time of the `left` remaining steps, in milliseconds. */
   stepEnded(options: { readonly left: number }): number;
 }
 
 /**
- * A timer for the steps from now on. It expects the mean time from the end of a step to the end of the next, so that
- * evaluations and checkpoints count. The first step, which prepares what the others reuse, counts only while it is the
- * only one. `now` is a clock in milliseconds.
+ * Starts a timer. Its estimate is the mean time from the end of a step to the end of the next, so evaluations and
+ * checkpoints count. The first step prepares what the others reuse. It counts only if it is the only one. `now` is a
+ * clock in milliseconds.
  */
 export function startStepTimer(now: () => number = () => performance.now()): StepTimer {
   const started = now();

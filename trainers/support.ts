@@ -4,7 +4,7 @@ import type { Capabilities } from "./backend/training-backend.ts";
 import type { TrainingConfig } from "./config/training-config.ts";
 import { backendTerms } from "./losses/loss.ts";
 
-/** Throws `backend.unsupported` where a backend cannot do what a run asks for, before the run begins. */
+/** Throws `backend.unsupported` if a backend cannot do what a run needs. Called before the run begins. */
 export function checkSupport(options: {
   readonly config: TrainingConfig;
   readonly algorithm: Algorithm;
@@ -13,13 +13,13 @@ export function checkSupport(options: {
   const { config, algorithm, capabilities } = options;
   for (const { type } of backendTerms(algorithm.loss)) {
     if (!capabilities.losses.includes(type)) {
-      throw unsupported(capabilities, `has no loss "${type}"`, `It has ${capabilities.losses.join(", ")}.`);
+      throw unsupported(capabilities, `has no loss term "${type}"`, `It has ${capabilities.losses.join(", ")}.`);
     }
   }
   if (algorithm.credit.critic !== undefined && !capabilities.valueHead) {
     throw unsupported(
       capabilities,
-      "has no value head, and this algorithm needs a critic",
+      "has no value head, but this algorithm needs a critic",
       "Choose an algorithm without a critic, such as grpo, or another backend.",
     );
   }
@@ -36,7 +36,7 @@ export function checkSupport(options: {
   if (algorithm.rollout.actor === "policy") checkSampling(config, capabilities);
 }
 
-/** The distribution that is sampled from must be the one that is trained. */
+/** Checks that the backend can train on the distribution that is sampled from. */
 function checkSampling(config: TrainingConfig, capabilities: Capabilities): void {
   const { temperature, topK, topP, minP } = config.sampling;
   const used = {
@@ -50,7 +50,7 @@ function checkSampling(config: TrainingConfig, capabilities: Capabilities): void
       throw unsupported(
         capabilities,
         `cannot train on what was sampled with sampling.${name}`,
-        "Leave it out: log-probabilities must be those of the distribution that was sampled from.",
+        "Remove it: log-probabilities must be those of the distribution that was sampled from.",
       );
     }
   }

@@ -3,21 +3,27 @@ import type { TaskEntry, Taskset } from "../src/contract/taskset.ts";
 import { createRandom, deriveSeed } from "../src/core/random/random.ts";
 import { TimeSlice } from "../src/core/rollout/time-slice.ts";
 
-/** Hands out a taskset's tasks: shuffled anew in each pass over a finite one, in order of an unbounded one. */
+/**
+ * The order in which a taskset's tasks are played. A finite taskset is reshuffled in each pass. An unbounded one is
+ * played in order.
+ */
 export interface TaskOrder<Task = unknown> {
-  /** How many tasks have been handed out. Set at the start to go on from there. */
+  /** The number of tasks that were taken so far. A resumed run starts with the cursor of its checkpoint. */
   readonly cursor: number;
-  /** How many tasks are left in the pass that has begun, the next one included; absent if there are no passes. */
+  /** The number of tasks left in the current pass, including the next one. Absent if there are no passes. */
   readonly leftInPass?: number;
-  /** Under a curriculum, how many tasks the next one is drawn from. */
+  /** With a curriculum: the number of tasks from which the next one is drawn. */
   readonly pool?: number;
-  /** The next `count` tasks, which stay the next ones. */
+  /** Returns the next `count` tasks without taking them. */
   peek(count: number, options?: { readonly signal?: AbortSignal }): Promise<TaskEntry<Task>[]>;
-  /** The next `count` tasks. A batch may reach over the end of a pass. */
+  /** Takes the next `count` tasks. They may extend into the next pass. */
   take(count: number, options?: { readonly signal?: AbortSignal }): Promise<TaskEntry<Task>[]>;
 }
 
-/** The order depends on the seed and the taskset's length alone. Throws `data.out-of-range` for an empty taskset. */
+/**
+ * Creates a task order. It depends only on the seed and the taskset's length. Throws `data.out-of-range` if the taskset
+ * is empty.
+ */
 export function createTaskOrder<Task>(
   taskset: Taskset<Task>,
   options: { readonly seed: number; readonly cursor?: number },
@@ -59,7 +65,10 @@ export function createTaskOrder<Task>(
   };
 }
 
-/** From a position to an index: each pass over `length` of them in an order of its own, which the seed gives. */
+/**
+ * Returns a function from a position to a task index. Each pass over `length` tasks has its own order, which depends on
+ * the seed.
+ */
 export function shuffledPasses(length: number, seed: number): (position: number) => number {
   let pass: { readonly number: number; readonly order: readonly number[] } | undefined;
   return (position) => {

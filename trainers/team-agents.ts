@@ -1,18 +1,18 @@
 import type { AgentId } from "../src/contract/action.ts";
 import { LyceumError } from "../src/contract/errors/index.ts";
 
-/** The agents that a team must fit. */
+/** The agents that a team's models must fit. */
 export interface TeamAgents {
   /** Every agent of the environment. */
   readonly all: readonly AgentId[];
-  /** Those that the team plays. */
+  /** The agents that the team plays. */
   readonly played: readonly AgentId[];
 }
 
 /**
- * Checks that a team fits the agents of an environment. `team` is what errors call it, `members` are the agents that it
- * has a model for. Throws `config.unknown-name` for a member that is no agent, and `config.invalid` if an agent that is
- * played has no model.
+ * Checks that a team fits the agents of an environment. `team` is the team's name in errors. `members` are the agents
+ * that it has a model for. Throws `config.unknown-name` if a member is not an agent, and `config.invalid` if an agent
+ * that is played has no model.
  */
 export function checkTeam(options: {
   readonly team: string;
@@ -26,10 +26,10 @@ export function checkTeam(options: {
   if (unknown !== undefined) {
     throw new LyceumError({
       code: "config.unknown-name",
-      message: `${team} has a model for "${unknown}", and the environment has no such agent.`,
+      message: `${team} has a model for "${unknown}", but the environment has no such agent.`,
       hint:
         all.length === 1
-          ? "The environment has a single agent: name the model of one agent alone, such as TEAM/AGENT."
+          ? "The environment has one agent. Name the model of one agent of the team, such as TEAM/AGENT."
           : `Its agents: ${all.join(", ")}. Name a model for each: --model ${all[0]}=MODEL.`,
       data,
     });
@@ -39,17 +39,17 @@ export function checkTeam(options: {
   throw new LyceumError({
     code: "config.invalid",
     message: `${team} has no model for the agent "${lacking}", only for ${members.join(", ")}.`,
-    hint: `Name a model for each agent: ${played.map((agent) => `--model ${agent}=MODEL`).join(" ")}, or agents: in a policy file.`,
+    hint: `Name a model for each agent: ${played.map((agent) => `--model ${agent}=MODEL`).join(" ")}, or set agents in a policy file.`,
     data,
   });
 }
 
-/** The error for a team that is given where one model is needed. `members` are the models by agent. */
+/** Creates the error for a team where one model is needed. `members` are the models by agent. */
 export function oneModelError(team: string, members: Readonly<Record<AgentId, string>>): LyceumError {
   const names = Object.keys(members);
   return new LyceumError({
     code: "config.invalid",
-    message: `${team} has a model for each of ${names.join(", ")}, and one model is needed.`,
+    message: `${team} has a model for each of ${names.join(", ")}, but one model is needed.`,
     hint: `Name one of them, such as ${Object.values(members)[0]}.`,
     data: { members: names },
   });

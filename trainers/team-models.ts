@@ -5,16 +5,17 @@ import type { AgentsConfig } from "./config/training-config.ts";
 import { locateModel, type ModelPlace } from "./model-place.ts";
 import { oneModelError } from "./team-agents.ts";
 
-/** The part of a training config that says which model each agent begins with. */
+/** The part of a training config that names the model each agent starts from. */
 export interface StartingModels {
   readonly model: ModelConfig;
   readonly agents: Pick<AgentsConfig, "weights" | "models">;
 }
 
 /**
- * The models that the agents begin with: if `model.path` is a team's folder, each agent's own in it, and if it is a
- * run's folder, the model that the run exported. Throws `config.unknown-name` for a team with an agent that is not among
- * all, and `config.invalid` for one that lacks an agent to train, and for agents that share weights.
+ * Resolves the models that the agents start from. If `model.path` is a team's folder, each agent gets its own model in
+ * it. If it is a run's folder, agents get the model that the run exported. Throws `config.unknown-name` if the team has
+ * an agent that the environment does not have. Throws `config.invalid` if the team lacks an agent to train, or if the
+ * agents share their weights.
  */
 export async function startingModels(
   config: StartingModels,
@@ -22,9 +23,9 @@ export async function startingModels(
     agents,
     exported,
   }: {
-    /** All of the environment, and those to train. */
+    /** All agents of the environment, and the agents to train. */
     readonly agents: { readonly all?: readonly AgentId[]; readonly trained: readonly AgentId[] };
-    /** The folder in which the models of a checkpoint are: a model's, or a team's. */
+    /** Returns the folder with the exported model or team of a checkpoint. */
     readonly exported: (checkpoint: string) => Promise<string>;
   },
 ): Promise<StartingModels> {
@@ -52,14 +53,14 @@ export async function startingModels(
   }
   if (agents.all?.length === 1 || config.agents.weights === "shared") {
     throw invalid(
-      `${folder} has a model for each of ${Object.keys(folders).join(", ")}, and one set of weights is trained.`,
-      `Name one of them, such as ${Object.values(folders)[0]}, or train them apart: agents.weights: separate.`,
+      `${folder} has a model for each of ${Object.keys(folders).join(", ")}, but one set of weights is trained.`,
+      `Name one of them, such as ${Object.values(folders)[0]}, or train them separately: agents.weights: separate.`,
     );
   }
   const lacking = agents.trained.find((agent) => folders[agent] === undefined && own[agent] === undefined);
   if (lacking !== undefined) {
     throw invalid(
-      `The team in ${folder} has no model for the agent "${lacking}", but for ${Object.keys(folders).join(", ")}.`,
+      `The team in ${folder} has no model for the agent "${lacking}", only for ${Object.keys(folders).join(", ")}.`,
       `Add the folder ${folder}/${encodeURIComponent(lacking)}, or name its model: agents.models: { ${lacking}: ... }.`,
     );
   }

@@ -33,12 +33,11 @@ import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts"
 import { updateLearners } from "./update-learners.ts";
 
 /**
- * Trains a model in an environment, and tells of it in events. What cannot work throws before the first event.
+ * Trains a model in an environment and yields events. Throws before the first event if the run cannot work.
  *
- * The last event is `run-end`. After an abort by the signal its reason is `aborted`, it names the checkpoint to resume
- * from, and the iteration ends normally. After an error its reason is `failed`, and the error is thrown after it. A
- * run that is resumed ends with the same weights, to the bit, as one that was never stopped (on a backend that is
- * deterministic).
+ * The last event is `run-end`. After an abort by the signal, its reason is `aborted`, it names the checkpoint to resume
+ * from, and the iteration ends normally. After an error, its reason is `failed`, and the error is thrown after the
+ * event. On a deterministic backend, a resumed run ends with exactly the same weights as a run without an interruption.
  */
 export async function* train(options: TrainOptions): AsyncGenerator<TrainingEvent, void, undefined> {
   const started = performance.now();
@@ -52,7 +51,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   try {
     if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
       yield* probeRewards(run);
-    // A run that was stopped while it evaluated has that to do still.
+    // A run that was stopped during an evaluation repeats it.
     if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
     const timer = startStepTimer();
     await using batches = openBatches(run);
@@ -67,7 +66,7 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
     yield* saveCheckpoint(run);
     const exported = await exportTrained(run, options.backend.capabilities);
     if (exported !== undefined && config.export.from === "best" && !exported.best) yield noBest(run);
-    yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported && told(exported)) };
+    yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported && exportFields(exported)) };
   } catch (cause) {
     let failure = cause;
     if (options.signal?.aborted && isAbort(cause)) {
@@ -85,25 +84,25 @@ export async function* train(options: TrainOptions): AsyncGenerator<TrainingEven
   }
 }
 
-/** Before the first step: what the rewards of a few tasks look like, and a warning if they teach nothing. */
+/** Probes the rewards of a few tasks before the first step, and warns if they have no signal. */
 async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | WarningEvent, void, undefined> {
   let probe: ProbeEvent;
   try {
     probe = await probeSignal(run, run.config.probe);
   } catch (error) {
     if (run.signal?.aborted === true) throw error;
-    // What is wrong with the environment fails the first step too; a partner that replays a run knows no other episodes.
+    // An error of the environment also fails the first step. A partner that replays a run knows no other episodes.
     yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
     return;
   }
   yield probe;
   if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return;
   const message =
-    "The probe found no signal: steps like it leave the weights as they are. The probe says what to change.";
+    "The probe found no signal. Steps on such rewards do not change the weights. See the advice of the probe.";
   yield { type: "warning", step: 0, message };
 }
 
-/** Plays one batch and learns from it. What was begun and did not end leaves the run's progress untouched. */
+/** Plays one batch and learns from it. If the step does not finish, the run's progress is unchanged. */
 async function* trainStep(
   run: TrainingRun,
   clock: { readonly elapsed: () => number; readonly timer: StepTimer; readonly batches: BatchSource },
@@ -156,7 +155,7 @@ async function* trainStep(
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
   if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
     const first = run.fromScratch
-      ? " A model from scratch rarely earns anything by chance: let it learn from demonstrations first, such as in a stage of algorithm: sft."
+      ? " A model from scratch rarely finds the reward by chance. Let it learn from demonstrations first, for example in a stage with algorithm: sft."
       : "";
     const message = `None of the ${played.length} groups has a signal: the weights did not change.${first}`;
     yield { type: "warning", step, message };
@@ -168,7 +167,7 @@ async function* trainStep(
   yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
 }
 
-/** Warns if what is imitated earns nothing in an environment that pays for what is right. */
+/** Returns a warning if all demonstrations have the lowest reward of an environment that rewards correct answers. */
 function worthlessDemonstrations(
   { algorithm, environment }: Pick<TrainingRun, "algorithm" | "environment">,
   groups: readonly Group[],
@@ -181,12 +180,12 @@ function worthlessDemonstrations(
   if (rewards.length === 0 || !rewards.every((reward) => reward.status === "scored" && reward.value <= low))
     return undefined;
   return (
-    `None of the ${rewards.length} demonstrations of this step earns more than ${low}: the model learns answers that its ` +
-    "environment calls wrong. lyceum check says what a demonstration earns and which of its calls failed."
+    `None of the ${rewards.length} demonstrations of this step earns more than ${low}. The model learns answers that its ` +
+    "environment scores as wrong. lyceum check shows the reward of a demonstration and its failed calls."
   );
 }
 
-/** How many demonstrated episodes were too long for a model. */
+/** Returns how many demonstrated episodes were too long for a model. */
 function overlongMetrics(
   { algorithm }: Pick<TrainingRun, "algorithm">,
   { overlong }: Pick<Batch, "overlong">,
@@ -195,7 +194,7 @@ function overlongMetrics(
   return { "data/truncated": overlong.truncated, "data/dropped": overlong.dropped };
 }
 
-/** The warning of the first step in which something is too long for a model and the run goes on. */
+/** Returns a warning if something was too long for a model and was cut or dropped. */
 function overlongWarning(metrics: Readonly<Record<string, number>>): string | undefined {
   const found = overlongTexts.filter(([name]) => (metrics[name] ?? 0) > 0);
   if (found.length === 0) return undefined;
@@ -206,7 +205,7 @@ function overlongWarning(metrics: Readonly<Record<string, number>>): string | un
 const overlongTexts = [
   ["data/truncated", "Episodes too long for the model lost their beginning (data.overlong: truncate)"],
   ["data/dropped", "Episodes too long for the model were left out (data.overlong: drop)"],
-  ["critic/truncated", "Texts too long for the team's critic lost the beginning of each agent's part"],
+  ["critic/truncated", "Inputs too long for the team's critic lost the beginning of each agent's part"],
 ] as const;
 
 async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {
@@ -245,7 +244,7 @@ async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent,
   yield* keepBest(run);
 }
 
-/** Warns of mistakes of the environment, of each once. */
+/** Warns about each mistake of the environment once. */
 function* warnOfEpisodes(
   { warnings, progress }: TrainingRun,
   episodes: readonly Episode[],
@@ -253,7 +252,7 @@ function* warnOfEpisodes(
   for (const message of warnings.of(episodes)) yield { type: "warning", step: progress.step, message };
 }
 
-/** After an evaluation: keeps the model as `checkpoints/best` where it is better than the best so far. */
+/** Saves the model as `checkpoints/best` after an evaluation if it is better than the best so far. */
 async function* keepBest(run: TrainingRun): AsyncGenerator<CheckpointEvent | WarningEvent, void, undefined> {
   const { config, progress, learners, checkpoints } = run;
   const { best } = config.checkpoint;
@@ -263,7 +262,7 @@ async function* keepBest(run: TrainingRun): AsyncGenerator<CheckpointEvent | War
   if (value === undefined) {
     const known = Object.keys(metrics).filter((name) => name.startsWith("evaluation/"));
     if (step === 0) throw unknownNameError({ kind: "metric", name: best.metric, known });
-    const message = `There is no ${best.metric} to judge this evaluation by: the best checkpoint stays as it was.`;
+    const message = `This evaluation has no metric ${best.metric}. The best checkpoint is unchanged.`;
     yield { type: "warning", step, message };
     return;
   }
@@ -277,7 +276,7 @@ async function* keepBest(run: TrainingRun): AsyncGenerator<CheckpointEvent | War
   yield { type: "checkpoint", step, path };
 }
 
-/** Saves a checkpoint of the last finished step, unless there is one. */
+/** Saves a checkpoint of the last finished step, unless it exists. */
 async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent, void, undefined> {
   const { config, progress, learners, checkpoints } = run;
   const { step } = progress;
@@ -292,14 +291,14 @@ async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent
   yield { type: "checkpoint", step, path };
 }
 
-/** What is left of a run whose process is killed. */
+/** Returns what is saved of a run whose process is killed. */
 function savedText({ checkpoint }: TrainingRun["progress"]): string {
   return checkpoint === undefined
-    ? "The run had saved no checkpoint: checkpoint.every says how often it does."
-    : `The checkpoint of step ${checkpoint.step} is in ${checkpoint.path}: go on with it by --resume.`;
+    ? "The run had not saved a checkpoint yet. checkpoint.every sets how often it does."
+    : `The checkpoint of step ${checkpoint.step} is in ${checkpoint.path}. Continue from it with --resume.`;
 }
 
-/** What a checkpoint of the last finished step says. */
+/** Returns the manifest of a checkpoint of the last finished step. */
 function checkpointManifest({ progress, environment, identity }: TrainingRun): CheckpointManifest {
   const { step, taskCursor, metrics, evaluated, traceLength } = progress;
   return {
@@ -338,7 +337,7 @@ function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent 
   };
 }
 
-/** By agent, what plays it: the model that is trained, or the frozen policy. */
+/** Returns, by agent, the name of the model or frozen policy that plays it. */
 function agentPolicies({ config, environment, frozen }: TrainingRun): NonNullable<RunStartEvent["agents"]> {
   const nameOf = (agent: AgentId): string => {
     const { path, scratch } = config.agents.models[agent] ?? config.model;
@@ -352,19 +351,19 @@ function agentPolicies({ config, environment, frozen }: TrainingRun): NonNullabl
   );
 }
 
-/** What was played ahead of a checkpoint is not in it. */
+/** Returns the warning of a resumed run that plays ahead. The batch that was played ahead is not in the checkpoint. */
 function notRepeatable(step: number): WarningEvent {
   const message =
-    "Batches are played one step ahead (rollout.maxStaleness): the first batch from here is of newer weights than in a run that was never stopped, and the weights at the end will differ from that one's.";
+    "Batches are played one step ahead (rollout.maxStaleness). The first batch after a resume is sampled by newer weights than in a run without an interruption, so the final weights will differ.";
   return { type: "warning", step, message };
 }
 
-function told({ folder, step }: Exported): Pick<RunEndEvent, "exported" | "exportedStep"> {
+function exportFields({ folder, step }: Exported): Pick<RunEndEvent, "exported" | "exportedStep"> {
   return { exported: folder, exportedStep: step };
 }
 
 function noBest({ progress, config }: TrainingRun): WarningEvent {
-  const message = `No evaluation had ${config.checkpoint.best?.metric}: the last model was exported, not the best.`;
+  const message = `No evaluation had the metric ${config.checkpoint.best?.metric}. The last model was exported instead of the best.`;
   return { type: "warning", step: progress.step, message };
 }
 
@@ -383,7 +382,7 @@ function adamParams({ config }: TrainingRun, step: number): AdamParams {
   return { learningRate: rate, beta1, beta2, epsilon, weightDecay, clipNorm };
 }
 
-/** The metric `<tokens>-per-second`, where there were any. */
+/** Returns the metric `<tokens>-per-second`, or nothing if there were no tokens. */
 function perSecond(
   tokens: string,
   metrics: Readonly<Record<string, number>>,
@@ -397,7 +396,7 @@ function isDue(step: number, every: number): boolean {
   return every > 0 && step % every === 0;
 }
 
-/** What the last evaluation found, carried along until the next one. */
+/** Returns the metrics of the last evaluation, which are kept until the next one. */
 function evaluationMetrics(metrics: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.startsWith("evaluation/")));
 }
@@ -406,15 +405,15 @@ function isAbort(error: unknown): boolean {
   return toErrorData(error).code === "aborted";
 }
 
-/** An error of the weights names the step that it came in, and the checkpoint that is still good. */
+/** Adds the step and the last good checkpoint to an error of the weights. */
 function withStep(error: unknown, { progress }: TrainingRun): unknown {
   if (!LyceumError.isInstance(error) || error.code !== "backend.not-finite") return error;
   const { checkpoint } = progress;
   const step = progress.step + 1;
   const wayBack =
     checkpoint === undefined
-      ? "No checkpoint was written: start anew."
-      : `The checkpoint ${checkpoint.path} is from before it. A run with other settings starts anew in a folder of its own.`;
+      ? "No checkpoint was written. Start the run again."
+      : `The checkpoint ${checkpoint.path} is from before the error. A run with other settings needs a new output folder.`;
   return new LyceumError({
     code: error.code,
     message: `Step ${step}: ${error.message}`,

@@ -48,98 +48,102 @@ import { checkSupport } from "./support.ts";
 import { createTaskOrder, type TaskOrder } from "./task-order.ts";
 import { startingModels } from "./team-models.ts";
 
-/** What a training run is made of. */
+/** The options of {@link train}. */
 export interface TrainOptions {
   readonly config: TrainingConfigInput;
   readonly environment: EnvironmentDefinition;
-  /** What the environment was made with. Recorded in checkpoints: a resumed run must have the same. */
+  /**
+   * The options that the environment was created with. Checkpoints record them, and a resumed run must have the same.
+   */
   readonly environmentOptions?: Readonly<Record<string, unknown>>;
   /**
-   * Agents that are not trained, and the policy that plays each: its episodes count for the others, and it learns
-   * nothing. Left open. Checkpoints record what `config.agents.policies` says of them, or else their names, and a
-   * resumed run must have the same.
+   * The policies of frozen agents, by agent. Their episodes count for the other agents, but the frozen agents are not
+   * trained. The policies are not closed. Checkpoints record their entries in `config.agents.policies`, or else their
+   * names, and a resumed run must have the same.
    */
   readonly policies?: Readonly<Record<AgentId, Policy>>;
   /**
-   * What the model plays against in evaluations, from both sides of a game of two agents. Left open. Recorded as
-   * `policies` are.
+   * The policy that the model plays against in evaluations, from both sides of a game of two agents. It is not closed.
+   * Recorded in the same way as `policies`.
    */
   readonly opponent?: Policy;
-  /** Left open. */
+  /** The backend. It is not closed. */
   readonly backend: TrainingBackend;
-  /** The run's folder: `checkpoints/`, `trace.jsonl` where it is asked for and, in the end, `model/`. */
+  /** The run's folder. It gets `checkpoints/`, `trace.jsonl` if a trace is written, and `model/` at the end. */
   readonly output: string;
-  /** Go on from the newest checkpoint in `output`. */
+  /** If true, continues from the newest checkpoint in `output`. False by default. */
   readonly resume?: boolean;
-  /** What `config.algorithm` may name; those that come with Lyceum by default. */
+  /** The algorithms that `config.algorithm` may name. Those of Lyceum by default. */
   readonly algorithms?: readonly AlgorithmDefinition[];
-  /** Saves a checkpoint and ends the run. */
+  /** If aborted, the run saves a checkpoint and ends. */
   readonly signal?: AbortSignal;
-  /** Shows how far the current step is, for a view of the run. */
+  /** Reports the progress of the current step, for a view of the run. */
   readonly progress?: TrainingProgress;
 }
 
-/** A config whose defaults that depend on the model and the tasks are filled in. */
+/** A config in which the defaults that depend on the model and the tasks are filled in. */
 export interface ResolvedConfig extends TrainingConfig {
   readonly training: OptimizationConfig & { readonly steps: number; readonly learningRate: number };
 }
 
-/** A run that is set up: everything its steps need, and how far it is. Closing it closes its models. */
+/** An open run: everything that its steps need, and its progress. Closing it closes its models. */
 export interface TrainingRun extends AsyncDisposable {
   readonly config: ResolvedConfig;
-  /** What the learning rate is the default of; undefined if the config gives one. */
+  /**
+   * Describes the default learning rate, such as `LoRA, from rewards`. Undefined if the config sets a learning rate.
+   */
   readonly defaultRateOf: string | undefined;
-  /** True if the model began with random weights, in this run or in the one that it goes on from. */
+  /** True if the model started with random weights, in this run or in a run that it continues. */
   readonly fromScratch: boolean;
-  /** Config and environment as JSON: what checkpoints are compared by. */
+  /** The config and environment as JSON. A checkpoint of another identity cannot be resumed. */
   readonly identity: Json;
   readonly algorithm: Algorithm;
   readonly environment: EnvironmentDefinition;
   readonly pool: EnvironmentPool;
-  /** Gets the episodes that are trained on. */
+  /** Receives the training episodes. */
   readonly trace: TraceWriter | undefined;
   readonly learners: Learners;
-  /** Finds mistakes of the environment in what is played. */
+  /** Finds mistakes of the environment in episodes. */
   readonly warnings: EpisodeWarnings;
-  /** The policies of the agents that are not trained. */
+  /** The policies of the frozen agents. */
   readonly frozen: Readonly<Record<AgentId, Policy>>;
-  /** What the model plays against in evaluations, if not against itself or frozen agents. */
+  /** The policy that the model plays against in evaluations. Undefined if it plays against itself or frozen agents. */
   readonly opponent: Policy | undefined;
   readonly rewardProcessors: readonly RewardProcessor[];
   readonly tasks: TaskOrder;
-  /** The held-out tasks; none when there is no evaluation. */
+  /** The held-out tasks. Empty if there is no evaluation. */
   readonly heldOut: readonly TaskEntry[];
   readonly output: string;
   readonly checkpoints: string;
   readonly signal: AbortSignal | undefined;
   readonly progress: Progress;
-  /** What a person must know of what the run goes on from, in sentences. */
+  /** Warnings about the checkpoint that the run continues from, in sentences. */
   readonly notes: readonly string[];
-  /** What the run is doing now. */
+  /** The current activity of the run. */
   readonly activity: TrainingProgress;
 }
 
-/** What a finished step leaves behind. Together with the model it is what a checkpoint holds. */
+/** The state after a finished step. A checkpoint consists of this and the models. */
 export interface Progress {
   step: number;
   taskCursor: number;
   metrics: Record<string, number>;
   /** The newest checkpoint. */
   checkpoint: { readonly path: string; readonly step: number } | undefined;
-  /** The last step that was evaluated after. */
+  /** The last step after which an evaluation was run. */
   evaluated: number | undefined;
-  /** The metric of the best checkpoint. */
+  /** The metric value of the best checkpoint. */
   best: number | undefined;
-  /** True once a warning said that something was too long for a model. */
+  /** True after the warning that something is too long for a model. */
   warnedOverlong: boolean;
   /** The length of the trace after this step, in bytes. */
   traceLength: number | undefined;
 }
 
 /**
- * Checks everything that can be checked before a run begins, locks its folder, opens its models, and restores its
- * checkpoint. Throws typed errors: `config.invalid` (also while another process writes the run), `config.unknown-name`,
- * `backend.unsupported`, `checkpoint.unusable`, `trace.write-failed` for a folder that cannot be written, `data.*`.
+ * Opens a run: checks everything that can be checked before the first step, locks the folder, opens the models and
+ * restores the checkpoint. Throws `config.invalid` (also if another process writes the run), `config.unknown-name`,
+ * `backend.unsupported`, `checkpoint.unusable`, `trace.write-failed` if the folder cannot be written, and `data.*`.
  */
 export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const { environment, backend, output, signal, policies = {} } = options;
@@ -171,7 +175,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const { checkpoint, warnings } = await resumedCheckpoint(checkpoints, options.resume === true);
   const notes = [...warnings];
   const chosen = await defaultLearningRate({ model: parsed.model, algorithm });
-  // A run goes on as it began, also if the defaults or the files that they depend on have changed.
+  // A resumed run keeps its learning rate, also if the defaults or the files that they depend on have changed.
   const { learningRate = recordedRate(checkpoint) ?? chosen.learningRate } = parsed.training;
   const rated = { ...parsed, training: { ...parsed.training, learningRate } };
   const identity = runIdentity({
@@ -255,7 +259,9 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   };
 }
 
-/** Hands out the tasks to train on: from where a checkpoint was, in shuffled passes or easy ones first. */
+/**
+ * Creates the order of the training tasks, from the cursor of a checkpoint: in shuffled passes, or with a curriculum.
+ */
 async function openTaskOrder(
   tasks: Taskset,
   options: {
@@ -276,19 +282,19 @@ function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig)
   if (from === "best" && checkpoint.best === undefined) {
     throw new LyceumError({
       code: "config.invalid",
-      message: "export.from is best, and no best checkpoint is kept.",
-      hint: "Say what is best: checkpoint.best: { metric: evaluation/accuracy }.",
+      message: "export.from is best, but no best checkpoint is kept.",
+      hint: "Set checkpoint.best, such as { metric: evaluation/accuracy }.",
     });
   }
   if (checkpoint.best === undefined || evaluation.split !== undefined) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: "checkpoint.best keeps the checkpoint of the best evaluation, and there is no evaluation.",
-    hint: "Name held-out tasks, such as evaluation.split: test, and how often: evaluation.every.",
+    message: "checkpoint.best keeps the checkpoint of the best evaluation, but there is no evaluation.",
+    hint: "Name held-out tasks, such as evaluation.split: test, and set evaluation.every.",
   });
 }
 
-/** Refuses, before anything is opened, a tree of joint actions that may become too large. */
+/** Throws if a tree of joint actions may become too large. Called before anything is opened. */
 function checkBranching(
   algorithm: Algorithm,
   {
@@ -308,7 +314,7 @@ function checkBranching(
   checkJointShape(shape, { agents: spec.agents.length, maxTurns });
 }
 
-/** Refuses a batch that does not fit into memory, before any model is opened. */
+/** Throws if a batch does not fit into memory. Called before any model is opened. */
 function checkBatchSize(
   tasks: Taskset,
   options: {
@@ -337,8 +343,8 @@ function recordedRate(checkpoint: Checkpoint | undefined): number | undefined {
 }
 
 /**
- * A resumed run takes its trace back to the checkpoint: the steps after it are played again. One that starts writes
- * over the trace of a run that left no checkpoint.
+ * Opens the trace. A resumed run truncates it to the checkpoint, because the steps after it are played again. A new run
+ * overwrites the trace of an earlier run that left no checkpoint.
  */
 async function openTrace(output: string, manifest: CheckpointManifest | undefined): Promise<TraceWriter> {
   await mkdir(output, { recursive: true });
@@ -353,7 +359,10 @@ function tracePath(output: string): string {
   return join(output, "trace.jsonl");
 }
 
-/** The manifest of the best checkpoint. A damaged one is put aside, with a note: the next evaluation begins anew. */
+/**
+ * Returns the manifest of the best checkpoint. A damaged one is renamed, with a note, and the next evaluation starts
+ * again.
+ */
 async function wholeBestCheckpoint(checkpoints: string, notes: string[]): Promise<CheckpointManifest | undefined> {
   const path = bestCheckpointPath(checkpoints);
   try {
@@ -361,7 +370,7 @@ async function wholeBestCheckpoint(checkpoints: string, notes: string[]): Promis
   } catch (error) {
     const kept = await putAside(path);
     notes.push(
-      `The best checkpoint is damaged and is now ${kept}: the best is that of the evaluations from here on. ` +
+      `The best checkpoint is damaged and was renamed to ${kept}. The best of the following evaluations replaces it. ` +
         `(${toErrorData(error).message})`,
     );
     return undefined;
@@ -389,11 +398,11 @@ async function openTasks(options: {
     await slice.pause();
     options.signal?.throwIfAborted();
     const entry = await taskset.get(index, taskOptions);
-    // A mixture begins its shorter parts again: each of their tasks is played once.
+    // A mixture repeats its shorter parts. Each of their tasks is played once.
     if (environment.partOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
     seen.add(entry.hash);
   }
-  // What an unbounded taskset will give is not known yet: its tasks are checked again as they are taken.
+  // The tasks of an unbounded taskset are not known yet. They are checked again when they are taken.
   const played = memoryTaskset(
     taskset.name,
     heldOut.map((entry) => entry.task),

@@ -2,20 +2,21 @@ import type { Episode } from "../src/contract/episode.ts";
 import { isJsonObject, type Json } from "../src/contract/json.ts";
 import { mean } from "./statistics.ts";
 
-/** Later turns have no metrics of their own: games of a hundred moves would bury the rest. */
+/** The number of turns with their own metrics. Games of a hundred turns would hide all other metrics. */
 const countedTurns = 10;
 
 /**
- * Metrics of each turn by itself, `rollout/turn-1/...` being the first, over the episodes that played it:
+ * Returns the metrics of each turn over the episodes that played it. The first turn is `rollout/turn-1/...`:
  *
- * - `reward`: mean of what was paid for it; where a turn is paid later or not at all, it is absent;
- * - `episodes`: share of all episodes that played it;
- * - whatever else the environment says of its steps: the numbers (and truths, as 1 and 0) in the `metrics` of a step's
- *   info, averaged by name, of which a `reward` stands in for what was paid. An info belongs to the turn (from 0) that
- *   its `turn` says; without it, to the turn of its place, where every step gave one.
+ * - `reward`: the mean reward of the turn. Absent if no reward was given for the turn.
+ * - `episodes`: the share of all episodes that played the turn.
+ * - The environment's own metrics: the numbers in the `metrics` of a step's info, averaged by name. Booleans count as 1
+ *   and
+ *   0. A `reward` among them replaces the mean reward above. An info belongs to the turn (from 0) in its `turn`.
+ *      Without `turn`, it belongs to the turn at its index, if every step gave an info.
  *
- * A turn that no episode played has no metrics, and where no episode had a second turn, `reward` and `episodes` of the
- * first would say what the whole rollout's say: they are left out.
+ * A turn that no episode played has no metrics. If no episode had a second turn, `reward` and `episodes` of the first
+ * are left out, because they equal those of the whole rollout.
  */
 export function turnMetrics(episodes: readonly Episode[]): Record<string, number> {
   const metrics: Record<string, number> = {};
@@ -29,18 +30,18 @@ export function turnMetrics(episodes: readonly Episode[]): Record<string, number
       if (list === undefined) values.set(name, [value]);
       else list.push(value);
     };
-    if (several) for (const reward of played.flatMap((episode) => paidRewards(episode, turn))) add("reward", reward);
-    const told = played.flatMap((episode) => Object.entries(toldMetrics(episode, turn)));
-    if (told.some(([name]) => name === "reward")) values.delete("reward");
-    for (const [name, value] of told) add(name, value);
+    if (several) for (const reward of played.flatMap((episode) => turnRewards(episode, turn))) add("reward", reward);
+    const reported = played.flatMap((episode) => Object.entries(reportedMetrics(episode, turn)));
+    if (reported.some(([name]) => name === "reward")) values.delete("reward");
+    for (const [name, value] of reported) add(name, value);
     if (several) add("episodes", played.length / episodes.length);
     for (const [name, list] of values) metrics[`rollout/turn-${turn + 1}/${name}`] = mean(list);
   }
   return metrics;
 }
 
-/** What each agent was paid for a turn. */
-function paidRewards(episode: Episode, turn: number): number[] {
+/** Returns the scored rewards of all agents for a turn. */
+function turnRewards(episode: Episode, turn: number): number[] {
   return Object.values(episode.agents).flatMap((agent) =>
     agent.turns.flatMap((played) =>
       played.turn === turn && played.reward?.status === "scored" ? [played.reward.value] : [],
@@ -48,14 +49,14 @@ function paidRewards(episode: Episode, turn: number): number[] {
   );
 }
 
-/** The numbers that the environment gave of a turn. */
-function toldMetrics(episode: Episode, turn: number): Record<string, number> {
+/** Returns the metrics that the environment reported for a turn. */
+function reportedMetrics(episode: Episode, turn: number): Record<string, number> {
   const infos = episode.info ?? [];
   const complete = infos.length === episode.turns;
   const info = infos.find((item, index) => (fieldOf(item, "turn") ?? (complete ? index : undefined)) === turn);
-  const told = info === undefined ? undefined : fieldOf(info, "metrics");
-  if (!isJsonObject(told)) return {};
-  const numbers = Object.entries(told).map(([name, value]) => [name, typeof value === "boolean" ? +value : value]);
+  const reported = info === undefined ? undefined : fieldOf(info, "metrics");
+  if (!isJsonObject(reported)) return {};
+  const numbers = Object.entries(reported).map(([name, value]) => [name, typeof value === "boolean" ? +value : value]);
   return Object.fromEntries(numbers.filter(([, value]) => Number.isFinite(value))) as Record<string, number>;
 }
 

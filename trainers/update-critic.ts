@@ -5,13 +5,13 @@ import type { CriticSample } from "./credit/index.ts";
 import { valueDatum } from "./data/value-datum.ts";
 import { updateModel } from "./update-policy.ts";
 
-/** Trains a critic that is a model of its own to predict what its samples say. Returns metrics by name. */
+/** Trains a separate critic on the targets of its samples. Returns metrics by name. */
 export async function updateCritic(options: {
   readonly model: Model;
   readonly samples: readonly CriticSample[];
   readonly optimizer: AdamParams;
   readonly updates: UpdateSchedule;
-  /** How far a prediction may move from the old one before its gradient is cut. */
+  /** How far a prediction may move from its old value before its gradient is clipped. */
   readonly clip?: number;
   readonly maxTokensPerMicroBatch?: number;
   readonly seed?: number;

@@ -10,8 +10,9 @@ import { updateCritic } from "./update-critic.ts";
 import { updatePolicy } from "./update-policy.ts";
 
 /**
- * Assigns credit to what was played, and takes the optimizer steps of every learner and critic. Returns the metrics of
- * a single learner as they are; of several, the means, and each one's under `agents/<learner>/`.
+ * Assigns credit to the episodes of a step and takes the optimizer steps of all learners and critics. Returns the
+ * metrics. With several learners, these are means over the learners, and each learner's own metrics under
+ * `agents/<learner>/`.
  */
 export async function updateLearners(
   run: TrainingRun,
@@ -44,7 +45,7 @@ function isCutOff({ sequences }: TrainingSample): boolean {
   return sequences.some(({ cutOff }) => cutOff === true);
 }
 
-/** The cap of importance weights where batches are played ahead, as truncated importance sampling usually has it. */
+/** The cap of importance weights if batches are played ahead. 2 is the usual cap of truncated importance sampling. */
 const staleCap = 2;
 
 function updateOptions(
@@ -57,7 +58,7 @@ function updateOptions(
   return {
     model: learner.model,
     loss: algorithm.loss,
-    // What older weights played is weighed by how likely it is now; an algorithm's own cap counts before this one.
+    // Samples of older weights are corrected by importance weights. The algorithm's own cap takes precedence.
     updates: config.rollout.maxStaleness > 0 ? { importanceCap: staleCap, ...algorithm.updates } : algorithm.updates,
     optimizer,
     maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
@@ -100,13 +101,13 @@ async function updateCritics(
     });
     perCritic.set(name, metrics);
   }
-  const told = Object.entries(combined(perCritic));
+  const entries = Object.entries(combined(perCritic));
   return Object.fromEntries(
-    told.flatMap(([name, value]) => (name in criticMetrics ? [[criticMetrics[name], value]] : [])),
+    entries.flatMap(([name, value]) => (name in criticMetrics ? [[criticMetrics[name], value]] : [])),
   );
 }
 
-/** What of a critic's update is told, and by which name. */
+/** The metrics of a critic's update that are reported, with their new names. */
 const criticMetrics: Readonly<Record<string, string>> = {
   "loss/total": "critic/loss",
   "optimizer/gradient-norm": "critic/gradient-norm",
@@ -115,7 +116,10 @@ const criticMetrics: Readonly<Record<string, string>> = {
 
 const summed: readonly string[] = ["tokens/trained", "optimizer/steps"];
 
-/** One record as it is; of several, sums of counts and means of the rest, and each one's by name. */
+/**
+ * Combines the metrics of several learners: sums of counts, means of the rest, and each learner's own. A single record
+ * is returned unchanged.
+ */
 function combined(records: ReadonlyMap<string, Readonly<Record<string, number>>>): Record<string, number> {
   const all = [...records.values()];
   if (all.length === 0) return {};

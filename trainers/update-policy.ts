@@ -14,29 +14,32 @@ import { backendTerms, type Loss, needsReference } from "./losses/loss.ts";
 import { lossScales } from "./losses/loss-aggregation.ts";
 import { UpdateStatistics } from "./update-statistics.ts";
 
-/** What {@link updatePolicy} trains, on what, and how. */
+/** The options of {@link updatePolicy}. */
 export interface UpdateOptions {
   readonly model: Model;
   readonly samples: readonly TrainingSample[];
   readonly loss: Loss;
   readonly optimizer: AdamParams;
-  /** One optimizer step on everything when absent. */
+  /** If absent, one optimizer step on all samples. */
   readonly updates?: UpdateSchedule;
   /** The frozen model that a KL term or a preference compares with. */
   readonly reference?: Model;
   /** 4096 by default. */
   readonly maxTokensPerMicroBatch?: number;
-  /** Shuffles the samples where there are several minibatches. */
+  /** Shuffles the samples if there are several minibatches. 0 by default. */
   readonly seed?: number;
-  /** Heeded until the first optimizer step is taken: a batch is applied whole or not at all. */
+  /**
+   * Aborts the update before its first optimizer step. Later it is ignored, so a batch is applied completely or not at
+   * all.
+   */
   readonly signal?: AbortSignal;
-  /** Counts sequences, and the tokens that are learnt. */
+  /** Counts sequences and trained tokens. */
   readonly meter?: ActivityMeter;
 }
 
 /**
- * Trains a model on a batch of samples. Returns metrics by name; without any samples no step is taken. Throws
- * `backend.not-finite` for a loss or gradient that is NaN or infinite.
+ * Trains a model on a batch of samples. Returns metrics by name. Takes no step if there are no samples. Throws
+ * `backend.not-finite` if a loss or gradient is NaN or infinite.
  */
 export async function updatePolicy(options: UpdateOptions): Promise<Record<string, number>> {
   const { units, samplerKl } = await prepareSamples(options);
@@ -44,13 +47,13 @@ export async function updatePolicy(options: UpdateOptions): Promise<Record<strin
   return samplerKl === undefined ? metrics : { ...metrics, "kl/sampler": samplerKl };
 }
 
-/** What {@link updateModel} is given: samples that are data already. */
+/** The options of {@link updateModel}. The samples are data already. */
 export interface ModelUpdate extends Omit<UpdateOptions, "samples" | "reference"> {
-  /** What is shuffled and averaged as one. */
+  /** The samples. Each is shuffled and averaged as one unit. */
   readonly units: readonly SampleData[];
 }
 
-/** Takes the optimizer steps of one batch. */
+/** Takes the optimizer steps of one batch. Returns metrics by name. */
 export async function updateModel(options: ModelUpdate): Promise<Record<string, number>> {
   const { model, loss, units, updates = { epochs: 1, minibatches: 1 }, seed = 0 } = options;
   const statistics = new UpdateStatistics(backendTerms(loss), loss);
@@ -71,7 +74,10 @@ export async function updateModel(options: ModelUpdate): Promise<Record<string, 
   return statistics.metrics();
 }
 
-/** The data of the samples, and the divergence from the sampler where that is corrected for. */
+/**
+ * Returns the data of the samples. If an importance cap is set, also returns the divergence from the sampler, per
+ * token.
+ */
 async function prepareSamples(
   options: UpdateOptions,
 ): Promise<{ readonly units: SampleData[]; readonly samplerKl?: number }> {
@@ -81,7 +87,7 @@ async function prepareSamples(
     if (reference === undefined) {
       throw new LyceumError({
         code: "config.invalid",
-        message: "The loss has a KL term, and there is no reference model to compare with.",
+        message: "The loss has a KL term, but there is no reference model to compare with.",
         hint: "Open a frozen model of the same source and pass it as the reference.",
       });
     }
@@ -102,7 +108,7 @@ async function prepareSamples(
   return { units: correctedUnits, ...(tokens === 0 ? {} : { samplerKl: divergence / tokens }) };
 }
 
-/** The sum over tokens of k3 estimates of the sampler's divergence from the trainer. */
+/** Returns the sum over tokens of k3 estimates of the sampler's divergence from the trainer. */
 function samplerDivergence({ lossMask, behaviourLogprobs }: Datum, logprobs: Float32Array): number {
   let sum = 0;
   for (const [t, mask] of lossMask.entries()) {
@@ -113,7 +119,7 @@ function samplerDivergence({ lossMask, behaviourLogprobs }: Datum, logprobs: Flo
   return sum;
 }
 
-/** The units with each datum changed by what a model makes of its targets. */
+/** Returns the units with each datum changed by a function of the model's log-probabilities of its targets. */
 async function withLogprobs(
   units: readonly SampleData[],
   model: Model,
@@ -140,14 +146,14 @@ function corrected(datum: Datum, logprobs: Float32Array, cap: number): Datum {
   };
 }
 
-/** One optimizer step's part of an update. */
+/** The part of an update that belongs to one optimizer step. */
 interface MinibatchUpdate extends Omit<ModelUpdate, "signal"> {
   readonly minibatch: readonly SampleData[];
   readonly statistics: UpdateStatistics;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Adds a minibatch's gradient. Returns the policy's divergence from the one that sampled, per token. */
+/** Accumulates the gradient of a minibatch. Returns the policy's divergence from the policy that sampled, per token. */
 async function accumulateGradient(options: MinibatchUpdate): Promise<number> {
   const { loss, minibatch, statistics } = options;
   const { stateValues } = loss;
@@ -162,7 +168,7 @@ async function accumulateGradient(options: MinibatchUpdate): Promise<number> {
   return statistics.stepDivergence;
 }
 
-/** Adds the gradient of all terms over all data, in parts of bounded size. */
+/** Accumulates the gradient of all terms over all data, in micro-batches of bounded size. */
 async function addGradient(
   data: readonly Datum[],
   terms: readonly LossTerm[],
@@ -183,14 +189,14 @@ async function addGradient(
   }
 }
 
-/** The states of a minibatch's samples, weighted so that a value term over them is a mean. */
+/** Returns the states of a minibatch's samples, scaled so that a value term over them is a mean. */
 function scaledStates(minibatch: readonly SampleData[]): Datum[] {
   const states = minibatch.flatMap((unit) => unit.states ?? []);
   const count = states.reduce((sum, datum) => sum + trainedTokens(datum), 0);
   return states.map((datum) => scaleDatum(datum, 1 / count));
 }
 
-/** A minibatch's data, weighted so that their sum is the loss. */
+/** Returns the data of a minibatch, scaled so that their sum is the loss. */
 async function scaledData(options: MinibatchUpdate): Promise<Datum[]> {
   const { model, loss, minibatch, statistics, maxTokensPerMicroBatch, signal, meter } = options;
   const scales = lossScales(
@@ -216,7 +222,7 @@ async function scaledData(options: MinibatchUpdate): Promise<Datum[]> {
   return data;
 }
 
-/** `parts` stretches of a list, of equal length give or take one. */
+/** Splits a list into `parts` consecutive parts whose lengths differ by at most one. */
 function split<T>(items: readonly T[], parts: number): T[][] {
   return Array.from({ length: parts }, (_, i) =>
     items.slice(Math.floor((i * items.length) / parts), Math.floor(((i + 1) * items.length) / parts)),

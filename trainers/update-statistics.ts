@@ -5,7 +5,7 @@ import type { Loss } from "./losses/loss.ts";
 import { isClipped } from "./losses/ppo.ts";
 import { mean } from "./statistics.ts";
 
-/** Gathers the metrics of one update over its micro-batches and optimizer steps. */
+/** Collects the metrics of one update over its micro-batches and optimizer steps. */
 export class UpdateStatistics {
   readonly #terms: readonly LossTerm[];
   readonly #sequenceLoss: string | undefined;
@@ -28,7 +28,7 @@ export class UpdateStatistics {
   #samplerKl: number | undefined;
   #stepStart = { tokens: 0, divergence: 0 };
 
-  /** `terms` are those of the loss as a backend is asked for them: the first stands in for a sequence-level loss. */
+  /** `terms` are the terms that the backend computes; see `backendTerms`. The first replaces a sequence-level loss. */
   constructor(terms: readonly LossTerm[], { sequence, stateValues }: Pick<Loss, "sequence" | "stateValues">) {
     this.#terms = terms;
     this.#sequenceLoss = sequence?.id;
@@ -36,13 +36,13 @@ export class UpdateStatistics {
     this.#lossSums = terms.map(() => 0);
   }
 
-  /** What is added from now on belongs to another optimizer step. */
+  /** Begins the next optimizer step. Later additions belong to it. */
   startStep(): void {
     this.#passes += 1;
     this.#stepStart = { tokens: this.#ratioTokens, divergence: this.#behaviourKl };
   }
 
-  /** The divergence, per token of this optimizer step, of the policy from the one that sampled; 0 without a ratio. */
+  /** The divergence of the policy from the policy that sampled, per token of this optimizer step. 0 without a ratio. */
   get stepDivergence(): number {
     const tokens = this.#ratioTokens - this.#stepStart.tokens;
     return tokens === 0 ? 0 : (this.#behaviourKl - this.#stepStart.divergence) / tokens;
@@ -53,13 +53,13 @@ export class UpdateStatistics {
     for (const [i, datum] of data.entries()) this.#addTokens(datum, result.logprobs[i]);
   }
 
-  /** What a value head found that learns states beside the tokens. */
+  /** Adds the result of a value-head loss on extra states. */
   addStateValues(data: readonly Datum[], result: LossResult): void {
     this.#stateValues += result.loss;
     for (const datum of data) for (const t of datum.lossMask.keys()) this.#addPrediction(datum, t);
   }
 
-  /** What a sequence-level loss found in one minibatch. */
+  /** Adds the value and metrics of a sequence-level loss on one minibatch. */
   addSequenceLoss(value: number, metrics: Readonly<Record<string, number>>): void {
     this.#sequenceValue += value;
     for (const [name, part] of Object.entries(metrics)) {
@@ -68,15 +68,16 @@ export class UpdateStatistics {
   }
 
   addStep(step: StepMetrics): void {
-    // Before the first step the policy is the one that sampled, but for precision and staleness.
+    // Before the first step, the policy differs from the policy that sampled only by precision and staleness.
     this.#samplerKl ??= this.stepDivergence;
     this.#gradientNorms += step.gradientNorm;
     this.#steps += 1;
   }
 
   /**
-   * `loss/*` and the gradient norm are means over optimizer steps, `kl/*` and `ratio/*` over tokens. KL divergences
-   * are k3 estimates. What does not exist (a ratio in supervised training) is absent.
+   * Returns the metrics by name. `loss/*` and the gradient norm are means over optimizer steps. `kl/*` and `ratio/*`
+   * are means over tokens. KL divergences are k3 estimates. A metric that does not apply, such as a ratio in SFT, is
+   * absent.
    */
   metrics(): Record<string, number> {
     const metrics: Record<string, number> = {
@@ -114,7 +115,7 @@ export class UpdateStatistics {
     return losses;
   }
 
-  /** A critic alone gives no log-probabilities. */
+  /** Adds the tokens of a datum. A critic gives no log-probabilities. */
   #addTokens(datum: Datum, logprobs?: Float32Array): void {
     const { lossMask, advantages, behaviourLogprobs, referenceLogprobs } = datum;
     const clipRange = this.#terms.find(hasClipRange);
@@ -128,7 +129,7 @@ export class UpdateStatistics {
         this.#referenceTokens += 1;
         this.#referenceKl += k3(logprob, referenceLogprobs[t]!);
       }
-      // Demonstrations were sampled by nobody: only what has an advantage has a ratio.
+      // Demonstrations were not sampled. Only tokens with an advantage have a ratio.
       if (advantages === undefined || behaviourLogprobs === undefined) continue;
       const ratio = Math.exp(logprob - behaviourLogprobs[t]!);
       this.#ratioTokens += 1;
@@ -149,8 +150,8 @@ function hasClipRange(term: LossTerm): term is Extract<LossTerm, { readonly type
 }
 
 /**
- * 1 - Var(target - value) / Var(target) of what a critic predicted before it learned from the batch: 1 is perfect, 0 no
- * better than a constant. Undefined where the targets do not vary.
+ * Returns 1 - Var(target - value) / Var(target) of a critic's predictions before it learned from the batch. 1 is
+ * perfect, 0 is no better than a constant. Returns undefined if the targets do not vary.
  */
 function explainedVariance(predictions: readonly { value: number; target: number }[]): number | undefined {
   if (predictions.length < 2) return undefined;
@@ -163,7 +164,7 @@ function variance(values: readonly number[]): number {
   return mean(values.map((value) => (value - centre) ** 2));
 }
 
-/** An estimate of KL(p, q) from the log-probabilities of a token sampled from p. */
+/** Returns an estimate of KL(p, q) from the log-probabilities of a token sampled from p. */
 function k3(p: number, q: number): number {
   return Math.expm1(q - p) - (q - p);
 }

@@ -1,11 +1,11 @@
 /**
- * Turns the rewards of one group (the alternatives that one agent tried at one task) into advantages: how much better
- * each was than a baseline. Unscored episodes have left the group before it is asked.
+ * Turns the rewards of one group into advantages. The group has the alternatives that one agent tried at one task. An
+ * advantage says how much better an alternative is than a baseline. Unscored episodes are removed from the group first.
  */
 export interface AdvantageEstimator {
   readonly id: string;
-  /** True where the baseline is what a greedy episode of the same task earned. */
+  /** True if the baseline is the reward of a greedy episode of the same task. */
   readonly needsGreedy?: boolean;
-  /** One advantage per reward, in the same order. Pure. `greedy` is given where `needsGreedy` is true. */
+  /** Returns one advantage per reward, in the same order. Must be pure. `greedy` is given if `needsGreedy` is true. */
   estimate(rewards: readonly number[], greedy?: number): number[];
 }

@@ -1,15 +1,15 @@
-/** What {@link generalizedAdvantages} finds for each step of a trajectory. */
+/** The result of {@link generalizedAdvantages}, with one entry per step of the trajectory. */
 export interface ValueEstimates {
   readonly advantages: number[];
-  /** A + V: what the critic is to predict. Never normalised. */
+  /** A + V, the target of the critic. Never normalised. */
   readonly returns: number[];
 }
 
 /**
- * Generalized advantage estimation over one trajectory (Schulman et al. 2015, https://arxiv.org/abs/1506.02438,
- * eq. 16): delta_t = r_t + gamma V_{t+1} - V_t and A_t = delta_t + gamma lambda A_{t+1}. `rewards` and `values` have one
- * entry per step; `bootstrap` is the value after the last: 0 where the trajectory ended by the rules, the critic's
- * value of the state that is left where it was cut off.
+ * Generalized advantage estimation over one trajectory (Schulman et al. 2015, https://arxiv.org/abs/1506.02438, eq.
+ * 16): delta_t = r_t + gamma V_{t+1} - V_t and A_t = delta_t + gamma lambda A_{t+1}. `rewards` and `values` have one
+ * entry per step. `bootstrap` is the value after the last step: 0 if the trajectory terminated, or the critic's value
+ * of the last state if it was truncated.
  */
 export function generalizedAdvantages(options: {
   readonly rewards: readonly number[];
@@ -17,7 +17,7 @@ export function generalizedAdvantages(options: {
   readonly bootstrap: number;
   /** Discount per step. */
   readonly gamma: number;
-  /** 0: one-step temporal differences; 1: returns minus values. */
+  /** 0 gives one-step temporal differences, 1 gives returns minus values. */
   readonly lambda: number;
 }): ValueEstimates {
   const { rewards, values, bootstrap, gamma, lambda } = options;

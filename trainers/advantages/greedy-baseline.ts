@@ -1,7 +1,7 @@
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
 /**
- * A = R - what the greedy completion of the same prompt earned (ReMax, Li et al. 2023,
+ * A = R - the reward of the greedy completion of the same prompt (ReMax, Li et al. 2023,
  * https://arxiv.org/abs/2310.10505, eq. 4).
  */
 export const greedyBaseline: AdvantageEstimator = {

@@ -1,8 +1,8 @@
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
 /**
- * A = R - max(R): CoMLRL's MAREMAX. No advantage is above 0, so it only ever makes completions less likely: the best
- * of a group is left as it is.
+ * A = R - max(R), the MAREMAX of CoMLRL. No advantage is above 0, so it only lowers the probability of completions. The
+ * best completion of a group has no gradient.
  */
 export const groupMax: AdvantageEstimator = {
   id: "group-max",

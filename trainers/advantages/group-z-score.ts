@@ -2,8 +2,8 @@ import { mean, standardDeviation } from "../statistics.ts";
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
 /**
- * A = (R - mean(R)) / (std(R) + 1e-8) with the unbiased standard deviation; 0 for a group of one
- * (GRPO, Shao et al. 2024, https://arxiv.org/abs/2402.03300, section 4.1.2).
+ * A = (R - mean(R)) / (std(R) + 1e-8), with the unbiased standard deviation. 0 for a group of one (GRPO, Shao et al.
+ * 2024, https://arxiv.org/abs/2402.03300, section 4.1.2).
  */
 export const groupZScore: AdvantageEstimator = {
   id: "group-z-score",

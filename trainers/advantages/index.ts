@@ -11,7 +11,7 @@ export type { AdvantageEstimator } from "./advantage-estimator.ts";
 export { generalizedAdvantages } from "./generalized-advantages.ts";
 export { greedyBaseline, groupMax, groupMean, groupZScore, leaveOneOut, none };
 
-/** Every advantage estimator that a config can name. */
+/** All advantage estimators that a config can name. */
 export const advantageEstimators: readonly AdvantageEstimator[] = [
   none,
   groupMean,
@@ -21,7 +21,7 @@ export const advantageEstimators: readonly AdvantageEstimator[] = [
   groupMax,
 ];
 
-/** The estimator of that id. Throws `config.unknown-name` with the nearest known one. */
+/** Returns the estimator with this id. Throws `config.unknown-name`, with the nearest known id, if there is none. */
 export function advantageEstimator(id: string): AdvantageEstimator {
   const found = advantageEstimators.find((estimator) => estimator.id === id);
   if (found === undefined) {

@@ -2,8 +2,8 @@ import { mean } from "../statistics.ts";
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
 /**
- * A = R - mean of the others' R = G / (G - 1) (R - mean(R)); 0 for a group of one, which has no others
- * (RLOO, Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740, section 3).
+ * A = R - mean of the other rewards = G / (G - 1) (R - mean(R)). 0 for a group of one, which has no others (RLOO,
+ * Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740, section 3).
  */
 export const leaveOneOut: AdvantageEstimator = {
   id: "leave-one-out",

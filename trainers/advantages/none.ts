@@ -1,6 +1,6 @@
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
-/** A = R: no baseline (REINFORCE, Williams 1992, https://doi.org/10.1007/BF00992696). */
+/** A = R, without a baseline (REINFORCE, Williams 1992, https://doi.org/10.1007/BF00992696). */
 export const none: AdvantageEstimator = {
   id: "none",
   estimate: (rewards) => [...rewards],

@@ -5,7 +5,7 @@ import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
 import { type DivergenceSettings, divergenceSettings, type UpdateSettings, updateSettings } from "./group-settings.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
-/** The settings of every algorithm with a critic. Each is described in the schema below. */
+/** The settings shared by all algorithms with a critic. The schema below describes each one. */
 export interface ActorCriticSettings extends DivergenceSettings, UpdateSettings {
   readonly groupSize: number;
   readonly critic: "shared" | "separate";
@@ -16,7 +16,7 @@ export interface ActorCriticSettings extends DivergenceSettings, UpdateSettings 
   readonly lossAggregation: LossAggregation;
 }
 
-/** The keys of {@link ActorCriticSettings}. */
+/** Returns the schema keys of {@link ActorCriticSettings}, with the given defaults. */
 export function actorCriticSettings(defaults: {
   readonly epochs: number;
   readonly minibatches: number;
@@ -27,22 +27,22 @@ export function actorCriticSettings(defaults: {
     critic: z
       .enum(["shared", "separate"])
       .default(defaults.critic)
-      .describe("shared: a value head on each policy; separate: a model of its own, of the same kind as the policy."),
-    valueWeight: z.number().min(0).default(0.5).describe("Weight of the value loss, where the critic is shared."),
+      .describe("shared: a value head on each policy; separate: a second model of the same kind as the policy."),
+    valueWeight: z.number().min(0).default(0.5).describe("Weight of the value loss, if the critic is shared."),
     valueClip: z
       .number()
       .positive()
       .optional()
-      .describe("How far a value may move from the old one before its gradient is cut; not at all where absent."),
+      .describe("How far a value may move from its old value before its gradient is clipped. No clipping when absent."),
     criticLearningRateScale: z
       .number()
       .positive()
       .default(1)
-      .describe("The learning rate of a separate critic, as a multiple of the policy's."),
+      .describe("The learning rate of a separate critic, as a multiple of the policy's learning rate."),
     whiten: z
       .boolean()
       .default(true)
-      .describe("Divide a batch's advantages by their standard deviation, once their mean is taken off."),
+      .describe("Subtract the mean from a batch's advantages and divide them by their standard deviation."),
     ...divergenceSettings(),
     ...updateSettings(defaults),
     lossAggregation: lossAggregationSchema.default("token-mean"),

@@ -5,8 +5,9 @@ import type { Credit } from "../credit/index.ts";
 import type { Loss } from "../losses/loss.ts";
 
 /**
- * A training algorithm is three named parts (who acts and how often, what each token was worth, what is minimised)
- * and how many optimizer steps one batch gives. The trainer knows no algorithm by name.
+ * A training algorithm. It has three parts: the rollout (who acts, and how often), the credit (the advantage of each
+ * token) and the loss. The update schedule sets how many optimizer steps one batch gives. The trainer does not depend
+ * on any algorithm's name.
  */
 export interface Algorithm {
   readonly rollout: RolloutShape;
@@ -14,52 +15,58 @@ export interface Algorithm {
   readonly loss: Loss;
   readonly updates: UpdateSchedule;
   /**
-   * True if an episode in which the token limit cut off a completion of an agent is no part of that agent's loss; of
-   * joint actions that branch, a completion that was cut off. Rewards of both are compared with the others' all the same.
+   * True if cut-off completions are left out of the loss. If the token limit cuts off a completion of an agent in an
+   * independent episode, the whole episode is left out of that agent's loss. If joint actions branch, only the
+   * completion that was cut off is left out. The rewards still count in the comparison with the others. False by
+   * default.
    */
   readonly maskTruncated?: boolean;
-  /** What it learns from, which decides the learning rate of a run that gives none; rewards if absent. */
+  /** What the algorithm learns from. This decides the default learning rate. `rewards` by default. */
   readonly learnsFrom?: "demonstrations" | "preferences" | "rewards";
-  /** Why it cannot learn in an environment, asked before a run begins; undefined where it can. */
+  /** Called before a run begins. Returns why the algorithm cannot train in an environment, or undefined if it can. */
   problemWith?(spec: EnvironmentSpec): string | undefined;
 }
 
-/** Who acts in the episodes of a batch, and how many there are of each task. */
+/** Who acts in the episodes of a batch, and how many episodes each task has. */
 export interface RolloutShape {
-  /** The model being trained, or the environment's expert. */
+  /** `policy`: the model in training. `demonstration`: the environment's expert. */
   readonly actor: "policy" | "demonstration";
-  /** Episodes per task; completions per agent and node, where joint actions branch. */
+  /** Episodes per task. If joint actions branch, completions per agent and node. */
   readonly groupSize: number;
-  /** Leave out groups whose scored rewards are all equal. */
+  /** True if groups without a signal are left out. See `Credit.hasSignal`. */
   readonly dropGroupsWithoutSignal: boolean;
-  /** How often more tasks are played to fill up a batch from which groups were dropped. */
+  /** How many more rounds of tasks are played to replace the groups that were dropped from a batch. */
   readonly resampleRounds: number;
-  /** Independent episodes end with the turn by which their agents earned more than this, on average. */
+  /** If set, an independent episode ends after the first turn whose mean reward over the agents exceeds this. */
   readonly terminationThreshold?: number;
-  /** How joint actions branch; independent episodes where absent. */
+  /** How joint actions branch. If absent, episodes are independent. */
   readonly joint?: Omit<JointShape, "groupSize">;
 }
 
-/** How a batch becomes optimizer steps: `epochs` passes over it, each in `minibatches` parts. */
+/** How a batch becomes optimizer steps: `epochs` passes over the batch, each in `minibatches` parts. */
 export interface UpdateSchedule {
   readonly epochs: number;
   readonly minibatches: number;
-  /** Learn no more from a batch once the policy's divergence from the one that sampled exceeds it. */
+  /**
+   * Stops the updates on a batch if the KL divergence between the policy and the policy that sampled exceeds this
+   * value.
+   */
   readonly targetKl?: number;
   /**
-   * Truncated importance sampling: where the sampler is another program or older than the trainer, advantages are
-   * multiplied by min(cap, exp(l - q)) with l as the trainer has it before the update
-   * (Yao et al. 2025, https://fengyao.notion.site/off-policy-rl).
+   * The cap of truncated importance sampling. It corrects for a sampler that is another program than the trainer, or
+   * that has older weights. Each advantage is multiplied by min(cap, exp(l - q)). Here l is the trainer's logprob
+   * before the update, and q the sampler's (Yao et al. 2025, https://fengyao.notion.site/off-policy-rl). No correction
+   * if absent.
    */
   readonly importanceCap?: number;
 }
 
-/** An algorithm that a config can name, with its settings. */
+/** An algorithm that a config can name, with the schema of its settings. */
 export interface AlgorithmDefinition<Settings = unknown> {
   readonly id: string;
   readonly description: string;
-  /** A strict schema; every key has a description, and a default where one is sensible. */
+  /** A strict schema. Every key has a description, and a default if one is sensible. */
   readonly settings: z.ZodObject;
-  /** The algorithm for these settings. Throws `config.invalid` with every problem. */
+  /** Creates the algorithm. Throws `config.invalid` with all problems of the settings. */
   create(settings?: Settings): Algorithm;
 }

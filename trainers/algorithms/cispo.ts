@@ -11,12 +11,13 @@ const settings = z.strictObject({
 });
 
 /**
- * CISPO (MiniMax 2025, https://arxiv.org/abs/2506.13585, section 3.1): as GRPO, but a clipped ratio still weighs its
- * token's gradient, so that rare tokens are not lost.
+ * CISPO (MiniMax 2025, https://arxiv.org/abs/2506.13585, section 3.1). Like GRPO, but the clipped ratio is a constant
+ * weight of the token's gradient. Tokens keep their gradient if their ratio is clipped, so rare tokens are still
+ * trained.
  */
 export const cispo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
   id: "cispo",
-  description: "GRPO whose clipped ratios keep their gradient.",
+  description: "GRPO in which tokens with a clipped ratio keep their gradient.",
   settings,
   create: ({ clipLow, clipHigh, ...group }) =>
     groupAlgorithm(group, { estimator: groupZScore, policy: { type: "cispo", clipLow, clipHigh } }),

@@ -11,12 +11,12 @@ const settings = z.strictObject({
 });
 
 /**
- * DAPO (Yu et al. 2025, https://arxiv.org/abs/2503.14476): GRPO that clips rising ratios later than falling ones, plays
- * further tasks for groups without signal, and averages over tokens.
+ * DAPO (Yu et al. 2025, https://arxiv.org/abs/2503.14476). GRPO with a higher upper clip bound (clip-higher), more
+ * tasks in place of groups without a signal (dynamic sampling), and a loss that is averaged over tokens.
  */
 export const dapo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
   id: "dapo",
-  description: "GRPO with clip-higher and dynamic sampling.",
+  description: "GRPO with a higher upper clip bound (clip-higher) and dynamic sampling.",
   settings,
   create: ({ clipLow, clipHigh, ...group }) =>
     groupAlgorithm(group, { estimator: groupZScore, policy: { type: "ppo", clipLow, clipHigh } }),

@@ -3,13 +3,13 @@ import { parseConfig } from "../config/parse-config.ts";
 import type { Algorithm, AlgorithmDefinition } from "./algorithm.ts";
 
 /**
- * An {@link AlgorithmDefinition} whose `create` fills in the defaults of its settings and checks them. `Settings` are
- * those of the schema, unless a type of their own is given.
+ * Defines an algorithm. The `create` of the returned {@link AlgorithmDefinition} fills in the defaults of the settings
+ * and checks them. The type `Settings` is inferred from the schema unless it is given.
  */
 export function defineAlgorithm<Schema extends z.ZodObject, Settings = z.input<Schema>>(options: {
   readonly id: string;
   readonly description: string;
-  /** Made by `z.strictObject`. */
+  /** Created by `z.strictObject`. */
   readonly settings: Schema;
   readonly create: (settings: z.output<Schema>) => Algorithm;
 }): AlgorithmDefinition<Settings> {

@@ -4,8 +4,9 @@ import { defineAlgorithm } from "./define-algorithm.ts";
 import { type PreferenceSettings, preferenceAlgorithm, preferenceSettings } from "./preference-algorithm.ts";
 
 /**
- * Direct preference optimization (Rafailov et al. 2023, https://arxiv.org/abs/2305.18290). Online, it ranks the policy's
- * own episodes of a task by their reward; offline, an environment such as `preferences` demonstrates both answers.
+ * Direct preference optimization (Rafailov et al. 2023, https://arxiv.org/abs/2305.18290). Online, it ranks the
+ * policy's own episodes of a task by their reward. Offline, an environment such as `preferences` demonstrates both
+ * answers.
  */
 export const dpo: AlgorithmDefinition<PreferenceSettings> = defineAlgorithm({
   id: "dpo",

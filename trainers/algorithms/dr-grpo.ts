@@ -11,12 +11,12 @@ const settings = z.strictObject({
 });
 
 /**
- * GRPO without its two biases (Liu et al. 2025, https://arxiv.org/abs/2503.20783): no division by the group's standard
- * deviation, and every token weighs the same however long its completion was.
+ * Dr. GRPO (Liu et al. 2025, https://arxiv.org/abs/2503.20783): GRPO without its two biases. Advantages are not divided
+ * by the group's standard deviation. Each token has the same weight, whatever the length of its completion.
  */
 export const drGrpo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
   id: "dr-grpo",
-  description: "GRPO without division by the standard deviation and by the length.",
+  description: "GRPO that does not divide by the standard deviation or by the length.",
   settings,
   create: ({ clipLow, clipHigh, ...group }) =>
     groupAlgorithm(group, { estimator: groupMean, policy: { type: "ppo", clipLow, clipHigh } }),

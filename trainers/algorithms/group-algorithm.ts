@@ -6,7 +6,9 @@ import type { SequenceLoss } from "../losses/sequence-loss.ts";
 import type { Algorithm, UpdateSchedule } from "./algorithm.ts";
 import type { DivergenceSettings, GroupSettings } from "./group-settings.ts";
 
-/** The algorithm that compares episodes by an estimator and minimises one policy loss. */
+/**
+ * Creates an algorithm that compares the episodes of a group by an advantage estimator and minimises one policy loss.
+ */
 export function groupAlgorithm(
   settings: GroupSettings,
   parts: { readonly estimator: AdvantageEstimator; readonly policy: LossTerm | SequenceLoss },
@@ -17,7 +19,7 @@ export function groupAlgorithm(
   const credit = groupAdvantages({
     estimator,
     level: branches ? "turn" : settings.creditBy,
-    // What follows a handoff came of one joint action of the node, and says nothing of the others.
+    // After a handoff, later rewards follow from one joint action of the node. They say nothing about the others.
     discount: turnStructure === "handoff" ? 0 : settings.discount,
     crossReturn: settings.crossReturn,
     terminationWeight: settings.terminationWeight,
@@ -54,7 +56,10 @@ export function groupAlgorithm(
   };
 }
 
-/** The terms that hold a policy near its reference and keep its entropy. */
+/**
+ * Returns the loss terms for the KL divergence from the reference and for the entropy bonus. Terms of weight 0 are left
+ * out.
+ */
 export function regularisers(settings: DivergenceSettings): LossTerm[] {
   const { klWeight, klIn, klEstimator, entropyWeight } = settings;
   return [
@@ -63,7 +68,7 @@ export function regularisers(settings: DivergenceSettings): LossTerm[] {
   ];
 }
 
-/** How a batch becomes optimizer steps, without the settings that are absent. */
+/** Returns the update schedule of the settings. Settings that are undefined are left out. */
 export function updateSchedule(settings: {
   readonly epochs: number;
   readonly minibatches: number;
@@ -84,10 +89,10 @@ function turnWeightsProblem(
   turnWeights: readonly number[] | undefined,
 ): string | undefined {
   if (turnWeights === undefined || turnWeights.length === maxTurns) return undefined;
-  return `turnWeights has ${turnWeights.length} numbers, and an episode of "${id}" has up to ${maxTurns} turns`;
+  return `turnWeights has ${turnWeights.length} numbers, but an episode of "${id}" has up to ${maxTurns} turns`;
 }
 
 function crossProblem({ id, maxTurns }: EnvironmentSpec, settings: GroupSettings): string | undefined {
   if (settings.jointMode === "align" || settings.turnStructure !== "episodes" || maxTurns === 1) return undefined;
-  return `jointMode cross over the ${maxTurns} turns of "${id}" needs the turnStructure tree or handoff`;
+  return `an episode of "${id}" has up to ${maxTurns} turns, so jointMode cross needs turnStructure tree or handoff`;
 }

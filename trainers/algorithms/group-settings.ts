@@ -5,7 +5,7 @@ import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
-/** The settings of every algorithm that compares episodes. Each is described in the schema below. */
+/** The settings shared by all algorithms that compare the episodes of a group. The schema below describes each one. */
 export interface GroupSettings extends TurnSettings, DivergenceSettings, UpdateSettings {
   readonly groupSize: number;
   readonly dropGroupsWithoutSignal: boolean;
@@ -13,7 +13,10 @@ export interface GroupSettings extends TurnSettings, DivergenceSettings, UpdateS
   readonly lossAggregation: LossAggregation;
 }
 
-/** Over several turns and agents: which joint actions there are, what follows them, and how turns are weighed. */
+/**
+ * The settings for several turns and agents: which joint actions are played, what follows them, and the weight of each
+ * turn.
+ */
 export interface TurnSettings {
   readonly turnStructure: "episodes" | "tree" | "handoff";
   readonly jointMode: "align" | "cross";
@@ -28,7 +31,7 @@ export interface TurnSettings {
   readonly whiten: boolean;
 }
 
-/** How the policy is held near the model that it was at the start. */
+/** The settings that keep the policy close to the model at the start of the run. */
 export interface DivergenceSettings {
   readonly klWeight: number;
   readonly klIn: "loss" | "reward";
@@ -36,7 +39,7 @@ export interface DivergenceSettings {
   readonly entropyWeight: number;
 }
 
-/** How often a batch is learned from. */
+/** The settings of the updates on one batch. */
 export interface UpdateSettings {
   readonly epochs: number;
   readonly minibatches: number;
@@ -45,16 +48,16 @@ export interface UpdateSettings {
   readonly importanceCap: number | undefined;
 }
 
-/** How far a probability ratio may move before its gradient is cut. */
+/** The clip range: how far a probability ratio may move from 1 before its gradient is clipped. */
 export interface ClipSettings {
   readonly clipLow: number;
   readonly clipHigh: number;
 }
 
-/** Defaults that tell the algorithms of a family apart. */
+/** The defaults in which the algorithms of this family differ. */
 export interface GroupDefaults {
   readonly groupSize: number;
-  /** The fewest episodes that can be compared. */
+  /** The smallest group that can be compared. 2 by default. */
   readonly leastGroupSize?: number;
   readonly dropGroupsWithoutSignal: boolean;
   readonly resampleRounds?: number;
@@ -64,7 +67,10 @@ export interface GroupDefaults {
   readonly lossAggregation?: "token-mean" | "sequence-mean" | { readonly fixedLength: number };
 }
 
-/** Defaults of the algorithms for teams: joint actions branch, and each turn is weighed by what came from it on. */
+/**
+ * The defaults of the algorithms for teams. Joint actions branch, and each turn is credited with the rewards from it
+ * on.
+ */
 export const teamDefaults = {
   groupSize: 4,
   turnStructure: "tree",
@@ -72,7 +78,7 @@ export const teamDefaults = {
   creditBy: "turn",
 } as const;
 
-/** The settings that every algorithm has which compares episodes, as keys of a strict schema. */
+/** Returns the schema keys of {@link GroupSettings}, with the given defaults. Spread them into a strict schema. */
 export function groupSettings(defaults: GroupDefaults): SettingsShape<GroupSettings> {
   const { groupSize, leastGroupSize = 2, dropGroupsWithoutSignal, resampleRounds = 0 } = defaults;
   return {
@@ -81,7 +87,7 @@ export function groupSettings(defaults: GroupDefaults): SettingsShape<GroupSetti
       .min(leastGroupSize, `must be ${leastGroupSize} or more: an episode is compared with the others of its group`)
       .max(mostAtOnce)
       .default(groupSize)
-      .describe("Episodes per task; where joint actions branch, completions per agent and node."),
+      .describe("Episodes per task. If joint actions branch: completions per agent and node."),
     dropGroupsWithoutSignal: z
       .boolean()
       .default(dropGroupsWithoutSignal)
@@ -90,7 +96,7 @@ export function groupSettings(defaults: GroupDefaults): SettingsShape<GroupSetti
       .int()
       .min(0)
       .default(resampleRounds)
-      .describe("How often more tasks are played to replace dropped groups (dynamic sampling)."),
+      .describe("How many more rounds of tasks may be played to replace dropped groups (dynamic sampling)."),
     ...turnSettings(defaults),
     ...divergenceSettings(),
     ...updateSettings(),
@@ -108,61 +114,80 @@ function turnSettings({
       .enum(["episodes", "tree", "handoff"])
       .default(turnStructure)
       .describe(
-        "episodes: each goes on by itself; tree: every joint action branches; handoff: one joint action is handed on.",
+        "episodes: each episode is independent; tree: every joint action is continued; handoff: one joint action of a turn is continued.",
       ),
     jointMode: z
       .enum(["align", "cross"])
       .default("align")
-      .describe("Which completions of several agents act together: those of equal index, or every combination."),
+      .describe(
+        "Which completions of several agents form a joint action. align: those of equal index; cross: every combination.",
+      ),
     crossReturn: z
       .enum(["mean", "sum"])
       .default("mean")
-      .describe("Under cross, how the returns of a completion's joint actions become one."),
+      .describe("With cross: how the returns of a completion's joint actions are combined."),
     handoff: z
       .enum(["random", "best", "randomIndependent"])
       .default("random")
-      .describe("Under handoff, which joint action goes on; randomIndependent picks each agent's completion apart."),
-    discount: z.number().min(0).max(1).default(discount).describe("What a reward of the next turn counts in this one."),
+      .describe(
+        "With handoff: which joint action is continued. randomIndependent picks the completion of each agent separately.",
+      ),
+    discount: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(discount)
+      .describe("Discount per turn: the factor by which a reward of the next turn counts in this turn."),
     creditBy: z
       .enum(["episode", "turn"])
       .default(creditBy)
-      .describe("Of episodes: weigh every turn by the whole reward, or each by what came from it on."),
+      .describe(
+        "With turnStructure episodes: credit each turn with the whole reward (episode), or with the rewards from that turn on (turn).",
+      ),
     turnWeights: z
       .array(z.number().min(0))
       .min(1)
       .optional()
-      .describe("Multiplies the loss of each turn; one number per turn of the environment."),
+      .describe("Multiplies the loss of each turn. One number per turn of the environment."),
     terminationThreshold: z
       .number()
       .optional()
-      .describe("Where joint actions branch: a node whose mean reward exceeds it is the last of its branch."),
-    terminationWeight: z.number().min(0).default(1).describe("Multiplies the loss of such a node."),
-    maxNodes: z.int().min(1).default(1000).describe("The most nodes that a tree may have; more are refused."),
+      .describe("If joint actions branch: a node whose mean reward exceeds this is the last of its branch."),
+    terminationWeight: z
+      .number()
+      .min(0)
+      .default(1)
+      .describe("Multiplies the loss of a node that terminationThreshold ended."),
+    maxNodes: z
+      .int()
+      .min(1)
+      .default(1000)
+      .describe("The largest number of nodes of a tree. A run that may need more is refused."),
     whiten: z
       .boolean()
       .default(false)
-      .describe("Divide a batch's advantages by their standard deviation, once their mean is taken off."),
+      .describe("Subtract the mean from a batch's advantages and divide them by their standard deviation."),
   };
 }
 
-/** The keys of {@link DivergenceSettings}. */
+/** Returns the schema keys of {@link DivergenceSettings}. */
 export function divergenceSettings(): SettingsShape<DivergenceSettings> {
   return {
     klWeight: z
       .number()
       .min(0)
       .default(0)
-      .describe("Weight of the KL divergence to the model at the start; 0 opens no reference model."),
+      .describe("Weight of the KL divergence from the model at the start. With 0, no reference model is opened."),
     klIn: z
       .enum(["loss", "reward"])
       .default("loss")
-      .describe("Whether the divergence is a term of the loss or is taken off the rewards."),
-    klEstimator: z.enum(["k1", "k2", "k3"]).default("k3").describe("How the KL divergence is estimated in the loss."),
-    entropyWeight: z.number().min(0).default(0).describe("Weight of a bonus for entropy."),
+      .describe("loss: the divergence is a term of the loss; reward: it is subtracted from the rewards."),
+    klEstimator: z.enum(["k1", "k2", "k3"]).default("k3").describe("The estimator of the KL divergence in the loss."),
+    entropyWeight: z.number().min(0).default(0).describe("Weight of the entropy bonus."),
   };
 }
 
-/** The keys of {@link UpdateSettings}. */
+/** Returns the schema keys of {@link UpdateSettings}, with the given defaults. */
 export function updateSettings(
   defaults: { readonly epochs?: number; readonly minibatches?: number } = {},
 ): SettingsShape<UpdateSettings> {
@@ -174,25 +199,36 @@ export function updateSettings(
       .number()
       .positive()
       .optional()
-      .describe("Learn no more from a batch once the policy is so far from the one that sampled it."),
+      .describe("Stop the updates on a batch if the KL divergence from the policy that sampled it exceeds this."),
     maskTruncated: z
       .boolean()
       .optional()
       .describe(
-        "Learn nothing from episodes in which sampling.maxTokens cut off a completion; their rewards still count for the baseline. false when absent.",
+        "Leave episodes in which sampling.maxTokens cut off a completion out of the loss. Their rewards still count for the baseline. false when absent.",
       ),
     importanceCap: z
       .number()
       .positive()
       .optional()
-      .describe("Correct for a sampler that differs from the trainer, by ratios of at most this."),
+      .describe(
+        "Correct for a sampler that differs from the trainer by importance ratios. The ratios are capped at this value.",
+      ),
   };
 }
 
-/** The keys of {@link ClipSettings}. */
+/** Returns the schema keys of {@link ClipSettings}, with the given defaults. */
 export function clipSettings(defaults: { readonly low: number; readonly high: number }): SettingsShape<ClipSettings> {
   return {
-    clipLow: z.number().min(0).max(1).default(defaults.low).describe("How far a probability ratio may fall below 1."),
-    clipHigh: z.number().min(0).default(defaults.high).describe("How far a probability ratio may rise above 1."),
+    clipLow: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(defaults.low)
+      .describe("How far a probability ratio may fall below 1 before it is clipped."),
+    clipHigh: z
+      .number()
+      .min(0)
+      .default(defaults.high)
+      .describe("How far a probability ratio may rise above 1 before it is clipped."),
   };
 }

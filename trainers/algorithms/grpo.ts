@@ -12,26 +12,29 @@ const settings = z.strictObject({
   advantage: z
     .enum(advantageEstimators.map(({ id }) => id))
     .default("group-z-score")
-    .describe("What a reward is compared with."),
+    .describe("The advantage estimator: the baseline that a reward is compared with."),
   surrogate: z
     .enum(["clipped", "ratio", "none"])
     .default("clipped")
-    .describe("The policy's loss: PPO's clipped ratio, the ratio alone, or minus advantage x log-probability."),
+    .describe(
+      "The policy loss. clipped: PPO's clipped ratio; ratio: the ratio without clipping; none: minus advantage x log-probability.",
+    ),
 });
 
-/** Settings of {@link grpo}. What each means is written beside its default above. */
+/** The settings of {@link grpo}. The schema above describes each one. */
 export interface GrpoSettings extends Partial<GroupSettings & ClipSettings> {
   readonly advantage?: string;
   readonly surrogate?: "clipped" | "ratio" | "none";
 }
 
 /**
- * Group relative policy optimization (Shao et al. 2024, https://arxiv.org/abs/2402.03300): several episodes of each
- * task, each compared with its group, and PPO's clipped loss.
+ * Group relative policy optimization (Shao et al. 2024, https://arxiv.org/abs/2402.03300). GRPO plays several episodes
+ * of each task and compares each with the mean of its group. It raises the probability of completions that scored above
+ * the mean, with PPO's clipped loss. A group with equal rewards has no gradient and is skipped.
  */
 export const grpo: AlgorithmDefinition<GrpoSettings> = defineAlgorithm({
   id: "grpo",
-  description: "Group relative policy optimization: episodes of one task compared with one another.",
+  description: "Group relative policy optimization: the episodes of one task are compared with each other.",
   settings,
   create: ({ advantage, surrogate, clipLow, clipHigh, ...group }) => {
     const policies = {

@@ -12,9 +12,9 @@ const settings = z.strictObject({
 });
 
 /**
- * Group sequence policy optimization (Zheng et al. 2025, https://arxiv.org/abs/2507.18071): as GRPO, with one
- * probability ratio for a whole sequence. Its loss is averaged over sequences; `lossAggregation` is for the terms
- * beside it.
+ * Group sequence policy optimization (Zheng et al. 2025, https://arxiv.org/abs/2507.18071). Like GRPO, with one
+ * probability ratio per sequence. Its loss is averaged over sequences. `lossAggregation` applies to the other terms
+ * (KL, entropy).
  */
 export const gspo: AlgorithmDefinition<Partial<GroupSettings & ClipSettings>> = defineAlgorithm({
   id: "gspo",

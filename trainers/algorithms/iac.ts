@@ -4,12 +4,12 @@ import { defineAlgorithm } from "./define-algorithm.ts";
 import { type TurnCriticSettings, turnCriticAlgorithm, turnCriticSettings } from "./turn-critic-algorithm.ts";
 
 /**
- * Independent actor-critic (CoMLRL, https://github.com/OpenMLRL/CoMLRL): every agent has a critic of its own, and a turn
- * is compared with what that expected.
+ * Independent actor-critic (CoMLRL, https://github.com/OpenMLRL/CoMLRL). Each agent has its own critic. A turn is
+ * compared with the value that the critic predicted.
  */
 export const iac: AlgorithmDefinition<TurnCriticSettings> = defineAlgorithm({
   id: "iac",
-  description: "Actor-critic for each agent of a team by itself; a step is a turn.",
+  description: "Independent actor-critic: each agent of a team has its own critic. A step is a turn.",
   settings: z.strictObject(turnCriticSettings({ discount: 0.9 })),
   create: (given) => turnCriticAlgorithm(given, "learner"),
 });

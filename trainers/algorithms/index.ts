@@ -50,7 +50,7 @@ export {
   sft,
 };
 
-/** Every algorithm that comes with Lyceum. */
+/** All algorithms of Lyceum. */
 export const algorithms: readonly AlgorithmDefinition[] = [
   sft,
   dpo,
@@ -73,7 +73,7 @@ export const algorithms: readonly AlgorithmDefinition[] = [
   madpo,
 ];
 
-/** The algorithm of that id. Throws `config.unknown-name` with the nearest known one. */
+/** Returns the algorithm with this id. Throws `config.unknown-name`, with the nearest known id, if there is none. */
 export function algorithmDefinition(
   id: string,
   known: readonly AlgorithmDefinition[] = algorithms,

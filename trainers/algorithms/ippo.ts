@@ -4,12 +4,12 @@ import { defineAlgorithm } from "./define-algorithm.ts";
 import { createPpo, type PpoSettings, ppoSettings } from "./ppo.ts";
 
 /**
- * Independent PPO (de Witt et al. 2020, https://arxiv.org/abs/2011.09533): every agent is a PPO learner of its own, and
- * the others are a part of its environment. With one agent it is PPO.
+ * Independent PPO (de Witt et al. 2020, https://arxiv.org/abs/2011.09533). Each agent is a PPO learner of its own. The
+ * other agents are part of its environment. With one agent, it equals PPO.
  */
 export const ippo: AlgorithmDefinition<PpoSettings> = defineAlgorithm({
   id: "ippo",
-  description: "PPO for each agent of a team by itself.",
+  description: "Independent PPO: each agent of a team learns by PPO on its own.",
   settings: z.strictObject(ppoSettings()),
   create: createPpo,
 });

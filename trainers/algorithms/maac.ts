@@ -4,8 +4,8 @@ import { defineAlgorithm } from "./define-algorithm.ts";
 import { type TurnCriticSettings, turnCriticAlgorithm, turnCriticSettings } from "./turn-critic-algorithm.ts";
 
 /**
- * Multi-agent actor-critic (CoMLRL, https://github.com/OpenMLRL/CoMLRL): one critic for the team, which reads every
- * agent's prompt and predicts the mean of what the agents earn. Agents act by themselves.
+ * Multi-agent actor-critic (CoMLRL, https://github.com/OpenMLRL/CoMLRL). The team has one critic. It reads the prompt
+ * of every agent and predicts the mean of the agents' rewards. Each agent acts on its own prompt alone.
  */
 export const maac: AlgorithmDefinition<TurnCriticSettings> = defineAlgorithm({
   id: "maac",

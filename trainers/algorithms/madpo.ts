@@ -4,8 +4,8 @@ import { defineAlgorithm } from "./define-algorithm.ts";
 import { type PreferenceSettings, preferenceAlgorithm, preferenceSettings } from "./preference-algorithm.ts";
 
 /**
- * Multi-agent DPO (CoMLRL, https://github.com/OpenMLRL/CoMLRL): joint actions are ranked by what the team earned, and
- * -log sigma(beta x the sum of the agents' margins) is minimised, each agent moving its own.
+ * Multi-agent DPO (CoMLRL, https://github.com/OpenMLRL/CoMLRL). It ranks joint actions by the team's reward and
+ * minimises -log sigma(beta x the sum of the agents' margins). Each agent's update changes only its own margin.
  */
 export const madpo: AlgorithmDefinition<PreferenceSettings> = defineAlgorithm({
   id: "madpo",

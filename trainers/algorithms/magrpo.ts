@@ -8,8 +8,8 @@ import { type GroupSettings, groupSettings, teamDefaults } from "./group-setting
 const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
 
 /**
- * Multi-agent GRPO (Liu et al. 2025, https://arxiv.org/abs/2508.04652): agents that share a reward, each of which compares
- * its completions with their mean. No ratio, no clipping, no division by the standard deviation.
+ * Multi-agent GRPO (Liu et al. 2025, https://arxiv.org/abs/2508.04652), for agents that share a reward. Each agent
+ * compares its completions with their mean return. No ratio, no clipping, no division by the standard deviation.
  */
 export const magrpo: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
   id: "magrpo",

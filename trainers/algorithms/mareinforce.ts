@@ -7,11 +7,14 @@ import { type GroupSettings, groupSettings, teamDefaults } from "./group-setting
 
 const settings = z.strictObject(groupSettings({ ...teamDefaults, leastGroupSize: 1, dropGroupsWithoutSignal: false }));
 
-/** Multi-agent REINFORCE (CoMLRL, https://github.com/OpenMLRL/CoMLRL): each agent's completions, weighed by their returns. */
+/**
+ * Multi-agent REINFORCE (CoMLRL, https://github.com/OpenMLRL/CoMLRL). Each agent's completions are weighted by their
+ * returns, without a baseline.
+ */
 export const mareinforce: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
   id: "mareinforce",
   description:
-    "REINFORCE for a team: each agent weighs its completions by the returns of the joint actions they were part of.",
+    "REINFORCE for a team: each agent weights its completions by the returns of the joint actions they were part of.",
   settings,
   create: (group) => groupAlgorithm(group, { estimator: none, policy: { type: "policyGradient" } }),
 });

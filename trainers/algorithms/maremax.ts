@@ -8,8 +8,8 @@ import { type GroupSettings, groupSettings, teamDefaults } from "./group-setting
 const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
 
 /**
- * CoMLRL's MAREMAX (https://github.com/OpenMLRL/CoMLRL): MAGRPO compared with the best of each group. No advantage is
- * above 0, so that it can only make completions less likely.
+ * MAREMAX of CoMLRL (https://github.com/OpenMLRL/CoMLRL): MAGRPO with the best return of the group as the baseline. No
+ * advantage is above 0, so an update can only lower the probability of completions.
  */
 export const maremax: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
   id: "maremax",

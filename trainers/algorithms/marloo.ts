@@ -7,10 +7,13 @@ import { type GroupSettings, groupSettings, teamDefaults } from "./group-setting
 
 const settings = z.strictObject(groupSettings({ ...teamDefaults, dropGroupsWithoutSignal: true }));
 
-/** Multi-agent RLOO (CoMLRL, https://github.com/OpenMLRL/CoMLRL): MAGRPO with the mean of the others as its baseline. */
+/**
+ * Multi-agent RLOO (CoMLRL, https://github.com/OpenMLRL/CoMLRL): MAGRPO with the mean of the other completions as the
+ * baseline.
+ */
 export const marloo: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
   id: "marloo",
-  description: "RLOO for a team.",
+  description: "RLOO for a team: the baseline is the mean of the agent's other completions.",
   settings,
   create: (group) => groupAlgorithm(group, { estimator: leaveOneOut, policy: { type: "policyGradient" } }),
 });

@@ -7,16 +7,16 @@ import { regularisers, updateSchedule } from "./group-algorithm.ts";
 import { type ClipSettings, clipSettings } from "./group-settings.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
-/** Settings of PPO and IPPO with their defaults filled in. Each is described in the schema below. */
+/** The settings of PPO and IPPO, with defaults filled in. The schema below describes each one. */
 export interface FullPpoSettings extends ActorCriticSettings, ClipSettings {
   readonly discount: number;
   readonly lambda: number;
 }
 
-/** Settings of {@link ppo} and of IPPO. */
+/** The settings of {@link ppo} and of IPPO. */
 export type PpoSettings = Partial<FullPpoSettings>;
 
-/** The keys of {@link FullPpoSettings}. */
+/** Returns the schema keys of {@link FullPpoSettings}. */
 export function ppoSettings(): SettingsShape<FullPpoSettings> {
   return {
     ...actorCriticSettings({ epochs: 2, minibatches: 2, critic: "shared" }),
@@ -27,22 +27,22 @@ export function ppoSettings(): SettingsShape<FullPpoSettings> {
       .min(0)
       .max(1)
       .default(0.95)
-      .describe("Of generalized advantage estimation: 0 trusts the critic, 1 the rewards."),
+      .describe("Lambda of generalized advantage estimation. 0 relies on the critic, 1 on the rewards."),
   };
 }
 
 /**
  * Proximal policy optimization (Schulman et al. 2017, https://arxiv.org/abs/1707.06347) with generalized advantage
- * estimation: each token is a step, compared with what a critic expected.
+ * estimation. Each token is a step. Its advantage is relative to the value that a critic predicted.
  */
 export const ppo: AlgorithmDefinition<PpoSettings> = defineAlgorithm({
   id: "ppo",
-  description: "Proximal policy optimization: tokens compared with what a critic expected.",
+  description: "Proximal policy optimization: each token is compared with the value that a critic predicted.",
   settings: z.strictObject(ppoSettings()),
   create: createPpo,
 });
 
-/** PPO of these settings: of one agent, or of each by itself. */
+/** Creates PPO, for one agent or for each agent of a team. */
 export function createPpo(settings: FullPpoSettings): Algorithm {
   const { clipLow, clipHigh, critic, valueWeight, valueClip, klIn, klWeight } = settings;
   const credit = actorCritic({

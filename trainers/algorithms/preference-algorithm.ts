@@ -7,7 +7,7 @@ import { updateSchedule } from "./group-algorithm.ts";
 import { updateSettings } from "./group-settings.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
-/** Settings of DPO and MADPO with their defaults filled in. Each is described in the schema below. */
+/** The settings of DPO and MADPO, with defaults filled in. The schema below describes each one. */
 export interface FullPreferenceSettings {
   readonly source: "policy" | "demonstrations";
   readonly groupSize: number;
@@ -21,10 +21,10 @@ export interface FullPreferenceSettings {
   readonly minibatches: number;
 }
 
-/** Settings of DPO and MADPO. */
+/** The settings of DPO and MADPO. */
 export type PreferenceSettings = Partial<FullPreferenceSettings>;
 
-/** The keys of {@link FullPreferenceSettings}. */
+/** Returns the schema keys of {@link FullPreferenceSettings}, with the given defaults. */
 export function preferenceSettings(defaults: {
   readonly referenceFree: boolean;
   readonly groupSize: number;
@@ -34,36 +34,40 @@ export function preferenceSettings(defaults: {
     source: z
       .enum(["policy", "demonstrations"])
       .default("policy")
-      .describe("Whose episodes are ranked: the policy's, or an expert's, such as those of a preference file."),
+      .describe("Whose episodes are ranked: the policy's, or those of an expert, such as a preference file."),
     groupSize: z
       .int()
       .min(2)
       .max(mostAtOnce)
       .default(defaults.groupSize)
-      .describe("Episodes per task; a preference is a pair of them."),
+      .describe("Episodes per task. A preference is a pair of them."),
     pairs: z
       .enum(["best-worst", "all"])
       .default("best-worst")
-      .describe("One pair of each group, or every two episodes of different reward."),
-    margin: z.number().min(0).default(0).describe("The least difference of rewards that makes a preference."),
-    beta: z.number().positive().default(0.1).describe("How firmly the policy is held to its reference."),
-    form: z.enum(["sigmoid", "hinge", "ipo"]).default("sigmoid").describe("The loss of a margin."),
+      .describe("best-worst: one pair per group; all: each pair of episodes with different rewards."),
+    margin: z.number().min(0).default(0).describe("The smallest difference of rewards that makes a preference."),
+    beta: z
+      .number()
+      .positive()
+      .default(0.1)
+      .describe("How strongly the policy is kept close to the reference. Higher values keep it closer."),
+    form: z.enum(["sigmoid", "hinge", "ipo"]).default("sigmoid").describe("The loss as a function of the margin."),
     labelSmoothing: z
       .number()
       .min(0)
       .max(0.5)
       .default(0)
-      .describe("The probability that a preference is the wrong way round; sigmoid only."),
+      .describe("The probability that a preference is the wrong way round. For sigmoid only."),
     referenceFree: z
       .boolean()
       .default(defaults.referenceFree)
-      .describe("Leave the reference out: every answer is as likely to it."),
+      .describe("Leave the reference out, as if it gave every answer the same probability."),
     epochs,
     minibatches,
   };
 }
 
-/** An algorithm that learns from which of two episodes is better. */
+/** Creates an algorithm that learns which of two episodes is better. With `joint`, it ranks joint actions of a team. */
 export function preferenceAlgorithm(settings: FullPreferenceSettings, options: { readonly joint: boolean }): Algorithm {
   const { source, groupSize, pairs, margin, beta, form, labelSmoothing, referenceFree } = settings;
   return {

@@ -7,10 +7,10 @@ import { type GroupSettings, groupSettings } from "./group-settings.ts";
 
 const settings = z.strictObject(groupSettings({ groupSize: 1, leastGroupSize: 1, dropGroupsWithoutSignal: false }));
 
-/** REINFORCE (Williams 1992, https://doi.org/10.1007/BF00992696): rewards as they are, without a baseline. */
+/** REINFORCE (Williams 1992, https://doi.org/10.1007/BF00992696): the reward is the advantage, without a baseline. */
 export const reinforce: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
   id: "reinforce",
-  description: "Every token weighed by the reward of its episode.",
+  description: "Each token is weighted by the reward of its episode. No baseline.",
   settings,
   create: (group) => groupAlgorithm(group, { estimator: none, policy: { type: "policyGradient" } }),
 });

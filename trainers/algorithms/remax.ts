@@ -8,8 +8,8 @@ import { type GroupSettings, groupSettings } from "./group-settings.ts";
 const settings = z.strictObject(groupSettings({ groupSize: 1, leastGroupSize: 1, dropGroupsWithoutSignal: true }));
 
 /**
- * ReMax (Li et al. 2023, https://arxiv.org/abs/2310.10505): REINFORCE, compared with what the greedy completion of the
- * same prompt earns. Plays one greedy episode more of each task.
+ * ReMax (Li et al. 2023, https://arxiv.org/abs/2310.10505): REINFORCE with the reward of the greedy completion of the
+ * same prompt as the baseline. It plays one more, greedy episode of each task.
  */
 export const remax: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
   id: "remax",

@@ -7,7 +7,10 @@ import { type GroupSettings, groupSettings } from "./group-settings.ts";
 
 const settings = z.strictObject(groupSettings({ groupSize: 4, dropGroupsWithoutSignal: true }));
 
-/** RLOO (Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740): REINFORCE, each episode compared with the others. */
+/**
+ * RLOO (Ahmadian et al. 2024, https://arxiv.org/abs/2402.14740): REINFORCE with the mean of the group's other episodes
+ * as the baseline.
+ */
 export const rloo: AlgorithmDefinition<Partial<GroupSettings>> = defineAlgorithm({
   id: "rloo",
   description: "REINFORCE with the mean of the other episodes as its baseline.",

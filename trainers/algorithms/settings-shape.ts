@@ -1,4 +1,4 @@
 import type { z } from "zod";
 
-/** Settings as the keys of a zod object, for schemas that are put together of several. */
+/** The keys of a zod object for a settings type. Used to compose a schema from several parts. */
 export type SettingsShape<Settings> = { readonly [Key in keyof Settings]: z.ZodType<Settings[Key]> };

@@ -10,16 +10,16 @@ const settings = z.strictObject({
     .number()
     .min(0)
     .default(1)
-    .describe("Weight of what the expert said: behavioural cloning. 0 for a world model alone."),
+    .describe("Weight of the expert's messages (behavioural cloning). 0 to train a world model alone."),
   observationWeight: z
     .number()
     .min(0)
     .default(0)
-    .describe("Weight of what the environment answered: above 0 the model learns to predict that too."),
+    .describe("Weight of the environment's messages. Above 0, the model learns to predict them too, as a world model."),
   lossAggregation: lossAggregationSchema.default("token-mean"),
 });
 
-/** Settings of {@link sft}. */
+/** The settings of {@link sft}. */
 export interface SftSettings {
   readonly actionWeight?: number;
   readonly observationWeight?: number;
@@ -27,9 +27,9 @@ export interface SftSettings {
 }
 
 /**
- * Supervised fine-tuning, or behavioural cloning: the environment's expert plays, and the model learns to predict
- * every token of its messages, the end-of-turn token included. With `observationWeight` it learns to predict the
- * environment's answers too, as a world model does.
+ * Supervised fine-tuning (behavioural cloning). The environment's expert plays, and the model learns to predict every
+ * token of the expert's messages, including the end-of-turn token. With `observationWeight`, it also learns to predict
+ * the environment's messages, as a world model does.
  */
 export const sft: AlgorithmDefinition<SftSettings> = defineAlgorithm({
   id: "sft",

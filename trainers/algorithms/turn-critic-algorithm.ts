@@ -5,17 +5,17 @@ import type { Algorithm } from "./algorithm.ts";
 import { regularisers, updateSchedule } from "./group-algorithm.ts";
 import type { SettingsShape } from "./settings-shape.ts";
 
-/** Settings of IAC and MAAC with their defaults filled in. */
+/** The settings of IAC and MAAC, with defaults filled in. */
 export interface FullTurnCriticSettings extends ActorCriticSettings {
   readonly discount: number;
   readonly criticInput: "v" | "q";
   readonly terminationThreshold: number | undefined;
 }
 
-/** Settings of IAC and MAAC. */
+/** The settings of IAC and MAAC. */
 export type TurnCriticSettings = Partial<FullTurnCriticSettings>;
 
-/** The keys of {@link FullTurnCriticSettings}. */
+/** Returns the schema keys of {@link FullTurnCriticSettings}, with the given defaults. */
 export function turnCriticSettings(defaults: { readonly discount: number }): SettingsShape<FullTurnCriticSettings> {
   return {
     ...actorCriticSettings({ epochs: 1, minibatches: 1, critic: "separate" }),
@@ -23,17 +23,17 @@ export function turnCriticSettings(defaults: { readonly discount: number }): Set
     criticInput: z
       .enum(["v", "q"])
       .default("v")
-      .describe("What the critic reads: v, the prompt of a turn; q, the prompt and the answer."),
+      .describe("What the critic reads. v: the prompt of a turn; q: the prompt and the completion."),
     terminationThreshold: z
       .number()
       .optional()
       .describe(
-        "An episode ends with the turn whose mean reward over the agents exceeds it, before reward processors.",
+        "An episode ends after the turn whose mean reward over the agents exceeds this. Rewards are compared before reward processors change them.",
       ),
   };
 }
 
-/** An actor-critic algorithm whose step is a turn. */
+/** Creates an actor-critic algorithm in which a step is a turn. */
 export function turnCriticAlgorithm(settings: FullTurnCriticSettings, scope: CriticShape["scope"]): Algorithm {
   const { critic, valueWeight, valueClip, klIn, klWeight, terminationThreshold } = settings;
   const clip = valueClip === undefined ? {} : { clip: valueClip };

@@ -1,42 +1,42 @@
 import type { TokenSupport } from "../../src/contract/token-support.ts";
 
 /**
- * One sequence to train on. All arrays but `tokens` are per target: entry t speaks of `targets[t]`, the token that
+ * One sequence to train on. All arrays except `tokens` are per target. Entry t refers to `targets[t]`, the token that
  * follows `tokens[t]`. So `targets` is `tokens` shifted by one, and every array has the length of `tokens`.
  */
 export interface Datum {
   readonly tokens: Int32Array;
   readonly targets: Int32Array;
-  /** 1 where the target counts, 0 where it is only context. A weight between them scales a cross-entropy term. */
+  /** 1 for targets that are trained on, 0 for context. A value in between scales a cross-entropy term. */
   readonly lossMask: Float32Array;
-  /** Scaled so that summing over tokens gives the wanted average. */
+  /** Advantages, scaled so that the sum over tokens is the desired average. */
   readonly advantages?: Float32Array;
   /** Log-probabilities under the policy that sampled. */
   readonly behaviourLogprobs?: Float32Array;
   /** Log-probabilities under the frozen reference. */
   readonly referenceLogprobs?: Float32Array;
   /**
-   * What the value head is to learn: the target of V_t, the head's output at `tokens[t]`, the state in which
-   * `targets[t]` was sampled. Never scaled: the loss mask weighs a value term.
+   * The targets of the value head. Entry t is the target of V_t, the head's output at `tokens[t]`, the state in which
+   * `targets[t]` was sampled. Never scaled: the loss mask weights a value term.
    */
   readonly returns?: Float32Array;
-  /** V_t when the data were gathered: what a clipped value term stays near. */
+  /** V_t when the data were collected. A clipped value term stays near it. */
   readonly oldValues?: Float32Array;
   /**
-   * The tokens that each target was drawn from; null for every token. Every log-probability of the target, its
-   * entropy, and their gradients are then those of the distribution over these tokens alone, renormalised. Absent:
-   * every token, everywhere. A target is among its own.
+   * The tokens from which each target was drawn. Null means all tokens. The log-probability of the target, the entropy
+   * and their gradients are then those of the distribution over these tokens alone, renormalised. If absent, all tokens
+   * for every target. A target must be in its own support.
    */
   readonly supports?: readonly TokenSupport[];
-  /** Logits are divided by it before log-probabilities are taken: the temperature that sampled. 1 by default. */
+  /** The sampling temperature. Logits are divided by it before log-probabilities are computed. 1 by default. */
   readonly temperature?: number;
   readonly weightsVersion?: number;
 }
 
-/** A datum from a sequence and its mask: targets are the ids shifted by one, the last id has no target. */
+/** Creates a datum from a sequence and its mask. The targets are the ids shifted by one. The last id has no target. */
 export function datumFromIds(options: {
   readonly ids: readonly number[];
-  /** One per id: 1 where the id is to be predicted. */
+  /** One per id: 1 if the id is trained on. */
   readonly mask: readonly number[];
   /** One per id. */
   readonly logprobs?: readonly number[];

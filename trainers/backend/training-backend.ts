@@ -5,48 +5,50 @@ import type { Tokenizer } from "../../src/core/tokens/tokenizer.ts";
 import type { Datum } from "./datum.ts";
 import type { LossTerm } from "./loss-term.ts";
 
-/** What a backend can do, asked before a run starts rather than found out in the middle of it. */
+/** The capabilities of a backend. They are checked before a run starts. */
 export interface Capabilities {
   readonly name: string;
-  /** What it runs on, such as `cpu` or `webgpu`. */
+  /** The device it runs on, such as `cpu` or `webgpu`. */
   readonly device?: string;
-  /** What it computes matrix products in where it trains; weights are always kept in float32. float32 when absent. */
+  /** The precision of matrix products in training. Weights are always float32. float32 if absent. */
   readonly precision?: "float32" | "float16";
-  /** The loss terms that it fuses into its training step. */
+  /** The loss terms that it supports in its training step. */
   readonly losses: readonly LossTerm["type"][];
-  /** Sampling settings whose processed distribution it can also train on. */
+  /**
+   * The sampling settings that it can also train on. It then computes log-probabilities of the processed distribution.
+   */
   readonly trainableSampling: readonly ("temperature" | "topK" | "topP" | "minP")[];
   readonly adapters: boolean;
   readonly fullParameter: boolean;
-  /** Models can be opened with {@link ModelSpec.valueHead}. */
+  /** True if models can be opened with {@link ModelSpec.valueHead}. */
   readonly valueHead: boolean;
-  /** Samplers of models with a value head tell the values of the states that they sample in: `Sample.values`. */
+  /** True if samplers of models with a value head return the values of states: `Sample.values`. */
   readonly sampledValues?: boolean;
-  /** Two identical runs give identical weights. */
+  /** True if two identical runs give identical weights. */
   readonly deterministic: boolean;
-  /** Forms that {@link Model.export} can write. */
+  /** The formats that {@link Model.export} can write. */
   readonly exportFormats: readonly ExportFormat[];
 }
 
-/** Hugging Face folder (safetensors, config, tokenizer), or PEFT adapter folder. */
+/** `huggingface`: a Hugging Face folder (safetensors, config, tokenizer). `peft`: a PEFT adapter folder. */
 export type ExportFormat = "huggingface" | "peft";
 
-/** What the weights of a Hugging Face folder are written in. */
+/** The data type of the weights in a Hugging Face folder. */
 export type ExportDtype = "float32" | "float16" | "bfloat16";
 
-/** What a chat template sees by name. */
+/** The variables of a chat template, by name. */
 export type TemplateVariables = Readonly<Record<string, Json>>;
 
-/** Where a model's weights come from. */
+/** The source of a model's weights. */
 export type ModelSource =
   /**
    * A Hugging Face folder or a PEFT adapter folder on this machine, or the hub id (`owner/name`) of either. An adapter
-   * stands for the model that it adapts with the adapter on it; `base` names that model (a folder or hub id) in place
-   * of the one that the adapter's config names.
+   * is opened together with its base model. `base` (a folder or hub id) replaces the base model that the adapter's
+   * config names.
    *
-   * `chatTemplate` takes the place of the model's own: a Jinja file, or `"none"` for a base model, whose prompts are the
-   * texts of the messages, one after another. `templateVariables` are what the template sees beside messages, tools and
-   * special tokens, such as `enable_thinking`.
+   * `chatTemplate` replaces the model's own template. It is a Jinja file, or `"none"` for a base model, whose prompt is
+   * the plain text of the messages, one after another. `templateVariables` are extra variables of the template, such as
+   * `enable_thinking`, in addition to messages, tools and special tokens.
    */
   | {
       readonly type: "pretrained";
@@ -63,27 +65,27 @@ export type ModelSource =
 export interface LoraSpec {
   /** 16 by default. */
   readonly rank?: number;
-  /** The update is scaled by alpha / rank. 32 by default. */
+  /** The adapter's output is scaled by alpha / rank. 32 by default. */
   readonly alpha?: number;
   /**
-   * Linear layers, as peft names them: the last part of a layer's name, such as `q_proj`, `c_attn` or `c_proj`, or more
-   * of it, such as `mlp.c_proj`. Every linear layer of the blocks when absent.
+   * The linear layers that get an adapter, named as in peft: the last part of a layer's name, such as `q_proj`,
+   * `c_attn` or `c_proj`, or a longer end of it, such as `mlp.c_proj`. If absent, every linear layer of the blocks.
    */
   readonly targets?: readonly string[];
   /**
-   * The share of each adapter's inputs that is dropped, the others scaled by 1 / (1 - dropout), in passes of
-   * {@link Model.forwardBackward} whose terms are all `crossEntropy`; the log-probabilities that these give are those
-   * with dropout. Never in sampling, in {@link Model.forward}, or beside any other term: those compare
-   * log-probabilities of several passes. Each sequence of each step has masks of its own. 0 by default.
+   * The share of each adapter's inputs that is dropped. The others are scaled by 1 / (1 - dropout). Dropout applies
+   * only in {@link Model.forwardBackward} if all terms are `crossEntropy`. The log-probabilities of such a pass include
+   * dropout. It never applies in sampling, in {@link Model.forward} or with other terms, because these compare
+   * log-probabilities of several passes. Each sequence of each step has its own masks. 0 by default.
    */
   readonly dropout?: number;
-  /** Seeds the random half of each adapter, and its dropout. */
+  /** Seeds the random matrix of each adapter, and dropout. */
   readonly seed?: number;
 }
 
 /**
- * Which parameters a model trains. `frozen` trains none: a reference, or a partner. `full` trains every weight, after an
- * adapter of the source is merged.
+ * The parameters that a model trains. `frozen` trains none, for a reference or a partner. `full` trains every weight.
+ * An adapter of the source is merged first.
  */
 export type TrainableSpec =
   | { readonly type: "full" }
@@ -91,25 +93,27 @@ export type TrainableSpec =
       readonly type: "lora";
       readonly lora: LoraSpec;
       /**
-       * What becomes of an adapter of the source. `continue`, the default, trains it on: its rank, alpha and targets
-       * are its own, and others in `lora` are `config.invalid`. `merge` adds it to the base and trains a new one.
+       * What happens to an adapter of the source. `continue` (default) trains it further. Its rank, alpha and targets
+       * are its own; other values in `lora` are `config.invalid`. `merge` adds it to the base model and trains a new
+       * adapter.
        */
       readonly start?: "continue" | "merge";
     }
   | { readonly type: "frozen" };
 
-/** A model to open. Models of equal source share one copy of the frozen weights. */
+/** A model to open. Models with equal sources share one copy of the frozen weights. */
 export interface ModelSpec {
   readonly source: ModelSource;
   readonly trainable: TrainableSpec;
   /**
-   * Adds a scalar per token, V, a linear layer over the final hidden state that starts at 0. It is always trained as
-   * it is, beside an adapter too; a frozen model cannot have one. Read by `value` terms and the output `values`.
+   * Adds a value head: V, one scalar per token, is a linear layer over the final hidden state. It starts at 0. All its
+   * weights are trained, also if the policy trains an adapter. A frozen model cannot have one. `value` terms and the
+   * output `values` read it.
    */
   readonly valueHead?: boolean;
 }
 
-/** Runs and trains models. Opened models are closed with it. */
+/** Runs and trains models. Closing it closes its models. */
 export interface TrainingBackend extends AsyncDisposable {
   readonly specificationVersion: "v1";
   readonly capabilities: Capabilities;
@@ -117,39 +121,39 @@ export interface TrainingBackend extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** What {@link Model.forward} can return. */
+/** An output of {@link Model.forward}. */
 export type ForwardOutput = "logprobs" | "entropy" | "values";
 
-/** Per-token outputs of one datum; each array is as long as the datum's tokens, 0 where its loss mask is 0. */
+/** The outputs of one datum. Each array is as long as the datum's tokens, with 0 where the loss mask is 0. */
 export interface ForwardResult {
   readonly logprobs?: Float32Array;
   readonly entropy?: Float32Array;
-  /** V_t, the value of the state in which `targets[t]` is to be sampled. */
+  /** V_t, the value of the state in which `targets[t]` is sampled. */
   readonly values?: Float32Array;
 }
 
-/** What a {@link Model.forwardBackward} found, beside the gradient that it added. */
+/** The result of {@link Model.forwardBackward}. */
 export interface LossResult {
   /** The sum of all terms over all tokens. */
   readonly loss: number;
   /** The sum of each term, in the order of the terms. */
   readonly terms: readonly number[];
   /**
-   * Current log-probabilities per datum, as in {@link ForwardResult}. Empty where every term is a `value` term: what
-   * the head over the vocabulary gives is not computed then.
+   * Current log-probabilities per datum, as in {@link ForwardResult}. Empty if all terms are `value` terms. The output
+   * head is not computed then.
    */
   readonly logprobs: readonly Float32Array[];
-  /** Current values per datum, as in {@link ForwardResult}, where a term is a `value` term. */
+  /** Current values per datum, as in {@link ForwardResult}, if there is a `value` term. */
   readonly values?: readonly Float32Array[];
-  /** Tokens whose loss mask is not 0. */
+  /** The number of tokens whose loss mask is not 0. */
   readonly tokens: number;
-  /** Sums over those tokens for metrics, such as `clipped` (tokens whose ratio was clipped). */
+  /** Sums over these tokens for metrics, such as `clipped` (the number of tokens whose ratio was clipped). */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
 /**
- * AdamW with decoupled weight decay (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101). Biases and the weights
- * of norms are not decayed.
+ * The parameters of AdamW with decoupled weight decay (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101).
+ * Biases and the weights of norms are not decayed.
  */
 export interface AdamParams {
   readonly learningRate: number;
@@ -157,30 +161,35 @@ export interface AdamParams {
   readonly beta2: number;
   readonly epsilon: number;
   readonly weightDecay: number;
-  /** Scales the gradient down to this global L2 norm where it exceeds it; absent or Infinity: no clipping. */
+  /**
+   * The largest global L2 norm of the gradient. A larger gradient is scaled down to it. No clipping if absent or
+   * Infinity.
+   */
   readonly clipNorm?: number;
 }
 
-/** What one optimizer step did. */
+/** The metrics of one optimizer step. */
 export interface StepMetrics {
   /** Global L2 norm of the gradient before clipping. */
   readonly gradientNorm: number;
-  /** Weights version after the step. */
+  /** The version of the weights after the step. */
   readonly version: number;
 }
 
-/** One set of weights that can be run, trained, sampled from and saved. */
+/** A set of weights that can be run, trained, sampled from and saved. */
 export interface Model {
   readonly spec: ModelSpec;
   readonly tokenizer: Tokenizer;
   readonly renderer: Renderer;
-  /** True for an adapter on a base, also a frozen one: `peft` exports it as it is, `huggingface` merged into its base. */
+  /**
+   * True for an adapter on a base model, also a frozen one. `peft` exports the adapter, `huggingface` the merged model.
+   */
   readonly isAdapter: boolean;
   /** The number of trainable values. */
   readonly parameterCount: number;
-  /** Grows by one with each optimizer step. */
+  /** The version of the weights. Each optimizer step adds 1. */
   readonly version: number;
-  /** The most tokens of one sequence. */
+  /** The largest number of tokens of one sequence. */
   readonly maxLength: number;
   forward(
     data: readonly Datum[],
@@ -193,20 +202,20 @@ export interface Model {
     options?: { readonly signal?: AbortSignal },
   ): Promise<LossResult>;
   /**
-   * Applies the accumulated gradient and clears it. A `stepId` that has been applied already is not applied again,
-   * so that a retry is harmless. A gradient that is not finite throws `backend.not-finite` and leaves the weights as
-   * they were.
+   * Applies the accumulated gradient and clears it. A `stepId` that was already applied is not applied again, so that a
+   * retry is harmless. Throws `backend.not-finite` if the gradient is not finite. The weights are then unchanged.
    */
   optimStep(params: AdamParams, options: { readonly stepId: number }): Promise<StepMetrics>;
-  /** A sampler of the weights as they are now; later steps do not change it. */
+  /** Returns a sampler of the current weights. Later steps do not change it. */
   snapshot(): Promise<Sampler>;
-  /** Writes everything that resuming needs into a new folder: weights or adapter, moments, step. */
+  /** Writes everything that a resumed run needs into a new folder: weights or adapter, moments and step. */
   save(folder: string): Promise<void>;
-  /** Restores what {@link save} wrote, to the bit; an accumulated gradient is dropped. */
+  /** Restores a folder of {@link save} exactly, and drops the accumulated gradient. */
   load(folder: string): Promise<void>;
   /**
-   * Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. A whole model is written in `dtype`, by
-   * default in what its base's files have, rounded to the nearest value. An adapter is written in float32.
+   * Writes a folder that `transformers` (huggingface) or `peft` (peft) loads. A whole model is written in `dtype`,
+   * rounded to the nearest value. By default, `dtype` is that of the base model's files. An adapter is written in
+   * float32.
    */
   export(folder: string, format: ExportFormat, options?: { readonly dtype?: ExportDtype }): Promise<void>;
   close(): Promise<void>;

@@ -6,36 +6,36 @@ import { type CheckpointManifest, readWholeManifest } from "./checkpoint-manifes
 import { removeCheckpoint } from "./find-checkpoints.ts";
 import { writeCheckpointFolder } from "./write-checkpoint.ts";
 
-/** Which checkpoint of a run is the best. */
+/** How the best checkpoint of a run is chosen. */
 export interface BestCheckpointConfig {
-  /** Such as `evaluation/accuracy`. */
+  /** The metric that evaluations are compared by, such as `evaluation/accuracy`. */
   readonly metric: string;
   readonly mode: "max" | "min";
 }
 
-/** The name of the best checkpoint among those of a run. */
+/** The folder name of the best checkpoint. */
 const bestName = "best";
-/** A whole one that is about to take its place. */
+/** The folder name of a complete checkpoint that is about to replace it. */
 const nextName = "best.next";
 
-/** Where a run keeps its best checkpoint, among all of them in a folder. */
+/** Returns the path of the best checkpoint in a run's folder of checkpoints. */
 export function bestCheckpointPath(folder: string): string {
   return join(folder, bestName);
 }
 
-/** True where a value is better than the best so far. */
+/** Returns true if a value is better than the best so far. */
 export function isBetter(value: number, best: number | undefined, { mode }: BestCheckpointConfig): boolean {
   if (best === undefined) return true;
   return mode === "max" ? value > best : value < best;
 }
 
 /**
- * Writes a checkpoint as `best`, in the place of the one before: at any moment either of the two is there whole, under
- * this name or, where the process was killed between two renames, found again by {@link readBestCheckpoint}. Returns
- * its path. Throws as `writeCheckpoint` does.
+ * Writes a checkpoint as `best` and replaces the previous one. At any moment, one of the two is complete on disk. If
+ * the process is killed between the two renames, {@link readBestCheckpoint} finishes the replacement. Returns the path.
+ * Throws as `writeCheckpoint` does.
  */
 export async function writeBestCheckpoint(options: {
-  /** The folder of all the run's checkpoints. */
+  /** The folder of all checkpoints of the run. */
   readonly folder: string;
   readonly models: ReadonlyMap<string, Model>;
   readonly manifest: CheckpointManifest;
@@ -47,8 +47,8 @@ export async function writeBestCheckpoint(options: {
 }
 
 /**
- * The manifest of the best checkpoint of a run, if it has one. Finishes what an interrupted write began. Throws
- * `checkpoint.unusable` if it is damaged.
+ * Returns the manifest of the best checkpoint of a run, or undefined if there is none. Finishes an interrupted write.
+ * Throws `checkpoint.unusable` if the checkpoint is damaged.
  */
 export async function readBestCheckpoint(folder: string): Promise<CheckpointManifest | undefined> {
   if ((await stat(join(folder, nextName)).catch(() => undefined)) !== undefined) await putInPlace(folder);

@@ -6,34 +6,36 @@ import type { Json } from "../../src/contract/json.ts";
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { damageOf, type FileChecksums } from "./file-checksums.ts";
 
-/** What stands in a checkpoint beside the model: where the run was, and which run it was. */
+/** The manifest of a checkpoint. It records the position of the run and which run it was. */
 export interface CheckpointManifest {
-  /** Training steps done. */
+  /** The number of finished training steps. */
   readonly step: number;
-  /** Position in the task order. Together with the step and the config's seed it is all the random state there is. */
+  /** The position in the task order. With the step and the config's seed, this is the whole random state. */
   readonly taskCursor: number;
   /** The environment's id. */
   readonly environment: string;
-  /** Content hash of the parts of `config` that the weights depend on. */
+  /** The content hash of the parts of `config` that the weights depend on. */
   readonly configHash: string;
   /** The run's config, with the environment and its options. */
   readonly config: Json;
   /** The metrics of the last step, and of the last evaluation under `evaluation/`. */
   readonly metrics: Readonly<Record<string, number>>;
-  /** True where held-out tasks were played at this step. */
+  /** True if an evaluation was run after this step. */
   readonly evaluated?: boolean;
-  /** The length of the trace after this step, in bytes; absent where the run had none. */
+  /** The length of the trace after this step, in bytes. Absent if the run had no trace. */
   readonly traceLength?: number;
-  /** What is trained: the folders within the checkpoint, and whether each model has a value head. */
+  /** The trained models by their folder in the checkpoint, and whether each has a value head. */
   readonly models?: Readonly<Record<string, { readonly valueHead: boolean }>>;
-  /** Of the checkpoint's other files; absent in checkpoints of earlier versions. */
+  /** The checksums of the checkpoint's other files. Absent in checkpoints of earlier versions. */
   readonly files?: FileChecksums;
 }
 
-/** The name of the manifest within a checkpoint. */
+/** The file name of the manifest in a checkpoint. */
 export const manifestFile = "manifest.json";
 
-/** Within a checkpoint of one learner, the folder that `Model.save` wrote; of several, it has one for each. */
+/**
+ * The folder of the model in a checkpoint, written by `Model.save`. With several learners, it has a folder for each.
+ */
 export const modelFolder = "model";
 
 const count = z.int().min(0);
@@ -58,15 +60,15 @@ const schema = z.discriminatedUnion("schemaVersion", [
   }),
 ]);
 
-/** A manifest as the text of its file, with a checksum of itself. */
+/** Returns the text of the manifest file, with a checksum of its content. */
 export function manifestText(manifest: CheckpointManifest & { readonly files: FileChecksums }): string {
   const content = JSON.parse(JSON.stringify({ schemaVersion: 2, ...manifest })) as Record<string, Json>;
   return `${JSON.stringify({ ...content, sha256: contentHash(content) }, null, 2)}\n`;
 }
 
 /**
- * The manifest of a checkpoint folder. Throws `checkpoint.unusable` if it is missing, malformed or damaged; the other
- * files may be damaged all the same, see {@link checkpointDamage}.
+ * Reads the manifest of a checkpoint folder. Throws `checkpoint.unusable` if it is missing, malformed or damaged. The
+ * other files are not checked; see {@link checkpointDamage}.
  */
 export async function readManifest(folder: string): Promise<CheckpointManifest> {
   const path = join(folder, manifestFile);
@@ -82,14 +84,17 @@ export async function readManifest(folder: string): Promise<CheckpointManifest> 
     throw new LyceumError({
       code: "checkpoint.unusable",
       message: `${path} is missing or damaged.`,
-      hint: "Name another checkpoint of the run. The run itself goes on from its newest whole checkpoint by --resume.",
+      hint: "Name another checkpoint of the run. With --resume, the run continues from its newest intact checkpoint.",
       data: { path },
       cause,
     });
   }
 }
 
-/** What is wrong with the files of a checkpoint, in words; undefined if all is well, or if it has no checksums. */
+/**
+ * Describes what is wrong with the files of a checkpoint. Returns undefined if they are intact, or if there are no
+ * checksums.
+ */
 export async function checkpointDamage(
   folder: string,
   { files = {} }: CheckpointManifest,
@@ -97,7 +102,7 @@ export async function checkpointDamage(
   return damageOf(folder, files);
 }
 
-/** The manifest of a checkpoint whose files are all whole. Throws `checkpoint.unusable`. */
+/** Reads the manifest of a checkpoint and checks all its files. Throws `checkpoint.unusable` if any is damaged. */
 export async function readWholeManifest(folder: string): Promise<CheckpointManifest> {
   const manifest = await readManifest(folder);
   const damage = await checkpointDamage(folder, manifest);
@@ -105,7 +110,7 @@ export async function readWholeManifest(folder: string): Promise<CheckpointManif
   throw new LyceumError({
     code: "checkpoint.unusable",
     message: `The checkpoint ${folder} is damaged: ${damage}.`,
-    hint: "Name another checkpoint of the run. The run itself goes on from its newest whole checkpoint by --resume.",
+    hint: "Name another checkpoint of the run. With --resume, the run continues from its newest intact checkpoint.",
     data: { folder },
   });
 }

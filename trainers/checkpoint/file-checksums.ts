@@ -9,10 +9,10 @@ export interface FileChecksum {
   readonly sha256: string;
 }
 
-/** By path within a folder, with `/` between names. */
+/** Checksums by path in a folder, with `/` as the separator. */
 export type FileChecksums = Readonly<Record<string, FileChecksum>>;
 
-/** The checksums of all files below a folder. */
+/** Returns the checksums of all files in a folder and its subfolders. */
 export async function fileChecksums(folder: string): Promise<FileChecksums> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
@@ -24,7 +24,7 @@ export async function fileChecksums(folder: string): Promise<FileChecksums> {
   return checksums;
 }
 
-/** The first difference between a folder and its checksums, in words; undefined if there is none. */
+/** Describes the first difference between a folder and its checksums. Returns undefined if there is none. */
 export async function damageOf(folder: string, checksums: FileChecksums): Promise<string | undefined> {
   for (const [name, { bytes, sha256 }] of Object.entries(checksums)) {
     const path = join(folder, name);

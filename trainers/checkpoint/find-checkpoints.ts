@@ -11,7 +11,7 @@ export interface Checkpoint {
 const completeName = /^step-(\d{6,})$/;
 const partialName = /^(?:step-\d{6,}|best(?:\.next)?)\.partial$/;
 
-/** The folder name of a step's checkpoint, such as `step-000010`. */
+/** Returns the folder name of a step's checkpoint, such as `step-000010`. */
 export function checkpointName(step: number): string {
   return `step-${String(step).padStart(6, "0")}`;
 }
@@ -19,7 +19,9 @@ export function checkpointName(step: number): string {
 /** The suffix of a checkpoint that is being written or removed. */
 export const partialSuffix = ".partial";
 
-/** Paths of the complete checkpoints in a folder, oldest first; none where the folder does not exist. */
+/**
+ * Returns the paths of the complete checkpoints in a folder, oldest first. Returns none if the folder does not exist.
+ */
 export async function listCheckpoints(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => []);
   return names
@@ -28,13 +30,13 @@ export async function listCheckpoints(folder: string): Promise<string[]> {
     .map((name) => join(folder, name));
 }
 
-/** True if a path is that of a step's checkpoint within a run. Does not look whether it exists. */
+/** Returns true if a path has the form of a step's checkpoint in a run. Does not check whether it exists. */
 export function isCheckpointPath(path: string): boolean {
   const whole = resolve(path);
   return completeName.test(basename(whole)) && basename(dirname(whole)) === "checkpoints";
 }
 
-/** The newest checkpoint whose manifest can be read, or undefined. Its other files may be damaged. */
+/** Returns the newest checkpoint with a readable manifest, or undefined. Its other files may be damaged. */
 export async function newestCheckpoint(folder: string): Promise<Checkpoint | undefined> {
   for (const path of (await listCheckpoints(folder)).toReversed()) {
     const manifest = await readManifest(path).catch(() => undefined);
@@ -43,7 +45,7 @@ export async function newestCheckpoint(folder: string): Promise<Checkpoint | und
   return undefined;
 }
 
-/** Removes what an interrupted write or removal left behind. */
+/** Removes the remains of interrupted writes and removals. */
 export async function removePartialCheckpoints(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
@@ -57,7 +59,9 @@ export async function keepNewestCheckpoints(folder: string, keep: number): Promi
   for (const path of paths.slice(0, Math.max(0, paths.length - keep))) await removeCheckpoint(path);
 }
 
-/** Removes a checkpoint, if it is there. It stops being a complete one before its first file is gone. */
+/**
+ * Removes a checkpoint if it exists. It is renamed first, so that it is never an incomplete checkpoint under its name.
+ */
 export async function removeCheckpoint(path: string): Promise<void> {
   const partial = path + partialSuffix;
   await rm(partial, { recursive: true, force: true });

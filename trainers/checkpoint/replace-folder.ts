@@ -2,13 +2,12 @@ import { rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncDirectory, syncFolder } from "../../src/core/files/sync-folder.ts";
 
-/** The suffix of a folder while another one takes its place. */
+/** The suffix of a folder while another one replaces it. */
 export const replacedSuffix = ".old";
 
 /**
- * Puts a folder that is complete in the place of another one, or of none, and forces it to the disk. The old one is
- * deleted last: after an error it is in its place again, and after a crash it is there whole under its own name or with
- * {@link replacedSuffix}.
+ * Replaces a folder, if it exists, by a complete one and flushes it to disk. The old folder is deleted last. After an
+ * error it is restored. After a crash it is complete under its own name or with {@link replacedSuffix}.
  */
 export async function replaceFolder(complete: string, folder: string): Promise<void> {
   const replaced = folder + replacedSuffix;
@@ -25,7 +24,7 @@ export async function replaceFolder(complete: string, folder: string): Promise<v
   await rm(replaced, { recursive: true, force: true });
 }
 
-/** False if there is nothing to rename. */
+/** Renames a path. Returns false if it does not exist. */
 async function renamed(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);

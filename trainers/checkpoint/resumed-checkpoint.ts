@@ -4,17 +4,18 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import { checkpointDamage, manifestFile, readManifest } from "./checkpoint-manifest.ts";
 import { type Checkpoint, listCheckpoints, newestCheckpoint, removePartialCheckpoints } from "./find-checkpoints.ts";
 
-/** Where a run begins. */
+/** The checkpoint that a run starts from. */
 export interface ResumedCheckpoint {
-  /** What it goes on from; undefined for a run that starts. */
+  /** The checkpoint to resume from. Undefined for a new run. */
   readonly checkpoint: Checkpoint | undefined;
-  /** What a person must know of the checkpoints, in sentences. */
+  /** Warnings about the checkpoints, in sentences. */
   readonly warnings: readonly string[];
 }
 
 /**
- * The newest whole checkpoint in a folder, to resume from. Damaged ones after it are renamed to `<name>.damaged`, each
- * with a warning. Throws `checkpoint.unusable` if there is none, and for a new run if there are any.
+ * Finds the newest intact checkpoint in a folder, to resume from. Damaged ones that are newer are renamed to
+ * `<name>.damaged`, each with a warning. Throws `checkpoint.unusable` if there is none to resume from. Without
+ * `resume`, throws `checkpoint.unusable` if there is any.
  */
 export async function resumedCheckpoint(folder: string, resume: boolean): Promise<ResumedCheckpoint> {
   await removePartialCheckpoints(folder);
@@ -35,19 +36,21 @@ export async function resumedCheckpoint(folder: string, resume: boolean): Promis
     for (const other of damaged) {
       const kept = await putAside(other.path);
       warnings.push(
-        `The checkpoint ${other.path} is damaged: ${other.damage}. The run goes on from ${basename(path)}, the newest ` +
-          `that is whole. The damaged one is now ${basename(kept)}, and may be deleted.`,
+        `The checkpoint ${other.path} is damaged: ${other.damage}. The run continues from ${basename(path)}, the newest ` +
+          `that is intact. The damaged one was renamed to ${basename(kept)} and can be deleted.`,
       );
     }
     if (manifest.files === undefined) {
-      warnings.push(`The checkpoint ${path} is of an earlier version, without checksums: damage to it is not noticed.`);
+      warnings.push(
+        `The checkpoint ${path} is from an earlier version without checksums. Damage to it cannot be detected.`,
+      );
     }
     return { checkpoint: { path, manifest }, warnings };
   }
   throw damaged.length === 0 ? nothing(folder) : noneWhole(folder, damaged);
 }
 
-/** Renames a damaged checkpoint, so that it counts as none, and returns its new path. */
+/** Renames a damaged checkpoint, so that it is not listed, and returns its new path. */
 export async function putAside(path: string): Promise<string> {
   const aside = `${path}.damaged`;
   await rm(aside, { recursive: true, force: true });
@@ -59,12 +62,12 @@ async function refuseEarlierRun(folder: string): Promise<void> {
   if ((await listCheckpoints(folder)).length > 0) throw earlierRun(folder, await newestCheckpoint(folder));
 }
 
-/** The error of a new run in a folder that holds another's checkpoints; `newest` is the newest that can be read. */
+/** Creates the error for a new run in a folder with another run's checkpoints. `newest` is the newest readable one. */
 export function earlierRun(folder: string, newest: Checkpoint | undefined): LyceumError {
   const step = newest?.manifest.step;
   return new LyceumError({
     code: "checkpoint.unusable",
-    message: `${folder} holds checkpoints of an earlier run, ${step === undefined ? "all damaged" : `the newest at step ${step}`}.`,
+    message: `${folder} has checkpoints of an earlier run, ${step === undefined ? "all damaged" : `the newest at step ${step}`}.`,
     hint:
       step === undefined
         ? "Choose another output folder, or delete these checkpoints."
@@ -77,7 +80,7 @@ function nothing(folder: string): LyceumError {
   return new LyceumError({
     code: "checkpoint.unusable",
     message: `There is no complete checkpoint in ${folder} to resume from.`,
-    hint: "Start the run without resuming, or name the output folder of the run to go on with.",
+    hint: "Start the run without resuming, or name the output folder of the run to continue.",
     data: { folder },
   });
 }
@@ -89,8 +92,8 @@ function noneWhole(
   const list = damaged.map(({ path, damage }) => `${basename(path)} (${damage})`).join(", ");
   return new LyceumError({
     code: "checkpoint.unusable",
-    message: `No checkpoint in ${folder} is whole: ${list}.`,
-    hint: "Copy a whole one back from elsewhere, or delete these and start the run anew, without resuming.",
+    message: `All checkpoints in ${folder} are damaged: ${list}.`,
+    hint: "Restore one from a backup, or delete these and start the run again without resuming.",
     data: { folder, damaged: damaged.map(({ path }) => path) },
   });
 }

@@ -8,8 +8,8 @@ import type { TrainingConfig } from "../config/training-config.ts";
 import type { Checkpoint } from "./find-checkpoints.ts";
 
 /**
- * The keys that may change when a run is resumed: how long it goes on, what it reports and writes, and what it runs
- * on. All others determine the weights.
+ * The keys that may change when a run is resumed: its length, what it reports and writes, and the hardware. All other
+ * keys determine the weights.
  */
 const changeable: readonly string[] = [
   "checkpoint",
@@ -27,8 +27,8 @@ const changeable: readonly string[] = [
 ];
 
 /**
- * What a run is, as JSON: its config, with the environment's id and options under `environment`. A frozen policy, or an
- * opponent, that the config does not name stands there by its own name.
+ * Returns the identity of a run as JSON: its config, with the environment's id and options under `environment`. A
+ * frozen policy or an opponent that the config does not name is recorded by its own name.
  */
 export function runIdentity(options: {
   readonly config: TrainingConfig;
@@ -36,7 +36,7 @@ export function runIdentity(options: {
   readonly environmentOptions: Readonly<Record<string, unknown>>;
   /** The policies of frozen agents. */
   readonly policies?: Readonly<Record<string, Policy>>;
-  /** What the model plays against in evaluations. */
+  /** The policy that the model plays against in evaluations. */
   readonly opponent?: Policy;
 }): Json {
   const { config, policies = {}, opponent } = options;
@@ -47,20 +47,20 @@ export function runIdentity(options: {
   const { weightDecay, epochs } = config.training;
   const training = {
     ...config.training,
-    // Earlier versions decayed every parameter: such a run cannot go on as it began.
+    // Earlier versions decayed every parameter. Such a run cannot be resumed.
     ...(weightDecay > 0 ? { notDecayed: ["biases", "norms"] } : {}),
-    // Batches fall otherwise than in a run that is counted in steps.
+    // The batches differ from those of a run that is counted in steps.
     ...(epochs === undefined ? {} : { batchesEndWithEpochs: true }),
   };
   return withoutSecretValues(JSON.parse(JSON.stringify({ environment, ...config, training, agents, evaluation })));
 }
 
-/** The content hash of the parts of a run's identity that the weights depend on. */
+/** Returns the content hash of the parts of a run's identity that the weights depend on. */
 export function configHash(identity: Json): string {
   return contentHash(Object.fromEntries(flatten(identity)));
 }
 
-/** Throws `checkpoint.unusable`, naming every key that differs, where a checkpoint comes from another run. */
+/** Throws `checkpoint.unusable`, with every key that differs, if a checkpoint belongs to another run. */
 export function checkSameRun(checkpoint: Checkpoint, identity: Json): void {
   const { path, manifest } = checkpoint;
   const theirs = flatten(manifest.config);
@@ -78,13 +78,13 @@ export function checkSameRun(checkpoint: Checkpoint, identity: Json): void {
   });
 }
 
-/** True where two runs evaluate on the same tasks in the same way. */
+/** Returns true if two runs have the same evaluation settings. */
 export function sameEvaluation(a: Json, b: Json): boolean {
   const [of, like] = [a, b].map((identity) => canonicalJson((identity as { evaluation?: Json }).evaluation ?? null));
   return of === like;
 }
 
-/** Dotted paths of the leaves that count, with their values as JSON text. */
+/** Returns the dotted paths of all leaves that must not change, with their values as JSON text. */
 function flatten(value: Json, path = "", into: Map<string, string> = new Map()): Map<string, string> {
   if (changeable.includes(path)) return into;
   if (isJsonObject(value)) {

@@ -15,16 +15,16 @@ import {
 } from "./find-checkpoints.ts";
 
 /**
- * Writes a checkpoint whole or not at all: into a `.partial` folder that is forced to disk and then renamed. Then
- * removes the oldest beyond `keep`. Returns its path.
+ * Writes a checkpoint, completely or not at all: into a `.partial` folder that is flushed to disk and then renamed.
+ * Then removes the oldest checkpoints until `keep` are left. Returns the path.
  *
- * Throws `checkpoint.write-failed` (a full disk, no permission): the partial folder is removed, and the checkpoints
- * there were are intact. What else fails while the model is saved is thrown as it is.
+ * Throws `checkpoint.write-failed`, for example if the disk is full or a permission is missing. The partial folder is
+ * then removed, and the earlier checkpoints are intact. Other errors of saving the model are thrown unchanged.
  */
 export async function writeCheckpoint(options: {
-  /** The folder of all the run's checkpoints; made where it does not exist. */
+  /** The folder of all checkpoints of the run. It is created if it does not exist. */
   readonly folder: string;
-  /** What is trained, by the folder within the checkpoint that keeps it, such as `model`. */
+  /** The trained models, by their folder in the checkpoint, such as `model`. */
   readonly models: ReadonlyMap<string, Model>;
   readonly manifest: CheckpointManifest;
   readonly keep: number;
@@ -35,19 +35,19 @@ export async function writeCheckpoint(options: {
   return path;
 }
 
-/** Writes a checkpoint at a path, whole or not at all. Throws as {@link writeCheckpoint} does. */
+/** Writes a checkpoint at a path, completely or not at all. Throws as {@link writeCheckpoint} does. */
 export async function writeCheckpointFolder(options: {
   readonly path: string;
   readonly models: ReadonlyMap<string, Model>;
   readonly manifest: CheckpointManifest;
-  /** Called when it is there; what it rejects with counts as a failure to write. */
+  /** Called after the checkpoint is written. A rejection counts as a failed write. */
   readonly afterwards?: () => Promise<void>;
 }): Promise<void> {
   const { path, models, manifest } = options;
   const folder = dirname(path);
   const partial = path + partialSuffix;
   try {
-    // Only an unreadable checkpoint of the same name can be in the way.
+    // Only an unreadable checkpoint can have the same name.
     await removeCheckpoint(path);
     await mkdir(partial, { recursive: true });
     for (const [name, model] of models) {
@@ -66,7 +66,7 @@ export async function writeCheckpointFolder(options: {
   }
 }
 
-/** True for an error that says what is wrong itself: something else than the write failed. */
+/** Returns true for a typed error of something other than the write. */
 export function saysItself(error: unknown): boolean {
   return LyceumError.isInstance(error) && error.code !== "checkpoint.write-failed";
 }
@@ -83,7 +83,7 @@ async function writeFailed(options: {
   const { folder, path, cause } = options;
   const previous = await newestCheckpoint(folder).catch(() => undefined);
   const { reason, code } = writeFailure(cause);
-  const remedy = isDiskFull(cause) ? "Free some space (older checkpoints may go)" : "Make the folder writable";
+  const remedy = isDiskFull(cause) ? "Free some space (older checkpoints can be deleted)" : "Make the folder writable";
   return new LyceumError({
     code: "checkpoint.write-failed",
     message: `The checkpoint ${path} could not be written: ${reason}.`,

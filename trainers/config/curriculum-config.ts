@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Which tasks come first, and how fast the others join them. Each key is described in the schema below. */
+/** The settings of a curriculum. The schema below describes each key. */
 export interface CurriculumConfig {
   readonly by: string;
   readonly order?: readonly string[] | undefined;
@@ -9,25 +9,23 @@ export interface CurriculumConfig {
   readonly steps: number;
 }
 
-/** A {@link CurriculumConfig} as a person writes it. */
+/** A {@link CurriculumConfig} in which keys with a default are optional. */
 export type CurriculumConfigInput = Pick<CurriculumConfig, "by" | "steps"> & Partial<CurriculumConfig>;
 
 const share = (): z.ZodNumber => z.number().positive().max(1);
 
-/** The `tasks.curriculum` section. */
+/** The schema of the section `tasks.curriculum`. */
 export const curriculumSchema: z.ZodType<CurriculumConfig> = z.strictObject({
   by: z
     .string()
     .min(1)
-    .describe("The field of the tasks that says how difficult they are, such as level, or a path: prompt.length."),
+    .describe("The field of a task that has its difficulty, such as level, or a path such as prompt.length."),
   order: z
     .array(z.string())
     .min(1)
     .optional()
-    .describe("The field's values from easy to hard, where sorting is wrong."),
-  start: share()
-    .default(0.2)
-    .describe("The share of the tasks, from the easiest on, that the first batch is drawn from."),
-  end: share().default(1).describe("The share at the end; below 1 the hardest tasks are never played."),
-  steps: z.int().positive().describe("Batches over which the share grows from start to end."),
+    .describe("The field's values from easy to hard. Give it if sorting them gives the wrong order."),
+  start: share().default(0.2).describe("The share of the easiest tasks from which the first batch is drawn."),
+  end: share().default(1).describe("The share at the end. Below 1, the hardest tasks are never played."),
+  steps: z.int().positive().describe("The number of batches over which the share grows from start to end."),
 });

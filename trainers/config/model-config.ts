@@ -4,10 +4,10 @@ import { createByteTokenizer } from "../../src/core/tokens/byte-tokenizer.ts";
 import { templateVariablesSchema } from "../../src/core/tokens/template-variables.ts";
 import type { ModelSource, ModelSpec, TemplateVariables, TrainableSpec } from "../backend/training-backend.ts";
 
-/** Where the engine runs a model; `auto` takes the fastest that works. */
+/** The device that runs a model. `auto` selects the fastest one that works. */
 export type Device = "auto" | "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
 
-/** Which model is trained, which of its parameters, and on what. Each key is described in the schema below. */
+/** The model to train, the parameters to train, and the device. The schema below describes each key. */
 export interface ModelConfig {
   readonly path?: string | undefined;
   readonly revision?: string | undefined;
@@ -22,7 +22,7 @@ export interface ModelConfig {
   readonly threads?: number | undefined;
 }
 
-/** The shape of a model with random weights over the byte tokenizer. */
+/** The shape of a model with random weights and the byte tokenizer. */
 export interface ScratchModelConfig {
   readonly family: "llama" | "qwen2" | "qwen3";
   readonly hiddenSize: number;
@@ -35,13 +35,14 @@ export interface ScratchModelConfig {
   readonly ropeTheta: number;
   readonly normEpsilon: number;
   /**
-   * By default `hiddenSize ** -0.5`: products of that many terms then keep the size of what enters them. The constant
-   * 0.02 that checkpoints carry suits widths of thousands; in a narrow model it fades the signal from layer to layer.
+   * The standard deviation of the random weights. By default `hiddenSize ** -0.5`, which keeps the size of activations
+   * in products of `hiddenSize` terms. The usual 0.02 of checkpoints suits widths of thousands. In a narrow model it
+   * shrinks the signal from layer to layer.
    */
   readonly initializerRange?: number | undefined;
 }
 
-/** A {@link ModelConfig} as a person writes it. */
+/** A {@link ModelConfig} in which keys with a default are optional. */
 export interface ModelConfigInput {
   readonly path?: string;
   readonly revision?: string;
@@ -65,12 +66,14 @@ export interface ModelConfigInput {
   readonly threads?: number;
 }
 
-/** Low-rank adapters over frozen weights, or every weight. */
+/** What is trained: low-rank adapters on frozen weights, or every weight. */
 export type AdapterConfig =
   | {
       readonly type: "lora";
       readonly start?: "continue" | "merge" | undefined;
-      /** Absent: 16, or that of the adapter that is continued; and so alpha (32) and targets (all). */
+      /**
+       * If absent: 16, or the rank of the adapter that is continued. The same holds for alpha (32) and targets (all).
+       */
       readonly rank?: number | undefined;
       readonly alpha?: number | undefined;
       readonly targets?: readonly string[] | undefined;
@@ -85,13 +88,13 @@ const scratchSchema = z
     family: z.enum(["llama", "qwen2", "qwen3"]).default("llama").describe("The architecture."),
     hiddenSize: size().default(128).describe("Width of the residual stream."),
     layers: size().max(1000).default(4).describe("Decoder blocks."),
-    heads: size().default(4).describe("Attention heads; divides hiddenSize."),
-    keyValueHeads: size().optional().describe("Heads of keys and values; divides heads. As many as heads when absent."),
+    heads: size().default(4).describe("Attention heads; twice their number divides hiddenSize."),
+    keyValueHeads: size().optional().describe("Key-value heads; divides heads. Equal to heads when absent."),
     intermediateSize: size().optional().describe("Width of the feed-forward layers. 4 x hiddenSize when absent."),
-    maxLength: size().default(512).describe("The most tokens of one sequence."),
-    tieEmbeddings: z.boolean().default(true).describe("Use the embedding matrix as the output head too."),
-    ropeTheta: z.number().positive().default(10_000).describe("Base of the rotary positions."),
-    normEpsilon: z.number().positive().default(1e-6).describe("Added under the root of each normalisation."),
+    maxLength: size().default(512).describe("The largest number of tokens of one sequence."),
+    tieEmbeddings: z.boolean().default(true).describe("Use the embedding matrix as the output head."),
+    ropeTheta: z.number().positive().default(10_000).describe("Base of the rotary position embeddings."),
+    normEpsilon: z.number().positive().default(1e-6).describe("Epsilon of the RMS norms, added under the root."),
     initializerRange: z
       .number()
       .positive()
@@ -101,7 +104,7 @@ const scratchSchema = z
   .check((context) => {
     const { hiddenSize, heads, keyValueHeads = heads } = context.value;
     if (hiddenSize % (2 * heads) !== 0) {
-      const message = `hiddenSize must be an even multiple of heads (${heads}), for rotary positions need pairs`;
+      const message = `hiddenSize must be an even multiple of heads (${heads}), because rotary positions need pairs`;
       context.issues.push({ code: "custom", message, input: hiddenSize, path: ["hiddenSize"] });
     }
     if (heads % keyValueHeads !== 0) {
@@ -117,20 +120,24 @@ const adapterSchema = z.discriminatedUnion("type", [
       .enum(["continue", "merge"])
       .optional()
       .describe(
-        "If path is an adapter. continue: train it on, also when absent; merge: a new one on the merged model.",
+        "What happens if path is an adapter. continue (when absent): train it further; merge: merge it and train a new one.",
       ),
-    rank: size().optional().describe("Rank of each adapter. 16 when absent, or that of the adapter that is continued."),
+    rank: size()
+      .optional()
+      .describe("Rank of each adapter. When absent: 16, or the rank of the adapter that is continued."),
     alpha: z
       .number()
       .positive()
       .optional()
-      .describe("The update is scaled by alpha / rank. 32 when absent, or that of the adapter that is continued."),
+      .describe(
+        "The adapter's output is scaled by alpha / rank. When absent: 32, or the alpha of the adapter that is continued.",
+      ),
     targets: z
       .array(z.string().min(1))
       .min(1)
       .optional()
       .describe(
-        "Linear layers that get one, such as q_proj, c_attn or mlp.c_proj. When absent, every one, or those of the adapter that is continued.",
+        "Linear layers that get an adapter, such as q_proj, c_attn or mlp.c_proj. When absent: all, or those of the adapter that is continued.",
       ),
     dropout: z
       .number()
@@ -138,13 +145,13 @@ const adapterSchema = z.discriminatedUnion("type", [
       .lt(1)
       .optional()
       .describe(
-        "Share of each adapter's inputs that is dropped while sft learns; without effect elsewhere. 0 when absent.",
+        "Share of each adapter's inputs that is dropped in SFT. Has no effect in other algorithms. 0 when absent.",
       ),
   }),
   z.strictObject({ type: z.literal("full") }),
 ]);
 
-/** The `model` section. */
+/** The schema of the section `model`. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z
   .strictObject({
     path: z
@@ -159,37 +166,35 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
       .string()
       .min(1)
       .optional()
-      .describe("If path is an adapter: the model that it adapts, instead of the one that the adapter names."),
+      .describe("If path is an adapter: its base model, instead of the one that the adapter names."),
     chatTemplate: z
       .string()
       .min(1)
       .optional()
       .describe(
-        "A Jinja file in place of the model's chat template. none: prompts are the plain texts of the messages, for base models.",
+        "A Jinja file that replaces the model's chat template. none: prompts are the plain texts of the messages, for base models.",
       ),
     templateVariables: templateVariablesSchema
       .optional()
-      .describe("What the chat template sees by name, such as enable_thinking: false. The export's template keeps it."),
-    scratch: scratchSchema.optional().describe("A new model with random weights over bytes, instead of path."),
+      .describe(
+        "Variables of the chat template, such as enable_thinking: false. They are built into the exported template.",
+      ),
+    scratch: scratchSchema
+      .optional()
+      .describe("A new model with random weights and a byte tokenizer, instead of path."),
     adapter: adapterSchema
       .default({ type: "full" })
       .describe("lora: train low-rank adapters; full: train every weight."),
     device: z
       .enum(["auto", "cpu", "webgpu", "cuda", "coreml", "dml"])
       .default("auto")
-      .describe("What runs the model; auto takes the fastest that works."),
+      .describe("The device that runs the model. auto selects the fastest one that works."),
     precision: z
       .enum(["float32", "float16"])
       .optional()
-      .describe(
-        "What matrix products are computed in while training; float16 on cuda and webgpu. float32 when absent.",
-      ),
-    deviceIndex: z
-      .int()
-      .min(0)
-      .optional()
-      .describe("Which of several GPUs, from 0, on cuda and dml. The first when absent."),
-    threads: size().optional().describe("CPU threads; one per core when absent."),
+      .describe("Precision of matrix products in training. float16 works on cuda and webgpu. float32 when absent."),
+    deviceIndex: z.int().min(0).optional().describe("Index of the GPU, from 0, on cuda and dml. 0 when absent."),
+    threads: size().optional().describe("CPU threads. One per core when absent."),
   })
   .check((context) => {
     const { path, scratch, revision, base, chatTemplate, templateVariables } = context.value;
@@ -203,32 +208,35 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z
       const message = "a base belongs to an adapter in path";
       context.issues.push({ code: "custom", message, input: base, path: ["base"] });
     } else if (chatTemplate !== undefined && path === undefined) {
-      const message = "a chat template belongs to a model in path: models from scratch have one of their own";
+      const message = "a chat template belongs to a model in path: models from scratch have their own";
       context.issues.push({ code: "custom", message, input: chatTemplate, path: ["chatTemplate"] });
     } else if (templateVariables !== undefined && (path === undefined || chatTemplate === "none")) {
-      const message = "variables are for a chat template: give path, and no chatTemplate: none";
+      const message = "template variables need a chat template: give path, and do not set chatTemplate: none";
       context.issues.push({ code: "custom", message, input: templateVariables, path: ["templateVariables"] });
     }
   });
 
-/** What the random parts of a model derive from. */
+/** The seeds of the random parts of a model. */
 export interface ModelSeeds {
-  /** The run's. */
+  /** The seed of the run. */
   readonly seed: number;
-  /** The place of the model's learner among those of the run; 0 by default. */
+  /** The index of the model's learner in the run. 0 by default. */
   readonly learner?: number;
   readonly critic?: boolean;
 }
 
 /**
- * The model to train, as a backend opens it. Random weights depend on the run's seed alone, so that learners share a
- * base; adapters depend on the learner too.
+ * Returns the spec of the model to train. Random weights depend only on the run's seed, so that learners share a base.
+ * Adapters also depend on the learner.
  */
 export function policySpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
   return { source: modelSource(config, seeds.seed), trainable: trainableSpec(config.adapter, adapterSeed(seeds)) };
 }
 
-/** The same model before any training, frozen: the base, with the adapter that the training begins with if there is one. */
+/**
+ * Returns the spec of the model before any training, frozen: the base, with the adapter that the training starts from,
+ * if any.
+ */
 export function referenceSpec(config: ModelConfig, seeds: ModelSeeds): ModelSpec {
   return { source: modelSource(config, seeds.seed), trainable: { type: "frozen" } };
 }
@@ -269,7 +277,7 @@ function trainableSpec(adapter: AdapterConfig, seed: number): TrainableSpec {
   };
 }
 
-/** The keys of a Hugging Face `config.json`. */
+/** Returns the keys of a Hugging Face `config.json`. */
 function huggingFaceConfig(scratch: ScratchModelConfig): Readonly<Record<string, unknown>> {
   const { family, hiddenSize, heads } = scratch;
   return {

@@ -2,11 +2,11 @@ import type { z } from "zod";
 import { configError } from "../../src/core/config/config-problem.ts";
 import { schemaProblems } from "../../src/core/config/schema-problem.ts";
 
-/** A value checked against a strict schema, defaults filled in. Throws `config.invalid` with every problem. */
+/** Checks a value against a strict schema and fills in defaults. Throws `config.invalid` with all problems. */
 export function parseConfig<Schema extends z.ZodType>(options: {
   readonly schema: Schema;
   readonly value: unknown;
-  /** What the value is, for the message. */
+  /** The name of the value, for the message. */
   readonly name: string;
 }): z.output<Schema> {
   const { schema, value, name } = options;

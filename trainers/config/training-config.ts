@@ -13,7 +13,7 @@ import { type CurriculumConfig, type CurriculumConfigInput, curriculumSchema } f
 import { type ModelConfig, type ModelConfigInput, modelConfigSchema } from "./model-config.ts";
 import { parseConfig } from "./parse-config.ts";
 
-/** Everything that determines a training run but its environment. Each key is described in the schema below. */
+/** All settings of a training run, without its environment. The schema below describes each key. */
 export interface TrainingConfig {
   readonly seed: number;
   readonly algorithm: AlgorithmConfig;
@@ -31,34 +31,37 @@ export interface TrainingConfig {
   readonly probe: ProbeConfig;
 }
 
-/** What is trained on. */
+/** The tasks to train on. */
 export interface TasksConfig {
   readonly split: string;
   readonly curriculum?: CurriculumConfig | undefined;
 }
 
-/** How rows of demonstrations and preferences become training data. */
+/** The settings for rows of demonstrations and preferences. */
 export interface DataConfig {
   readonly overlong: Overlong;
 }
 
-/** The algorithm's id, and its own settings beside it. */
+/** The algorithm's id and its settings. */
 export interface AlgorithmConfig {
   readonly id: string;
   readonly [setting: string]: unknown;
 }
 
-/** Which weights the agents of an environment play with, where it has several. */
+/** The weights that the agents of an environment with several agents play with. */
 export interface AgentsConfig {
-  /** `separate`: an adapter each over one base, or a full model each; `shared`: one set of weights plays them all. */
+  /**
+   * `separate`: an adapter on a shared base, or a full model, for each agent. `shared`: one set of weights for all
+   * agents.
+   */
   readonly weights: "separate" | "shared";
-  /** By name, the agents that play with another model than `model`. */
+  /** The models of the agents that play with another model than `model`, by agent. */
   readonly models: Readonly<Record<AgentId, ModelConfig>>;
-  /** By name, the agents that are not trained, and what plays each. */
+  /** The frozen policies of the agents that are not trained, by agent. */
   readonly policies: Readonly<Record<AgentId, PolicySpecification>>;
 }
 
-/** How completions are drawn. */
+/** The sampling settings. */
 export interface SamplingConfig {
   readonly temperature: number;
   readonly maxTokens: number;
@@ -68,7 +71,7 @@ export interface SamplingConfig {
   readonly stop?: readonly string[] | undefined;
 }
 
-/** How episodes are played. */
+/** The settings of rollouts. */
 export interface RolloutConfig {
   readonly concurrency: number;
   readonly maxStaleness: number;
@@ -82,14 +85,14 @@ export interface RolloutConfig {
   };
 }
 
-/** How long and how fast the model is trained. */
+/** The length of the training and the settings of the optimizer. */
 export interface OptimizationConfig {
-  /** Absent: as many as `epochs` take, or 100. */
+  /** If absent: the steps of `epochs`, or 100. */
   readonly steps?: number | undefined;
-  /** Passes over the tasks, instead of steps. */
+  /** Passes over the tasks. Replaces `steps`. */
   readonly epochs?: number | undefined;
   readonly batchSize: number;
-  /** Absent: by the kind of training; see `defaultLearningRate`. */
+  /** If absent, it depends on the kind of training; see `defaultLearningRate`. */
   readonly learningRate?: number | undefined;
   readonly schedule: "constant" | "linear" | "cosine";
   readonly warmupSteps: number;
@@ -103,39 +106,39 @@ export interface OptimizationConfig {
   readonly sampleEvery: number;
 }
 
-/** How and when held-out tasks are played. */
+/** The settings of evaluations on held-out tasks. */
 export interface EvaluationConfig {
   readonly split?: string | undefined;
   readonly every: number;
   readonly limit: number;
   readonly temperature: number;
   readonly episodesPerTask: number;
-  /** What the model plays against, in place of itself. */
+  /** The policy that the model plays against, instead of itself. */
   readonly opponent?: PolicySpecification | undefined;
 }
 
-/** When checkpoints are written, and how many are kept. */
+/** When checkpoints are written and how many are kept. */
 export interface CheckpointConfig {
   readonly every: number;
   readonly keep: number;
   readonly best?: BestCheckpointConfig | undefined;
 }
 
-/** What is written at the end for others to use. */
+/** The settings of the export at the end of a run. */
 export interface ExportConfig {
   readonly format: "auto" | "none" | "huggingface" | "peft";
-  /** Of a Hugging Face folder; `auto`: that of the model that the run begins with. */
+  /** The data type of a Hugging Face folder. `auto`: that of the model that the run starts from. */
   readonly dtype: "auto" | ExportDtype;
-  /** The model after the last step, or that of the best evaluation. */
+  /** `last`: the model after the last step. `best`: the model of the best evaluation. */
   readonly from: "last" | "best";
 }
 
-/** How the reward's signal is looked at before the first step. */
+/** The settings of the probe of the reward's signal before the first step. */
 export interface ProbeConfig {
   readonly groups: number;
 }
 
-/** A {@link TrainingConfig} as a person writes it: what has a default may be left out. */
+/** A {@link TrainingConfig} in which keys with a default are optional. */
 export interface TrainingConfigInput {
   readonly seed?: number;
   readonly algorithm: AlgorithmConfig;
@@ -173,115 +176,151 @@ const agents = z
     weights: z
       .enum(["separate", "shared"])
       .default("separate")
-      .describe("separate: an adapter (or a full model) for each agent; shared: one set of weights plays them all."),
+      .describe("separate: an adapter (or a full model) for each agent; shared: one set of weights for all agents."),
     models: z
       .record(z.string(), modelConfigSchema)
       .default({})
-      .describe("By agent, the models of those that do not play with the one in model."),
+      .describe("By agent: the models of agents that play with another model than the one in model."),
     policies: z
       .record(z.string(), policySpecificationSchema)
       .default({})
       .describe(
-        "By agent, the frozen policy of those that are not trained: a name such as openai:gpt-5-mini, an address or a folder, a policy file, or its keys; see policies.md.",
+        "By agent: the frozen policies of agents that are not trained. Each is a name such as openai:gpt-5-mini, an address, a folder, a policy file, or the keys of one; see policies.md.",
       ),
   })
   .check((context) => {
     const { weights, models } = context.value;
     if (weights === "separate" || Object.keys(models).length === 0) return;
-    const message = "agents that share weights have one model: leave models out";
+    const message = "agents that share weights have one model: remove models";
     context.issues.push({ code: "custom", message, input: models, path: ["models"] });
   });
 
 const sampling = z.strictObject({
-  temperature: z.number().positive().default(1).describe("Logits are divided by it, in sampling and in training."),
-  maxTokens: count().default(256).describe("The most tokens of one completion, end-of-turn token included."),
-  topK: count().optional().describe("Keep the k likeliest tokens."),
-  topP: z.number().positive().max(1).optional().describe("Keep the likeliest tokens whose probability reaches p."),
-  minP: z.number().min(0).max(1).optional().describe("Keep tokens at least this fraction as likely as the likeliest."),
-  stop: z.array(z.string().min(1)).optional().describe("End a completion when its text contains one of these."),
+  temperature: z
+    .number()
+    .positive()
+    .default(1)
+    .describe("The temperature that logits are divided by, in sampling and in training."),
+  maxTokens: count()
+    .default(256)
+    .describe("The largest number of tokens of one completion, including the end-of-turn token."),
+  topK: count().optional().describe("Sample from the k likeliest tokens."),
+  topP: z
+    .number()
+    .positive()
+    .max(1)
+    .optional()
+    .describe("Sample from the smallest set of likeliest tokens whose total probability reaches p."),
+  minP: z
+    .number()
+    .min(0)
+    .max(1)
+    .optional()
+    .describe("Sample from tokens with at least this fraction of the likeliest token's probability."),
+  stop: z
+    .array(z.string().min(1))
+    .optional()
+    .describe("Stop sequences: a completion ends if its text contains one of these."),
 });
 
 const rollout = z.strictObject({
-  concurrency: count().max(mostAtOnce).default(256).describe("Episodes that are played at once."),
+  concurrency: count().max(mostAtOnce).default(256).describe("The largest number of episodes played at the same time."),
   maxStaleness: z
     .int()
     .min(0)
     .max(1)
     .default(0)
-    .describe("1: play the next batch while a step learns, by weights one step old, corrected by importance weights."),
+    .describe(
+      "1: play the next batch while a step learns. Its weights are then one step old, which importance weights correct.",
+    ),
   trace: z.boolean().default(false).describe("Write every training episode, with its tokens, to trace.jsonl."),
   limits: z
     .strictObject({
-      turns: count().optional().describe("Truncate an episode after so many turns, if its environment allows more."),
-      tokens: count().optional().describe("Truncate an episode when an agent has sampled so many tokens in it."),
-      episodeSeconds: z.number().positive().optional().describe("Truncate an episode after so much time."),
-      environmentSeconds: z.number().positive().default(300).describe("The time of one call of the environment."),
-      actSeconds: z.number().positive().default(3600).describe("The time of one action of the policy."),
+      turns: count().optional().describe("Truncate an episode after this many turns, if its environment allows more."),
+      tokens: count().optional().describe("Truncate an episode when an agent has sampled this many tokens in it."),
+      episodeSeconds: z.number().positive().optional().describe("Truncate an episode after this many seconds."),
+      environmentSeconds: z
+        .number()
+        .positive()
+        .default(300)
+        .describe("Timeout of one call of the environment, in seconds."),
+      actSeconds: z.number().positive().default(3600).describe("Timeout of one action of the policy, in seconds."),
     })
     .prefault({}),
 });
 
 const optimization = z
   .strictObject({
-    steps: count().optional().describe("Training steps: one batch of tasks each. 100 if there are no epochs either."),
+    steps: count().optional().describe("Training steps, with one batch of tasks each. 100 if epochs is absent too."),
     epochs: count()
       .optional()
-      .describe(
-        "Instead of steps: how often each task is played. The last batch of an epoch has the tasks that are left.",
-      ),
-    batchSize: count().default(16).describe("Tasks per step; times the group size, episodes per step."),
+      .describe("Instead of steps: passes over the tasks. The last batch of an epoch has the remaining tasks."),
+    batchSize: count().default(16).describe("Tasks per step. Multiplied by the group size: episodes per step."),
     learningRate: z
       .number()
       .positive()
       .optional()
-      .describe("Learning rate of AdamW after warm-up. By the kind of training when absent; see training.md."),
-    schedule: z.enum(["constant", "linear", "cosine"]).default("constant").describe("How the learning rate falls."),
-    warmupSteps: z.int().min(0).default(0).describe("Steps over which the learning rate rises from 0."),
-    finalLearningRateFraction: z.number().min(0).max(1).default(0).describe("What is left of it at the last step."),
-    clipNorm: z.number().positive().default(1).describe("The gradient is scaled down to this global norm."),
+      .describe(
+        "Learning rate of AdamW after warm-up. When absent, it depends on the kind of training; see training.md.",
+      ),
+    schedule: z.enum(["constant", "linear", "cosine"]).default("constant").describe("How the learning rate decays."),
+    warmupSteps: z.int().min(0).default(0).describe("Steps over which the learning rate rises linearly from 0."),
+    finalLearningRateFraction: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0)
+      .describe("The fraction of the learning rate at the last step, for linear and cosine."),
+    clipNorm: z
+      .number()
+      .positive()
+      .default(1)
+      .describe("The largest global norm of the gradient. A larger gradient is scaled down to it."),
     weightDecay: z
       .number()
       .min(0)
       .default(0)
-      .describe("Decoupled weight decay, of every trained weight but biases and norms."),
+      .describe("Decoupled weight decay of all trained weights except biases and norms."),
     beta1: z.number().min(0).lt(1).default(0.9).describe("Decay of the first moment."),
     beta2: z.number().min(0).lt(1).default(0.999).describe("Decay of the second moment."),
     epsilon: z.number().positive().default(1e-8).describe("Added to the root of the second moment."),
     maxTokensPerMicroBatch: count()
       .default(2048)
-      .describe("Sequences are run in parts of at most so many tokens, padding included: bounds memory."),
-    sampleEvery: z.int().min(0).default(10).describe("Show a completion every so many steps; 0 for never."),
+      .describe("The largest number of tokens that run at once, including padding. Lower it to use less memory."),
+    sampleEvery: z.int().min(0).default(10).describe("Show a completion every this many steps. 0: never."),
   })
   .check((context) => {
     const { steps, epochs } = context.value;
     if (steps === undefined || epochs === undefined) return;
-    const message = "give either steps or epochs (passes over the tasks), and leave the other out";
+    const message = "give either steps or epochs (passes over the tasks), not both";
     context.issues.push({ code: "custom", message, input: epochs, path: ["epochs"] });
   });
 
 const evaluation = z.strictObject({
-  split: z.string().min(1).optional().describe("Held-out tasks, such as test[:500]; no evaluation when absent."),
-  every: z.int().min(0).default(0).describe("Evaluate every so many steps; 0 for only before and after training."),
-  limit: count().default(200).describe("The most tasks of an evaluation: the split's first ones."),
-  temperature: z.number().min(0).default(0).describe("0 is greedy."),
-  episodesPerTask: count().default(1).describe("Episodes per task, each sampled by itself."),
+  split: z.string().min(1).optional().describe("Held-out tasks, such as test[:500]. No evaluation when absent."),
+  every: z.int().min(0).default(0).describe("Evaluate every this many steps. 0: only before and after training."),
+  limit: count()
+    .default(200)
+    .describe("The largest number of tasks of an evaluation. The first tasks of the split are used."),
+  temperature: z.number().min(0).default(0).describe("Sampling temperature of evaluations. 0: greedy."),
+  episodesPerTask: count().default(1).describe("Episodes per task, sampled independently."),
   opponent: policySpecificationSchema
     .optional()
     .describe(
-      "In a game of two agents, what the model plays against in evaluations, named as in agents.policies: each task is played from both sides.",
+      "In a game of two agents: the policy that the model plays against in evaluations, written as in agents.policies. Each task is played from both sides.",
     ),
 });
 
 const checkpoint = z.strictObject({
-  every: z.int().min(0).default(50).describe("Save every so many steps; 0 for only at the end and when aborted."),
-  keep: count().default(3).describe("How many checkpoints are kept; the oldest go first."),
+  every: z.int().min(0).default(50).describe("Save every this many steps. 0: only at the end and when aborted."),
+  keep: count().default(3).describe("How many checkpoints are kept. The oldest are deleted first."),
   best: z
     .strictObject({
-      metric: z.string().min(1).default("evaluation/accuracy").describe("What an evaluation is judged by."),
-      mode: z.enum(["max", "min"]).default("max").describe("Whether the most or the least of it is best."),
+      metric: z.string().min(1).default("evaluation/accuracy").describe("The metric that evaluations are compared by."),
+      mode: z.enum(["max", "min"]).default("max").describe("max: the highest value is best; min: the lowest."),
     })
     .optional()
-    .describe("Keep the checkpoint of the best evaluation too, as checkpoints/best."),
+    .describe("Also keep the checkpoint of the best evaluation, as checkpoints/best."),
 });
 
 const probe = z.strictObject({
@@ -289,29 +328,31 @@ const probe = z.strictObject({
     .int()
     .min(0)
     .default(4)
-    .describe("Tasks that are played before the first step, to see whether their rewards have a signal; 0 for none."),
+    .describe("Tasks that are played before the first step to check whether their rewards have a signal. 0: no probe."),
 });
 
 /**
- * The keys of a training config with their schemas: what a larger config (the command line's, with an environment)
- * spreads into its own `z.strictObject`. `known` are the algorithms that it may name.
+ * Returns the keys of a training config with their schemas. A larger config, such as the command line's with an
+ * environment, spreads them into its own `z.strictObject`. `known` are the algorithms that the config may name.
  */
 export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algorithms): TrainingConfigShape {
   const cases = known.map(({ id, settings, description }) =>
     z.strictObject({ id: z.literal(id).describe(description), ...settings.shape }),
   );
   return {
-    seed: z.int().default(0).describe("Everything random in the run derives from it."),
+    seed: z.int().default(0).describe("The seed of all random choices of the run."),
     algorithm: z
       .discriminatedUnion("id", cases as unknown as [z.ZodObject, ...z.ZodObject[]])
-      .describe("How the model learns.") as unknown as z.ZodType<AlgorithmConfig>,
-    model: modelConfigSchema.describe("Which model is trained, which of its parameters, and on what."),
+      .describe("The training algorithm.") as unknown as z.ZodType<AlgorithmConfig>,
+    model: modelConfigSchema.describe("The model to train, the parameters to train, and the device."),
     agents: agents.prefault({}),
     rewards: rewardProcessorsSchema.prefault([]),
     tasks: z
       .strictObject({
-        split: z.string().min(1).default("train").describe("Tasks to train on, such as train[:1000]."),
-        curriculum: curriculumSchema.optional().describe("Easy tasks first; all in shuffled passes when absent."),
+        split: z.string().min(1).default("train").describe("The split to train on, such as train[:1000]."),
+        curriculum: curriculumSchema
+          .optional()
+          .describe("Start with easy tasks. When absent, all tasks are played in shuffled passes."),
       })
       .prefault({}),
     data: z
@@ -320,7 +361,7 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
           .enum(["error", "truncate", "drop"])
           .default("error")
           .describe(
-            "Rows of SFT and DPO with more tokens than the model reads: end the run, keep the end of the row, or leave it out.",
+            "What happens to rows of SFT and DPO with more tokens than the model reads. error: end the run; truncate: keep the end of the row; drop: leave the row out.",
           ),
       })
       .prefault({}),
@@ -334,32 +375,36 @@ export function trainingConfigShape(known: readonly AlgorithmDefinition[] = algo
         format: z
           .enum(["auto", "none", "huggingface", "peft"])
           .default("auto")
-          .describe("What the trained model is written as; auto: a PEFT adapter for LoRA, else a Hugging Face folder."),
+          .describe(
+            "The format of the exported model. auto: a PEFT adapter for LoRA, otherwise a Hugging Face folder.",
+          ),
         dtype: z
           .enum(["auto", "float32", "float16", "bfloat16"])
           .default("auto")
           .describe(
-            "What a Hugging Face folder has its weights in; auto: what the model that the run begins with has.",
+            "The data type of the weights in a Hugging Face folder. auto: that of the model that the run starts from.",
           ),
         from: z
           .enum(["last", "best"])
           .default("last")
-          .describe("last: as it is at the end; best: that of checkpoint.best, which the next stage begins with too."),
+          .describe(
+            "last: the model at the end; best: the model of checkpoint.best. The next stage starts from the exported model.",
+          ),
       })
       .prefault({}),
     probe: probe.prefault({}),
   };
 }
 
-/** Each key of a {@link TrainingConfig} with its schema. */
+/** The schema of each key of a {@link TrainingConfig}. */
 export type TrainingConfigShape = { readonly [Key in keyof TrainingConfig]: z.ZodType<TrainingConfig[Key]> };
 
-/** The strict schema of a {@link TrainingConfig}. */
+/** Returns the strict schema of a {@link TrainingConfig}. */
 export function trainingConfigSchema(known: readonly AlgorithmDefinition[] = algorithms): z.ZodType<TrainingConfig> {
   return z.strictObject(trainingConfigShape(known));
 }
 
-/** A training config with its defaults filled in. Throws `config.invalid` with every problem. */
+/** Checks a training config and fills in defaults. Throws `config.invalid` with all problems. */
 export function parseTrainingConfig(
   config: TrainingConfigInput,
   known: readonly AlgorithmDefinition[] = algorithms,
@@ -367,7 +412,7 @@ export function parseTrainingConfig(
   return parseConfig({ schema: trainingConfigSchema(known), value: config, name: "training config" });
 }
 
-/** The limits of the rollout section as the rollout loop takes them. */
+/** Returns the limits of the section `rollout` as the rollout loop takes them, in milliseconds. */
 export function rolloutLimits({ limits }: RolloutConfig): Partial<RolloutLimits> {
   const { turns, tokens, episodeSeconds, environmentSeconds, actSeconds } = limits;
   return {
@@ -379,7 +424,7 @@ export function rolloutLimits({ limits }: RolloutConfig): Partial<RolloutLimits>
   };
 }
 
-/** The sampling section as a sampler takes it. */
+/** Returns the section `sampling` as a sampler takes it. */
 export function samplingSettings(config: SamplingConfig): SamplingSettings {
   const { temperature, maxTokens, topK, topP, minP, stop } = config;
   return {

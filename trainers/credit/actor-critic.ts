@@ -5,20 +5,21 @@ import type { Credit, CriticSample, CriticShape } from "./credit.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 import { whitened } from "./whitened.ts";
 
-/** What {@link actorCritic} is made with. */
+/** The options of {@link actorCritic}. */
 export interface ActorCriticOptions {
   /** Discount per token. */
   readonly gamma: number;
-  /** Of generalized advantage estimation. */
+  /** Lambda of generalized advantage estimation. */
   readonly lambda: number;
   readonly critic: CriticShape;
-  /** Divide the advantages of a batch by their standard deviation, their mean taken off. */
+  /** If true, the mean of a batch's advantages is subtracted, and they are divided by their standard deviation. */
   readonly whiten: boolean;
 }
 
 /**
- * PPO's credit: every sampled token is a step, a turn's reward comes with its last token, and generalized advantage
- * estimation compares with a critic. An episode that a limit cut off counts on with the critic's value of where it was.
+ * The credit of PPO. Each sampled token is a step. A turn's reward is paid at its last token. Advantages come from
+ * generalized advantage estimation with a critic. If a limit truncated the episode, the critic's value of its last
+ * state stands in for the rewards that would have followed.
  */
 export function actorCritic({ critic, whiten, ...discounts }: ActorCriticOptions): Credit {
   return {
@@ -31,15 +32,15 @@ export function actorCritic({ critic, whiten, ...discounts }: ActorCriticOptions
       const samples: TrainingSample[] = [];
       const critics: CriticSample[] = [];
       for (const [agent, own] of byAgent(trajectories)) {
-        const judge = context.critic(agent);
-        const values = await judge.values(own.flatMap(({ sequences }) => sequences));
+        const agentCritic = context.critic(agent);
+        const values = await agentCritic.values(own.flatMap(({ sequences }) => sequences));
         let taken = 0;
         for (const trajectory of own) {
           const after = values.slice(taken, taken + trajectory.sequences.length);
           taken += trajectory.sequences.length;
           const sample = estimated(trajectory, after, discounts);
           samples.push(sample);
-          if (critic.type === "separate") critics.push(...criticSamples(sample, judge.name));
+          if (critic.type === "separate") critics.push(...criticSamples(sample, agentCritic.name));
         }
       }
       return { samples: whiten ? whitened(samples, context.learnerOf) : samples, critics };
@@ -57,7 +58,10 @@ function byAgent(trajectories: readonly Trajectory[]): Map<AgentId, Trajectory[]
   return byName;
 }
 
-/** `after` has, for each sequence, the values of the states after its ids: those before sampled ids, and the last. */
+/**
+ * Returns the sample of a trajectory. `after` has, for each sequence, the value of the state after each id. The values
+ * before sampled ids and after the last id are read.
+ */
 function estimated(
   trajectory: Trajectory,
   after: readonly ArrayLike<number>[],
@@ -81,7 +85,7 @@ function estimated(
   return { agent, sequences, advantage: spread(advantages), values: { returns: spread(returns), old: spread(values) } };
 }
 
-/** What a critic of its own learns from a sample: the value before each sampled id. */
+/** Returns what a separate critic learns from a sample: the value before each sampled id. */
 function criticSamples({ sequences, values }: TrainingSample, critic: string): CriticSample[] {
   return sequences.map(({ ids, mask }, i) => ({
     critic,

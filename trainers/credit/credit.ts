@@ -4,96 +4,108 @@ import type { JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 import type { StateTargets, TrainingSample } from "../data/training-sample.ts";
 
-/** What was played in one step. */
+/** The episodes of one training step. */
 export interface Experience {
-  /** The episodes by task, with trained agents alone; if joint actions branched, every path from the root to a leaf. */
+  /**
+   * The episodes by task, with the trained agents only. If joint actions branch, each path from the root to a leaf is
+   * an episode.
+   */
   readonly groups: readonly Group[];
-  /** If agents are frozen: the same episodes with their records too, for critics that read the whole team. */
+  /** If agents are frozen: the same episodes, including the frozen agents' records. A critic of the team reads them. */
   readonly withPartners?: readonly Group[];
-  /** The branches themselves, where the rollout shape has them. */
+  /** The trees of joint actions, if the rollout shape branches. */
   readonly trees?: readonly JointTree[];
-  /** For estimators that ask for it: one greedy episode of each task, by its place in `groups`. */
+  /** One greedy episode of each task, in the order of `groups`, if the credit has `needsGreedy`. */
   readonly greedy?: readonly Group[];
 }
 
-/** What was played of one task. */
+/** The episodes of one task. */
 export interface PlayedGroup {
   readonly group: Group;
   readonly tree?: JointTree;
   readonly greedy?: Group;
 }
 
-/** What credit assignment may ask of the models. */
+/** Gives credit assignment access to the models. */
 export interface CreditContext {
-  /** The name of the weights that play an agent; the same for agents that share them. */
+  /** Returns the name of the learner that plays an agent. Agents that share weights have the same learner. */
   learnerOf(agent: AgentId): string;
-  /** The critic of an agent, or the team's. Throws where the algorithm asked for none. */
+  /** Returns the critic of an agent, or of the team. Throws if the algorithm has no critic. */
   critic(agent: AgentId): Critic;
-  /** Log-probabilities of each id of a sequence under an agent's frozen reference; 0 where it was not sampled. */
+  /**
+   * Returns the log-probability of each id of each sequence under the agent's frozen reference. 0 for ids that were not
+   * sampled.
+   */
   referenceLogprobs(agent: AgentId, sequences: readonly TokenSequence[]): Promise<readonly Float32Array[]>;
 }
 
-/** What a critic reads: a text of its own, or a sequence that was sampled (or its beginning), with what was told of it. */
+/**
+ * The input of a critic: a text made for it, or (the beginning of) a sampled sequence. `values` are the values that
+ * were recorded while the sequence was sampled, and `weightsVersion` is the version of the weights that gave them.
+ */
 export type CriticInput = Pick<TokenSequence, "ids"> & Partial<Pick<TokenSequence, "values" | "weightsVersion">>;
 
-/** Predicts what is still to be earned. */
+/** A critic. It predicts the rewards that are still to come. */
 export interface Critic {
-  /** Critics of one name are one model. */
+  /** The name of the critic. Critics with the same name are the same model. */
   readonly name: string;
   readonly renderer: Renderer;
-  /** The most tokens that it reads. */
+  /** The largest number of tokens of an input. */
   readonly maxLength: number;
   /**
-   * For each sequence, the value of the state after each id; of one that has `values`, at least where the policy acted
-   * or ended a turn: these a critic on the policy has told while the policy sampled, and it is asked again only once its
-   * weights have moved.
+   * Returns, for each sequence, the value of the state after each id. A critic that is a value head on the policy
+   * reuses the `values` of a sequence if the weights have not changed since. These cover only the states in which the
+   * policy acted or which ended a turn.
    */
   values(sequences: readonly CriticInput[]): Promise<readonly ArrayLike<number>[]>;
 }
 
-/** What a critic that is a model of its own has to learn. */
+/** The targets of a separate critic for one input. */
 export interface CriticSample extends StateTargets {
   readonly critic: string;
 }
 
-/** What the policies are to learn from, and what the critics are. */
+/** The result of credit assignment: what the policies and the critics learn from. */
 export interface Credited {
   readonly samples: readonly TrainingSample[];
-  /** Only where critics are models of their own. */
+  /** Only if the critics are separate models. */
   readonly critics?: readonly CriticSample[];
   /** Further metrics by name, such as `critic/truncated`. */
   readonly metrics?: Readonly<Record<string, number>>;
 }
 
-/**
- * Credit assignment: what each token that was sampled was worth. A pure function of what was played but for what it
- * asks the critic.
- */
+/** Assigns an advantage to each sampled token. A pure function of the episodes, except for the values of the critic. */
 export interface Credit {
-  /** Which critic is asked, if any. */
+  /** The kind of critic it uses, if any. */
   readonly critic?: CriticShape;
-  /** True where rewards are lowered by the divergence from the frozen reference. */
+  /** True if the divergence from the frozen reference is subtracted from the rewards. */
   readonly needsReference?: boolean;
-  /** True where it compares with greedy episodes. */
+  /** True if greedy episodes are the baseline. */
   readonly needsGreedy?: boolean;
   /**
-   * Among which episodes rewards must differ to teach something: those of a task, or all of a batch, as with a critic or
-   * without any baseline. `group` by default.
+   * Among which episodes rewards must differ to give a gradient. `group`: those of a task. `batch`: those of the whole
+   * batch, as with a critic or without a baseline. `group` by default.
    */
   readonly comparison?: "group" | "batch";
-  /** Whether a task's episodes say anything; by default, whether any two of an agent earned different rewards. */
+  /**
+   * Returns true if the episodes of a task have a signal. By default, they have one if two episodes of an agent have
+   * different rewards.
+   */
   hasSignal?(played: PlayedGroup): boolean;
   assign(experience: Experience, context: CreditContext): Credited | Promise<Credited>;
 }
 
-/** What kind of critic there is. */
+/** The kind of a critic. */
 export interface CriticShape {
-  /** A value head on the policy, trained by the policy's own loss, or a model of its own. */
+  /** `shared`: a value head on the policy, trained with the policy's loss. `separate`: a model of its own. */
   readonly type: "shared" | "separate";
-  /** What is read and predicted: each learner's own part, or the whole team's. A shared critic is each learner's either way. */
+  /**
+   * `learner`: the critic reads and predicts the part of one learner. `team`: that of the whole team. A shared critic
+   * always belongs to one learner.
+   */
   readonly scope: "learner" | "team";
-  /** The learning rate of a critic that is a model of its own, as a multiple of the policy's; 1 by default. */
+  /** The learning rate of a separate critic, as a multiple of the policy's. 1 by default. */
   readonly learningRateScale?: number;
-  /** How far a prediction may move from the old one before its gradient is cut. */
+  /** How far a prediction may move from its old value before its gradient is clipped. No clipping if absent. */
   readonly clip?: number;
 }

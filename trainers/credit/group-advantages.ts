@@ -6,27 +6,30 @@ import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 import { treeHasSignal, treeSamples } from "./tree-advantages.ts";
 import { whitened } from "./whitened.ts";
 
-/** What {@link groupAdvantages} is made with. */
+/** The options of {@link groupAdvantages}. */
 export interface GroupAdvantageOptions {
   readonly estimator: AdvantageEstimator;
   /**
-   * `episode`: the whole reward weighs every token of the episode; `turn`: each turn is weighed by what came from it
-   * on, compared with the same turn of the other episodes. `episode` by default.
+   * `episode`: the advantage of the whole reward applies to every token of the episode. `turn`: each turn has the
+   * advantage of the rewards from it on, compared with the same turn of the other episodes. `episode` by default.
    */
   readonly level?: "episode" | "turn";
   /** Discount per turn; 1 by default. */
   readonly discount?: number;
-  /** Multiplies the loss of turn t; 1 where absent. */
+  /** Multiplies the loss of turn t. 1 if absent. */
   readonly turnWeights?: readonly number[];
-  /** Under cross joint actions, how a completion's returns become one; `mean` by default. */
+  /** With cross joint actions: how the returns of a completion are combined. `mean` by default. */
   readonly crossReturn?: "mean" | "sum";
-  /** Multiplies the loss of a turn that ended its branch early; 1 by default. */
+  /** Multiplies the loss of a turn that ended its branch early. 1 by default. */
   readonly terminationWeight?: number;
-  /** Divide the advantages of a whole batch by their standard deviation, their mean taken off; false by default. */
+  /**
+   * If true, the mean of a batch's advantages is subtracted, and they are divided by their standard deviation. False by
+   * default.
+   */
   readonly whiten?: boolean;
 }
 
-/** Each alternative compared with the others that the same agent tried at the same task. */
+/** Compares each alternative with the others that the same agent tried at the same task. */
 export function groupAdvantages(options: GroupAdvantageOptions): Credit {
   const { estimator, whiten = false } = options;
   return {
@@ -50,7 +53,7 @@ export function groupAdvantages(options: GroupAdvantageOptions): Credit {
   };
 }
 
-/** The samples of independent episodes of one task: one per episode and agent that sampled any token. */
+/** Returns the samples of independent episodes of one task: one per episode and agent that sampled a token. */
 export function groupSamples(group: Group, options: GroupAdvantageOptions, greedy?: Group): TrainingSample[] {
   return agentsOf(group).flatMap((agent) => {
     const baseline = greedy && trajectoriesOf(greedy, agent)[0]?.reward;
@@ -87,10 +90,10 @@ function byTurn(
   const advantages = trajectories.map(() => new Map<number, number>());
   const turns = new Set(trajectories.flatMap((trajectory) => trajectory.turns.map(({ turn }) => turn)));
   for (const turn of turns) {
-    const members = [...trajectories.keys()].filter((i) => trajectories[i]!.turns.some((own) => own.turn === turn));
-    const returns = members.map((i) => returnFrom(trajectories[i]!, turn, discount));
+    const indices = [...trajectories.keys()].filter((i) => trajectories[i]!.turns.some((own) => own.turn === turn));
+    const returns = indices.map((i) => returnFrom(trajectories[i]!, turn, discount));
     for (const [place, value] of estimator.estimate(returns, greedy).entries()) {
-      advantages[members[place]!]!.set(turn, value * (turnWeights[turn] ?? 1));
+      advantages[indices[place]!]!.set(turn, value * (turnWeights[turn] ?? 1));
     }
   }
   return trajectories.flatMap(({ agent, sequences }, i): TrainingSample[] => {
@@ -101,7 +104,7 @@ function byTurn(
   });
 }
 
-/** R_t = r_t + gamma r_{t+1} + ..., by the environment's turns. */
+/** Returns R_t = r_t + gamma r_{t+1} + ..., over the environment's turns. */
 function returnFrom({ turns }: Trajectory, from: number, discount: number): number {
   return turns
     .filter(({ turn }) => turn >= from)

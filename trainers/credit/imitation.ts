@@ -5,9 +5,9 @@ import type { Credit } from "./credit.ts";
 import { agentsOf } from "./trajectory.ts";
 
 /**
- * Every episode that did not fail is imitated, whatever it earned. `actions` weighs what the agent said, as
- * behavioural cloning does; `observations` weighs what the environment answered, as a world model does (the first
- * prompt is never predicted).
+ * Imitates every episode that did not fail, whatever its reward. `actions` is the weight of the agent's messages
+ * (behavioural cloning). `observations` is the weight of the environment's messages (a world model). The first prompt
+ * is never predicted.
  */
 export function imitation(options: { readonly actions?: number; readonly observations?: number } = {}): Credit {
   const { actions = 1, observations = 0 } = options;
@@ -21,7 +21,7 @@ export function imitation(options: { readonly actions?: number; readonly observa
   };
 }
 
-/** One sample for every agent of every episode that did not fail: what it sampled, to be imitated. */
+/** Returns one sample to imitate for each agent of each episode that did not fail. */
 export function imitationSamples(group: Group): TrainingSample[] {
   return agentsOf(group).flatMap((agent) =>
     group.episodes

@@ -6,11 +6,11 @@ import type { Credit, CreditContext } from "./credit.ts";
 import { nodesOf } from "./tree-advantages.ts";
 
 /**
- * The credit that another assigns once rewards are lowered by how far the policy is from its reference: each turn's
- * by weight x the sum over its tokens of k3 = e^d - d - 1 with d = p - q
- * (Schulman 2020, http://joschu.net/blog/kl-approx.html). Where joint actions branch, the reward of a joint action is
- * lowered for each agent by the tokens of its own completion in it, before returns flow back; there the episodes, which
- * are the same turns again, stay as they are.
+ * Wraps a credit so that the divergence from the reference is subtracted from the rewards first. The reward of each
+ * turn is lowered by weight x the sum over its tokens of k3 = e^d - d - 1 with d = p - q (Schulman 2020,
+ * http://joschu.net/blog/kl-approx.html). If joint actions branch, the reward of a joint action is lowered for each
+ * agent by the tokens of the agent's own completion, before returns are computed. The episodes of a tree repeat the
+ * same turns and stay unchanged.
  */
 export function withKlPenalty(credit: Credit, weight: number): Credit {
   if (weight === 0) return credit;
@@ -40,7 +40,7 @@ async function penalised(group: Group, weight: number, context: CreditContext): 
   return { ...group, episodes };
 }
 
-/** The divergence of each turn. */
+/** Returns the divergence of each turn. */
 async function divergences(episode: Episode, agent: string, context: CreditContext): Promise<Map<number, number>> {
   const sequences = tokenSequences(episode, agent);
   const reference = await context.referenceLogprobs(agent, sequences);
@@ -55,7 +55,7 @@ async function divergences(episode: Episode, agent: string, context: CreditConte
   return sums;
 }
 
-/** e^d - d - 1 with d = p - q. */
+/** Returns e^d - d - 1 with d = p - q. */
 function k3(p: number, q: number): number {
   return Math.expm1(p - q) - (p - q);
 }
@@ -84,7 +84,7 @@ async function penalisedTree(tree: JointTree, weight: number, context: CreditCon
   return { ...tree, root: loweredNode(tree.root, (sequence) => weight * divergence.get(sequence)!) };
 }
 
-/** Of one completion: its mask is 1 on that alone. */
+/** Returns the divergence of one completion. The mask is 1 on the completion only. */
 function divergenceOf({ mask, logprobs }: TokenSequence, reference: Float32Array): number {
   let sum = 0;
   for (const [id, sampled] of mask.entries()) if (sampled === 1) sum += k3(reference[id]!, logprobs[id]!);

@@ -5,20 +5,20 @@ import { mean } from "../statistics.ts";
 import type { Credit, CreditContext } from "./credit.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 
-/** What {@link preferencePairs} is made with. */
+/** The options of {@link preferencePairs}. */
 export interface PreferencePairOptions {
-  /** `best-worst`: one pair of each group; `all`: every two episodes of different reward. */
+  /** `best-worst`: one pair per group. `all`: each pair of episodes with different rewards. */
   readonly pairs: "best-worst" | "all";
-  /** The least difference of rewards that makes a preference; 0 takes any difference. */
+  /** The smallest difference of rewards that makes a preference. With 0, any difference does. */
   readonly margin: number;
   /**
-   * Rank joint actions by what the team earned rather than each agent's by what it earned. An agent's margin then
-   * counts together with the other agents' (MADPO), which are taken as they were when they were sampled.
+   * If set, ranks joint actions by the team's reward instead of ranking each agent's episodes by its own. An agent's
+   * margin is then added to the other agents' margins (MADPO), which are taken from the time of sampling.
    */
   readonly joint?: { readonly referenceFree: boolean };
 }
 
-/** Ranks the episodes of a group by what they earned: the better of two is preferred to the other. */
+/** Ranks the episodes of a group by their rewards. Of a pair, the episode with the higher reward is preferred. */
 export function preferencePairs(options: PreferencePairOptions): Credit {
   const { joint } = options;
   return {
@@ -70,7 +70,7 @@ async function jointPairs(
   return samples;
 }
 
-/** How much likelier its tokens were to the policy that sampled them than to the reference. */
+/** Returns the sum over the sampled tokens of the policy's logprob minus the reference's. */
 async function gain(
   { agent, sequences }: Trajectory,
   { joint }: PreferencePairOptions,
@@ -86,7 +86,7 @@ async function gain(
   return sum;
 }
 
-/** The pairs to learn from, the better one first. */
+/** Returns the pairs to train on, the better one first. */
 function ranked<T>(
   played: readonly T[],
   rewardOf: (one: T) => number,

@@ -2,16 +2,16 @@ import type { AgentEpisode, Episode, MessageNode } from "../../src/contract/epis
 import { type Message, textMessage, textOf } from "../../src/contract/message.ts";
 import type { Renderer } from "../../src/core/tokens/renderer.ts";
 
-/** A turn, and what the critic reads of it: `v`, every agent's conversation up to it; `q`, also what each then did. */
+/** A turn, and what the critic reads: `v` every agent's conversation before the turn, `q` also every agent's action. */
 interface TeamTurn {
   readonly turn: number;
   readonly input: "v" | "q";
 }
 
 /**
- * The tokens that a team's critic reads of one turn: every acting agent's conversation, by agent, as one message. A
- * text of more than `maxLength` tokens loses the beginning of every agent's part until it fits, so that the newest of
- * each stays.
+ * Returns the tokens that a team's critic reads for one turn: the conversation of each acting agent, in one message. If
+ * there are more than `maxLength` tokens, the beginning of each agent's part is cut until they fit. The newest text
+ * stays.
  */
 export function teamState(
   episode: Episode,
@@ -22,7 +22,7 @@ export function teamState(
     renderer.start({ messages: [teamText(episode, { ...place, newest })] });
   const whole = render(Number.POSITIVE_INFINITY);
   if (whole.length <= maxLength) return { ids: whole, truncated: false };
-  // The most characters of each part that fit, by halving.
+  // Binary search for the largest number of characters of each part that fits.
   let fits = 0;
   let above = textOf(teamText(episode, { ...place, newest: Number.POSITIVE_INFINITY })).length;
   while (above - fits > 1) {
@@ -30,11 +30,11 @@ export function teamState(
     if (render(middle).length <= maxLength) fits = middle;
     else above = middle;
   }
-  // A critic too short even for the agents' names reads the end of them.
+  // If even the agents' names do not fit, the critic reads the end of them.
   return { ids: render(fits).slice(-maxLength), truncated: true };
 }
 
-/** The message, with no more than `newest` characters of the end of each part. */
+/** Returns the message, with at most `newest` characters from the end of each part. */
 function teamText(episode: Episode, { turn, input, newest }: TeamTurn & { readonly newest: number }): Message {
   const end = (text: string): string => text.slice(Math.max(0, text.length - newest));
   const blocks: string[] = [];
@@ -49,7 +49,7 @@ function teamText(episode: Episode, { turn, input, newest }: TeamTurn & { readon
   return textMessage("user", [...blocks, ...(input === "q" ? actions : [])].join("\n\n"));
 }
 
-/** The messages before a node, oldest first. */
+/** Returns the messages before a node, oldest first. */
 function conversation({ nodes }: AgentEpisode, node: MessageNode): Message[] {
   const messages: Message[] = [];
   for (let at = node.parent; at !== null; at = nodes[at]!.parent) messages.unshift(nodes[at]!.message);

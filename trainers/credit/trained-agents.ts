@@ -4,8 +4,8 @@ import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/j
 import type { PlayedGroup } from "./credit.ts";
 
 /**
- * What was played, as the agents that are trained see it: the records and completions of frozen agents are left out, so
- * that they give no samples, no baseline and no signal. What frozen agents did stays in the observations of the others.
+ * Removes the records and completions of frozen agents, so that they give no samples, no baseline and no signal. The
+ * actions of frozen agents stay in the observations of the others.
  */
 export function ofTrainedAgents(played: PlayedGroup, frozen: ReadonlySet<AgentId>): PlayedGroup {
   if (frozen.size === 0) return played;
@@ -17,10 +17,13 @@ export function ofTrainedAgents(played: PlayedGroup, frozen: ReadonlySet<AgentId
   };
 }
 
-/** A group whose episodes have the records of trained agents alone. Which are frozen may depend on the member. */
+/**
+ * Returns a group whose episodes have only the records of trained agents. The frozen agents may depend on the episode's
+ * index in the group.
+ */
 export function trainedGroup(
   group: Group,
-  frozen: ReadonlySet<AgentId> | ((member: number) => ReadonlySet<AgentId>),
+  frozen: ReadonlySet<AgentId> | ((sampleIndex: number) => ReadonlySet<AgentId>),
 ): Group {
   const frozenIn = typeof frozen === "function" ? frozen : () => frozen;
   return { ...group, episodes: group.episodes.map((episode) => trainedEpisode(episode, frozenIn(episode.member))) };

@@ -2,20 +2,20 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentEpisode, Episode, Group, TokenSequence } from "../../src/contract/episode.ts";
 import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
 
-/** One agent's part of one scored episode: what it sampled, and what each of its turns earned. */
+/** One agent's part of one scored episode: its sampled tokens and the reward of each of its turns. */
 export interface Trajectory {
   readonly agent: AgentId;
   readonly episode: Episode;
   readonly sequences: readonly TokenSequence[];
-  /** The agent's actions in order, each with the step of the environment it was for. */
+  /** The agent's turns in order. `turn` is the turn number of the environment. */
   readonly turns: readonly { readonly turn: number; readonly reward: number }[];
   /** The sum of all rewards. */
   readonly reward: number;
-  /** True where a limit cut it off, so that what would have come has a value. */
+  /** True if a limit cut the episode off, so that the rewards that would have followed have a value. */
   readonly truncated: boolean;
 }
 
-/** The trajectories of an agent in a group, unscored episodes left out. */
+/** Returns the trajectories of an agent in a group. Unscored episodes are left out. */
 export function trajectoriesOf(group: Group, agent: AgentId): Trajectory[] {
   return group.episodes.flatMap((episode) => {
     const record: AgentEpisode | undefined = episode.agents[agent];
@@ -36,12 +36,12 @@ export function trajectoriesOf(group: Group, agent: AgentId): Trajectory[] {
   });
 }
 
-/** Every agent that appears in a group, in order of appearance. */
+/** Returns the agents of a group, in order of appearance. */
 export function agentsOf(group: Group): AgentId[] {
   return [...new Set(group.episodes.flatMap((episode) => Object.keys(episode.agents)))];
 }
 
-/** True where two scored episodes of an agent earned different rewards, so that comparing them says something. */
+/** Returns true if two scored episodes of an agent have different rewards, so that a comparison gives a gradient. */
 export function hasSignal(group: Group): boolean {
   return agentsOf(group).some((agent) => new Set(trajectoriesOf(group, agent).map(({ reward }) => reward)).size > 1);
 }

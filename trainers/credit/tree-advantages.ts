@@ -4,7 +4,7 @@ import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
 import { mean } from "../statistics.ts";
 
-/** What {@link treeSamples} compares by; see `GroupAdvantageOptions`. */
+/** The options of {@link treeSamples}; see `GroupAdvantageOptions`. */
 export interface TreeAdvantageOptions {
   readonly estimator: AdvantageEstimator;
   readonly discount?: number;
@@ -14,16 +14,16 @@ export interface TreeAdvantageOptions {
 }
 
 /**
- * The samples of the branches of one task: one per completion, compared with the others of its agent in the same
- * node. The return of a joint action is R_j = r_j + gamma x the mean return of what came of it; that of a completion is
- * the mean (`crossReturn: "sum"`: the sum) over the joint actions that contain it. Unscored joint actions are left
- * out, and so is a completion that no scored one contains.
+ * Returns the samples of a tree of joint actions: one per completion, compared with the agent's other completions in
+ * the same node. The return of a joint action is R_j = r_j + gamma x the mean return of the joint actions that follow
+ * it. The return of a completion is the mean (`crossReturn: "sum"`: the sum) over the joint actions that contain it.
+ * Unscored joint actions are left out. A completion that is in no scored joint action is left out too.
  */
 export function treeSamples({ root }: JointTree, options: TreeAdvantageOptions): TrainingSample[] {
   return root === undefined ? [] : nodesOf(root).flatMap((node) => nodeSamples(node, options));
 }
 
-/** True where two completions of an agent in the same node have different returns. */
+/** Returns true if two completions of an agent in the same node have different returns. */
 export function treeHasSignal({ root }: JointTree, options: Omit<TreeAdvantageOptions, "estimator">): boolean {
   return (
     root !== undefined &&
@@ -33,7 +33,7 @@ export function treeHasSignal({ root }: JointTree, options: Omit<TreeAdvantageOp
   );
 }
 
-/** A node and all that came of it, parents first. */
+/** Returns a node and all nodes below it, parents first. */
 export function nodesOf(node: JointNode): JointNode[] {
   const actions = node.handedOn === undefined ? node.jointActions : [...node.jointActions, node.handedOn];
   return [node, ...actions.flatMap(({ child }) => (child === undefined ? [] : nodesOf(child)))];
@@ -52,7 +52,7 @@ function nodeSamples(node: JointNode, options: TreeAdvantageOptions): TrainingSa
   });
 }
 
-/** The return of each of an agent's completions that has one, by its index. */
+/** Returns the return of each completion of an agent that has one, by the completion's index. */
 function scoredReturns(
   node: JointNode,
   agent: AgentId,
@@ -69,7 +69,7 @@ function scoredReturns(
   return returns;
 }
 
-/** Undefined where the joint action, or everything that came of it, could not be scored. */
+/** Returns undefined if the joint action, or everything that follows it, is unscored. */
 function jointReturn({ rewards, child }: JointAction, agent: AgentId, discount: number): number | undefined {
   const reward = rewards[agent];
   if (reward?.status === "unscored") return undefined;

@@ -6,25 +6,25 @@ import { teamState } from "./team-state.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 import { whitened } from "./whitened.ts";
 
-/** What {@link turnCritic} is made with. */
+/** The options of {@link turnCritic}. */
 export interface TurnCriticOptions {
   /** Discount per turn. */
   readonly discount: number;
-  /** What the critic reads: `v`, the prompt of a turn; `q`, the prompt and the answer. */
+  /** What the critic reads. `v`: the prompt of a turn. `q`: the prompt and the completion. */
   readonly input: "v" | "q";
-  /** What reads the agent's own prompt, or, as the team's, every agent's. */
+  /** The critic. With scope `learner` it reads the agent's own prompt, with scope `team` every agent's prompt. */
   readonly critic: CriticShape;
   readonly whiten: boolean;
 }
 
-/** What a critic reads of a trajectory at once, and the turns that it judges there. */
+/** One input of the critic for a trajectory, with the turns that it values. */
 interface Reading extends CriticInput {
   readonly steps: readonly Step[];
-  /** It lost the beginnings of its parts, to fit. */
+  /** True if the beginning of each agent's part was cut so that the input fits. */
   readonly truncated?: boolean;
 }
 
-/** A turn, what was earned by it, and after which id of what is read the state stands that is judged. */
+/** A turn, its reward, and the index of the id after which the state to value begins. */
 interface Step {
   readonly turn: number;
   readonly reward: number;
@@ -32,13 +32,13 @@ interface Step {
 }
 
 /**
- * One-step temporal differences per turn, as in CoMLRL's IAC and MAAC: A_t = r_t + gamma V_{t+1} - V_t for every token
- * of turn t, and r_t + gamma V_{t+1} is what the critic is to predict. After the last turn there is nothing to come,
- * but where a limit cut the episode off: then the critic's value of the last state stands in.
+ * One-step temporal differences per turn, as in CoMLRL's IAC and MAAC. Every token of turn t has the advantage A_t =
+ * r_t + gamma V_{t+1} - V_t. The critic's target is r_t + gamma V_{t+1}. After the last turn V is 0. If a limit
+ * truncated the episode, V is the critic's value of the last state instead.
  *
- * A critic that reads the agent's own conversation judges states in which the policy sampled (`v`) or that ended a turn
- * (`q`): where it is a head on the policy, the sampler has told their values. What a team's critic reads is a text of
- * its own, which no policy has read before; one that is too long for it is cut, and counted as `critic/truncated`.
+ * A critic that reads the agent's own conversation values the states in which the policy sampled (`v`) or which ended a
+ * turn (`q`). If the critic is a value head on the policy, the sampler has recorded these values. The input of a team's
+ * critic is a text that no policy has read. If it is too long, it is cut and counted in `critic/truncated`.
  */
 export function turnCritic({ discount, input, critic, whiten }: TurnCriticOptions): Credit {
   return {
@@ -50,24 +50,24 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
       const critics: CriticSample[] = [];
       let truncated = 0;
       for (const agent of new Set(groups.flatMap(agentsOf))) {
-        const judge = context.critic(agent);
+        const agentCritic = context.critic(agent);
         const read = (trajectory: Trajectory): Reading[] =>
           critic.scope === "team"
-            ? teamReadings(trajectory, { whole, input, critic: judge })
+            ? teamReadings(trajectory, { whole, input, critic: agentCritic })
             : ownReadings(trajectory, input);
         const trajectories = groups
           .flatMap((group) => trajectoriesOf(group, agent))
           .map((trajectory) => ({ trajectory, readings: read(trajectory) }))
           .filter(({ readings }) => readings.length > 0);
         for (const { readings } of trajectories) truncated += readings.filter((reading) => reading.truncated).length;
-        const values = await judge.values(trajectories.flatMap(({ readings }) => readings));
+        const values = await agentCritic.values(trajectories.flatMap(({ readings }) => readings));
         let taken = 0;
         for (const { trajectory, readings } of trajectories) {
-          const judged = readings.map(({ steps }) => {
+          const valued = readings.map(({ steps }) => {
             const after = values[taken++]!;
             return steps.map((step) => ({ ...step, value: after[step.after]! }));
           });
-          const steps = judged.flat();
+          const steps = valued.flat();
           const left = trajectory.truncated ? steps.at(-1)!.value : 0;
           const targets = new Map(
             steps.map(({ turn, reward }, i) => [turn, reward + discount * (steps[i + 1]?.value ?? left)]),
@@ -75,7 +75,7 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
           const advantages = new Map(steps.map(({ turn, value }) => [turn, targets.get(turn)! - value]));
           const states = readings.map(({ ids }, i) => ({
             ids,
-            targets: judged[i]!.map(({ turn, after, value: old }) => ({ after, value: targets.get(turn)!, old })),
+            targets: valued[i]!.map(({ turn, after, value: old }) => ({ after, value: targets.get(turn)!, old })),
           }));
           const { sequences } = trajectory;
           samples.push({
@@ -84,7 +84,8 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
             advantage: sequences.map(({ turns }) => turns.map((turn) => advantages.get(turn) ?? 0)),
             ...(critic.type === "shared" ? { states } : {}),
           });
-          if (critic.type === "separate") critics.push(...states.map((state) => ({ critic: judge.name, ...state })));
+          if (critic.type === "separate")
+            critics.push(...states.map((state) => ({ critic: agentCritic.name, ...state })));
         }
       }
       return {
@@ -96,20 +97,20 @@ export function turnCritic({ discount, input, critic, whiten }: TurnCriticOption
   };
 }
 
-/** The agent's own conversation: one reading per sequence, whatever number of turns it has. */
+/** Returns the agent's own conversation: one reading per sequence, with any number of turns. */
 function ownReadings({ sequences, turns }: Trajectory, input: "v" | "q"): Reading[] {
-  return sequences.map(({ ids, mask, turns: turnOf, ...told }) => {
+  return sequences.map(({ ids, mask, turns: turnOf, ...recorded }) => {
     const steps = turns.flatMap(({ turn, reward }): Step[] => {
       const sampled = [...ids.keys()].filter((id) => mask[id] === 1 && turnOf[id] === turn);
       if (sampled.length === 0) return [];
       return [{ turn, reward, after: input === "v" ? sampled[0]! - 1 : sampled.at(-1)! }];
     });
-    // What comes after the last state says nothing of any.
-    return { ...told, ids: ids.slice(0, steps.at(-1)!.after + 1), steps };
+    // Ids after the last state do not change any value.
+    return { ...recorded, ids: ids.slice(0, steps.at(-1)!.after + 1), steps };
   });
 }
 
-/** What the whole team read in each turn, by itself: `whole` has the episodes with their frozen agents, by id. */
+/** Returns one reading of the whole team per turn. `whole` has the episodes with their frozen agents, by id. */
 function teamReadings(
   trajectory: Trajectory,
   options: {
@@ -127,7 +128,7 @@ function teamReadings(
   });
 }
 
-/** The mean over the trained agents that acted in a turn of what they earned by it. */
+/** Returns the mean reward of a turn over the trained agents that acted in it. */
 function teamReward({ episode }: Trajectory, turn: number): number {
   return mean(
     Object.values(episode.agents).flatMap(({ turns }) =>

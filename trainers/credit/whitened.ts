@@ -3,8 +3,8 @@ import type { TrainingSample } from "../data/training-sample.ts";
 import { mean, standardDeviation } from "../statistics.ts";
 
 /**
- * The samples with (A - mean(A)) / (std(A) + 1e-8) for advantages, over all tokens that one learner sampled in the
- * batch (unbiased standard deviation).
+ * Returns the samples with the advantages (A - mean(A)) / (std(A) + 1e-8). The mean and the unbiased standard deviation
+ * are over all tokens that one learner sampled in the batch.
  */
 export function whitened(samples: readonly TrainingSample[], learnerOf: (agent: AgentId) => string): TrainingSample[] {
   const byLearner = new Map<string, number[]>();

@@ -2,10 +2,10 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { AgentEpisode, Episode, MessageNode, NodeTokens } from "../../src/contract/episode.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
-/** What is done with an episode that is longer than the model of one of its agents takes. */
+/** What happens to an episode that is too long for the model of one of its agents. */
 export type Overlong = "error" | "truncate" | "drop";
 
-/** The episodes that fit, and how many were changed or left out. */
+/** The episodes that fit, and how many were cut or dropped. */
 export interface FittedEpisodes {
   readonly episodes: readonly Episode[];
   readonly truncated: number;
@@ -13,17 +13,17 @@ export interface FittedEpisodes {
 }
 
 /**
- * Episodes whose every sequence a model can read: `truncate` cuts the beginning off a longer one and keeps its end,
- * `drop` leaves the whole episode out. The model never reads the last token of a sequence, so that one token more than
- * `maxLength` fits. Throws `data.too-long`, naming the task, for `error`.
+ * Makes all sequences of the episodes fit their model. `truncate` cuts the beginning of a sequence and keeps its end.
+ * `drop` removes the whole episode. `error` throws `data.too-long` with the task's name. The model never reads the last
+ * token of a sequence, so `maxLength` + 1 tokens fit.
  */
 export function fitEpisodes(
   episodes: readonly Episode[],
   options: {
     readonly overlong: Overlong;
-    /** The most tokens that the model of an agent reads; undefined for an agent that is not trained. */
+    /** Returns the largest number of tokens that an agent's model reads, or undefined if the agent is not trained. */
     readonly maxLength: (agent: AgentId) => number | undefined;
-    /** The split that the tasks are of, for messages. */
+    /** The split of the tasks, for error messages. */
     readonly split: string;
   },
 ): FittedEpisodes {
@@ -51,7 +51,7 @@ export function fitEpisodes(
   return { episodes: fitted, truncated, dropped };
 }
 
-/** The nodes with tokens of each sequence. */
+/** Returns the nodes with tokens of each sequence. */
 function sequencesOf({ nodes }: AgentEpisode): MessageNode[][] {
   const sequences: MessageNode[][] = [];
   for (const node of nodes) {
@@ -66,7 +66,7 @@ function lengthOf(nodes: readonly MessageNode[]): number {
   return nodes.reduce((sum, { tokens }) => sum + tokens!.ids.length, 0);
 }
 
-/** The record with the last `kept` tokens of each sequence. */
+/** Returns the record with only the last `kept` tokens of each sequence. */
 function cut(record: AgentEpisode, kept: number): AgentEpisode {
   const shortened = new Map<number, NodeTokens>();
   for (const nodes of sequencesOf(record)) {
@@ -102,8 +102,8 @@ function tooLong(
   const { agent, longest, limit, split } = options;
   return new LyceumError({
     code: "data.too-long",
-    message: `The row ${task.id} (number ${task.index + 1} of the split ${split}) is too long for agent "${agent}": the model would read ${longest} tokens, and takes ${limit}.`,
-    hint: "Set data.overlong to truncate (keep the end) or drop, shorten the row, or take a model of a greater length.",
+    message: `The row ${task.id} (number ${task.index + 1} of the split ${split}) is too long for agent "${agent}": the model would have to read ${longest} tokens, but it reads at most ${limit}.`,
+    hint: "Set data.overlong to truncate (keep the end) or drop, shorten the row, or use a model with a larger context.",
     data: { task: task.id, index: task.index, agent, tokens: longest, limit },
   });
 }

@@ -3,7 +3,7 @@ import type { Datum } from "../backend/datum.ts";
 import type { ForwardOutput, Model } from "../backend/training-backend.ts";
 import { microBatches } from "./micro-batches.ts";
 
-/** One output of a model for every datum, in their order; run in parts of bounded size. */
+/** Computes one output of a model for every datum, in order. The data run in micro-batches of bounded size. */
 export async function forwardAll(
   data: readonly Datum[],
   options: {
@@ -12,7 +12,7 @@ export async function forwardAll(
     /** 2048 by default. */
     readonly maxTokensPerMicroBatch?: number;
     readonly signal?: AbortSignal;
-    /** Counts the data. */
+    /** Counts the data that are done. */
     readonly meter?: ActivityMeter;
   },
 ): Promise<Float32Array[]> {

@@ -1,7 +1,7 @@
 /**
- * Parts of a list of sequences such that none is larger than `maxTokens` once its sequences are padded to the longest
- * of it; a sequence that is longer by itself stands alone. Sequences of like length come together. Holds indices,
- * so that results can be put back in order.
+ * Splits sequences into micro-batches of at most `maxTokens` tokens, including the padding to the longest sequence of
+ * each. A sequence that is longer by itself gets its own micro-batch. Sequences of similar length are grouped. Returns
+ * indices into `lengths`, so that results can be put back in order.
  */
 export function microBatches(lengths: readonly number[], maxTokens: number): number[][] {
   const order = [...lengths.keys()].sort((a, b) => lengths[b]! - lengths[a]! || a - b);

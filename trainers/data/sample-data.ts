@@ -4,16 +4,22 @@ import { type Datum, datumFromIds } from "../backend/datum.ts";
 import type { PerToken, TrainingSample } from "./training-sample.ts";
 import { valueDatum } from "./value-datum.ts";
 
-/** The data of one sample. Of a preference, the first `preferred` are the better answer; otherwise all of them. */
+/**
+ * The data of one sample. For a preference, the first `preferred` data are the better answer. Otherwise `preferred`
+ * counts all data.
+ */
 export interface SampleData {
   readonly data: readonly Datum[];
   readonly preferred: number;
-  /** What a value head on the policy learns beside them; see `Loss.stateValues`. */
+  /** The extra states that a value head on the policy learns; see `Loss.stateValues`. */
   readonly states?: readonly Datum[];
   readonly marginOffset?: number;
 }
 
-/** One datum per sequence of a sample: mask 1 and its advantage on each sampled token, 0 elsewhere. */
+/**
+ * Returns one datum per sequence of a sample. The mask is 1 on each sampled token and 0 elsewhere, and sampled tokens
+ * have the advantage.
+ */
 export function sampleData(sample: TrainingSample): SampleData {
   const { sequences, rejected = [] } = sample;
   const data = sequences.map((sequence, i) => sequenceDatum(sequence, sample, i));
@@ -38,12 +44,12 @@ function sequenceDatum(sequence: TokenSequence, sample: TrainingSample, i: numbe
   };
 }
 
-/** The ratio of two policies needs both on the tokens that were drawn from. */
+/** The ratio of two policies needs both distributions over the same tokens. */
 function unknownSupport({ agent }: TokenSequence): LyceumError {
   return new LyceumError({
     code: "policy.unsupported-input",
-    message: `Tokens of agent "${agent}" were sampled with top-k, top-p or min-p, and the tokens that they were drawn from were not recorded.`,
-    hint: "Sample with `supports: true`, as `train` does, or without top-k, top-p and min-p. A server's answers have no supports.",
+    message: `Tokens of agent "${agent}" were sampled with top-k, top-p or min-p, but their supports (the tokens that they were drawn from) were not recorded.`,
+    hint: "Sample with `supports: true`, as `train` does, or without top-k, top-p and min-p. Completions of a server have no supports.",
     data: { agent },
   });
 }
@@ -52,7 +58,10 @@ function perTarget(values: PerToken, sequence: number): Float32Array {
   return Float32Array.from(values[sequence]!.slice(1));
 }
 
-/** The datum with its loss mask and advantages multiplied: how an average is made of a sum. */
+/**
+ * Returns the datum with its loss mask and advantages multiplied by a factor. This turns a sum over tokens into an
+ * average.
+ */
 export function scaleDatum(datum: Datum, scale: number): Datum {
   return {
     ...datum,
@@ -61,7 +70,7 @@ export function scaleDatum(datum: Datum, scale: number): Datum {
   };
 }
 
-/** The number of targets that are trained on. */
+/** Returns the number of targets that are trained on. */
 export function trainedTokens(datum: Datum): number {
   let count = 0;
   for (const weight of datum.lossMask) if (weight !== 0) count++;

@@ -2,8 +2,8 @@ import type { Datum } from "../backend/datum.ts";
 import type { StateTargets } from "./training-sample.ts";
 
 /**
- * A datum for value terms alone: its loss mask is 1 after the ids whose value is to be predicted. Every id is read; the
- * last one's target is only there to have its length.
+ * Creates a datum for value terms. The loss mask is 1 after the ids whose value is predicted. The model reads every id.
+ * The last target is a filler.
  */
 export function valueDatum({ ids, targets }: StateTargets): Datum {
   const lossMask = new Float32Array(ids.length);

@@ -1,6 +1,6 @@
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
-/** -w l. */
+/** Returns -w l. */
 export function crossEntropy({ logprob, mask }: TokenInput): TokenLoss {
   return { value: -mask * logprob, derivative: -mask };
 }

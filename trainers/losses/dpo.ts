@@ -1,26 +1,28 @@
 import type { Datum } from "../backend/datum.ts";
 import type { SequenceLoss } from "./sequence-loss.ts";
 
-/** What {@link dpo} is made with. */
+/** The options of {@link dpo}. */
 export interface DpoOptions {
-  /** How far the policy may move from the reference: small values let it move far. */
+  /** How strongly the policy is kept close to the reference. Small values let it move far. */
   readonly beta: number;
-  /** `ipo` averages over tokens, the others sum. */
+  /** The loss as a function of the margin. `ipo` averages over tokens, the others sum. */
   readonly form: "sigmoid" | "hinge" | "ipo";
-  /** The probability that a preference is the wrong way round; `sigmoid` only. */
+  /** The probability that a preference is the wrong way round. For `sigmoid` only. */
   readonly labelSmoothing: number;
-  /** Leaves the reference out: as if it found every answer equally likely. */
+  /** If true, the reference is left out, as if it gave every answer the same probability. */
   readonly referenceFree: boolean;
 }
 
 /**
- * Direct preference optimization (Rafailov et al. 2023, https://arxiv.org/abs/2305.18290, eq. 7). With
- * h = (l_w - p_w) - (l_l - p_l), where w is the preferred answer, l the other one, and each is a sum over tokens:
+ * Direct preference optimization (Rafailov et al. 2023, https://arxiv.org/abs/2305.18290, eq. 7). With h = (l_w - p_w)
+ * - (l_l - p_l), the loss is one of the forms below. w is the preferred answer and l the other one. Each l_* (policy)
+ * and p_* (reference) is a sum of logprobs over the tokens of the answer.
  *
- * - `sigmoid`: -(1 - e) log sigma(beta h) - e log sigma(-beta h), e the label smoothing
- *   (Mitchell 2023, https://ericmitchell.ai/cdpo.pdf)
+ * - `sigmoid`: -(1 - e) log sigma(beta h) - e log sigma(-beta h), where e is the label smoothing (Mitchell 2023,
+ *   https://ericmitchell.ai/cdpo.pdf)
  * - `hinge`: max(0, 1 - beta h) (SLiC, Zhao et al. 2023, https://arxiv.org/abs/2305.10425)
- * - `ipo`: (h - 1 / (2 beta))^2, h from means over tokens (Azar et al. 2023, https://arxiv.org/abs/2310.12036, eq. 17)
+ * - `ipo`: (h - 1 / (2 beta))^2, where h uses means over tokens (Azar et al. 2023, https://arxiv.org/abs/2310.12036,
+ *   eq. 17)
  */
 export function dpo(options: DpoOptions): SequenceLoss {
   const { beta, form, labelSmoothing, referenceFree } = options;
@@ -52,7 +54,7 @@ export function dpo(options: DpoOptions): SequenceLoss {
   };
 }
 
-/** The sum over a datum's trained tokens of l - p, and how many they are. */
+/** Returns the sum of l - p over the trained tokens of a datum, and the number of these tokens. */
 function gain(options: { readonly datum: Datum; readonly logprobs: Float32Array; readonly referenceFree: boolean }): {
   readonly sum: number;
   readonly tokens: number;
@@ -68,7 +70,9 @@ function gain(options: { readonly datum: Datum; readonly logprobs: Float32Array;
   return { sum, tokens };
 }
 
-/** One answer, which may be several data: its gain, and that gain's derivative with respect to a log-probability. */
+/**
+ * Returns the gain of an answer, which may consist of several data, and its derivative with respect to each logprob.
+ */
 function side(
   parts: readonly { readonly sum: number; readonly tokens: number }[],
   usesMeans: boolean,
@@ -79,7 +83,7 @@ function side(
   return { gain: sum * scale, scale };
 }
 
-/** The loss and its derivative with respect to the margin. */
+/** Returns the loss and its derivative with respect to the margin. */
 function outcome(options: {
   readonly margin: number;
   readonly beta: number;
@@ -97,7 +101,7 @@ function outcome(options: {
   return { value, slope: beta * (sigmoid(scaled) - (1 - labelSmoothing)) };
 }
 
-/** log(1 + e^x): minus the log of sigma(-x). */
+/** Returns log(1 + e^x) = -log sigma(-x). */
 function softplus(x: number): number {
   return Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)));
 }

@@ -1,6 +1,6 @@
 /**
- * Minus the entropy of one whole distribution, sum p log p, and its derivative with respect to each logit:
- * p (log p - sum p log p). `logprobs` are those of every symbol, and sum to 1 as probabilities.
+ * Returns the negative entropy of a distribution, sum p log p, and its derivative with respect to each logit, p (log p
+ * - sum p log p). `logprobs` has one entry per symbol. Their probabilities must sum to 1.
  */
 export function negativeEntropy(logprobs: ArrayLike<number>): { value: number; derivatives: Float64Array } {
   let value = 0;
@@ -12,7 +12,7 @@ export function negativeEntropy(logprobs: ArrayLike<number>): { value: number; d
   return { value, derivatives };
 }
 
-/** e^l l, with its limit 0 at l = -Infinity. */
+/** Returns e^l l. The limit at l = -Infinity is 0. */
 function plogp(logprob: number): number {
   return logprob === Number.NEGATIVE_INFINITY ? 0 : Math.exp(logprob) * logprob;
 }

@@ -4,8 +4,8 @@ import type { SequenceLoss } from "./sequence-loss.ts";
 
 /**
  * Group sequence policy optimization (Zheng et al. 2025, https://arxiv.org/abs/2507.18071, eq. 5 to 7): PPO's clipped
- * loss on one ratio per sequence, s = exp(mean over its tokens of l - q). The derivative of -s A with respect to each
- * of the n log-probabilities is -s A / n, and 0 where clipped.
+ * loss with one ratio per sequence, s = exp(mean of l - q over its tokens). The derivative of -s A with respect to each
+ * of the n logprobs is -s A / n. It is 0 if the ratio is clipped.
  */
 export function gspo(range: ClipRange): SequenceLoss {
   return {

@@ -1,13 +1,13 @@
 import { match } from "ts-pattern";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
-/** The estimators of {@link kl}. */
+/** The estimators of the KL divergence; see {@link kl}. */
 export type KlEstimator = "k1" | "k2" | "k3";
 
 /**
- * w times an estimate of KL(policy, reference) at one token sampled from the policy, with d = p - l: k1 = -d,
- * k2 = d^2 / 2, k3 = e^d - d - 1 (Schulman 2020, http://joschu.net/blog/kl-approx.html). As a loss term, only k2's
- * gradient is an unbiased one of the KL divergence; k1's is zero in expectation; k3 is GRPO's.
+ * Returns w times an estimate of KL(policy, reference) at one token sampled from the policy. With d = p - l: k1 = -d,
+ * k2 = d^2 / 2, k3 = e^d - d - 1 (Schulman 2020, http://joschu.net/blog/kl-approx.html). As a loss term, only k2 has an
+ * unbiased gradient of the KL divergence. The expected gradient of k1 is 0. GRPO uses k3.
  */
 export function kl(input: TokenInput, estimator: KlEstimator): TokenLoss {
   const { logprob, referenceLogprob = logprob, mask } = input;

@@ -4,15 +4,15 @@ import { scaleDatum } from "../data/sample-data.ts";
 import type { SequenceLoss } from "./sequence-loss.ts";
 
 /**
- * The data of a minibatch whose policy-gradient loss, sum of -A l, has the gradient of a sequence-level loss averaged
- * over the minibatch's samples: A = -dL/dl. Beside it the loss itself, and means of its metrics.
+ * Returns data whose policy-gradient loss, sum of -A l, has the same gradient as a sequence-level loss averaged over
+ * the minibatch's samples: A = -dL/dl. Also returns the value of the loss and the means of its metrics.
  */
 export function linearised(options: {
   readonly units: readonly SampleData[];
-  /** Current log-probabilities, per datum of all units in order. */
+  /** Current log-probabilities: one array per datum, over all units in order. */
   readonly logprobs: readonly Float32Array[];
   readonly loss: SequenceLoss;
-  /** The factor per unit of the loss mask, for terms beside this loss. */
+  /** Per unit, the factor of the loss mask. It scales the other terms, such as `kl`. */
   readonly scales: readonly number[];
 }): { readonly data: Datum[]; readonly value: number; readonly metrics: Record<string, number> } {
   const { units, logprobs, loss, scales } = options;

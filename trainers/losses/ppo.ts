@@ -1,14 +1,14 @@
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
-/** How far a ratio may move from 1, downwards and upwards, before its gradient is cut. */
+/** How far a ratio may move from 1, downwards and upwards, before its gradient is clipped. */
 export interface ClipRange {
   readonly clipLow: number;
   readonly clipHigh: number;
 }
 
 /**
- * -min(rho A, clip(rho, 1 - clipLow, 1 + clipHigh) A) with rho = exp(l - q)
- * (Schulman et al. 2017, https://arxiv.org/abs/1707.06347, eq. 7). The derivative is -rho A, and 0 where clipped.
+ * Returns -min(rho A, clip(rho, 1 - clipLow, 1 + clipHigh) A) with rho = exp(l - q) (Schulman et al. 2017,
+ * https://arxiv.org/abs/1707.06347, eq. 7). The derivative is -rho A, or 0 if clipped.
  */
 export function ppo(input: TokenInput, range: ClipRange): TokenLoss {
   const { logprob, behaviourLogprob = logprob, advantage = 0 } = input;
@@ -20,7 +20,7 @@ export function ppo(input: TokenInput, range: ClipRange): TokenLoss {
   return { value: -ratio * advantage, derivative: -ratio * advantage };
 }
 
-/** True where the clipped branch is the smaller one, so that the token has no gradient. */
+/** Returns true if the clipped branch is the smaller one. The token then has no gradient. */
 export function isClipped(ratio: number, advantage: number, { clipLow, clipHigh }: ClipRange): boolean {
   return (advantage > 0 && ratio > 1 + clipHigh) || (advantage < 0 && ratio < 1 - clipLow);
 }

@@ -8,10 +8,13 @@ import { policyGradient } from "./policy-gradient.ts";
 import { ppo } from "./ppo.ts";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
 
-/** The loss terms that are functions of the sampled token's log-probability: all but `entropy` and `value`. */
+/** The loss terms that depend on the sampled token's log-probability: all except `entropy` and `value`. */
 export type TokenLossTerm = Exclude<LossTerm, { readonly type: "entropy" | "value" }>;
 
-/** The reference value and derivative of a loss term at one token, its weight included. */
+/**
+ * Returns the value and derivative of a loss term at one token, including the term's weight. This is the reference that
+ * backends are tested against.
+ */
 export function tokenLossOf(term: TokenLossTerm, input: TokenInput): TokenLoss {
   const weight = term.weight ?? 1;
   const { value, derivative } = unweighted(term, input);

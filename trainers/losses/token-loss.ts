@@ -1,21 +1,21 @@
 /**
- * What a loss looks at for one token. Natural logarithms throughout; notation of the formulas: l `logprob`,
- * q `behaviourLogprob`, p `referenceLogprob`, A `advantage`, w `mask`.
+ * The input of a loss for one token. All logarithms are natural. The formulas use l for `logprob`, q for
+ * `behaviourLogprob`, p for `referenceLogprob`, A for `advantage` and w for `mask`.
  */
 export interface TokenInput {
-  /** Under the current weights. */
+  /** The log-probability under the current weights. */
   readonly logprob: number;
-  /** Under the policy that sampled. Read by the losses with a ratio. */
+  /** The log-probability under the policy that sampled. Read by the losses with a ratio. `logprob` by default. */
   readonly behaviourLogprob?: number;
-  /** Under the frozen reference. Read by `kl`. */
+  /** The log-probability under the frozen reference. Read by `kl`. `logprob` by default. */
   readonly referenceLogprob?: number;
-  /** Scaled by the loss aggregation. Read by the policy losses. */
+  /** The advantage, scaled by the loss aggregation. Read by the policy losses. 0 by default. */
   readonly advantage?: number;
-  /** The loss mask. Scales the terms that have no advantage. */
+  /** The loss mask. It scales the terms that have no advantage. */
   readonly mask: number;
 }
 
-/** A loss at one token, and its derivative with respect to `logprob`. */
+/** The value of a loss at one token, and its derivative with respect to `logprob`. */
 export interface TokenLoss {
   readonly value: number;
   readonly derivative: number;

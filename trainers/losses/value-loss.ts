@@ -1,24 +1,25 @@
-/** What the value loss looks at for one token. */
+/** The input of the value loss for one token. */
 export interface ValueInput {
   /** V, the value head's output under the current weights. */
   readonly prediction: number;
-  /** R, the return that it is to predict. */
+  /** R, the return to predict. */
   readonly target: number;
-  /** V', the output when the data were gathered. Read where the loss is clipped. */
+  /** V', the output when the data were collected. Read if the loss is clipped. `prediction` by default. */
   readonly oldPrediction?: number;
-  /** The loss mask, which scales the loss. */
+  /** The loss mask. It scales the loss. */
   readonly mask: number;
 }
 
-/** A value loss at one token, and its derivative with respect to `prediction`. */
+/** The value loss at one token, and its derivative with respect to `prediction`. */
 export interface ValueLoss {
   readonly value: number;
   readonly derivative: number;
 }
 
 /**
- * w (V - R)^2; with `clip`, w max((V - R)^2, (clip(V, V' - clip, V' + clip) - R)^2). The second is the greater only
- * where V has left the range towards R, and has no derivative there (`ppo2` of https://github.com/openai/baselines).
+ * Returns w (V - R)^2. With `clip`, returns w max((V - R)^2, (clip(V, V' - clip, V' + clip) - R)^2). The second error
+ * is the greater one only if V has left the clip range towards R. The derivative is then 0 (`ppo2` of
+ * https://github.com/openai/baselines).
  */
 export function valueLoss(input: ValueInput, clip: number = Number.POSITIVE_INFINITY): ValueLoss {
   const { prediction, target, oldPrediction = prediction, mask } = input;

@@ -1,9 +1,9 @@
 import type { RewardProcessor } from "./reward-processor.ts";
 
 /**
- * DAPO's soft overlong punishment (Yu et al. 2025, https://arxiv.org/abs/2503.14476, eq. 13): nothing is taken off an
- * answer of up to `maxTokens - cache` tokens, then more with each token, and 1 from `maxTokens` on. Every answer of an
- * episode is judged by its own length.
+ * DAPO's soft overlong punishment (Yu et al. 2025, https://arxiv.org/abs/2503.14476, eq. 13). An answer of up to
+ * `maxTokens - cache` tokens has no penalty. The penalty then grows linearly with each token, and is 1 from `maxTokens`
+ * on. Each answer of an episode is judged by its own length.
  */
 export function overlongPenalty(options: { readonly maxTokens: number; readonly cache: number }): RewardProcessor {
   const { maxTokens, cache } = options;

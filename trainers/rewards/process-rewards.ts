@@ -5,13 +5,13 @@ import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/j
 import type { PlayedGroup } from "../credit/credit.ts";
 import type { RewardProcessor } from "./reward-processor.ts";
 
-/** What was played with every scored reward processed, turn by turn; unscored ones stay what they are. */
+/** Applies the processors to every scored reward, turn by turn. Unscored rewards stay unchanged. */
 export function processRewards(played: PlayedGroup, processors: readonly RewardProcessor[]): PlayedGroup {
   if (processors.length === 0) return played;
   const process: Process = (value, length) =>
     processors.reduce<number | undefined>((reward, processor) => {
       if (reward !== undefined) return processor(reward, { length });
-      // A turn without a reward gets one only if there is something to say of it.
+      // A turn without a reward gets one only if a processor of every turn changes 0.
       return (processor.everyTurn === true && processor(0, { length })) || undefined;
     }, value);
   const { group, tree, greedy } = played;
@@ -22,7 +22,7 @@ export function processRewards(played: PlayedGroup, processors: readonly RewardP
   };
 }
 
-/** Undefined stands for a turn without a reward. */
+/** Processes the reward of one turn. Undefined means that the turn has no reward. */
 type Process = (value: number | undefined, length: number) => number | undefined;
 
 function processedGroup(group: Group, process: Process): Group {

@@ -10,7 +10,7 @@ import { scale } from "./scale.ts";
 import { shift } from "./shift.ts";
 import { sigmoidScale } from "./sigmoid-scale.ts";
 
-/** One link of the chain of `rewards` in a config. */
+/** One processor in `rewards` of a config. */
 export type RewardProcessorConfig =
   | { readonly type: "identity" }
   | { readonly type: "clamp"; readonly minimum: number; readonly maximum: number }
@@ -21,55 +21,65 @@ export type RewardProcessorConfig =
   | { readonly type: "normalize-by-length"; readonly full: number }
   | { readonly type: "overlong-penalty"; readonly cache: number; readonly maxTokens?: number | undefined };
 
-/** The chain of processors that every turn's reward goes through before credit is assigned. */
+/**
+ * The schema of `rewards`: the processors that are applied, in order, to the reward of every turn before credit is
+ * assigned.
+ */
 export const rewardProcessorsSchema: z.ZodType<readonly RewardProcessorConfig[]> = z
   .array(
     z
       .discriminatedUnion("type", [
-        z.strictObject({ type: z.literal("identity").describe("As it is.") }),
+        z.strictObject({ type: z.literal("identity").describe("Leaves the reward unchanged.") }),
         z.strictObject({
-          type: z.literal("clamp").describe("Between two bounds."),
+          type: z.literal("clamp").describe("Limits the reward to a range."),
           minimum: z.number().default(-10).describe("The lower bound."),
           maximum: z.number().default(10).describe("The upper bound."),
         }),
         z.strictObject({
-          type: z.literal("scale").describe("Multiplied."),
-          factor: z.number().default(1).describe("What it is multiplied by."),
+          type: z.literal("scale").describe("Multiplies the reward."),
+          factor: z.number().default(1).describe("The factor."),
         }),
         z.strictObject({
-          type: z.literal("shift").describe("Moved."),
-          by: z.number().default(0).describe("What is added."),
+          type: z.literal("shift").describe("Adds a constant to the reward."),
+          by: z.number().default(0).describe("The constant to add."),
         }),
         z.strictObject({ type: z.literal("sigmoid-scale").describe("1 / (1 + e^-r).") }),
         z.strictObject({
-          type: z.literal("exponential-scale").describe("e^(factor r) - 1, odd in r."),
+          type: z
+            .literal("exponential-scale")
+            .describe("e^(factor r) - 1 for positive r, 1 - e^(-factor r) for negative r."),
           factor: z.number().positive().default(1).describe("How strongly large rewards are stretched."),
         }),
         z.strictObject({
-          type: z.literal("normalize-by-length").describe("Less for short answers."),
-          full: z.int().positive().default(1000).describe("From so many tokens on an answer keeps its whole reward."),
+          type: z.literal("normalize-by-length").describe("Lowers the reward of short answers."),
+          full: z
+            .int()
+            .positive()
+            .default(1000)
+            .describe("The number of tokens from which an answer keeps its whole reward."),
         }),
         z.strictObject({
           type: z
             .literal("overlong-penalty")
-            .describe(
-              "Less for long answers, as DAPO has it: up to 1 is taken off over the last tokens that are allowed.",
-            ),
-          cache: z.int().positive().describe("The last tokens over which it grows from 0 to 1."),
+            .describe("DAPO's penalty for long answers. It grows from 0 to 1 over the last tokens before maxTokens."),
+          cache: z
+            .int()
+            .positive()
+            .describe("The number of tokens before maxTokens over which the penalty grows from 0 to 1."),
           maxTokens: z
             .int()
             .positive()
             .optional()
-            .describe("The length at which 1 is taken off. sampling.maxTokens when absent."),
+            .describe("The length at which the penalty is 1. sampling.maxTokens when absent."),
         }),
       ])
-      .describe("How a reward is changed."),
+      .describe("A reward processor."),
   )
-  .describe("What every turn's reward goes through before it is compared.");
+  .describe("Reward processors, applied in order to the reward of every turn before rewards are compared.");
 
 /**
- * The processors of a config, in order. `maxTokens` are those of a completion. Throws `config.invalid` for a penalty that
- * is longer than what it is for.
+ * Returns the processors of a config, in order. `maxTokens` is the largest number of tokens of a completion. Throws
+ * `config.invalid` if the cache of a penalty is longer than its `maxTokens`.
  */
 export function rewardProcessors(
   configs: readonly RewardProcessorConfig[],
@@ -101,8 +111,8 @@ function rewardProcessor(
 function tooLong(cache: number, maxTokens: number): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `The overlong-penalty in rewards has a cache of ${cache} tokens, and an answer has at most ${maxTokens}.`,
-    hint: "Lower its cache, such as a quarter of sampling.maxTokens, or raise sampling.maxTokens.",
+    message: `The overlong-penalty in rewards has a cache of ${cache} tokens, but an answer has at most ${maxTokens}.`,
+    hint: "Lower its cache, for example to a quarter of sampling.maxTokens, or raise sampling.maxTokens.",
     data: { cache, maxTokens },
   });
 }

@@ -1,6 +1,6 @@
 import type { RewardProcessor } from "./reward-processor.ts";
 
-/** factor x r. */
+/** Returns factor x r. */
 export function scale(factor: number): RewardProcessor {
   return (reward) => factor * reward;
 }

@@ -1,6 +1,6 @@
 import type { RewardProcessor } from "./reward-processor.ts";
 
-/** r + by. */
+/** Returns r + by. */
 export function shift(by: number): RewardProcessor {
   return (reward) => reward + by;
 }
