@@ -29,7 +29,7 @@ export function checkTeam(options: {
       message: `${team} has a model for "${unknown}", but the environment has no such agent.`,
       hint:
         all.length === 1
-          ? "The environment has one agent. Name the model of one agent of the team, such as TEAM/AGENT."
+          ? "The environment has a single agent. Name the model of one agent of the team, such as TEAM/AGENT."
           : `Its agents: ${all.join(", ")}. Name a model for each: --model ${all[0]}=MODEL.`,
       data,
     });

@@ -145,7 +145,7 @@ describe("a loss that is not finite", () => {
     const diverging = { "training.learningRate": 1e30, "training.clipNorm": 1e30, "checkpoint.every": 1 };
     const result = await train({ ...diverging, "training.steps": 20 });
     expectError(result, { code: "backend.not-finite", exit: 1, words: "Step 2: " });
-    expect(result.stderr).toContain("out/checkpoints/step-000001 is from before it");
+    expect(result.stderr).toContain("out/checkpoints/step-000001 is from before the error");
     expect(result.stderr).toContain("training.learningRate");
     expect(result.stdout).toMatch(/\nfailed at step 1 .*: Step 2: /);
     const { events } = await readMetrics(join(folder, "out", "metrics.jsonl"));

@@ -206,7 +206,7 @@ describe("lyceum collect", () => {
 
   it("fails where every episode does", async () => {
     const { code, stderr } = await collect("-e ./uneven.ts --split train[6:]");
-    expect(stderr).toMatch(/^error\[environment\.failed\]: Every one of 2 episodes failed\. The first: /);
+    expect(stderr).toMatch(/^error\[environment\.failed\]: All 2 episodes failed\. The first error: /);
     expect(code).toBe(1);
   });
 

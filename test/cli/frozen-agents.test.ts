@@ -221,7 +221,7 @@ describe("a frozen agent that cannot be", () => {
         agents: { policies: { "debater-2": "demonstration" }, models: { "debater-2": { scratch: {} } } },
       }),
       "config.invalid",
-      /"debater-2" has a model to train/,
+      /"debater-2" has both a model to train/,
     ],
     ["without a key", debate("openai:gpt-5-mini"), "config.invalid", /OPENAI_API_KEY is not set/],
     ["by half a name", debate("deepseek-coder"), "config.invalid", /DeepSeek serves/],

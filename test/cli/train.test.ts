@@ -104,7 +104,7 @@ describe("lyceum train", () => {
     expect((await lyceum(["train", "-c", "tiny.yaml", "-s", "training.steps=1"])).code).toBe(0);
     const again = await lyceum(["train", "-c", "tiny.yaml", "-s", "training.steps=1"]);
     expect(again.code).toBe(1);
-    expect(again.stderr).toContain("holds checkpoints of an earlier run");
+    expect(again.stderr).toContain("has checkpoints of an earlier run");
     const other = await lyceum(["train", "-c", "tiny.yaml", "-s", "environment.difficulty=2", "--resume"]);
     expect(other.code).toBe(1);
     expect(other.stderr).toContain("environment.difficulty (was 1, is 2)");

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { createOnnxBackend } from "../../trainers/backends/onnx/index.ts";
 import { runTraining, temporaryFolder } from "./run-training.ts";
 
-/** The adapter that a short run exports, as bytes, and its config. */
+/** Returns the exported adapter of a short run, as bytes, and its config. */
 async function adapterOf(
   id: string,
   dropout: number | undefined,

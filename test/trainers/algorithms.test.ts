@@ -14,7 +14,7 @@ describe("algorithms", () => {
     );
   });
 
-  it("name their parts", () => {
+  it("consist of the expected parts", () => {
     expect(sft.create()).toMatchObject({
       rollout: { actor: "demonstration", groupSize: 1, dropGroupsWithoutSignal: false, resampleRounds: 0 },
       loss: { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" },
@@ -32,19 +32,19 @@ describe("algorithms", () => {
     });
   });
 
-  it("open a reference only for a KL term", () => {
+  it("need a reference only for a KL term", () => {
     expect(needsReference(grpo.create().loss)).toBe(false);
     expect(needsReference(grpo.create({ klWeight: 1e-9 }).loss)).toBe(true);
     expect(needsReference(sft.create().loss)).toBe(false);
   });
 
-  it("refuse settings that are not theirs", () => {
+  it("refuse unknown settings", () => {
     expect(() => grpo.create({ groupSize: 1 })).toThrow(expect.objectContaining({ code: "config.invalid" }));
     expect(() => sft.create({ clipLow: 1 } as never)).toThrow(expect.objectContaining({ code: "config.invalid" }));
     expect(() => grpo.create({ advantage: "zscore" })).toThrow(/advantage/);
   });
 
-  it("of a user's own train as those that come with Lyceum", async () => {
+  it("of users train in the same way as those of Lyceum", async () => {
     const reinforce = defineAlgorithm({
       id: "my-reinforce",
       description: "Rewards as they are.",

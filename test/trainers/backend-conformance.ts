@@ -9,24 +9,24 @@ import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { AdamParams, Model, ModelSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import { tokenLossOf } from "../../trainers/losses/token-loss-of.ts";
 import { adam, exampleData, expectClose, relative } from "./conformance-data.ts";
-import { valueHeadPromises } from "./value-head-conformance.ts";
+import { valueHeadConformance } from "./value-head-conformance.ts";
 
-/** What the suite needs to know of a backend. */
+/** What the suite needs to know about a backend. */
 export interface BackendUnderTest {
   readonly name: string;
   readonly createBackend: () => TrainingBackend | Promise<TrainingBackend>;
-  /** Small trainable models: one per kind that the backend offers (full, LoRA, ...). */
+  /** Small trainable models, one for each kind that the backend supports (full, LoRA, ...). */
   readonly specs: Readonly<Record<string, ModelSpec>>;
-  /** How far two computations of one log-probability may differ: 1e-4 for float32 engines. */
+  /** The tolerance between two computations of the same log-probability: 1e-4 for float32 engines. */
   readonly tolerance: number;
 }
 
-/** The promises of `TrainingBackend` and `Model` as tests, for any backend. Call at the top level of a test file. */
+/** Tests the contract of `TrainingBackend` and `Model` for any backend. Call it at the top level of a test file. */
 export function describeBackend(options: BackendUnderTest): void {
   for (const [kind, spec] of Object.entries(options.specs)) {
-    describe(`${options.name}, ${kind}: keeps the promises of TrainingBackend`, () => {
+    describe(`${options.name}, ${kind}: fulfils the contract of TrainingBackend`, () => {
       modelPromises(options, spec);
-      describe("with a value head", () => valueHeadPromises(options, { ...spec, valueHead: true }));
+      describe("with a value head", () => valueHeadConformance(options, { ...spec, valueHead: true }));
     });
   }
 }
@@ -36,7 +36,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
   let backend: TrainingBackend;
   let folder: string;
   const open = (): Promise<Model> => backend.openModel(spec);
-  /** A model that has left its initial weights. */
+  /** Opens a model and trains it, so that its weights differ from the initial ones. */
   const openTrained = async (steps = 3): Promise<Model> => {
     const model = await open();
     for (let i = 0; i < steps; i++) await trainStep(model, exampleData(i));
@@ -52,13 +52,13 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it("says what it can do", () => {
+  it("reports its capabilities", () => {
     expect(backend.specificationVersion).toBe("v1");
     expect(backend.capabilities.name).not.toBe("");
     expect(backend.capabilities.losses).toContain("crossEntropy");
   });
 
-  it("gives in forward the log-probabilities that the sampler gave", async () => {
+  it("forward returns the same log-probabilities as the sampler", async () => {
     const model = await openTrained();
     const { trainableSampling } = backend.capabilities;
     const settings = [{ temperature: 0.7 }, { topK: 5 }, { topP: 0.6 }, { minP: 0.3 }].filter((setting) =>
@@ -85,7 +85,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     }
   });
 
-  it("samples the same again for the same requests, and within the limits it was given", async () => {
+  it("samples the same completions for the same requests, within their limits", async () => {
     const sampler = await (await openTrained()).snapshot();
     const model = await open();
     const requests = [5, 6, 7].map((seed) => request(model, { seed, temperature: 1, length: 4 }));
@@ -102,7 +102,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     }
   });
 
-  it("computes the reference formula of every loss that it offers", async () => {
+  it("computes the reference formula of every loss term that it supports", async () => {
     const model = await openTrained();
     const data = exampleData(9);
     const current = await model.forward(data, { outputs: ["logprobs"] });
@@ -133,7 +133,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     }
   });
 
-  it("adds up several terms with their weights", async () => {
+  it("sums several terms with their weights", async () => {
     const model = await openTrained();
     const data = exampleData(3);
     const terms: LossTerm[] = [
@@ -146,7 +146,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     expect(both.terms[0]).toBeCloseTo(2 * alone.loss, 3);
   });
 
-  it("adds the gradients of several calls before a step", async () => {
+  it("accumulates the gradients of several calls before a step", async () => {
     const data = exampleData(1);
     const together = await open();
     const apart = await open();
@@ -159,7 +159,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     await expectSameLogprobs(together, apart, probe, 100 * tolerance);
   });
 
-  it("clears the gradient with the step, and lowers the loss that it steps on", async () => {
+  it("clears the gradient with the step, and the step lowers the loss", async () => {
     const model = await open();
     const data = exampleData(4);
     const before = await model.forwardBackward(data, [{ type: "crossEntropy" }]);
@@ -184,7 +184,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     expect(norms[0]).toBeGreaterThan(0.5);
   });
 
-  it("applies a step once per stepId, and counts its version", async () => {
+  it("applies a step once per stepId, and increments its version", async () => {
     const once = await open();
     const twice = await open();
     expect(once.version).toBe(0);
@@ -199,7 +199,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     await expectSameLogprobs(once, twice, exampleData(6), 0);
   });
 
-  it("samples from a snapshot as it was, whatever is trained later", async () => {
+  it("samples from a snapshot that later training does not change", async () => {
     const model = await openTrained();
     const sampler = await model.snapshot();
     expect(sampler.version).toBe(model.version);
@@ -214,7 +214,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     expect(logprobs(await sampleAll(later, requests))).not.toEqual(logprobs(before));
   });
 
-  it("saves and loads to the bit, optimizer state and version included", async () => {
+  it("saves and loads exactly, including optimizer state and version", async () => {
     const saved = await openTrained();
     const path = join(folder, "saved");
     await saved.save(path);
@@ -230,7 +230,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     await expectSameLogprobs(saved, loaded, exampleData(11), 0);
   });
 
-  it("loads over what it had, gradient included", async () => {
+  it("replaces its state on load, including the gradient", async () => {
     const saved = await openTrained();
     const path = join(folder, "over");
     await saved.save(path);
@@ -242,12 +242,12 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     await expectSameLogprobs(saved, other, exampleData(42), 0);
   });
 
-  it("repeats itself to the bit where it says so", async () => {
+  it("is exactly repeatable if it is deterministic", async () => {
     if (!backend.capabilities.deterministic) return;
     await expectSameLogprobs(await openTrained(), await openTrained(), exampleData(12), 0);
   });
 
-  it("opens models that share nothing they train", async () => {
+  it("opens models that share no trained weights", async () => {
     const trained = await openTrained();
     const fresh = await open();
     const probe = exampleData(13);
@@ -257,7 +257,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     for (const [i, result] of before.entries()) expectClose(result.logprobs!, after[i]!.logprobs!, 0);
   });
 
-  it("opens a frozen reference that agrees with the untrained model and refuses training", async () => {
+  it("opens a frozen reference that equals the untrained model and refuses training", async () => {
     const model = await open();
     const reference = await backend.openModel({ source: spec.source, trainable: { type: "frozen" } });
     await expectSameLogprobs(model, reference, exampleData(15), tolerance);
@@ -267,7 +267,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     });
   });
 
-  it("gives the same log-probabilities whatever a sequence is batched with", async () => {
+  it("returns the same log-probabilities in any batch", async () => {
     const model = await openTrained();
     const data = exampleData(16);
     const together = await model.forward(data, { outputs: ["logprobs"] });
@@ -277,7 +277,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     }
   });
 
-  it("gives 0 where the loss mask is 0, and the entropy where it is asked for", async () => {
+  it("returns 0 where the loss mask is 0, and the entropy on request", async () => {
     const model = await openTrained();
     const data = exampleData(17);
     const results = await model.forward(data, { outputs: ["logprobs", "entropy"] });
@@ -293,7 +293,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     }
   });
 
-  it("learns what it is shown", async () => {
+  it("learns from demonstrations", async () => {
     const model = await open();
     const data = exampleData(18).slice(0, 2);
     const terms: LossTerm[] = [{ type: "crossEntropy" }];
@@ -308,7 +308,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     expect(last).toBeLessThan(0.7 * first);
   });
 
-  it("keeps its weights when a gradient is not finite", async () => {
+  it("keeps its weights if a gradient is not finite", async () => {
     const model = await openTrained();
     const probe = exampleData(19);
     const before = await model.forward(probe, { outputs: ["logprobs"] });
@@ -324,7 +324,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     expect(model.version).toBe(version);
   });
 
-  it("stops at an aborted signal, and goes on afterwards", async () => {
+  it("stops at an aborted signal, and works afterwards", async () => {
     const model = await openTrained();
     const signal = AbortSignal.abort();
     const data = exampleData(21);
@@ -339,7 +339,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     await expectSameLogprobs(model, untouched, exampleData(23), 0);
   });
 
-  it("refuses data that cannot be meant", async () => {
+  it("refuses invalid data", async () => {
     const model = await open();
     const [datum] = exampleData(24);
     const outOfRange = Int32Array.from(datum!.tokens, () => model.tokenizer.vocabularySize);
@@ -361,7 +361,7 @@ function modelPromises(options: BackendUnderTest, spec: ModelSpec): void {
     }
   });
 
-  it("takes no data at all for nothing to do", async () => {
+  it("accepts empty data and does nothing", async () => {
     const model = await open();
     expect(await model.forward([], { outputs: ["logprobs"] })).toEqual([]);
     const result = await model.forwardBackward([], [{ type: "crossEntropy" }]);

@@ -17,13 +17,13 @@ const config = (changes: Partial<TrainingConfigInput> = {}): TrainingConfigInput
     ...changes,
   });
 
-/** Every episode that was trained on, in order. */
+/** All training episodes of a run, in order. */
 async function episodesOf(output: string): Promise<Episode[]> {
   return Array.fromAsync(readTrace(join(output, "trace.jsonl")));
 }
 
 describe("rollout.maxStaleness", () => {
-  it("plays each batch but the first by the weights before the last update", async () => {
+  it("samples each batch except the first with the weights before the last update", async () => {
     const output = await temporaryFolder();
     const { error } = await runTraining({ output, config: config() });
     expect(error).toBeUndefined();
@@ -32,7 +32,7 @@ describe("rollout.maxStaleness", () => {
     expect(perStep).toEqual([[0], [0], [1], [2], [3], [4]]);
   });
 
-  it("says how old a batch is, gives the same weights each time, and others than without", async () => {
+  it("reports the staleness, is repeatable, and gives other weights than maxStaleness 0", async () => {
     const outputs = await Promise.all([temporaryFolder(), temporaryFolder(), temporaryFolder()]);
     const record = await runTraining({ output: outputs[0], config: config() });
     expect(eventsOf(record, "step").map(({ metrics }) => metrics["rollout/staleness"])).toEqual([
@@ -50,7 +50,7 @@ describe("rollout.maxStaleness", () => {
     expect(fresh).not.toBe(first);
   });
 
-  it("weighs what older weights played by how likely it is now, up to 2 unless the algorithm says otherwise", async () => {
+  it("corrects stale samples by importance ratios, capped at 2 unless the algorithm sets a cap", async () => {
     const weights = async (settings: object): Promise<string> => {
       const output = await temporaryFolder();
       const algorithm = { id: "reinforce", groupSize: 8, ...settings };
@@ -66,7 +66,7 @@ describe("rollout.maxStaleness", () => {
     expect(other).not.toBe(usual);
   });
 
-  it("learns all the same", async () => {
+  it("still learns", async () => {
     const record = await runTraining({
       output: await temporaryFolder(),
       config: config({ training: { steps: 40, batchSize: 8 }, evaluation: { split: "test", limit: 64 } }),
@@ -75,11 +75,11 @@ describe("rollout.maxStaleness", () => {
     expect(after).toBeGreaterThan(before! + 0.5);
   });
 
-  it("plays while it learns", async () => {
+  it("plays the next batch during an update", async () => {
     let played = 0;
     const backend = changedBackend((model) => ({
       optimStep: async (...args) => {
-        // The first step learns from sixteen episodes. If play waited for it, no other would come.
+        // The first step learns from sixteen episodes. If playing waited for it, no other episode would begin.
         await expect.poll(() => played).toBeGreaterThan(16);
         return model.optimStep(...args);
       },
@@ -100,7 +100,7 @@ describe("rollout.maxStaleness", () => {
     expect(played).toBe(48);
   });
 
-  it("resumes with a word that the weights will not be the same, and with every task once", async () => {
+  it("warns on resume that the weights will differ, and plays every task once", async () => {
     const output = await temporaryFolder();
     const stop = new AbortController();
     const first = await runTraining({
@@ -121,7 +121,7 @@ describe("rollout.maxStaleness", () => {
     expect(new Set(tasks).size).toBe(48);
   });
 
-  it("stops what it plays ahead when learning fails", async () => {
+  it("stops playing ahead if the update fails", async () => {
     const backend = changedBackend((model) => ({
       optimStep: async (params, options) => {
         if (options.stepId === 2) throw new Error("no step");

@@ -22,9 +22,9 @@ import { tokenLossOf } from "../../trainers/losses/token-loss-of.ts";
 import { valueLoss } from "../../trainers/losses/value-loss.ts";
 
 /**
- * A training backend of a few hundred lines that needs no engine: a softmax over the byte vocabulary for each pair of
- * preceding tokens, and a value where asked for, with exact gradients in float64. It learns small tasks in milliseconds, and shows what the
- * interface asks for.
+ * A small training backend that needs no engine: a softmax over the byte vocabulary for each pair of preceding tokens,
+ * and a value head on request, with exact gradients in float64. It learns small tasks in milliseconds and is an example
+ * of the interface.
  */
 export function createBigramBackend(): TrainingBackend {
   const models: Model[] = [];
@@ -59,11 +59,11 @@ export function createBigramBackend(): TrainingBackend {
 const vocabularySize = createByteTokenizer().vocabularySize;
 const stateFile = "bigram.json";
 
-/** The entry of a row that is the value of its context. */
+/** The index of the value in the row of a context. */
 const valueEntry = vocabularySize;
 const rowLength = vocabularySize + 1;
 
-/** Rows of logits, and a value, by context. Rows are replaced, never written to, so that a copy of the map is a snapshot. */
+/** Rows of logits and a value, by context. Rows are replaced and never changed, so a copy of the map is a snapshot. */
 type Table = Map<number, Float64Array>;
 
 interface Moments {
@@ -247,7 +247,7 @@ class BigramModel implements Model {
 
   async close(): Promise<void> {}
 
-  /** The weights that `export` wrote, as the start of a new training run. */
+  /** Reads the weights that `export` wrote, to start a new training run. */
   async readWeights(folder: string): Promise<void> {
     await this.load(folder);
     this.#lastStep = { gradientNorm: 0, version: 0 };
@@ -352,7 +352,7 @@ class BigramSampler implements Sampler {
   async close(): Promise<void> {}
 }
 
-/** The two tokens that the next one depends on, as one number. */
+/** The two tokens that the next token depends on, as one number. */
 function contextOf(tokens: ArrayLike<number>, t: number): number {
   return (t > 0 ? tokens[t - 1]! + 1 : 0) * vocabularySize + tokens[t]!;
 }

@@ -5,10 +5,10 @@ import { type AlgorithmDefinition, algorithmDefinition, algorithms } from "../..
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
-/** Three seeds, on the engine, are in the benchmark `learning`. */
+/** The benchmark `learning` runs three seeds on the engine. */
 const seed = 2;
 
-/** How much the held-out mean reward rises in one run, and what the checks of its health find. */
+/** Returns the rise of the held-out mean reward in one run, and the findings of its health checks. */
 async function learnt(
   { settings, environment, steps, learningRate = 0.6, id }: CatalogueCase,
   options: { readonly seed: number; readonly algorithms?: readonly AlgorithmDefinition[] },
@@ -31,7 +31,7 @@ async function learnt(
   let health = initialHealthState;
   for (const event of record.events) {
     if (event.type !== "step" && event.type !== "evaluation") continue;
-    // Answers of one token are all cut off.
+    // Completions of one token are all cut off.
     const { state, warnings } = updateHealth(health, event, { ...defaultHealthSettings, ignore: ["truncation"] });
     health = state;
     found.push(...warnings);
@@ -41,7 +41,7 @@ async function learnt(
 
 const name = ({ id, settings = {} }: CatalogueCase): string => `${id} ${JSON.stringify(settings)}`;
 
-describe("every algorithm learns, and with one part spoiled does not", () => {
+describe("every algorithm learns, and does not learn with one part broken", () => {
   it("is in the table", () => {
     expect(new Set(catalogue.map(({ id }) => id))).toEqual(new Set(algorithms.map(({ id }) => id)));
   });

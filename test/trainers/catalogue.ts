@@ -4,22 +4,22 @@ import type { TrainingSample } from "../../trainers/data/training-sample.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
-/** How one algorithm is shown to learn on the table, and what must not learn. */
+/** One algorithm, the config with which it learns on the bigram table, and a control that must not learn. */
 export interface CatalogueCase {
   readonly id: string;
-  /** Tells forms of one algorithm apart; its id where absent. */
+  /** The name of this form of the algorithm. Its id if absent. */
   readonly form?: string;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly environment: () => EnvironmentDefinition;
   readonly steps: number;
   readonly learningRate?: number;
-  /** The lower bound of its gain in mean reward, and the upper bound of its control's. */
+  /** The lower bound of its gain in mean reward, and the upper bound of the control's gain. */
   readonly margin: number;
-  /** The algorithm with one part spoiled. */
+  /** The control: the algorithm with one part broken. */
   readonly control: (algorithm: Algorithm) => Algorithm;
 }
 
-/** The same credit with every advantage negated. */
+/** Returns the same credit with all advantages negated. */
 function flipped(algorithm: Algorithm): Algorithm {
   return withSamples(algorithm, (sample) => {
     const { advantage = 0 } = sample;
@@ -27,7 +27,7 @@ function flipped(algorithm: Algorithm): Algorithm {
   });
 }
 
-/** Each preference the wrong way round. */
+/** Returns the same credit with all preferences reversed. */
 function swapped(algorithm: Algorithm): Algorithm {
   return withSamples(algorithm, (sample) => ({
     ...sample,
@@ -37,7 +37,7 @@ function swapped(algorithm: Algorithm): Algorithm {
   }));
 }
 
-/** The same loss, climbed. */
+/** Returns the same loss with its sign reversed. */
 function negatedLoss(algorithm: Algorithm): Algorithm {
   return { ...algorithm, loss: { ...algorithm.loss, terms: [{ type: "crossEntropy", weight: -1 }] } };
 }
@@ -62,11 +62,11 @@ function negated(values: readonly number[]): number[] {
 
 const letters = (): EnvironmentDefinition => letterEnvironment() as EnvironmentDefinition;
 const team = (): EnvironmentDefinition => teamEnvironment({ turns: 1 }) as EnvironmentDefinition;
-/** One right answer earns something too. */
+/** One right answer has a reward too. */
 const partly = (): EnvironmentDefinition => teamEnvironment({ turns: 1, partial: 0.3 }) as EnvironmentDefinition;
 const turns = (): EnvironmentDefinition => teamEnvironment({ partial: 0.2 }) as EnvironmentDefinition;
 
-/** Every algorithm of the catalogue, and the main forms of those that have several. */
+/** All algorithms of the catalogue, with the main forms of those that have several. */
 export const catalogue: readonly CatalogueCase[] = [
   { id: "sft", environment: letters, steps: 20, margin: 0.5, control: negatedLoss },
   { id: "reinforce", settings: { groupSize: 8 }, environment: letters, steps: 40, margin: 0.4, control: flipped },

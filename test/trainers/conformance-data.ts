@@ -12,7 +12,7 @@ export const adam: AdamParams = {
   clipNorm: 1,
 };
 
-/** Four sequences of unlike lengths over the ids 33 to 126, with every per-token field filled. */
+/** Four sequences of different lengths over the ids 33 to 126, with all per-token fields. */
 export function exampleData(seed: number): Datum[] {
   const random = createRandom(seed);
   return [9, 4, 12, 6].map((length) => {
@@ -31,7 +31,7 @@ export function exampleData(seed: number): Datum[] {
   });
 }
 
-/** Fails where two arrays differ by more than `tolerance` anywhere. */
+/** Fails if two arrays differ by more than `tolerance` at any index. */
 export function expectClose(actual: Float32Array, expected: Float32Array, tolerance: number): void {
   expect(actual).toHaveLength(expected.length);
   let worst = 0;

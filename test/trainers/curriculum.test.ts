@@ -18,7 +18,7 @@ const tasksOf = (levels: readonly (number | string)[]) =>
 const settings = { by: "level", start: 0.2, end: 1, steps: 4, batchSize: 5, seed: 1 };
 
 describe("createCurriculum", () => {
-  it("draws each batch from the easiest share, which grows to all of them", async () => {
+  it("draws each batch from the easiest share, which grows to all tasks", async () => {
     const levels = Array.from({ length: 50 }, (_, index) => (index * 7) % 50);
     const order = await createCurriculum(tasksOf(levels), settings);
     const hardest: number[] = [];
@@ -34,7 +34,7 @@ describe("createCurriculum", () => {
     expect(new Set(pass.map(({ id }) => id)).size).toBe(50);
   });
 
-  it("counts tasks as hard as the last of the share to it, and never goes beyond the end's", async () => {
+  it("includes tasks as difficult as the last of the share, and never exceeds the final share", async () => {
     const order = await createCurriculum(tasksOf([1, 1, 1, 2, 2, 3, 3, 3, 3, 9]), { ...settings, end: 0.5 });
     expect(order.pool).toBe(3);
     const later = await order.take(200);
@@ -44,7 +44,7 @@ describe("createCurriculum", () => {
 
   it.each<[string, (number | string)[], string[] | undefined, (number | string)[]]>([
     ["numbers by size", [10, 9, 100], undefined, [9, 10, 100]],
-    ["texts as a person would", ["Level 10", "Level 2", "Level 1"], undefined, ["Level 1", "Level 2", "Level 10"]],
+    ["texts in natural order", ["Level 10", "Level 2", "Level 1"], undefined, ["Level 1", "Level 2", "Level 10"]],
     ["values in the order given", ["hard", "easy", "medium"], ["easy", "medium", "hard"], ["easy", "medium", "hard"]],
     ["numbers in the order given", [1, 2, 3], ["3", "1", "2"], [3, 1, 2]],
   ])("sorts %s", async (_, levels, order, expected) => {
@@ -57,7 +57,7 @@ describe("createCurriculum", () => {
     expect((await easiest(0.6)).toSorted()).toEqual(expected.slice(0, 2).toSorted());
   });
 
-  it("goes on from any cursor as if it had not stopped, however the tasks are taken", async () => {
+  it("continues from any cursor as if it had not stopped, however the tasks are taken", async () => {
     const levels = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 20 });
     await fc.assert(
       fc.asyncProperty(levels, fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 8 }), async (drawn, takes) => {
@@ -75,10 +75,10 @@ describe("createCurriculum", () => {
   });
 
   it.each<[string, (number | string)[], object, string]>([
-    ["a field that is not there", [1, 2], { by: "difficulty" }, "no such field"],
-    ["numbers beside texts", [1, "two"], {}, '"two"'],
+    ["a missing field", [1, 2], { by: "difficulty" }, "is missing"],
+    ["numbers and texts mixed", [1, "two"], {}, '"two"'],
     ["a value that the order leaves out", ["easy", "odd"], { order: ["easy", "hard"] }, '"odd"'],
-    ["what every object has", [1], { by: "constructor" }, "no such field"],
+    ["a field of every object", [1], { by: "constructor" }, "is missing"],
   ])("refuses %s", async (_, levels, changes, message) => {
     await expect(createCurriculum(tasksOf(levels), { ...settings, ...changes })).rejects.toMatchObject({
       code: "data.malformed",
@@ -87,7 +87,7 @@ describe("createCurriculum", () => {
     });
   });
 
-  it("refuses tasks without end", async () => {
+  it("refuses an unbounded taskset", async () => {
     const endless = { ...tasksOf([1]), length: "unbounded" as const };
     await expect(createCurriculum(endless, settings)).rejects.toMatchObject({ code: "config.invalid" });
   });
@@ -101,13 +101,13 @@ describe("a run with a curriculum", () => {
       checkpoint: { every: 0 },
     });
 
-  it("tells how many tasks it draws from", async () => {
+  it("reports the number of tasks it draws from", async () => {
     const record = await runTraining({ output: await temporaryFolder(), config: config(8) });
     const pools = eventsOf(record, "step").map(({ metrics }) => metrics["curriculum/tasks"]!);
     expect(pools).toEqual([7, 16, 26, 36, 45, 55, 64, 64]);
   });
 
-  it("ends with the same weights when it was stopped in the middle of it", async () => {
+  it("ends with the same weights if it was interrupted and resumed", async () => {
     const [whole, parted] = [await temporaryFolder(), await temporaryFolder()];
     await runTraining({ output: whole, config: config(8) });
     await runTraining({ output: parted, config: config(3) });

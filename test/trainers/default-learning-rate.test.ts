@@ -12,7 +12,7 @@ const rateOf = async (model: ModelConfigInput, id: string): Promise<number> => {
   return (await defaultLearningRate({ model: modelConfigSchema.parse(model), algorithm })).learningRate;
 };
 
-/** A folder with these files, by name. */
+/** Creates a folder with these files. */
 async function folderWith(files: Readonly<Record<string, object>>): Promise<string> {
   const folder = await temporaryFolder();
   for (const [name, content] of Object.entries(files)) {
@@ -34,7 +34,7 @@ describe("the default learning rate", () => {
     for (const id of ["grpo", "ppo", "iac", "magrpo", "reinforce"]) expect(await rateOf(model, id)).toBe(grpo);
   });
 
-  it("is that of a model from scratch if another run trained the model from scratch", async () => {
+  it("is that of a model from scratch if an earlier run trained the model from scratch", async () => {
     const bytes = { vocab_size: 263 };
     const exported = await folderWith({ "config.json": bytes });
     const run = await folderWith({ "metrics.jsonl": {}, "model/config.json": bytes });
@@ -53,7 +53,7 @@ describe("a run without a learning rate", () => {
   const { learningRate: _, ...training } = config.training!;
   const plain = { ...config, training };
 
-  it("says which it takes, and of what it is the default", async () => {
+  it("reports its learning rate and what it is the default of", async () => {
     const run = await runTraining({ output: await temporaryFolder(), config: plain });
     expect(eventsOf(run, "run-start")[0]!.learningRate).toEqual({
       value: 1e-3,
@@ -64,7 +64,7 @@ describe("a run without a learning rate", () => {
     expect(eventsOf(given, "run-start")[0]!.learningRate).toEqual({ value: 0.6 });
   });
 
-  it("goes on with the one that it began with", async () => {
+  it("keeps its learning rate on resume", async () => {
     const output = await temporaryFolder();
     await runTraining({ output, config: { ...plain, training: { ...training, learningRate: 1e-5 } } });
     const resumed = await runTraining({

@@ -3,7 +3,7 @@ import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-trai
 import { teamEnvironment } from "./team-environment.ts";
 
 describe.each(["iac", "maac"])("%s", (id) => {
-  /** The share of episodes that played the second turn, step by step, and what the policy came to. */
+  /** The share of episodes that played the second turn, step by step, and the final weights. */
   async function run(settings: { readonly terminationThreshold?: number }) {
     const record = await runTraining({
       output: await temporaryFolder(),
@@ -18,14 +18,14 @@ describe.each(["iac", "maac"])("%s", (id) => {
     }));
   }
 
-  it("plays every turn without a threshold, and with one that no turn exceeds", async () => {
+  it("plays every turn without a threshold, or if no turn exceeds it", async () => {
     const whole = await run({});
     for (const { second } of whole) expect(second).toBe(1);
     expect(await run({ terminationThreshold: 1 })).toEqual(whole);
   });
 
-  it("plays no second turn after a first that exceeds the threshold", async () => {
-    // A turn earns 0, 0.5 or 1.
+  it("plays no second turn if the first exceeds the threshold", async () => {
+    // A turn has the reward 0, 0.5 or 1.
     for (const { second, truncated } of await run({ terminationThreshold: 0.6 })) {
       expect(second).toBeGreaterThan(0.2);
       expect(second).toBeLessThan(1);

@@ -5,7 +5,7 @@ import type { TrainingConfigInput } from "../../trainers/config/training-config.
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
-/** The letters, and the tasks of each step in order as their episodes begin. */
+/** The letter environment, and the tasks of each step in the order in which their episodes begin. */
 function watchedLetters(): { readonly environment: EnvironmentDefinition; readonly begun: string[] } {
   const letters = letterEnvironment() as EnvironmentDefinition;
   const begun: string[] = [];
@@ -39,7 +39,7 @@ describe.each([
   ["grpo", { id: "grpo", groupSize: 2, dropGroupsWithoutSignal: false }, 2, {}],
   ["grpo that plays ahead", { id: "grpo", groupSize: 2 }, 2, { maxStaleness: 1 }],
 ] as const)("%s", (_, algorithm, groupSize, rollout) => {
-  it("plays every task once in each epoch; the last batch of each has what is left", async () => {
+  it("plays every task once per epoch, with the remaining tasks in the last batch", async () => {
     const { environment, begun } = watchedLetters();
     const config = epochs({ algorithm, rollout });
     const run = await runTraining({ output: await temporaryFolder(), environment, config });
@@ -56,14 +56,14 @@ describe.each([
   });
 });
 
-it("a schedule ends with the last step of the last epoch", async () => {
+it("a learning-rate schedule ends at the last step of the last epoch", async () => {
   const config = epochs({ algorithm: { id: "sft" }, training: { schedule: "linear", warmupSteps: 2 } });
   const run = await runTraining({ output: await temporaryFolder(), config });
   const rates = eventsOf(run, "step").map(({ metrics }) => metrics["optimizer/learning-rate"]!);
   for (const [i, share] of [0.5, 1, 0.75, 0.5, 0.25, 0].entries()) expect(rates[i]).toBeCloseTo(0.6 * share, 12);
 });
 
-it("a run that was stopped in an epoch ends as one that was not, to the bit", async () => {
+it("a run that was interrupted in an epoch ends with exactly the same weights", async () => {
   const config = epochs({ training: { schedule: "cosine" } });
   const [whole, stopped] = [await temporaryFolder(), await temporaryFolder()];
   await runTraining({ output: whole, config });
@@ -79,7 +79,7 @@ it("a run that was stopped in an epoch ends as one that was not, to the bit", as
   const resumed = await runTraining({ output: stopped, config, resume: true });
   expect(eventsOf(resumed, "run-start")[0]).toMatchObject({ resumedFrom: 4, steps: 6 });
   expect(await checkpointState(stopped, 6)).toBe(await checkpointState(whole, 6));
-  // More epochs are the same run; steps instead are another one, whose batches fall otherwise.
+  // More epochs are the same run. With steps instead, it is another run, whose batches differ.
   const more = await runTraining({
     output: stopped,
     config: epochs({ training: { schedule: "cosine", epochs: 3 } }),
@@ -106,14 +106,14 @@ describe("are refused", () => {
       generatedTaskset({ name: "endless", seed: 1, length: "unbounded", generate: () => ({ prompt: "Xa" }) }),
   };
   it.each<[string, Partial<TrainingConfigInput>, RegExp, EnvironmentDefinition?]>([
-    ["beside steps", { training: { steps: 3, epochs: 2 } }, /training\.epochs.*either steps or epochs/s],
-    ["for tasks without end", {}, /the tasks of endless have no end/, endless],
+    ["together with steps", { training: { steps: 3, epochs: 2 } }, /training\.epochs.*either steps or epochs/s],
+    ["for an unbounded taskset", {}, /the taskset endless is unbounded/, endless],
     [
       "under a curriculum",
       { tasks: { curriculum: { by: "prompt.length", steps: 3 } } },
       /a curriculum plays easy tasks more often/,
     ],
-    ["with resampling", { algorithm: { id: "dapo", groupSize: 2 } }, /further tasks for groups without a signal/],
+    ["with resampling", { algorithm: { id: "dapo", groupSize: 2 } }, /replaces groups without a signal/],
     ["as a half", { training: { epochs: 0.5 } }, /training\.epochs/],
   ])("%s", async (_, changes, message, environment) => {
     const run = await runTraining({

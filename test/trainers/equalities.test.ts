@@ -3,7 +3,7 @@ import { checkpointState, letterConfig, runTraining, temporaryFolder } from "./r
 
 type Settings = Readonly<Record<string, unknown>>;
 
-/** The weights, moments and step after a few steps of one agent. */
+/** Returns the weights, moments and step after a few steps of one agent. */
 async function trained(id: string, settings: Settings): Promise<string> {
   const output = await temporaryFolder();
   const { error } = await runTraining({
@@ -14,7 +14,7 @@ async function trained(id: string, settings: Settings): Promise<string> {
   return checkpointState(output, 3);
 }
 
-describe("with one agent, to the last bit,", () => {
+describe("with one agent, exactly,", () => {
   const pairs: readonly [team: string, alone: string, both: Settings, onlyAlone?: Settings][] = [
     ["mareinforce", "reinforce", { groupSize: 4 }],
     ["marloo", "rloo", { groupSize: 4 }],
@@ -25,11 +25,11 @@ describe("with one agent, to the last bit,", () => {
   it.each(pairs)("%s is %s", async (team, alone, both, onlyAlone = {}) => {
     const state = await trained(team, both);
     expect(await trained(alone, { ...both, ...onlyAlone })).toBe(state);
-    // What differs in a setting differs in the weights: the comparison can fail.
+    // Another setting gives other weights, so the comparison can fail.
     expect(await trained(alone, { ...both, ...onlyAlone, groupSize: 5 })).not.toBe(state);
   });
 
-  it.each(["tree", "handoff"])("align and cross are the same in a %s", async (turnStructure) => {
+  it.each(["tree", "handoff"])("align equals cross in a %s", async (turnStructure) => {
     const settings = { groupSize: 4, turnStructure };
     expect(await trained("magrpo", { ...settings, jointMode: "cross" })).toBe(await trained("magrpo", settings));
   });

@@ -5,7 +5,7 @@ import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
 import { defineEnvironment, defineParallelEnvironment, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
 import { evaluatePolicy } from "../../trainers/evaluate-policy.ts";
 
-/** Loses its server in the middle of the tasks named, earns 1 for "yes". */
+/** An environment that fails in the middle of the named tasks. The answer "yes" has reward 1. */
 function environment(failing: readonly string[]) {
   return defineEnvironment({
     id: "questions",
@@ -29,7 +29,7 @@ async function evaluate(failing: readonly string[], policy: Policy): Promise<Rec
   });
 }
 
-it("counts what failed as not correct, and says what share of the scored was", async () => {
+it("counts failed episodes as not correct, and reports the accuracy over scored episodes", async () => {
   const metrics = await evaluate(
     ["a"],
     scriptedPolicy(({ messages }) => (textOf(messages[0]!) === "b" ? "no" : "yes")),
@@ -37,7 +37,7 @@ it("counts what failed as not correct, and says what share of the scored was", a
   expect(metrics).toMatchObject({ accuracy: 0.5, "accuracy/scored": 2 / 3 });
 });
 
-it("has each agent's reward and how often it wins, where the mean of opponents says nothing", async () => {
+it("reports each agent's reward and win rate", async () => {
   const game = defineParallelEnvironment<"first" | "second", number>({
     id: "game",
     agents: ["first", "second"],
@@ -57,15 +57,15 @@ it("has each agent's reward and how often it wins, where the mean of opponents s
     "reward/mean": 0,
     "agents/first/reward": 0.25,
     "agents/second/reward": -0.25,
-    // A draw is half a win of each.
+    // A draw is half a win for each agent.
     "agents/first/win-rate": 5 / 8,
     "agents/second/win-rate": 3 / 8,
   });
 });
 
-it("plays both sides against an opponent, and leaves the opponent out", async () => {
+it("plays both sides against an opponent, and excludes the opponent from the metrics", async () => {
   const sides: string[] = [];
-  // Who says "win" earns 1 from the other; saying it first is worth another 1.
+  // An agent that says "win" gets 1 from the other. Saying it first gives another 1.
   const game = defineParallelEnvironment<"first" | "second", number>({
     id: "game",
     agents: ["first", "second"],
@@ -83,7 +83,7 @@ it("plays both sides against an opponent, and leaves the opponent out", async ()
       environment: game,
       spec: game.spec,
       tasks: await game.tasks("train").then((tasks) => Promise.all([0, 1, 2].map((index) => tasks.get(index)))),
-      // A model of its own for each agent.
+      // Each agent has its own model.
       policies: { first: scriptedPolicy(() => "win"), second: scriptedPolicy(() => "win") },
       opponent,
       groupSize: 2,
@@ -91,7 +91,7 @@ it("plays both sides against an opponent, and leaves the opponent out", async ()
     });
   const weak = await play(scriptedPolicy(() => "lose"));
   expect(sides.toSorted()).toEqual([...Array(6).fill("lose win"), ...Array(6).fill("win lose")]);
-  // The model earns 2 as first and 1 as second.
+  // The model's reward is 2 as the first agent and 1 as the second.
   expect(weak).toMatchObject({
     "episodes/count": 12,
     "reward/mean": 1.5,
@@ -103,7 +103,7 @@ it("plays both sides against an opponent, and leaves the opponent out", async ()
   expect(await play(scriptedPolicy(() => "win"))).toMatchObject({ "reward/mean": 0 });
 });
 
-it("counts what the environment states as correct, not what earns the most", async () => {
+it("uses the environment's own statement of correctness, not the highest reward", async () => {
   const stating = (worth: number) =>
     defineEnvironment({
       id: "stating",
@@ -134,7 +134,7 @@ it("counts what the environment states as correct, not what earns the most", asy
   }
 });
 
-it("ends with the first episode's error where every episode failed", async () => {
+it("throws the first episode's error if every episode failed", async () => {
   await expect(
     evaluate(
       ["a", "b", "c", "d"],
@@ -142,6 +142,6 @@ it("ends with the first episode's error where every episode failed", async () =>
     ),
   ).rejects.toMatchObject({
     code: "environment.failed",
-    message: expect.stringMatching(/Every one of 4 episodes failed.*no mark for a/),
+    message: expect.stringMatching(/All 4 episodes failed.*no mark for a/),
   });
 });

@@ -6,14 +6,14 @@ import type { TrainingConfigInput } from "../../trainers/config/training-config.
 import { letterEnvironment } from "./letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
-/** Who answers with the character of an odd code wins; both or neither is a draw. */
+/** An agent that answers with an odd character code wins. If both or neither do, it is a draw. */
 function duel(): EnvironmentDefinition {
   return defineParallelEnvironment<"left" | "right", string>({
     id: "duel",
     agents: ["left", "right"],
     rewardRange: [-1, 1],
     tasks: (split) => [...(split === "train" ? "abcdefgh" : "stuv")],
-    // Every prompt ends alike: a table of pairs of letters learns nothing about other tasks otherwise.
+    // All prompts have the same end. Otherwise a table of letter pairs learns nothing about other tasks.
     reset: ({ task }) => ({ left: `${task}?`, right: `${task}?` }),
     step: ({ texts }) => {
       const left = isOdd(texts.left) - isOdd(texts.right);
@@ -34,7 +34,7 @@ const config = (changes: Partial<TrainingConfigInput> = {}): TrainingConfigInput
   });
 
 describe("the opponent of evaluations", () => {
-  it("shows what self-play learns, where the mean reward of both sides is always 0", async () => {
+  it("shows the progress of self-play, although the mean reward of both sides is always 0", async () => {
     const rewards = async (opponent?: typeof loser): Promise<number[]> => {
       const record = await runTraining({
         output: await temporaryFolder(),
@@ -53,7 +53,7 @@ describe("the opponent of evaluations", () => {
     expect(drawn).toBeGreaterThan(beaten! + 0.2);
   });
 
-  it("plays as many games from each side, and changes no weight", async () => {
+  it("plays the same number of games from each side, and does not change the weights", async () => {
     const [alone, measured] = [await temporaryFolder(), await temporaryFolder()];
     await runTraining({ output: alone, environment: duel(), config: config() });
     const record = await runTraining({ output: measured, environment: duel(), config: config(), opponent: loser });
@@ -67,7 +67,7 @@ describe("the opponent of evaluations", () => {
     expect(await checkpointState(measured, 6)).toBe(await checkpointState(alone, 6));
   });
 
-  it("evaluates again if a resumed run has another one", async () => {
+  it("causes a new evaluation if a resumed run has another opponent", async () => {
     const evaluations = async (opponent: typeof loser): Promise<number[]> => {
       const record = await runTraining({ output, environment: duel(), config: config(), opponent, resume: true });
       expect(record.error).toBeUndefined();
@@ -80,10 +80,14 @@ describe("the opponent of evaluations", () => {
   });
 
   it.each([
-    ["one agent", { environment: letterEnvironment(), opponent: loser }, /two agents, and "\w+" has 1/],
-    ["a frozen agent", { opponent: loser, policies: { left: winner } }, /agents.policies says who plays "left"/],
+    ["one agent", { environment: letterEnvironment(), opponent: loser }, /two agents, but "\w+" has 1/],
+    ["a frozen agent", { opponent: loser, policies: { left: winner } }, /agents.policies names the policy of "left"/],
     ["no evaluation", { opponent: loser, config: config({ evaluation: {} }) }, /no evaluation/],
-    ["a name only", { config: config({ evaluation: { split: "test", opponent: "runs/other" } }) }, /no opened policy/],
+    [
+      "a name without a policy",
+      { config: config({ evaluation: { split: "test", opponent: "runs/other" } }) },
+      /no opened policy/,
+    ],
   ])("is refused: %s", async (_, options, message) => {
     const { error, events } = await runTraining({
       output: await temporaryFolder(),

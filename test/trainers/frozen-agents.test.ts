@@ -20,7 +20,7 @@ import { teamEnvironment } from "./team-environment.ts";
 
 const team = (turns = 1): EnvironmentDefinition => teamEnvironment({ turns }) as EnvironmentDefinition;
 
-/** `right`, and always right: of the class that the letter of its prompt says. */
+/** The policy of `right` that always answers correctly: with the class of the letter in its prompt. */
 const rightPartner = scriptedPolicy(
   ({ messages }) => {
     const prompt = textOf(messages.at(-1)!);
@@ -29,7 +29,7 @@ const rightPartner = scriptedPolicy(
   { name: "the right one" },
 );
 
-/** A model that is not trained, and plays with tokens. */
+/** A model that is not trained and returns tokens. */
 async function embeddedPartner(): Promise<OpenPolicy> {
   const model = await createBigramBackend().openModel({
     source: { type: "scratch", config: {}, seed: 5 },
@@ -38,7 +38,7 @@ async function embeddedPartner(): Promise<OpenPolicy> {
   return openModelPolicy(model);
 }
 
-/** The same policy without its tokens. */
+/** Returns the same policy without its tokens. */
 function withoutTokens(policy: Policy): Policy {
   return {
     ...policy,
@@ -60,7 +60,7 @@ async function episodesOf(output: string): Promise<Episode[]> {
   return Array.fromAsync(readTrace(join(output, "trace.jsonl")));
 }
 
-/** Every file of the models in a run's last checkpoint. */
+/** Returns all files of the models in a run's last checkpoint. */
 async function models(output: string): Promise<Record<string, string>> {
   const checkpoints = join(output, "checkpoints");
   const folder = join(checkpoints, (await readdir(checkpoints)).toSorted().at(-1)!);
@@ -83,7 +83,7 @@ const teams = catalogue.filter(({ environment }) => environment().spec.agents.le
 const cases = teams.map((entry) => ({ name: `${entry.id} ${JSON.stringify(entry.settings ?? {})}`, entry }));
 
 describe("a frozen agent", () => {
-  it("plays by its policy while the other learns, and is named in events, traces and checkpoints", async () => {
+  it("is played by its policy while the other learns, and is recorded in events, traces and checkpoints", async () => {
     const record = await played({
       policies: { right: rightPartner },
       config: config({
@@ -114,7 +114,7 @@ describe("a frozen agent", () => {
     expect(eventsOf(record, "sample").every(({ prompt }) => prompt.startsWith("<"))).toBe(true);
   });
 
-  it("that is a model never changes, and the trained one does", async () => {
+  it("that is a model never changes, while the trained one does", async () => {
     await using partner = await embeddedPartner();
     const request: ActRequest = {
       agent: "right",
@@ -153,14 +153,14 @@ describe("a frozen agent", () => {
     expect(found).toEqual(await run(withoutTokens));
   });
 
-  it.each(cases)("keeps the other learning, and not if spoiled: $name", async ({ entry }) => {
+  it.each(cases)("does not stop the other from learning, except with a broken part: $name", async ({ entry }) => {
     expect(await gain(entry)).toBeGreaterThan(0.3);
     const definition = algorithmDefinition(entry.id);
     const spoiled = { ...definition, create: (settings: unknown) => entry.control(definition.create(settings)) };
     expect(await gain(entry, [spoiled])).toBeLessThan(0.1);
   });
 
-  it.each(cases)("resumed in the middle, the other ends in the same weights: $name", async ({ entry }) => {
+  it.each(cases)("leaves the other's weights the same after a resume: $name", async ({ entry }) => {
     const settings = config({
       algorithm: { id: entry.id, ...entry.settings },
       checkpoint: { every: 1 },
@@ -188,7 +188,7 @@ describe("a frozen agent", () => {
     expect(await models(parts)).toEqual(await models(whole));
   });
 
-  it("of another policy is another run", async () => {
+  it("with another policy makes another run", async () => {
     const { output } = await played({ policies: { right: rightPartner }, config: config({ training: { steps: 1 } }) });
     const { error } = await runTraining({
       output,
@@ -204,7 +204,7 @@ describe("a frozen agent", () => {
   });
 });
 
-/** How much the held-out reward rises beside a partner that is always right. */
+/** Returns the rise of the held-out reward with a partner that is always right. */
 async function gain(
   { id, settings, environment, steps, learningRate = 0.6 }: CatalogueCase,
   algorithms?: readonly AlgorithmDefinition[],
@@ -226,7 +226,7 @@ async function gain(
   return rewards.at(-1)! - rewards[0]!;
 }
 
-/** `free` earns what its letter is worth, or nothing; what `paid` says is worth something by itself. */
+/** The reward of `free` is the value of its letter, or 0. The messages of `paid` have a value of their own. */
 function ownRewards(free: (text: string) => number, paid: (text: string) => number): EnvironmentDefinition {
   return defineParallelEnvironment<"free" | "paid", { readonly n: number }>({
     id: "own",
@@ -245,7 +245,7 @@ function ownRewards(free: (text: string) => number, paid: (text: string) => numb
 
 const five = scriptedPolicy(["5"], { name: "five" });
 
-describe("the metrics beside a frozen agent", () => {
+describe("the metrics with a frozen agent", () => {
   it("are those of the trained agents, and each agent's reward is there too", async () => {
     const record = await played({
       environment: ownRewards(
@@ -262,7 +262,7 @@ describe("the metrics beside a frozen agent", () => {
     }
   });
 
-  it("do not take its rewards for a signal", async () => {
+  it("do not count its rewards as a signal", async () => {
     let said = 0;
     const restless = scriptedPolicy(() => String(said++ % 7));
     const record = await played({
@@ -276,7 +276,7 @@ describe("the metrics beside a frozen agent", () => {
     }
   });
 
-  it("call its success no success of the trained ones", async () => {
+  it("do not count its success as the trained agents' success", async () => {
     const record = await played({
       environment: ownRewards(
         () => 0,
@@ -299,7 +299,7 @@ describe("the metrics beside a frozen agent", () => {
 });
 
 describe("a frozen agent that fails", () => {
-  /** Fails in the second turn of the tasks of a letter. */
+  /** Fails in the second turn of the tasks with a letter. */
   const failingAt = (letter: string, error: () => unknown): Policy => ({
     ...rightPartner,
     act: async (request) => {
@@ -334,15 +334,18 @@ describe("a frozen agent that fails", () => {
     expect(eventsOf(record, "warning").some(({ message }) => /episodes are unscored/.test(message))).toBe(true);
   });
 
-  it("everywhere ends the run with its error", async () => {
+  it("in every episode ends the run with its error", async () => {
     const broken = scriptedPolicy(() => {
       throw unavailable();
     });
     const { error } = await played({ policies: { right: broken } });
-    expect(error).toMatchObject({ code: "policy.unavailable", message: expect.stringContaining("Every one of") });
+    expect(error).toMatchObject({
+      code: "policy.unavailable",
+      message: expect.stringMatching(/^All \d+ episodes failed/),
+    });
   });
 
-  it("because it cannot read a part ends the run with what to do", async () => {
+  it("because it cannot read a part of a message ends the run with a hint", async () => {
     const blind = scriptedPolicy(["A"], { accepts: ["image"], name: "blind" });
     const { error } = await played({ policies: { right: blind } });
     expect(error).toMatchObject({
@@ -353,14 +356,9 @@ describe("a frozen agent that fails", () => {
   });
 });
 
-describe("frozen agents that cannot be", () => {
+describe("invalid frozen agents", () => {
   it.each([
-    [
-      "an agent that there is not",
-      { policies: { write: rightPartner } },
-      "config.unknown-name",
-      'Unknown agent "write"',
-    ],
+    ["an unknown agent", { policies: { write: rightPartner } }, "config.unknown-name", 'Unknown agent "write"'],
     [
       "every agent",
       { policies: { left: rightPartner, right: rightPartner } },
@@ -371,13 +369,13 @@ describe("frozen agents that cannot be", () => {
       "an agent with a model to train",
       { policies: { right: rightPartner }, config: config({ agents: { models: { right: { scratch: {} } } } }) },
       "config.invalid",
-      '"right" has a model to train (agents.models) and a frozen policy (agents.policies)',
+      '"right" has both a model to train (agents.models) and a frozen policy (agents.policies)',
     ],
     [
-      "a policy that nobody opened",
+      "a policy that was not opened",
       { config: config({ agents: { policies: { right: "openai:gpt-5-mini" } } }) },
       "config.invalid",
-      'agents.policies names a policy for "right", and no opened policy is given',
+      'agents.policies names a policy for "right", but no opened policy is given',
     ],
   ])("are refused before the run: %s", async (_, options, code, message) => {
     const { events, error } = await played(options as Parameters<typeof played>[0]);

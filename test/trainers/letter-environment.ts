@@ -1,7 +1,7 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 
-/** The last letter says which answer is right; the first only tells tasks apart. */
+/** The last letter determines the right answer. The first only distinguishes tasks. */
 export interface LetterTask {
   readonly prompt: string;
 }
@@ -9,9 +9,9 @@ export interface LetterTask {
 const letters = "abcdefgh";
 
 /**
- * A task so small that a table learns it: after a prompt such as `Xc`, answer with a character of the right class,
- * which is one of four by the last letter. A uniform model is right about once in eight. Splits `train` and `test` share
- * no prompt. `judge` turns right or wrong into the reward, and may throw.
+ * A task that is small enough for a table. After a prompt such as `Xc`, the agent must answer with a character of the
+ * right class, one of four by the last letter. A uniform model is right about once in eight. The splits `train` and
+ * `test` share no prompt. `judge` maps right or wrong to the reward and may throw.
  */
 export function letterEnvironment(
   options: { readonly judge?: (right: boolean) => number | Promise<number> } = {},

@@ -13,7 +13,7 @@ const busy = { code: "config.invalid", message: expect.stringContaining("is bein
 const locks = (names: readonly string[]): string[] => names.filter((name) => name.includes(".lock"));
 
 describe("the folder of a training", () => {
-  it("is locked: a second run in it is refused before it changes anything, resumed or not", async () => {
+  it("is locked: a second run in it, new or resumed, is refused before it changes anything", async () => {
     const output = join(await temporaryFolder(), "out");
     const first = train({ environment: letterEnvironment(), backend: createBigramBackend(), config, output });
     let refused = 0;
@@ -33,7 +33,7 @@ describe("the folder of a training", () => {
     expect(runEnd(await runTraining({ config, output, resume: true })).reason).toBe("completed");
   });
 
-  it("is free again after a run that was refused or left, and is not made for one that cannot begin", async () => {
+  it("is unlocked after a run was refused or closed, and is not created for a run that cannot begin", async () => {
     const folder = await temporaryFolder();
     const output = join(folder, "deep", "out");
     expect((await runTraining({ config, output, resume: true })).error).toMatchObject({ code: "checkpoint.unusable" });

@@ -6,7 +6,7 @@ import { tokenSequences } from "../../src/core/rollout/token-sequences.ts";
 import { playedEpisode } from "./played-episode.ts";
 import { checkpointState, eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
-/** Pays by the first character, whatever comes after it; of `turns` turns. */
+/** Rewards the first character and ignores the rest. Has `turns` turns. */
 function firstCharacter(turns = 1): EnvironmentDefinition {
   return defineEnvironment<{ readonly prompt: string }>({
     id: "first-character",
@@ -20,7 +20,10 @@ function firstCharacter(turns = 1): EnvironmentDefinition {
   }) as EnvironmentDefinition;
 }
 
-/** The metrics of each step and the weights in the end. A completion of at most `maxTokens` tokens of 263 rarely ends. */
+/**
+ * Returns the metrics of each step and the final weights. With 263 tokens, a completion of up to `maxTokens` rarely
+ * ends.
+ */
 async function trained(options: {
   readonly algorithm: { readonly id: string; readonly [setting: string]: unknown };
   readonly maxTokens: number;
@@ -43,10 +46,10 @@ describe.each([
   { id: "iac", groupSize: 4, critic: "shared" },
   { id: "magrpo", groupSize: 4 },
 ])("$id", (algorithm) => {
-  it("learns nothing if every completion is cut off and such are masked, and learns if they are not", async () => {
+  it("does not learn if all completions are cut off and masked, and learns if they are not masked", async () => {
     const masked = await trained({ algorithm: { ...algorithm, maskTruncated: true }, maxTokens: 1 });
     const whole = await trained({ algorithm, maxTokens: 1 });
-    // One of 263 first tokens is the end of the turn.
+    // One of 263 first tokens ends the turn.
     for (const metrics of masked.steps) {
       expect(metrics["length/masked"]).toBeGreaterThan(0.8);
       expect(metrics["tokens/trained"] ?? 0).toBeLessThanOrEqual(2);
@@ -57,14 +60,14 @@ describe.each([
   });
 });
 
-it("masks in an episode of one turn what is cut off, and nothing else", async () => {
+it("masks only the cut-off completions of one-turn episodes", async () => {
   const algorithm = { id: "grpo", groupSize: 8, dropGroupsWithoutSignal: false, maskTruncated: true };
   const { steps } = await trained({ algorithm, maxTokens: 30 });
   for (const metrics of steps) expect(metrics["length/masked"]).toBeCloseTo(metrics["length/cut-off"]!, 12);
   expect(steps.some((metrics) => metrics["length/masked"]! > 0.5 && metrics["length/masked"]! < 1)).toBe(true);
 });
 
-describe("what is cut off", () => {
+describe("cutOff of a sequence", () => {
   const node = (id: number, sampled: boolean) => ({
     id,
     parent: id === 0 ? null : id - 1,
@@ -80,7 +83,7 @@ describe("what is cut off", () => {
     truncated: false,
   });
 
-  it("is every sequence of an agent in an episode with a completion that was, and no other agent's", () => {
+  it("is true for all sequences of an agent with a cut-off completion in the episode, and for no other agent's", () => {
     const episode = playedEpisode({ cut: record(["length", "stop"]), whole: record(["stop", "stop"]) });
     const found = tokenSequences(episode).map(({ agent, cutOff = false }) => [agent, cutOff]);
     expect(found).toEqual([

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { locateModel } from "../../trainers/model-place.ts";
 
-/** A folder with these files, each with something in it. */
+/** Creates a folder with these non-empty files. */
 async function folderWith(...files: readonly string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-place-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -29,19 +29,19 @@ it("leaves a hub id and a path that does not exist to the backend", async () => 
   expect(await locateModel("owner/name")).toEqual({ type: "model", path: "owner/name" });
 });
 
-it("knows model and adapter folders", async () => {
+it("recognises model and adapter folders", async () => {
   for (const name of ["config.json", "adapter_config.json"]) {
     const folder = await folderWith(name);
     expect(await locateModel(folder)).toEqual({ type: "model", path: folder });
   }
 });
 
-it("knows a checkpoint", async () => {
+it("recognises a checkpoint", async () => {
   const folder = await folderWith("manifest.json", "model/state.json");
   expect(await locateModel(folder)).toEqual({ type: "checkpoint", folder });
 });
 
-it("knows a team by its model folders, and leaves out what is half-written or something else", async () => {
+it("recognises a team by its model folders, and ignores incomplete and other folders", async () => {
   const folder = await folderWith(
     "aux/adapter_config.json",
     "agent%201/config.json",
@@ -55,14 +55,14 @@ it("knows a team by its model folders, and leaves out what is half-written or so
   });
 });
 
-it("takes a run's folder for its exported model", async () => {
+it("resolves a run's folder to its exported model", async () => {
   const single = await folderWith("metrics.jsonl", "model/config.json", "checkpoints/step-000002/manifest.json");
   expect(await locateModel(single)).toEqual({ type: "model", path: join(single, "model") });
   const team = await folderWith("metrics.jsonl", "model/aux/config.json", "model/main/config.json");
   expect(await locateModel(team)).toMatchObject({ type: "team", folder: join(team, "model") });
 });
 
-it("takes a run's folder without an exported model for its newest checkpoint", async () => {
+it("resolves a run's folder without an exported model to its newest checkpoint", async () => {
   const folder = await folderWith("checkpoints/step-000001/manifest.json", "checkpoints/step-000002/manifest.json");
   const newest = join(folder, "checkpoints", "step-000002");
   expect(await locateModel(folder)).toEqual({ type: "checkpoint", folder: newest });

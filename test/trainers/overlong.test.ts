@@ -12,10 +12,10 @@ import { fitEpisodes } from "../../trainers/data/fit-episodes.ts";
 import { playedEpisode } from "./played-episode.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
-/** The bigram backend reads 512 bytes. The third of four rows has more. */
+/** The bigram backend reads 512 bytes. The third of four rows is longer. */
 const rows = ["A", "B", `start ${"x".repeat(600)} end`, "D"];
 
-/** Rows whose answers are "1" and "2", of which the first is the better. */
+/** Rows with the answers "1" and "2". The first is the better one. */
 const environment = (lines: readonly string[] = rows): EnvironmentDefinition =>
   defineEnvironment<string>({
     id: "rows",
@@ -25,7 +25,7 @@ const environment = (lines: readonly string[] = rows): EnvironmentDefinition =>
     demonstrate: () => "1",
   }) as EnvironmentDefinition;
 
-/** The same with a worse answer from the odd members of a group. */
+/** The same, with a worse answer in the group's odd episodes. */
 function preferences(): EnvironmentDefinition {
   return {
     ...environment(),
@@ -51,11 +51,13 @@ describe.each([
   ["SFT", sft, environment, 1],
   ["DPO", dpo, preferences, 2],
 ] as const)("an overlong row of %s", (_, config, world, episodes) => {
-  it("ends the run by default, with an error that names the row, its length, the limit and the key", async () => {
+  it("ends the run by default, with an error that names the row, its length, the limit and the config key", async () => {
     const { error } = await run(config, world());
     expect(error).toMatchObject({
       code: "data.too-long",
-      message: expect.stringMatching(/number 3 of the split train\).* would read 6\d\d tokens, and takes 512/),
+      message: expect.stringMatching(
+        /number 3 of the split train\).* would have to read 6\d\d tokens, but it reads at most 512/,
+      ),
       hint: expect.stringContaining("data.overlong"),
     });
   });
@@ -71,9 +73,9 @@ describe.each([
       expect(metrics).toMatchObject({ [counted]: episodes, [other]: 0 });
       expect(metrics["tokens/trained"]).toBeGreaterThan(0);
     }
-    const told = warnings.filter((message) => message.includes("too long"));
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain(`data.overlong: ${overlong}`);
+    const overlongWarnings = warnings.filter((message) => message.includes("too long"));
+    expect(overlongWarnings).toHaveLength(1);
+    expect(overlongWarnings[0]).toContain(`data.overlong: ${overlong}`);
   });
 
   it("learns less with drop than with truncate", async () => {
@@ -120,14 +122,14 @@ describe("truncation of an episode", () => {
     fitEpisodes([episode], { overlong, maxLength: () => maxLength, split: "train" });
   const sequences = (maxLength: number) => tokenSequences(fitted(maxLength).episodes[0]!, "agent");
 
-  it("keeps the end of each sequence that is too long, and what belongs to its tokens", () => {
+  it("keeps the end of each sequence that is too long, with the data of its tokens", () => {
     const [long, short] = sequences(4);
     expect(long).toMatchObject({ ids: [3, 4, 5, 6, 7], mask: [0, 0, 1, 1, 1], logprobs: [0, 0, -5, -6, -7] });
     expect(short).toMatchObject({ ids: [8, 9, 10], mask: [0, 0, 1] });
     expect(sequences(1)[0]).toMatchObject({ ids: [6, 7], mask: [1, 1], logprobs: [-6, -7] });
   });
 
-  it("leaves what fits as it is: one token more than the model reads", () => {
+  it("does not change a sequence that fits: one token more than the model reads", () => {
     expect(fitted(6)).toEqual({ episodes: [episode], truncated: 0, dropped: 0 });
     expect(fitted(undefined)).toEqual({ episodes: [episode], truncated: 0, dropped: 0 });
     expect(fitted(5)).toMatchObject({ truncated: 1 });
@@ -135,7 +137,7 @@ describe("truncation of an episode", () => {
   });
 });
 
-describe("the text of a team's critic", () => {
+describe("the input of a team's critic", () => {
   const team = (length: number): EnvironmentDefinition =>
     defineParallelEnvironment<"left" | "right", string>({
       id: "long-team",
@@ -148,7 +150,10 @@ describe("the text of a team's critic", () => {
       step: ({ texts }) => ({ reward: texts.left === texts.right ? 1 : 0 }),
     }) as EnvironmentDefinition;
 
-  it.each(["separate", "shared"])("is cut if it is too long, counted, and ends no run (%s critic)", async (critic) => {
+  it.each([
+    "separate",
+    "shared",
+  ])("is cut and counted if it is too long, and the run continues (%s critic)", async (critic) => {
     const config = {
       algorithm: { id: "maac", groupSize: 2, critic },
       training: { steps: 2, batchSize: 2 },
@@ -163,7 +168,7 @@ describe("the text of a team's critic", () => {
     expect(short.warnings.filter((message) => message.includes("too long"))).toEqual([]);
   });
 
-  it("keeps the newest of every agent, and as much as fits", () => {
+  it("keeps the newest text of every agent, as much as fits", () => {
     const renderer = createByteRenderer();
     const agent = (name: string, text: string) => ({
       nodes: [

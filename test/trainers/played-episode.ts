@@ -1,6 +1,6 @@
 import type { AgentEpisode, Episode } from "../../src/contract/episode.ts";
 
-/** A completed episode in which these agents played so. */
+/** A completed episode with these records of agents. */
 export function playedEpisode(agents: Episode["agents"], changes: Partial<Episode> = {}): Episode {
   return {
     id: "e",

@@ -8,7 +8,7 @@ import { createBigramBackend } from "./bigram-backend.ts";
 import { eventsOf, letterConfig, type RunRecord, runTraining, temporaryFolder } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";
 
-/** Two agents earn this much in each of two turns, at most 1, whatever they say. */
+/** Two agents get this reward in each of two turns, at most 1, for any answer. */
 function constantEnvironment(reward: number): EnvironmentDefinition {
   return defineParallelEnvironment<"left" | "right", string>({
     id: "constant",
@@ -30,7 +30,7 @@ const shapes = [
   { turnStructure: "handoff", terminationThreshold: 0.2 },
 ];
 
-/** One step of training, in which everybody earns this much in each turn. */
+/** One training step in which all agents get this reward in each turn. */
 async function playedOnce(shape: object, reward: number): Promise<RunRecord> {
   return await runTraining({
     output: await temporaryFolder(),
@@ -39,8 +39,8 @@ async function playedOnce(shape: object, reward: number): Promise<RunRecord> {
   });
 }
 
-describe("where joint actions branch", () => {
-  it.each(shapes)("groups that earn all there is are solved, and nothing is warned of: %o", async (shape) => {
+describe("if joint actions branch", () => {
+  it.each(shapes)("groups with the highest rewards are solved, without a warning: %o", async (shape) => {
     const record = await playedOnce(shape, 1);
     expect(record.error).toBeUndefined();
     expect(eventsOf(record, "step")[0]!.metrics).toMatchObject({
@@ -51,7 +51,7 @@ describe("where joint actions branch", () => {
     expect(eventsOf(record, "warning")).toEqual([]);
   });
 
-  it.each(shapes)("groups that earn the same, and less, are without signal: %o", async (shape) => {
+  it.each(shapes)("groups with equal, lower rewards have no signal: %o", async (shape) => {
     const record = await playedOnce(shape, 0.1);
     expect(eventsOf(record, "step")[0]!.metrics).toMatchObject({ "groups/solved": 0, "groups/without-signal": 1 });
     const [probed, stepped] = eventsOf(record, "warning");
@@ -74,7 +74,7 @@ describe("where joint actions branch", () => {
         checkpoint: { every: 0 },
       }),
     });
-    // Answers of one token are all cut off.
+    // Completions of one token are all cut off.
     for await (const event of watchHealth(run, { settings: { ignore: ["truncation"] } })) events.push(event);
     expect(events.filter(({ type }) => type === "warning")).toEqual([]);
     const last = eventsOf({ events, error: undefined }, "step").at(-1)!;

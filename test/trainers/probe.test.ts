@@ -20,7 +20,7 @@ const probeOf = (options: Partial<Parameters<typeof probeTraining>[0]> = {}) =>
   });
 
 describe("the probe of a training", () => {
-  it("plays a few tasks of the first batch before all else, and is in the run's events", async () => {
+  it("plays a few tasks of the first batch first, and is in the run's events", async () => {
     const record = await runTraining({ output: await temporaryFolder(), config: letterConfig() });
     expect(record.events.slice(0, 2).map(({ type }) => type)).toEqual(["run-start", "probe"]);
     const [probe] = eventsOf(record, "probe");
@@ -36,7 +36,7 @@ describe("the probe of a training", () => {
     { id: "ppo" },
     { id: "remax" },
     { id: "magrpo", groupSize: 2, jointMode: "cross" },
-  ])("leaves the weights of $id as they are without it, to the bit", async (algorithm) => {
+  ])("does not change the final weights of $id", async (algorithm) => {
     const environment = algorithm.id === "magrpo" ? teamEnvironment({ partial: 0.3 }) : letterEnvironment();
     const run = async (groups: number): Promise<unknown> => {
       const output = await temporaryFolder();
@@ -54,7 +54,7 @@ describe("the probe of a training", () => {
     expect(await run(3)).toEqual(await run(0));
   });
 
-  it("is left out where it is not asked for, by SFT, and by a run that is resumed", async () => {
+  it("is skipped with groups 0, with SFT, and in a resumed run", async () => {
     const output = await temporaryFolder();
     const none = await runTraining({ output, config: letterConfig({ probe: { groups: 0 }, training: { steps: 1 } }) });
     expect(eventsOf(none, "probe")).toEqual([]);
@@ -69,8 +69,8 @@ describe("the probe of a training", () => {
     });
   });
 
-  it("counts groups whose rewards differ; for a critic, any rewards that differ", async () => {
-    // The judge is asked episode by episode: each task has one reward, and tasks differ.
+  it("counts groups with different rewards, and with a critic any different rewards", async () => {
+    // The judge is called for each episode. Each task has one reward, and tasks differ.
     let asked = 0;
     const byTask = letterEnvironment({ judge: () => Math.floor(asked++ / 8) % 2 });
     const config = letterConfig({ rollout: { concurrency: 1 } });
@@ -85,7 +85,7 @@ describe("the probe of a training", () => {
     expect(judged).toMatchObject({ groups: 4, withSignal: 4, comparison: "batch", advice: [] });
   });
 
-  it("warns where nothing has a signal, and goes on", async () => {
+  it("warns if no group has a signal, and the run continues", async () => {
     const record = await runTraining({
       output: await temporaryFolder(),
       environment: letterEnvironment({ judge: () => 0 }),
@@ -96,7 +96,7 @@ describe("the probe of a training", () => {
     expect(eventsOf(record, "step")).toHaveLength(1);
   });
 
-  it("ends the run where every one of its episodes fails", async () => {
+  it("is followed by the end of the run if all episodes fail", async () => {
     const environment = letterEnvironment({
       judge: () => {
         throw new Error("no judge today");
@@ -106,7 +106,7 @@ describe("the probe of a training", () => {
     expect(record.error).toMatchObject({ message: expect.stringContaining("no judge today") });
   });
 
-  it("keeps nothing, and counts what it plays", async () => {
+  it("leaves no files, and counts its episodes", async () => {
     const progress = new TrainingProgress();
     const seen: unknown[] = [];
     const environment = letterEnvironment({
@@ -140,27 +140,27 @@ describe("the advice of a probe", () => {
     return probe.advice.join("\n");
   };
 
-  it("is none where enough groups have a signal", async () => {
+  it("is empty if enough groups have a signal", async () => {
     expect(await adviceFor((right) => Number(right))).toBe("");
   });
 
-  it("is harder tasks where all earn the most", async () => {
+  it("is harder tasks if all rewards are the highest", async () => {
     expect(await adviceFor(() => 1)).toMatch(/^harder tasks/);
   });
 
-  it("is more tokens, SFT, an easier level or a reward for the form where all earn the least", async () => {
+  it("is more tokens, SFT, an easier level or a reward for the format if all rewards are the lowest", async () => {
     const advice = await adviceFor(() => 0);
     expect(advice).toContain("a higher sampling.maxTokens, now 1.");
     for (const expected of ["SFT first", "easier level", "form"]) expect(advice).toContain(expected);
   });
 
-  it("is a higher temperature where episodes say the same", async () => {
+  it("is a higher temperature if episodes are equal", async () => {
     expect(await adviceFor(() => 0, { sampling: { maxTokens: 1, temperature: 0.001 } })).toContain(
       "a higher sampling.temperature, now 0.001",
     );
   });
 
-  it("is SFT first, and nothing else, for a model from scratch", async () => {
+  it("is only SFT first for a model from scratch", async () => {
     const advice = await adviceFor(() => 0, { model: { scratch: {} } });
     expect(advice).toMatch(/^SFT first: .*model from scratch/);
     expect(advice).not.toContain("maxTokens");

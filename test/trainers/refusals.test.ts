@@ -8,7 +8,7 @@ const algorithm = (id: string, settings: Readonly<Record<string, unknown>> = {})
   algorithm: { id, ...settings },
 });
 
-/** What a learner gets wrong, and the words that say what to do. */
+/** Common mistakes in a config, and the text that says what to do. */
 const mistakes: readonly {
   readonly name: string;
   readonly config: Partial<TrainingConfigInput>;
@@ -32,7 +32,7 @@ const mistakes: readonly {
     name: "cross joint actions over several turns without a turn structure",
     config: algorithm("rloo", { jointMode: "cross" }),
     code: "config.invalid",
-    message: /cross over the 2 turns of "team" needs the turnStructure/,
+    message: /"team" has up to 2 turns, so jointMode cross needs turnStructure/,
   },
   {
     name: "turn weights of the wrong length",
@@ -41,27 +41,27 @@ const mistakes: readonly {
     message: /turnWeights has 3 numbers.*"team" has up to 2 turns/,
   },
   {
-    name: "a critic of a backend that has none",
+    name: "a critic on a backend without value heads",
     config: algorithm("ppo"),
     code: "backend.unsupported",
     message: /no value head.*critic/,
     valueHead: false,
   },
   {
-    name: "a value head on the policies of a backend that has none",
+    name: "a shared critic on a backend without value heads",
     config: algorithm("maac", { critic: "shared" }),
     code: "backend.unsupported",
     message: /no value head.*critic/,
     valueHead: false,
   },
   {
-    name: "a model for an agent that there is not",
+    name: "a model for an unknown agent",
     config: { ...algorithm("rloo"), agents: { models: { lefty: { scratch: {} } } } },
     code: "config.unknown-name",
     message: /lefty/,
   },
   {
-    name: "models of their own for agents that share weights",
+    name: "own models for agents that share weights",
     config: { ...algorithm("rloo"), agents: { weights: "shared", models: { left: { scratch: {} } } } },
     code: "config.invalid",
     message: /share weights/,

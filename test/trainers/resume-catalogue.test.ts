@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { catalogue } from "./catalogue.ts";
 import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";
 
-/** Every file of the models in a run's last checkpoint. */
+/** Returns all files of the models in a run's last checkpoint. */
 async function models(output: string): Promise<Record<string, string>> {
   const folder = join(output, "checkpoints", "step-000003");
   const files: Record<string, string> = {};

@@ -42,7 +42,7 @@ function episode(options: {
 const group = (...episodes: Episode[]): Group => ({ task: { index: 0, id: "0", hash: "0" }, episodes });
 
 describe("rolloutMetrics", () => {
-  it("gives rewards over scored episodes and shares over all", () => {
+  it("averages rewards over scored episodes and shares over all", () => {
     const groups = [
       group(
         episode({ reward: scored(1, { correct: 1, format: 0 }), tokens: 3 }),
@@ -71,17 +71,19 @@ describe("rolloutMetrics", () => {
       "length/cut-off": 0.25,
       "tokens/sampled": 13,
     });
-    expect(unscoredWarning(groups)).toBe("1 of 4 episodes are unscored and were left out: the judge is silent");
+    expect(unscoredWarning(groups)).toBe(
+      "1 of 4 episodes are unscored and were left out. Reason of the first: the judge is silent",
+    );
   });
 
-  it("estimates the entropy from the tokens that were sampled, each token counting alike", () => {
+  it("estimates the entropy from the sampled tokens, with equal weights", () => {
     const groups = [
       group(episode({ reward: scored(1), tokens: 3, logprob: -1 }), episode({ reward: scored(1), logprob: -5 })),
     ];
     expect(rolloutMetrics(groups)["entropy/sampled"]).toBe(2);
   });
 
-  it("counts the episodes that do what another of their group does, in groups of several", () => {
+  it("counts the episodes with the same actions as another of their group", () => {
     const said = (...texts: string[]) => group(...texts.map((text) => episode({ reward: scored(0), text })));
     const share = (...groups: Group[]) => rolloutMetrics(groups)["groups/duplicates"];
     expect(share(said("a", "b", "c", "a"))).toBe(0.5);
@@ -91,7 +93,7 @@ describe("rolloutMetrics", () => {
     expect(share(said("a"), said("a"))).toBeUndefined();
   });
 
-  it("calls a group solved where every scored episode earned the top, and knows none without a top", () => {
+  it("counts a group as solved if every scored episode has the highest reward, and none without a finite range", () => {
     const groups = [
       group(episode({ reward: scored(1) }), episode({ reward: scored(1) })),
       group(episode({ reward: scored(1) }), episode({ reward: scored(0.5) })),
@@ -105,8 +107,8 @@ describe("rolloutMetrics", () => {
     expect(solved()).toBeUndefined();
   });
 
-  it("measures a path that the shape did not go on with by what was earned until then", () => {
-    /** A path of so many turns, which earned this in each. */
+  it("compares a path that was not continued by its reward until then", () => {
+    /** A path of this many turns, with this reward in each. */
     const path = (earned: readonly number[], changes: Partial<Episode> = {}): Episode => {
       const whole = episode({ reward: scored(earned.reduce((sum, value) => sum + value, 0)) });
       const { agent } = whole.agents;
@@ -120,9 +122,9 @@ describe("rolloutMetrics", () => {
     expect(solved(left(1), path([1, 1]), path([1, 1]))).toBe(1);
     expect(solved(left(0.9), path([1, 1]), path([1, 1]))).toBe(0);
     expect(solved(left(1), path([1, 1]), path([1, 0.9]))).toBe(0);
-    // Added up in another order: 0.1 + 0.7 is not 0.8.
+    // In another order of addition, 0.1 + 0.7 is not 0.8.
     expect(solved(left(0.1, 0.7), path([0.8, 0, 1.2]))).toBe(1);
-    // The threshold ended all, or nobody could score what went on.
+    // The threshold ended all paths, or the continued ones are unscored.
     expect(solved(left(1), left(1))).toBe(1);
     expect(solved(left(1), left(0.9))).toBe(0);
     expect(solved(left(0), left(0), failed)).toBe(0);
@@ -132,7 +134,7 @@ describe("rolloutMetrics", () => {
     expect(truncated).toBe(0.5);
   });
 
-  it("asks whoever knows better whether a group of several says anything", () => {
+  it("uses hasSignal for groups of several episodes", () => {
     const groups = [
       group(episode({ reward: scored(1) }), episode({ reward: scored(0) })),
       group(episode({ reward: scored(1) })),
@@ -176,7 +178,7 @@ describe("rolloutMetrics", () => {
     );
   });
 
-  it("keeps of demonstrations only what is not the model's", () => {
+  it("removes the metrics of the policy from demonstrations", () => {
     const metrics = rolloutMetrics(
       [group(episode({ reward: scored(1), logprob: -1 }), episode({ reward: scored(1) }))],
       { rewardRange: [0, 1] },
@@ -195,7 +197,7 @@ describe("rolloutMetrics", () => {
     ]);
   });
 
-  it("leaves out what does not exist, never filling in a 0", () => {
+  it("leaves out metrics that do not apply, instead of a 0", () => {
     const metrics = rolloutMetrics([group(episode({ reward: unscored("silent") }))]);
     expect(Object.keys(metrics)).not.toContain("reward/mean");
     expect(Object.keys(metrics)).not.toContain("reward/std");
@@ -205,7 +207,7 @@ describe("rolloutMetrics", () => {
 });
 
 describe("sampleEvent", () => {
-  it("shows the whole prompt, the completion, and the reward where there is one", () => {
+  it("has the whole prompt, the completion, and the reward if there is one", () => {
     expect(sampleEvent(3, [group(episode({ reward: scored(1) }))])).toEqual({
       type: "sample",
       step: 3,

@@ -9,7 +9,7 @@ import type { TrainOptions } from "../../trainers/training-run.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 
-/** A folder that goes when the test ends. */
+/** Creates a folder that is deleted when the test ends. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-train-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -23,18 +23,18 @@ export function letterConfig(changes: Partial<TrainingConfigInput> = {}): Traini
     model: { scratch: {} },
     sampling: { maxTokens: 1 },
     ...changes,
-    // In a table almost every logit has almost no gradient: Adam must not blow it up to a whole step.
+    // In a table, almost every logit has a gradient near 0. Adam must not scale it up to a whole step.
     training: { steps: 6, batchSize: 8, learningRate: 0.6, epsilon: 1e-3, ...changes.training },
   };
 }
 
-/** What a run gave: every event, and what it threw in the end. */
+/** The events of a run, and the error that it threw at its end. */
 export interface RunRecord {
   readonly events: readonly TrainingEvent[];
   readonly error: unknown;
 }
 
-/** Runs `train` to its end on the bigram backend and the letters, unless told otherwise. */
+/** Runs `train` to its end. Uses the bigram backend and the letter environment by default. */
 export async function runTraining(
   options: Partial<TrainOptions> & {
     readonly output: string;
@@ -55,7 +55,7 @@ export async function runTraining(
   }
 }
 
-/** The events of one type. */
+/** Returns the events of one type. */
 export function eventsOf<Type extends TrainingEvent["type"]>(
   { events }: RunRecord,
   type: Type,
@@ -63,14 +63,14 @@ export function eventsOf<Type extends TrainingEvent["type"]>(
   return events.filter((event): event is Extract<TrainingEvent, { type: Type }> => event.type === type);
 }
 
-/** The last event, which must be `run-end`. */
+/** Returns the last event, which must be `run-end`. */
 export function runEnd(record: RunRecord): Extract<TrainingEvent, { type: "run-end" }> {
   const last = record.events.at(-1);
   if (last?.type !== "run-end") throw record.error ?? new Error(`The last event is ${last?.type}.`);
   return last;
 }
 
-/** Weights, moments and step of a run's checkpoint, as the bytes on disk. */
+/** Returns the weights, moments and step of a run's checkpoint, as the bytes on disk. */
 export function checkpointState(output: string, step: number): Promise<string> {
   const name = `step-${String(step).padStart(6, "0")}`;
   return readFile(join(output, "checkpoints", name, "model", "bigram.json"), "utf8");

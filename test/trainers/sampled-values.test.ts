@@ -5,20 +5,20 @@ import { defineEnvironment } from "../../src/core/environment/define-environment
 import { changedBackend } from "./changed-backend.ts";
 import { checkpointState, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
-/** What becomes of a sample by the weights of a version. */
+/** Changes a sample of the weights with a version. */
 type Change = (sample: Sample, version: number) => Sample;
 
 const withoutValues: Change = ({ values: _, ...sample }) => sample;
-/** Not by the same for all, which whitening would take off. */
+/** Not the same for all, because whitening would remove it. */
 const withWrongValues: Change = (sample) => ({
   ...sample,
   values: sample.values!.map((value) => value + sample.ids[0]! / 100),
 });
 
-/** Every algorithm with a value head on its policies that reads the agent's own conversation. */
+/** All algorithms with a value head on the policy that reads the agent's own conversation. */
 const algorithms = [{ id: "ppo" }, { id: "iac", critic: "shared" }, { id: "iac", critic: "shared", criticInput: "q" }];
 
-/** Runs an algorithm, PPO by default; gives its weights, and how often a model was asked for values. */
+/** Runs an algorithm, PPO by default. Returns its weights and the number of passes for values. */
 async function trained(options: {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly rollout?: Readonly<Record<string, unknown>>;
@@ -60,7 +60,7 @@ function changedSampler(sampler: Sampler, change: Change): Sampler {
   };
 }
 
-/** Letters are asked for until a limit is reached; every second conversation begins anew each turn. */
+/** Asks for letters until a limit is reached. Every second conversation restarts each turn. */
 function endless(): EnvironmentDefinition {
   return defineEnvironment<string>({
     id: "endless",
@@ -75,8 +75,8 @@ function endless(): EnvironmentDefinition {
   }) as EnvironmentDefinition;
 }
 
-describe("the values that a sampler tells", () => {
-  it.each(algorithms)("stand in for a pass of the value head, and give the same weights, with %o", async (settings) => {
+describe("the values that a sampler records", () => {
+  it.each(algorithms)("replace a pass of the value head and give the same weights, with %o", async (settings) => {
     const told = await trained({ settings });
     const asked = await trained({ settings, change: withoutValues });
     expect(told.passes).toBe(0);
@@ -85,7 +85,7 @@ describe("the values that a sampler tells", () => {
     expect((await trained({ settings, change: withWrongValues })).state).not.toBe(asked.state);
   });
 
-  it.each(algorithms)("stand in for it where a limit cuts episodes of several turns off, with %o", async (settings) => {
+  it.each(algorithms)("replace it if a limit truncates episodes of several turns, with %o", async (settings) => {
     const cut = { settings, environment: endless(), rollout: { limits: { turns: 3 } } };
     const told = await trained(cut);
     const asked = await trained({ ...cut, change: withoutValues });
@@ -94,10 +94,10 @@ describe("the values that a sampler tells", () => {
     expect(told.state).toBe(asked.state);
   });
 
-  it.each(algorithms)("are not those of weights that have moved on, with %o", async (settings) => {
+  it.each(algorithms)("are not reused after the weights changed, with %o", async (settings) => {
     const stale = { settings, rollout: { maxStaleness: 1 } };
     const told = await trained(stale);
-    // All but the first two batches, of versions 0, are told wrong values, which nobody reads.
+    // All batches except the first two, of version 0, get wrong values, which nothing reads.
     const wrong = await trained({
       ...stale,
       change: (sample, version) => (version > 0 ? withWrongValues(sample, version) : sample),
@@ -106,14 +106,14 @@ describe("the values that a sampler tells", () => {
     expect(wrong).toEqual(told);
   });
 
-  it.each(["v", "q"])("are not those of the text that a team's critic reads, at %s", async (criticInput) => {
+  it.each(["v", "q"])("are not used for the input of a team's critic, with %s", async (criticInput) => {
     const settings = { id: "maac", critic: "shared", criticInput };
     const told = await trained({ settings });
     expect(told.passes).toBe(4);
     expect(await trained({ settings, change: withWrongValues })).toEqual(told);
   });
 
-  it.each(["ppo", "iac"])("are not those of a critic of %s that is a model of its own", async (id) => {
+  it.each(["ppo", "iac"])("are not used for a separate critic of %s", async (id) => {
     const { passes } = await trained({ settings: { id, critic: "separate" } });
     expect(passes).toBe(4);
   });

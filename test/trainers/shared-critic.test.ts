@@ -17,7 +17,7 @@ interface Call {
   readonly terms: readonly LossTerm[];
 }
 
-/** The backend, with what it was asked to open and to learn. */
+/** The backend, with records of the models it opened and the updates it computed. */
 function watched(): { backend: TrainingBackend; specs: ModelSpec[]; calls: Call[] } {
   const backend = createBigramBackend();
   const specs: ModelSpec[] = [];
@@ -35,7 +35,7 @@ function watched(): { backend: TrainingBackend; specs: ModelSpec[]; calls: Call[
   return { backend: { ...backend, openModel }, specs, calls };
 }
 
-/** Every number of the trained tables, by place. */
+/** All numbers of the trained tables, by index. */
 async function weights(output: string, learner = ""): Promise<Map<string, number>> {
   const path = join(output, "checkpoints", "step-000004", "model", learner, "bigram.json");
   const { rows } = JSON.parse(await readFile(path, "utf8"));
@@ -48,8 +48,8 @@ async function weights(output: string, learner = ""): Promise<Map<string, number
 
 const short = { steps: 4, batchSize: 8 };
 
-describe("a value head on the policies of actor-critics by turns", () => {
-  it("is what PPO's is where a turn is one token, and its whole episode", async () => {
+describe("a value head on the policy of turn-level actor-critics", () => {
+  it("equals PPO's if an episode is one turn of one token", async () => {
     const shared = { groupSize: 4, critic: "shared", valueWeight: 0.3, valueClip: 0.2 };
     const run = async (algorithm: { readonly id: string }): Promise<Map<string, number>> => {
       const output = await temporaryFolder();
@@ -61,12 +61,12 @@ describe("a value head on the policies of actor-critics by turns", () => {
     const found = await run({ id: "iac", ...shared } as { id: string });
     expect(new Set(found.keys())).toEqual(new Set(expected.keys()));
     for (const [place, value] of expected) expect(found.get(place)).toBeCloseTo(value, 5);
-    // Some of them are values, and another weight of the value loss gives others.
+    // Some are values, and another weight of the value loss gives other values.
     const other = await run({ id: "iac", ...shared, valueWeight: 0.6 } as { id: string });
     expect([...expected].some(([place, value]) => Math.abs(other.get(place)! - value) > 1e-3)).toBe(true);
   });
 
-  it.each(["iac", "maac"])("opens no model beside the agents' own for %s", async (id) => {
+  it.each(["iac", "maac"])("opens no other models than the agents' for %s", async (id) => {
     for (const [critic, models] of [
       ["shared", 2],
       ["separate", id === "iac" ? 4 : 3],
@@ -88,7 +88,7 @@ describe("a value head on the policies of actor-critics by turns", () => {
     ["iac", "v", /^[<>][A-H][a-d]<\|assistant\|>$/],
     ["maac", "v", /\[left\].*<[A-H][a-d].*\[right\].*>[A-H][a-d]/s],
     ["maac", "q", /\[left\].*\[right\].*\[left answers\].*\[right answers\]/s],
-  ] as const)("of %s reads, at %s, what it is to judge", async (id, criticInput, read) => {
+  ] as const)("of %s reads, with %s, the states that it values", async (id, criticInput, read) => {
     const { backend, calls } = watched();
     const record = await runTraining({
       output: await temporaryFolder(),
@@ -115,7 +115,7 @@ describe("a value head on the policies of actor-critics by turns", () => {
       expect(lossMask.at(-1)).toBeCloseTo(1 / 8);
       expect([0, 0.5, 1]).toContain(returns!.at(-1));
     }
-    // The policy's own terms are never asked for where only a value is wanted.
+    // The policy's terms are not computed if only a value is needed.
     for (const { data, terms } of calls) {
       if (terms[0]!.type !== "value") expect(data.every(({ returns }) => returns === undefined)).toBe(true);
     }
@@ -125,14 +125,14 @@ describe("a value head on the policies of actor-critics by turns", () => {
     expect(metrics["critic/loss"]).toBeUndefined();
   });
 
-  it("takes one step on the policy's loss and weight x the mean of the value loss", async () => {
+  it("takes one step on the policy loss plus weight x the mean value loss", async () => {
     const open = (): Promise<Model> =>
       createBigramBackend().openModel({
         source: { type: "scratch", config: {}, seed: 0 },
         trainable: { type: "full" },
         valueHead: true,
       });
-    // With so great an epsilon a step is the gradient itself.
+    // With such a large epsilon, a step is the gradient itself.
     const optimizer = { learningRate: 1e6, beta1: 0, beta2: 0, epsilon: 1e6, weightDecay: 0 };
     const states = [
       { ids: [40, 41], targets: [{ after: 1, value: 3, old: 0 }] },
@@ -171,7 +171,7 @@ describe("a value head on the policies of actor-critics by turns", () => {
       },
       optimizer,
     });
-    // 0.5 x (9 + 1 + 0.25) / 3, and minus the gradient 0.5 x 2 x (0 - target) / 3.
+    // 0.5 x (9 + 1 + 0.25) / 3, and the negative gradient 0.5 x 2 x (0 - target) / 3.
     expect(metrics["loss/value"]).toBeCloseTo(10.25 / 6, 5);
     expect(metrics["tokens/trained"]).toBe(2);
     expect(metrics["value/explained-variance"]).toBeCloseTo(0, 6);
@@ -179,7 +179,7 @@ describe("a value head on the policies of actor-critics by turns", () => {
     expect(values[0]!.values![1]).toBeCloseTo(1, 4);
     expect(values[1]!.values![1]).toBeCloseTo(-1 / 3, 4);
     expect(values[1]!.values![2]).toBeCloseTo(0.5 / 3, 4);
-    // The policy's part is what it is without a critic.
+    // The policy's part is the same as without a critic.
     const alone = await open();
     await updatePolicy({
       model: alone,

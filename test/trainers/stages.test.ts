@@ -15,7 +15,7 @@ const environment = letterEnvironment() as EnvironmentDefinition;
 const checkpoint = { every: 1, keep: 9 };
 const evaluation = { split: "test", limit: 64 };
 
-/** SFT, then PPO with a critic, then GRPO held to what PPO left. */
+/** SFT, then PPO with a critic, then GRPO with the result of PPO as its reference. */
 const stages = (steps: readonly number[] = [3, 3, 2]): Stage[] => [
   {
     name: "sft",
@@ -73,7 +73,7 @@ const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
 let whole: Promise<string> | undefined;
-/** The folder of a run that was never stopped. */
+/** The folder of a run without an interruption. */
 const uninterrupted = (): Promise<string> => {
   whole ??= (async () => {
     const output = await mkdtemp(join(tmpdir(), "lyceum-stages-"));
@@ -87,7 +87,7 @@ const uninterrupted = (): Promise<string> => {
 };
 
 describe("trainStages", () => {
-  it("begins each stage with the weights of the one before", async () => {
+  it("starts each stage from the weights of the previous one", async () => {
     const output = await temporaryFolder();
     const { events } = await run({ stages: stages([12, 1, 1]), output });
     const accuracies = events.flatMap(({ stage, event }) =>
@@ -100,10 +100,11 @@ describe("trainStages", () => {
     expect((await readdir(output)).toSorted()).toEqual(["grpo", "ppo", "sft"]);
   });
 
-  it("begins a stage with the best weights of the one before, where that exports them", async () => {
+  it("starts a stage from the best weights of the previous one, if that exports them", async () => {
     const output = await temporaryFolder();
     let judged = 0;
-    // Each step judges 128 episodes, each evaluation 32: after six steps what was right is wrong, and nothing solved.
+    // Each step scores 128 episodes and each evaluation 32. After six steps, right answers become wrong and nothing is
+    // solved.
     const turning = letterEnvironment({
       judge: (right) => (judged++ < 32 + 3 * (2 * 128 + 32) ? Number(right) : right ? 0 : 0.5),
     }) as EnvironmentDefinition;
@@ -124,19 +125,19 @@ describe("trainStages", () => {
     });
     expect(error).toBeUndefined();
     const accuracies = (stage: string): number[] =>
-      events.flatMap((told) =>
-        told.stage === stage && told.event.type === "evaluation" ? [told.event.metrics.accuracy!] : [],
+      events.flatMap((record) =>
+        record.stage === stage && record.event.type === "evaluation" ? [record.event.metrics.accuracy!] : [],
       );
     const best = Math.max(...accuracies("turning"));
     expect(accuracies("turning").at(-1)).toBeLessThan(best);
     expect(accuracies("sft")[0]).toBe(best);
   });
 
-  it("holds a stage to the model at its own start", async () => {
+  it("uses the model at the start of a stage as its reference", async () => {
     const output = await temporaryFolder();
     const { events } = await run({ stages: stages([12, 1, 1]), output });
     const step = events.find(({ stage, event }) => stage === "grpo" && event.type === "step")?.event;
-    // At the first step the policy is the reference, however far it is from the untrained model.
+    // At the first step, the policy equals the reference, although it differs from the untrained model.
     expect(step?.type === "step" && step.metrics["loss/kl"]).toBeCloseTo(0, 6);
   });
 
@@ -150,7 +151,7 @@ describe("trainStages", () => {
       until: ({ stage, event }) => event.type === "step" && `${stage} ${event.step}` === place,
     });
     expect(first.events.at(-1)!.event).toMatchObject({ type: "run-end", reason: "aborted" });
-    // The paths of models are part of a config: the run goes on in its own folder.
+    // The paths of models are part of a config, so the run continues in its own folder.
     const second = await run({ stages: stages(), output, resume: true });
     expect(second.error).toBeUndefined();
     expect(stepsOf(second.events)).toEqual(everyStep.slice(everyStep.indexOf(place) + 1));
@@ -163,7 +164,7 @@ describe("trainStages", () => {
     }
   });
 
-  it("goes on where a stage was killed before its first checkpoint, or before its model was written", async () => {
+  it("resumes after a stage was killed before its first checkpoint, or before its export", async () => {
     const expected = await uninterrupted();
     const output = await temporaryFolder();
     const until = ({ stage, event }: StageEvent): boolean => stage === "ppo" && event.type === "step";
@@ -176,7 +177,7 @@ describe("trainStages", () => {
     expect(await checkpointState(join(output, "grpo"), 2)).toBe(await checkpointState(join(expected, "grpo"), 2));
   });
 
-  it("gives each of several agents its own model of the stage before", async () => {
+  it("gives each agent its own model of the previous stage", async () => {
     const team = teamEnvironment({ turns: 1 }) as EnvironmentDefinition;
     const config = (id: string) =>
       letterConfig({ algorithm: { id }, training: { steps: 8, batchSize: 8 }, evaluation });
@@ -203,12 +204,12 @@ describe("trainStages", () => {
 
   it.each<[string, () => Stage[], RegExp]>([
     ["no stages", () => [], /no stages/],
-    ["two of one name", () => [stages()[0]!, stages()[0]!], /Two stages are called "sft"/],
-    ["a name that leaves the folder", () => [{ ...stages()[0]!, name: "../x" }], /cannot be called/],
+    ["two stages with one name", () => [stages()[0]!, stages()[0]!], /Two stages have the name "sft"/],
+    ["a name outside the folder", () => [{ ...stages()[0]!, name: "../x" }], /cannot be the name of a stage/],
     [
       "a later stage's own model",
       () => [stages()[0]!, { ...stages()[1]!, config: { ...stages()[1]!.config, model: { path: "elsewhere" } } }],
-      /names a model of its own/,
+      /names its own model/,
     ],
   ])("refuses %s before anything runs", async (_, make, message) => {
     const { error, events } = await run({ stages: make(), output: await temporaryFolder() });
@@ -216,7 +217,7 @@ describe("trainStages", () => {
     expect(events).toEqual([]);
   });
 
-  it("refuses a new run in the folder of another, also of a later stage", async () => {
+  it("refuses a new training in the folder of another, also of a later stage", async () => {
     const output = await temporaryFolder();
     await cp(join(await uninterrupted(), "ppo"), join(output, "ppo"), { recursive: true });
     const { error, events } = await run({ stages: stages(), output });
@@ -235,7 +236,7 @@ describe("stages with frozen agents", () => {
     config: letterConfig({ algorithm: { id: "magrpo", groupSize: 4 }, training: { steps: 2, batchSize: 8 } }),
   });
 
-  it("begin with the weights of the last stage that trained each agent", async () => {
+  it("start from the weights of the last stage that trained each agent", async () => {
     const output = await temporaryFolder();
     const all = [stage("both", []), stage("left", ["right"]), stage("right", ["left"]), stage("end", [])];
     const { error } = await run({ stages: all, output });
@@ -262,7 +263,7 @@ describe("stages with frozen agents", () => {
     }
   });
 
-  it("begin with an agent's own model if it was frozen until then", async () => {
+  it("start from an agent's own model if it was frozen until then", async () => {
     const output = await temporaryFolder();
     const [, second] = await planStages({ stages: [stage("left", ["right"]), stage("both", [])], output });
     expect(second!.config.agents!.models).toEqual({
@@ -271,7 +272,7 @@ describe("stages with frozen agents", () => {
     });
   });
 
-  it("hand on shared weights of those that train", async () => {
+  it("pass on the shared weights of trained agents", async () => {
     const output = await temporaryFolder();
     const shared = (name: string, frozen: readonly string[]): Stage => {
       const one = stage(name, frozen);

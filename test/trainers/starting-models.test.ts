@@ -8,7 +8,7 @@ import { temporaryFolder } from "./run-training.ts";
 const adapter = { type: "lora" } as const;
 const both = { all: ["aux", "main"], trained: ["aux", "main"] };
 
-/** A folder with an adapter for each of these agents. */
+/** Creates a folder with an adapter for each of these agents. */
 async function teamFolder(...agents: readonly string[]): Promise<string> {
   const folder = await temporaryFolder();
   for (const agent of agents) {
@@ -32,7 +32,7 @@ function starting(
   return startingModels(config, { agents, exported: async () => exported });
 }
 
-it("each agent begins with its own model of a team", async () => {
+it("each agent starts from its own model of a team", async () => {
   const team = await teamFolder("aux", "main");
   const { agents } = await starting(team, both);
   expect(agents.models).toEqual({
@@ -41,7 +41,7 @@ it("each agent begins with its own model of a team", async () => {
   });
 });
 
-it("an agent with a model of its own keeps it, and a frozen one needs none", async () => {
+it("an agent with its own model in the config keeps it, and a frozen one needs none", async () => {
   const team = await teamFolder("main");
   const own: ModelConfig = { path: "owner/name", adapter, device: "cpu" };
   expect((await starting(team, both, { models: { aux: own } })).agents.models.aux).toEqual(own);
@@ -50,7 +50,7 @@ it("an agent with a model of its own keeps it, and a frozen one needs none", asy
   expect(model.path).toBe(join(team, "main"));
 });
 
-it("a run's folder stands for its model, for one agent too", async () => {
+it("a run's folder refers to its model, also for one agent", async () => {
   const run = await temporaryFolder();
   await writeFile(join(run, "metrics.jsonl"), "");
   await mkdir(join(run, "model"));
@@ -61,14 +61,14 @@ it("a run's folder stands for its model, for one agent too", async () => {
 it.each([
   ["lacks an agent", ["aux"], both, {}, "config.invalid", /no model for the agent "main"/],
   ["has an agent too many", ["aux", "judge", "main"], both, {}, "config.unknown-name", /judge/],
-  ["meets shared weights", ["aux", "main"], both, { weights: "shared" }, "config.invalid", /one set of weights/],
-  ["meets a single agent", ["agent"], { all: ["agent"], trained: ["agent"] }, {}, "config.invalid", /one set/],
+  ["is used with shared weights", ["aux", "main"], both, { weights: "shared" }, "config.invalid", /one set of weights/],
+  ["is used for a single agent", ["agent"], { all: ["agent"], trained: ["agent"] }, {}, "config.invalid", /one set/],
 ] as const)("a team that %s is refused", async (_, agents, trained, more, code, message) => {
   const team = await teamFolder(...agents);
   await expect(starting(team, trained, more)).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
 });
 
-it("of a checkpoint, agents begin with what it is exported as", async () => {
+it("agents start from the exported models of a checkpoint", async () => {
   const checkpoint = await temporaryFolder();
   await writeFile(join(checkpoint, "manifest.json"), "{}");
   const exported = await teamFolder("aux", "main");
@@ -76,7 +76,7 @@ it("of a checkpoint, agents begin with what it is exported as", async () => {
   expect(agents.models).toMatchObject({ aux: { path: join(exported, "aux") }, main: { path: join(exported, "main") } });
 });
 
-it("an agent whose own model is a team's gets its own of it", async () => {
+it("an agent whose model path is a team gets its own model of the team", async () => {
   const team = await teamFolder("aux", "main");
   const own: ModelConfig = { path: team, adapter, device: "cpu" };
   const { agents } = await starting("owner/name", both, { models: { aux: own } });

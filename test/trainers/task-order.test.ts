@@ -13,7 +13,7 @@ const take = async (order: ReturnType<typeof createTaskOrder>, count: number) =>
   (await order.take(count)).map(({ index }) => index);
 
 describe("createTaskOrder", () => {
-  it("gives every task once in each pass, and each pass another order", async () => {
+  it("gives every task once per pass, in another order in each pass", async () => {
     const order = createTaskOrder(numbers(50), { seed: 1 });
     const passes = [await take(order, 50), await take(order, 50)];
     for (const pass of passes) expect(pass.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, i) => i));
@@ -21,7 +21,7 @@ describe("createTaskOrder", () => {
     expect(passes[0]).not.toEqual(passes[0]!.toSorted((a, b) => a - b));
   });
 
-  it("lets timers and the signal have their turn, however many tasks are taken", async () => {
+  it("does not block timers and the signal, however many tasks are taken", async () => {
     const endless = generatedTaskset({ name: "endless", seed: 1, length: "unbounded", generate: (_, index) => index });
     const order = createTaskOrder(endless, { seed: 1 });
     const signal = AbortSignal.timeout(20);
@@ -29,7 +29,7 @@ describe("createTaskOrder", () => {
     expect(order.cursor).toBe(0);
   });
 
-  it("goes on from a cursor as if it had never stopped, however the batches fall", async () => {
+  it("continues from a cursor as if it had never stopped, for any batch sizes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 12 }),
@@ -52,20 +52,20 @@ describe("createTaskOrder", () => {
     );
   });
 
-  it("differs between seeds and repeats for one", async () => {
+  it("depends on the seed and is repeatable", async () => {
     const first = (seed: number) => take(createTaskOrder(numbers(30), { seed }), 30);
     expect(await first(1)).toEqual(await first(1));
     expect(await first(1)).not.toEqual(await first(2));
   });
 
-  it("counts through an unbounded taskset", async () => {
+  it("plays an unbounded taskset in order", async () => {
     const taskset = generatedTaskset({ name: "all", seed: 1, length: "unbounded", generate: (_, index) => index });
     const order = createTaskOrder(taskset, { seed: 1, cursor: 5 });
     expect(await take(order, 3)).toEqual([5, 6, 7]);
     expect(order.cursor).toBe(8);
   });
 
-  it("refuses an empty taskset, and does not move when a task cannot be read", async () => {
+  it("refuses an empty taskset, and keeps the cursor if a task cannot be read", async () => {
     expect(() => createTaskOrder(numbers(0), { seed: 1 })).toThrow(
       expect.objectContaining({ code: "data.out-of-range" }),
     );

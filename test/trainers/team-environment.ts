@@ -2,7 +2,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 
-/** The last letter says what is right; the first only tells tasks apart. */
+/** The last letter determines the right answers. The first only distinguishes tasks. */
 export interface TeamTask {
   readonly prompt: string;
 }
@@ -12,18 +12,18 @@ type Agent = "left" | "right";
 const letters = "abcd";
 
 /**
- * A task that two agents solve together or not at all: `left` must answer with a character of the class that the letter
- * says, `right` with one of the next class. The team earns 1 where both are right and nothing where one is, so neither
- * can reach a reward alone; `partial` is what one right answer earns. Two turns by default, which are alike but for a
- * mark in the prompt.
+ * A task that two agents must solve together. `left` must answer with a character of the letter's class, `right` with
+ * one of the next class. The team's reward is 1 if both are right, `partial` if one is right, and 0 otherwise. So with
+ * `partial` 0, no agent can get a reward alone. There are two turns by default. They differ only by a mark in the
+ * prompt.
  */
 export function teamEnvironment(
   options: {
     readonly turns?: number;
     readonly partial?: number;
-    /** An answer of `left` that leaves the turn unscored. */
+    /** An answer of `left` that makes the turn unscored. */
     readonly failing?: string;
-    /** Whether the second turn goes on with the conversation. */
+    /** True if the second turn continues the conversation. */
     readonly context?: "append" | "replace";
   } = {},
 ): EnvironmentDefinition<TeamTask> {

@@ -12,7 +12,7 @@ import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporary
 
 const evaluation = { split: "test", temperature: 1, episodesPerTask: 2 };
 
-/** Held-out accuracy after a run, at temperature 1. */
+/** Returns the held-out accuracy after a run, at temperature 1. */
 async function finalAccuracy(options: {
   readonly algorithm: { readonly id: string; readonly [key: string]: unknown };
   readonly seed: number;
@@ -46,7 +46,7 @@ function withEstimator(id: string, change: (advantages: number[]) => number[]): 
   });
 }
 
-/** The mean over seeds less, or plus, its 95 % half width (Student's t for five values). */
+/** The mean over seeds minus, or plus, its 95 % half width (Student's t for five values). */
 function bounds(values: readonly number[]): { lower: number; upper: number } {
   const mean = values.reduce((a, b) => a + b, 0) / values.length;
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1);
@@ -65,7 +65,7 @@ describe("training learns", () => {
     return runs;
   };
 
-  it("GRPO raises held-out accuracy, flipped advantages and shuffled rewards do not", async () => {
+  it("GRPO raises held-out accuracy; negated advantages and shuffled rewards do not", async () => {
     const random = createRandom(7);
     const flipped = withEstimator("flipped", (advantages) => advantages.map((value) => -value));
     const shuffled = withEstimator("shuffled", (advantages) => random.shuffle(advantages));
@@ -77,7 +77,7 @@ describe("training learns", () => {
     }
   });
 
-  it("SFT raises held-out accuracy, its negated loss does not", async () => {
+  it("SFT raises held-out accuracy; its negated loss does not", async () => {
     const negated = variant(sft as AlgorithmDefinition, "negated", (algorithm) => ({
       ...algorithm,
       loss: { ...algorithm.loss, terms: [{ type: "crossEntropy", weight: -1 }] },
@@ -106,7 +106,7 @@ describe("training learns", () => {
     expect(after - before).toBeGreaterThan(0.5);
   });
 
-  it("a heavy KL term keeps the policy at its reference", async () => {
+  it("a large KL weight keeps the policy at its reference", async () => {
     const { before, after } = await finalAccuracy({
       algorithm: { id: "grpo", groupSize: 8, klWeight: 100, klEstimator: "k2" },
       seed: 3,
@@ -117,7 +117,7 @@ describe("training learns", () => {
 });
 
 describe("events", () => {
-  it("tell a run from start to end", async () => {
+  it("cover a run from start to end", async () => {
     const output = await temporaryFolder();
     const record = await runTraining({
       output,
@@ -178,7 +178,7 @@ describe("events", () => {
     ...["tokens/sampled-per-second", "time/rollout-ms", "time/update-ms"],
   ];
 
-  it("show demonstrations as what they are: no rewards, nothing sampled", async () => {
+  it("mark demonstrations: no rewards and no sampled tokens", async () => {
     const config = letterConfig({ algorithm: { id: "sft" }, training: { steps: 2, sampleEvery: 1 } });
     const record = await runTraining({ output: await temporaryFolder(), config });
     for (const { metrics } of eventsOf(record, "step")) {
@@ -193,7 +193,7 @@ describe("events", () => {
     }
   });
 
-  it("a second run of the same config tells the same", async () => {
+  it("a second run of the same config has the same events", async () => {
     const run = async () => {
       const output = await temporaryFolder();
       const config = letterConfig({ evaluation, algorithm: { id: "grpo", epochs: 2, minibatches: 3, klWeight: 0.1 } });
@@ -205,7 +205,7 @@ describe("events", () => {
     expect(second.events.slice(0, -2)).toEqual(first.events.slice(0, -2));
   });
 
-  it("another seed gives another run", async () => {
+  it("another seed gives other events", async () => {
     const state = async (seed: number) => {
       const output = await temporaryFolder();
       await runTraining({ output, config: letterConfig({ seed }) });
@@ -214,7 +214,7 @@ describe("events", () => {
     expect(await state(1)).not.toBe(await state(2));
   });
 
-  it("concurrency changes nothing that is learnt", async () => {
+  it("concurrency does not change the weights", async () => {
     const state = async (concurrency: number) => {
       const output = await temporaryFolder();
       await runTraining({ output, config: letterConfig({ rollout: { concurrency } }) });
@@ -237,7 +237,7 @@ describe("stopping and resuming", () => {
     return checkpointState(output, 7);
   };
 
-  /** Aborts when told to, then resumes, and expects the state of a run that was never stopped. */
+  /** Aborts at a given point, resumes, and expects the state of a run without an interruption. */
   async function expectSameAfterAbort(
     abortWhen: (abort: () => void) => Partial<Parameters<typeof runTraining>[0]>,
     stopped: number,
@@ -270,7 +270,7 @@ describe("stopping and resuming", () => {
 
   it("in the middle of a rollout", () => {
     let calls = 0;
-    // A step is 64 episodes at most, a second round of tasks included, and 32 at least.
+    // A step has 32 to 64 episodes, including a second round of tasks.
     return expectSameAfterAbort(
       (abort) => ({
         environment: letterEnvironment({
@@ -284,8 +284,8 @@ describe("stopping and resuming", () => {
     );
   });
 
-  it("while a gradient is computed, and between two optimizer steps of a batch", async () => {
-    // Four optimizer steps a batch: the fifth call is the first of step 2, the seventh is the third.
+  it("during a gradient, and between two optimizer steps of a batch", async () => {
+    // Four optimizer steps per batch: the fifth call is the first of step 2, the seventh is the third.
     await expectSameAfterAbort(
       (abort) => ({ backend: watchedBackend("forwardBackward", (call) => call === 5 && abort()) }),
       1,
@@ -296,7 +296,7 @@ describe("stopping and resuming", () => {
     );
   });
 
-  it("in the middle of an evaluation, which is then done before the next step, and once", async () => {
+  it("in the middle of an evaluation, which is then done once, before the next step", async () => {
     const evaluated = { ...config, evaluation: { split: "test[:4]", every: 2 } };
     const output = await temporaryFolder();
     const controller = new AbortController();
@@ -324,7 +324,7 @@ describe("stopping and resuming", () => {
     expect(eventsOf(fourth, "evaluation")).toMatchObject([{ step: 7, split: "test[4:8]" }]);
   });
 
-  it("expects the rest to take as long as the steps did, however long it took to open the model", async () => {
+  it("estimates the remaining time by the steps, without the time to open the model", async () => {
     const output = await temporaryFolder();
     await runTraining({ output, config: letterConfig({ training: { steps: 2 } }) });
     const backend = watchedBackend("load", () => new Promise((resolve) => setTimeout(resolve, 500)));
@@ -341,7 +341,7 @@ describe("stopping and resuming", () => {
     expect(etaMs).toBeLessThan(elapsedMs - 490);
   });
 
-  it("goes on from the newest checkpoint after a crash, without its remains", async () => {
+  it("continues from the newest checkpoint after a crash, and removes the crash's remains", async () => {
     const output = await temporaryFolder();
     const crash = watchedBackend("forwardBackward", (call) => {
       if (call === 4 * 4 + 2) throw new Error("crash");
@@ -365,7 +365,7 @@ describe("stopping and resuming", () => {
     expect((error as Error).message).not.toContain("steps");
   });
 
-  it("goes on for longer, with other reports", async () => {
+  it("continues with more steps and other report settings", async () => {
     const output = await temporaryFolder();
     const plain = letterConfig({ training: { steps: 3 } });
     await runTraining({ output, config: plain });
@@ -383,7 +383,7 @@ describe("stopping and resuming", () => {
     expect(await checkpointState(output, 5)).toBe(await checkpointState(straight, 5));
   });
 
-  it("refuses to resume from nothing, and to start over a run that is there", async () => {
+  it("refuses to resume without a checkpoint, and to overwrite an existing run", async () => {
     const output = await temporaryFolder();
     const nothing = await runTraining({ output, config, resume: true });
     expect(nothing.error).toMatchObject({ code: "checkpoint.unusable" });
@@ -415,7 +415,7 @@ describe("bad input", () => {
     });
   });
 
-  it("what the backend cannot do is refused before it begins", async () => {
+  it("settings that the backend does not support are refused before the run begins", async () => {
     expect(await failure({ config: letterConfig({ sampling: { topK: 5 } }) })).toMatchObject({
       code: "backend.unsupported",
       message: expect.stringContaining("sampling.topK"),
@@ -435,10 +435,10 @@ describe("bad input", () => {
     });
   });
 
-  it("held-out tasks are refused when a taskset without end comes upon one", async () => {
+  it("held-out tasks are refused if an unbounded taskset yields one later", async () => {
     const letters = letterEnvironment();
     const [train, test] = [await letters.tasks("train"), await letters.tasks("test")];
-    // Beyond the tasks that are looked at before the run begins.
+    // After the tasks that are checked before the run begins.
     const endless: typeof train = {
       name: "endless",
       length: "unbounded",
@@ -447,7 +447,10 @@ describe("bad input", () => {
     const environment = { ...letters, tasks: async (split: string) => (split === "test" ? test : endless) };
     const config = letterConfig({ evaluation: { split: "test", limit: 1 }, training: { batchSize: 10_001 } });
     const { error } = await runTraining({ output: await temporaryFolder(), environment, config });
-    expect(error).toMatchObject({ code: "data.malformed", message: expect.stringMatching(/of train is also in test/) });
+    expect(error).toMatchObject({
+      code: "data.malformed",
+      message: expect.stringMatching(/split train is also in the evaluation split test/),
+    });
   });
 
   it("SFT without demonstrations is refused", async () => {
@@ -458,7 +461,7 @@ describe("bad input", () => {
     });
   });
 
-  it("an environment in which every episode fails ends the run", async () => {
+  it("the run ends if every episode fails", async () => {
     const environment = letterEnvironment({
       judge: () => {
         throw new Error("broken world");
@@ -523,7 +526,7 @@ describe("bad input", () => {
     expect(runEnd(resumed)).toMatchObject({ reason: "completed", exported: join(output, "model") });
   });
 
-  it("a full disk ends the run and leaves the previous checkpoint whole", async () => {
+  it("a full disk ends the run and leaves the previous checkpoint intact", async () => {
     const output = await temporaryFolder();
     let saves = 0;
     const backend = changedBackend((model) => ({
@@ -548,7 +551,7 @@ describe("bad input", () => {
 });
 
 describe("episodes that cannot be used", () => {
-  it("unscored episodes leave the batch, are counted and told of, and the run goes on", async () => {
+  it("unscored episodes are left out, counted and reported, and the run continues", async () => {
     let calls = 0;
     const environment = letterEnvironment({
       judge: (right) => {
@@ -565,7 +568,7 @@ describe("episodes that cannot be used", () => {
     expect(eventsOf(record, "warning")[0]!.message).toMatch(/^16 of 64 episodes are unscored/);
   });
 
-  it("a batch without signal changes nothing, after as many rounds as it may take, and says so unless all is solved", async () => {
+  it("a batch without a signal, after all resample rounds, changes nothing and warns unless all groups are solved", async () => {
     const output = await temporaryFolder();
     const environment = letterEnvironment({ judge: () => 0.5 });
     const config = letterConfig({ algorithm: { id: "grpo", groupSize: 2, resampleRounds: 2 }, training: { steps: 1 } });
@@ -589,7 +592,7 @@ describe("episodes that cannot be used", () => {
   });
 });
 
-/** An event without what no two runs have in common. */
+/** Returns an event without the fields that differ between runs. */
 function withoutTimes(event: object): object {
   const text = JSON.stringify(event, (key, value) =>
     /Ms$|-ms$|per-second$|^path$|^exported$/.test(key) ? undefined : value,
@@ -597,7 +600,7 @@ function withoutTimes(event: object): object {
   return JSON.parse(text);
 }
 
-/** The bigram backend, with a look at each call of one method before it is made. Counts from 1. */
+/** The bigram backend with a hook before each call of one method. Calls are counted from 1. */
 function watchedBackend(method: "forwardBackward" | "load", look: (call: number) => unknown): TrainingBackend {
   let calls = 0;
   return changedBackend((model) => {

@@ -12,7 +12,7 @@ import {
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 
-it("the parts make a training program of a few lines", async () => {
+it("the parts combine into a training program of a few lines", async () => {
   const environment = letterEnvironment();
   await using backend = createBigramBackend();
   const rewards: number[] = [];

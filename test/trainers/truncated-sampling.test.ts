@@ -44,7 +44,7 @@ function withoutSupports(data: readonly Datum[]): Datum[] {
   return data.map(({ supports: _, ...datum }) => datum);
 }
 
-/** A backend whose models take log-probabilities over the whole vocabulary, also of what was sampled from a part. */
+/** A backend whose models compute log-probabilities over the whole vocabulary, also for truncated sampling. */
 function overWholeVocabulary(backend: TrainingBackend, kinds: readonly ("policy" | "reference")[]): TrainingBackend {
   return changedBackend((model: Model) => {
     const kind = model.spec.trainable.type === "frozen" ? "reference" : "policy";
@@ -59,7 +59,7 @@ function overWholeVocabulary(backend: TrainingBackend, kinds: readonly ("policy"
 const practised = catalogue.filter(({ id }) => id !== "sft");
 const name = ({ id, form }: CatalogueCase): string => form ?? id;
 
-describe("training on what top-k, top-p and min-p left", () => {
+describe("training on samples of top-k, top-p and min-p", () => {
   it.each(Object.entries(truncations))("has ratios of 1 at the first step: %s", async (_, sampling) => {
     await using backend = await createEngine();
     const record = await run({ output: await temporaryFolder(), backend, config: config({ sampling: sampling! }) });
@@ -69,7 +69,7 @@ describe("training on what top-k, top-p and min-p left", () => {
     expect(metrics!["tokens/trained"]).toBeGreaterThan(50);
   });
 
-  it("has ratios of 1 at the first step for any settings, also if a single token is left", async () => {
+  it("has ratios of 1 at the first step for any settings, also if the support is a single token", async () => {
     await using backend = await createEngine();
     const settings = fc.record(
       {
@@ -148,7 +148,7 @@ describe("training on what top-k, top-p and min-p left", () => {
       const record = await run({ ...options(klWeight), output: await temporaryFolder(), backend });
       return stepMetrics(record)[0]!["optimizer/gradient-norm"]!;
     };
-    // Before the first step policy and reference are equal: the term has no gradient, and takes nothing off a reward.
+    // Before the first step, policy and reference are equal. The term has no gradient and lowers no reward.
     const without = await weights(backend, 0);
     expect((await weights(backend, 1)) / without).toBeCloseTo(1, 4);
     const spoiled = overWholeVocabulary(backend, ["reference"]);
@@ -167,13 +167,13 @@ describe("training on what top-k, top-p and min-p left", () => {
     const record = await run({ ...options, output: await temporaryFolder(), backend });
     const rewards = eventsOf(record, "evaluation").map(({ metrics }) => metrics["reward/mean"]!);
     expect(rewards.at(-1)! - rewards[0]!).toBeGreaterThan(0.4);
-    // A batch in which every group earns the same teaches nothing, and has no ratios.
+    // A batch in which every group has equal rewards has no gradient and no ratios.
     const taught = stepMetrics(record).filter((metrics) => metrics["tokens/trained"]! > 0);
     expect(taught.length).toBeGreaterThan(10);
     for (const metrics of taught) expect(metrics["kl/sampler"]).toBeLessThan(1e-8);
   });
 
-  it("corrects for batches that were played ahead on the tokens that they were sampled from", async () => {
+  it("corrects batches that were played ahead over their token supports", async () => {
     await using backend = await createEngine();
     const record = await run({
       output: await temporaryFolder(),
@@ -184,13 +184,14 @@ describe("training on what top-k, top-p and min-p left", () => {
         training: { steps: 3, batchSize: 16, learningRate: 1e-3 },
       }),
     });
-    // One small step separates the weights that played from those that learn; the vocabulary left out would separate more.
+    // One small step is between the weights that sampled and those that learn. Without the supports, they would differ
+    // more.
     for (const metrics of stepMetrics(record)) expect(metrics["kl/sampler"]).toBeLessThan(1e-2);
   });
 });
 
 describe("a trace of truncated sampling", () => {
-  it("has with every sampled token what it was drawn from", async () => {
+  it("has the support of every sampled token", async () => {
     await using backend = await createEngine();
     const output = await temporaryFolder();
     await run({ output, backend, config: config({ sampling: { topK: 5 }, rollout: { trace: true } }) });
@@ -212,7 +213,7 @@ describe("a trace of truncated sampling", () => {
     expect(sampled).toBeGreaterThan(100);
   });
 
-  it("is not trained from where a sampler keeps it to itself", async () => {
+  it("is refused for training if the sampler did not record supports", async () => {
     await using engine = await createEngine();
     const backend = changedBackend(
       (model) => ({

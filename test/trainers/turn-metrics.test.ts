@@ -7,7 +7,7 @@ import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { turnMetrics } from "../../trainers/turn-metrics.ts";
 import { playedEpisode } from "./played-episode.ts";
 
-/** An episode of one agent that was paid so, turn by turn; undefined where a turn was not paid. */
+/** An episode of one agent with these rewards, turn by turn. Undefined for a turn without a reward. */
 function episode(paid: readonly (Reward | undefined)[], info?: readonly Json[]): Episode {
   const turns = paid.map((reward, turn) => ({
     turn,
@@ -21,7 +21,7 @@ function episode(paid: readonly (Reward | undefined)[], info?: readonly Json[]):
 }
 
 describe("turnMetrics", () => {
-  it("averages what each turn was paid over the episodes that played it", () => {
+  it("averages the rewards of each turn over the episodes that played it", () => {
     const episodes = [episode([scored(1)]), episode([scored(0), scored(0.5)]), episode([undefined, scored(1)])];
     expect(turnMetrics(episodes)).toEqual({
       "rollout/turn-1/reward": 0.5,
@@ -31,18 +31,18 @@ describe("turnMetrics", () => {
     });
   });
 
-  it("has nothing of turns that nobody played, and nothing of one turn that the rollout's own metrics do not say", () => {
+  it("is empty for turns that no episode played, and for one-turn rollouts without own metrics", () => {
     expect(turnMetrics([])).toEqual({});
     expect(turnMetrics([episode([])])).toEqual({});
     expect(turnMetrics([episode([scored(1)]), episode([scored(0)])])).toEqual({});
   });
 
-  it("has no reward for a turn that was never paid or could not be scored", () => {
+  it("has no reward for a turn without a reward or with unscored rewards", () => {
     const metrics = turnMetrics([episode([undefined, unscored("the judge is silent")])]);
     expect(metrics).toEqual({ "rollout/turn-1/episodes": 1, "rollout/turn-2/episodes": 1 });
   });
 
-  it("takes what the environment says of its steps, truths as 1 and 0, a reward before the one that was paid", () => {
+  it("uses the environment's own metrics: booleans as 1 and 0, and a reward instead of the turn's", () => {
     const episodes = [
       episode(
         [undefined, scored(1)],
@@ -67,7 +67,7 @@ describe("turnMetrics", () => {
     });
   });
 
-  it("gives an info to the turn that it names; without a name only where every step gave one", () => {
+  it("assigns an info to the turn that it names, or by index if every step gave one", () => {
     const named = episode([undefined, scored(1)], [{ turn: 1, metrics: { level: 4 } }]);
     expect(turnMetrics([named])["rollout/turn-2/level"]).toBe(4);
     expect(turnMetrics([named])).not.toHaveProperty(["rollout/turn-1/level"]);
@@ -75,7 +75,7 @@ describe("turnMetrics", () => {
     expect(Object.keys(turnMetrics([unnamed])).filter((name) => name.endsWith("level"))).toEqual([]);
   });
 
-  it("never throws on an info of any form, and gives finite numbers alone", () => {
+  it("accepts an info of any form, and returns only finite numbers", () => {
     const info = fc.jsonValue().map((value) => value as Json);
     const metrics = fc.dictionary(fc.string(), fc.oneof(info, fc.double(), fc.boolean()));
     const infos = fc.array(fc.oneof(info, fc.record({ turn: fc.integer(), metrics })), { maxLength: 4 });
@@ -91,7 +91,7 @@ describe("turnMetrics", () => {
     );
   });
 
-  it("says nothing of the turns after the tenth", () => {
+  it("leaves out the turns after the tenth", () => {
     const long = episode(Array.from({ length: 40 }, () => scored(1)));
     const names = Object.keys(turnMetrics([long]));
     expect(names).toContain("rollout/turn-10/reward");

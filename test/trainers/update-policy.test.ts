@@ -10,7 +10,7 @@ const optimizer = { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, w
 const openModel = (type: "full" | "frozen" = "full"): Promise<Model> =>
   createBigramBackend().openModel({ source: { type: "scratch", config: {}, seed: 0 }, trainable: { type } });
 
-/** Samples of the given numbers of sampled tokens, after a prompt of two. */
+/** Creates samples with the given numbers of sampled tokens, after a prompt of two. */
 function samples(lengths: readonly number[], advantage?: number): TrainingSample[] {
   return lengths.map((length, i) => ({
     agent: "agent",
@@ -29,7 +29,7 @@ function samples(lengths: readonly number[], advantage?: number): TrainingSample
   }));
 }
 
-/** Every call of `forwardBackward`, recorded. */
+/** Records every call of `forwardBackward`. */
 function recorded(model: Model): { model: Model; calls: (readonly Datum[])[] } {
   const calls: (readonly Datum[])[] = [];
   const forwardBackward = model.forwardBackward.bind(model);
@@ -60,7 +60,7 @@ describe("updatePolicy", () => {
     expect(metrics["ratio/max"]).toBeUndefined();
   });
 
-  it("splits by tokens without changing what is learnt", async () => {
+  it("splits into micro-batches without changing the weights", async () => {
     const loss = { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" } as const;
     const whole = recorded(await openModel());
     const parts = recorded(await openModel());
@@ -82,7 +82,7 @@ describe("updatePolicy", () => {
     expect(second["optimizer/gradient-norm"]).toBeCloseTo(first["optimizer/gradient-norm"]!, 6);
   });
 
-  it("takes epochs times minibatches steps, each sample once in every epoch", async () => {
+  it("takes epochs x minibatches steps, with each sample once per epoch", async () => {
     const { model, calls } = recorded(await openModel());
     const updates = { epochs: 2, minibatches: 3 };
     const loss = { terms: [{ type: "ppo", clipLow: 0.2, clipHigh: 0.2 }], aggregation: "sequence-mean" } as const;
@@ -101,7 +101,7 @@ describe("updatePolicy", () => {
     }
   });
 
-  it("takes no more steps than there are samples, and none without any", async () => {
+  it("takes at most as many steps as samples, and none without samples", async () => {
     const model = await openModel();
     const loss = { terms: [{ type: "crossEntropy" }], aggregation: "token-mean" } as const;
     const updates = { epochs: 1, minibatches: 8 };
@@ -114,8 +114,8 @@ describe("updatePolicy", () => {
     expect(model.version).toBe(2);
   });
 
-  it("reports ratios, clipping and divergences as they are", async () => {
-    // The model is uniform and the behaviour had -5: every ratio is e^5 / 263.
+  it("reports ratios, clipping and divergences", async () => {
+    // The model is uniform and the sampler's logprob was -5: every ratio is e^5 / 263.
     const ratio = Math.exp(5) / 263;
     const d = Math.log(ratio);
     const loss = {

@@ -15,8 +15,8 @@ const both: readonly LossTerm[] = [
   { type: "value", clip: 0.2, weight: 0.5 },
 ];
 
-/** What a model with a value head promises; a backend without any refuses to open one. */
-export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest, spec: ModelSpec): void {
+/** Tests the contract of a model with a value head. A backend without one must refuse to open it. */
+export function valueHeadConformance({ createBackend, tolerance }: BackendUnderTest, spec: ModelSpec): void {
   let backend: TrainingBackend;
   let offered: boolean;
   let folder: string;
@@ -36,26 +36,26 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     for (let i = 0; i < 3; i++) await trainBoth(model, i);
     return model;
   };
-  const promise = (name: string, check: () => Promise<void>): void =>
+  const valueHeadTest = (name: string, check: () => Promise<void>): void =>
     it(name, async ({ skip }) => {
       skip(!offered, "the backend has no value head");
       await check();
     });
 
-  it("opens, or is refused where the backend says that it has none", async () => {
+  it("opens, or is refused if the backend has no value heads", async () => {
     if (offered) await (await open()).close();
     else await expect(open()).rejects.toMatchObject({ code: "backend.unsupported" });
     expect(backend.capabilities.losses.includes("value")).toBe(offered);
   });
 
-  promise("gives every state the value 0 before it has learned", async () => {
+  valueHeadTest("values every state at 0 before training", async () => {
     for (const result of await (await open()).forward(exampleData(1), values)) {
       expect(Object.keys(result)).toEqual(["values"]);
       expect(result.values!.every((value) => value === 0)).toBe(true);
     }
   });
 
-  promise("gives the value of a state from what stands before it, and 0 where the loss mask is 0", async () => {
+  valueHeadTest("values a state by the tokens before it, and returns 0 where the loss mask is 0", async () => {
     const model = await openTrained();
     const [datum] = exampleData(2);
     await model.forwardBackward([datum!], [{ type: "value" }]);
@@ -75,7 +75,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     }
   });
 
-  promise("gives the same values whatever a sequence is batched with", async () => {
+  valueHeadTest("returns the same values in any batch", async () => {
     const model = await openTrained();
     const data = exampleData(3);
     const together = await model.forward(data, values);
@@ -85,7 +85,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     }
   });
 
-  promise("computes the reference formula of the value loss, clipped or not", async () => {
+  valueHeadTest("computes the reference formula of the value loss, clipped or not", async () => {
     const model = await openTrained();
     const data = exampleData(4);
     const current = await model.forward(data, values);
@@ -108,7 +108,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     }
   });
 
-  promise(
+  valueHeadTest(
     "gives what each of several terms gives alone, in their order, with log-probabilities and values",
     async () => {
       const model = await openTrained();
@@ -128,7 +128,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     },
   );
 
-  promise("steps on policy and value together as on one after the other", async () => {
+  valueHeadTest("has the same gradient for policy and value terms together as one after the other", async () => {
     const [together, apart] = [await openTrained(), await openTrained()];
     const data = exampleData(6);
     await together.forwardBackward(data, both);
@@ -138,7 +138,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     await expectSame(together, apart, 100 * tolerance);
   });
 
-  promise("learns the returns that it is shown", async () => {
+  valueHeadTest("learns given returns", async () => {
     const model = await open();
     const data = exampleData(7).slice(0, 2);
     const losses: number[] = [];
@@ -149,9 +149,9 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     expect(losses.at(-1)).toBeLessThan(0.2 * losses[0]!);
   });
 
-  promise("leaves a value outside of the clipping range alone where it has moved towards its return", async () => {
+  valueHeadTest("does not move a value that left the clip range towards its return", async () => {
     const model = await open();
-    // Every value is 0. Old values of -1 and returns of 1: all have moved by 1 towards their return.
+    // Every value is 0, with old values of -1 and returns of 1: all have moved by 1 towards their return.
     const data = exampleData(8).map((datum) => ({
       ...datum,
       returns: datum.lossMask.map(() => 1),
@@ -165,7 +165,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     expect(await step(1.2)).toBeGreaterThan(1);
   });
 
-  promise("repeats, saves and loads values to the bit", async () => {
+  valueHeadTest("repeats, saves and loads values exactly", async () => {
     const saved = await openTrained();
     const path = join(folder, "saved");
     await saved.save(path);
@@ -181,7 +181,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     }
   });
 
-  promise("samples as its log-probabilities say", async () => {
+  valueHeadTest("samples according to its log-probabilities", async () => {
     const model = await openTrained();
     const request = { promptIds: [50, 60], settings: { temperature: 1, maxTokens: 8 }, seed: 3, stopTokenIds: [] };
     const [sample] = await Array.fromAsync((await model.snapshot()).sample([request]));
@@ -192,9 +192,9 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     expectClose(result!.logprobs!.slice(1), Float32Array.from(sample!.logprobs), tolerance);
   });
 
-  promise("tells the values of the states that it samples in, where it says so, as forward gives them", async () => {
+  valueHeadTest("returns the values of sampled states equal to those of forward, if it supports this", async () => {
     const model = await openTrained();
-    // States that it has learned a value of, in which it goes on.
+    // States whose value was learned and in which the policy continues.
     const known = exampleData(20).map(({ tokens }) => [...tokens.slice(0, 3)]);
     const requests = [
       { promptIds: known[0]!, settings: { temperature: 1, maxTokens: 8 } },
@@ -211,7 +211,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
       }
       const { promptIds } = requests[sample.request]!;
       const ids = [...promptIds, ...sample.ids];
-      // The last id is read too: its target is not looked at.
+      // The last id is read too. Its target is ignored.
       const datum = datumFromIds({ ids: [...ids, 0], mask: [0, ...ids.map(() => 1)] });
       const [result] = await model.forward([datum], values);
       expectClose(Float32Array.from(sample.values!), result!.values!.slice(promptIds.length - 1), tolerance);
@@ -225,7 +225,7 @@ export function valueHeadPromises({ createBackend, tolerance }: BackendUnderTest
     for await (const sample of without.sample(requests)) expect(sample).not.toHaveProperty("values");
   });
 
-  promise("refuses what it cannot mean", async () => {
+  valueHeadTest("refuses invalid data", async () => {
     await expect(backend.openModel({ ...spec, trainable: { type: "frozen" } })).rejects.toMatchObject({
       code: "config.invalid",
     });

@@ -204,7 +204,7 @@ export function updateSettings(
       .boolean()
       .optional()
       .describe(
-        "Leave episodes in which sampling.maxTokens cut off a completion out of the loss. Their rewards still count for the baseline. false when absent.",
+        "Exclude episodes with a cut-off completion (at sampling.maxTokens) from the loss. Their rewards still count for the baseline. false when absent.",
       ),
     importanceCap: z
       .number()

@@ -37,7 +37,7 @@ export const rewardProcessorsSchema: z.ZodType<readonly RewardProcessorConfig[]>
         }),
         z.strictObject({
           type: z.literal("scale").describe("Multiplies the reward."),
-          factor: z.number().default(1).describe("The factor."),
+          factor: z.number().default(1).describe("The factor that the reward is multiplied by."),
         }),
         z.strictObject({
           type: z.literal("shift").describe("Adds a constant to the reward."),

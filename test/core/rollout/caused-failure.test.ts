@@ -57,7 +57,7 @@ describe("a step that throws on what the policy sent", () => {
       "episodes/caused-failure": 1,
     });
     // If every episode of a batch is such a one, the environment has an error of its own.
-    expect(() => refuseFailure(groups)).toThrow("Every one of 1 episodes failed");
+    expect(() => refuseFailure(groups)).toThrow("All 1 episodes failed");
     const good = await play(reader, '{"n":1}', '{"n":1}');
     expect(() => refuseFailure([...groups, { task: good.task, episodes: [good] }])).not.toThrow();
   });
@@ -130,9 +130,7 @@ describe("what is not the policy's doing stays unscored", () => {
     const episode = await play(environment, "text");
     expect(episode.status).toBe("failed");
     expect(episode.agents.agent!.reward.status).toBe("unscored");
-    expect(() => refuseFailure([{ task: episode.task, episodes: [episode] }])).toThrow(
-      "Every one of 1 episodes failed",
-    );
+    expect(() => refuseFailure([{ task: episode.task, episodes: [episode] }])).toThrow("All 1 episodes failed");
   });
 
   test("a step that fails once, and not when it is played again", async () => {

@@ -17,7 +17,7 @@ const close = (actual: readonly number[], expected: readonly number[], digits = 
   for (const [i, value] of actual.entries()) expect(value).toBeCloseTo(expected[i]!, digits);
 };
 
-/** Worked by hand. Rewards 1, 0, 0, 3: mean 1, squared deviations 0 + 1 + 1 + 4, unbiased variance 2. */
+/** Computed by hand. Rewards 1, 0, 0, 3: mean 1, squared deviations 0 + 1 + 1 + 4, unbiased variance 2. */
 const table: readonly (readonly [AdvantageEstimator, readonly number[], readonly number[]])[] = [
   [none, [1, 0, 0, 3], [1, 0, 0, 3]],
   [groupMean, [1, 0, 0, 3], [0, -1, -1, 2]],
@@ -37,7 +37,7 @@ describe("advantage estimators", () => {
     table.map(([estimator, input, output]) => ({ id: estimator.id, estimator, input, output })),
   )("$id of $input is $output", ({ estimator, input, output }) => close(estimator.estimate(input), output, 7));
 
-  it("leaveOneOut subtracts the mean of the others", () => {
+  it("leaveOneOut subtracts the mean of the other rewards", () => {
     fc.assert(
       fc.property(rewards, (values) => {
         const expected = values.map((value, i) => {
@@ -59,7 +59,7 @@ describe("advantage estimators", () => {
       );
     });
 
-    it(`${estimator.id} does not change when every reward is shifted`, () => {
+    it(`${estimator.id} does not change if all rewards are shifted`, () => {
       fc.assert(
         fc.property(
           fc.array(fc.integer({ min: -50, max: 50 }), { minLength: 1, maxLength: 12 }),
@@ -69,7 +69,7 @@ describe("advantage estimators", () => {
       );
     });
 
-    it(`${estimator.id} gives exactly zero where all rewards are equal`, () => {
+    it(`${estimator.id} gives exactly zero if all rewards are equal`, () => {
       fc.assert(
         fc.property(fc.double({ min: -1e6, max: 1e6, noNaN: true }), fc.integer({ min: 1, max: 9 }), (value, size) => {
           const advantages = estimator.estimate(Array.from({ length: size }, () => value));
@@ -79,7 +79,7 @@ describe("advantage estimators", () => {
       );
     });
 
-    it(`${estimator.id} ranks as the rewards do`, () => {
+    it(`${estimator.id} keeps the order of the rewards`, () => {
       fc.assert(
         fc.property(fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 2, maxLength: 9 }), (values) => {
           const advantages = estimator.estimate(values);
@@ -91,7 +91,7 @@ describe("advantage estimators", () => {
     });
   }
 
-  it("groupZScore has unit standard deviation and does not change with the rewards' scale", () => {
+  it("groupZScore has unit standard deviation and does not depend on the scale of the rewards", () => {
     fc.assert(
       fc.property(
         fc
@@ -107,7 +107,7 @@ describe("advantage estimators", () => {
     );
   });
 
-  it("is found by id, and an unknown id names the nearest", () => {
+  it("are found by id, and an unknown id names the nearest", () => {
     for (const estimator of advantageEstimators) expect(advantageEstimator(estimator.id)).toBe(estimator);
     expect(() => advantageEstimator("group-zscore")).toThrow(
       expect.objectContaining({ code: "config.unknown-name", hint: expect.stringContaining('"group-z-score"') }),

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { generalizedAdvantages } from "../../../trainers/advantages/index.ts";
 
 describe("generalizedAdvantages", () => {
-  it("by hand", () => {
+  it("equal values computed by hand", () => {
     const { advantages, returns } = generalizedAdvantages({
       rewards: [0, 0, 1],
       values: [0.5, 0.6, 0.7],
@@ -22,7 +22,7 @@ describe("generalizedAdvantages", () => {
   const steps = fc.array(fc.record({ reward: number, value: number }), { minLength: 1, maxLength: 12 });
   const unit = fc.double({ min: 0, max: 1, noNaN: true });
 
-  it("with lambda 1 the returns are the discounted rewards to come, whatever the critic says", () => {
+  it("with lambda 1, the returns are the discounted future rewards and do not depend on the critic", () => {
     fc.assert(
       fc.property(steps, number, unit, (list, bootstrap, gamma) => {
         const rewards = list.map(({ reward }) => reward);
@@ -43,7 +43,7 @@ describe("generalizedAdvantages", () => {
     );
   });
 
-  it("with lambda 0 each is one temporal difference", () => {
+  it("with lambda 0, each advantage is one temporal difference", () => {
     fc.assert(
       fc.property(steps, number, unit, (list, bootstrap, gamma) => {
         const values = list.map(({ value }) => value);
@@ -61,7 +61,7 @@ describe("generalizedAdvantages", () => {
     );
   });
 
-  it("a perfect critic leaves nothing to learn", () => {
+  it("with a perfect critic, all advantages are 0", () => {
     const { advantages } = generalizedAdvantages({
       rewards: [1, 2, 3],
       values: [6, 5, 3],

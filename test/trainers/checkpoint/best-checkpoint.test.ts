@@ -6,7 +6,7 @@ import type { TrainingConfigInput } from "../../../trainers/config/training-conf
 import { letterEnvironment } from "../letter-environment.ts";
 import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "../run-training.ts";
 
-/** Learns for a while, then is taught the opposite: its best evaluation is in the middle. */
+/** Learns for a while and then the opposite. Its best evaluation is in the middle. */
 function turningEnvironment(turn: number): EnvironmentDefinition {
   let judged = 0;
   return letterEnvironment({
@@ -36,7 +36,7 @@ const exportedRows = async (output: string): Promise<[number, unknown][]> =>
 describe("checkpoint.best", () => {
   it("keeps the model of the best evaluation, which keep never deletes", async () => {
     const output = await temporaryFolder();
-    // Each step judges 128 episodes, each evaluation 32: after 6 steps right is wrong.
+    // Each step scores 128 episodes and each evaluation 32. After 6 steps, right answers become wrong.
     const environment = turningEnvironment(32 + 3 * (2 * 128 + 32));
     const record = await runTraining({ output, environment, config: config() });
     expect(record.error).toBeUndefined();
@@ -52,7 +52,7 @@ describe("checkpoint.best", () => {
     expect(events.at(-1)!.step).toBe(top.step);
   });
 
-  it("takes the least where that is best", async () => {
+  it("keeps the lowest value with mode min", async () => {
     const output = await temporaryFolder();
     const record = await runTraining({ output, config: config({ checkpoint: { best: { mode: "min" } } }) });
     const evaluations = eventsOf(record, "evaluation");
@@ -60,7 +60,7 @@ describe("checkpoint.best", () => {
     expect((await bestOf(output)).step).toBe(least.step);
   });
 
-  it("survives being resumed: a later and worse evaluation does not replace it", async () => {
+  it("is kept on resume: a later and worse evaluation does not replace it", async () => {
     const [whole, parted] = [await temporaryFolder(), await temporaryFolder()];
     await runTraining({ output: whole, config: config() });
     await runTraining({ output: parted, config: config({ training: { steps: 6, batchSize: 16 } }) });
@@ -77,7 +77,7 @@ describe("checkpoint.best", () => {
     expect(await bestOf(parted)).toEqual(kept);
   });
 
-  it("is found again where the process was killed between two renames", async () => {
+  it("is found again after the process was killed between two renames", async () => {
     const output = await temporaryFolder();
     await runTraining({ output, config: config() });
     const kept = await bestOf(output);
@@ -86,7 +86,7 @@ describe("checkpoint.best", () => {
     await cp(join(folder, "best.next"), join(folder, "best.partial"), { recursive: true });
     await rm(join(folder, "best.partial", "manifest.json"));
     const longer = config({ training: { steps: 13, batchSize: 16, learningRate: 1e-9 } });
-    // Another learning rate is another run: only the folder is looked at.
+    // With another learning rate it is another run. Only the folder is checked.
     await runTraining({ output, config: longer, resume: true });
     const again = config({ training: { steps: 13, batchSize: 16 } });
     expect((await runTraining({ output, config: again, resume: true })).error).toBeUndefined();
@@ -96,7 +96,7 @@ describe("checkpoint.best", () => {
     expect((await readdir(folder)).toSorted()).toEqual(["best", "step-000013"]);
   });
 
-  it("is what export.from best exports", async () => {
+  it("is exported by export.from best", async () => {
     const [best, last] = [await temporaryFolder(), await temporaryFolder()];
     const environment = (): EnvironmentDefinition => turningEnvironment(32 + 3 * (2 * 128 + 32));
     const chosen = config({ export: { from: "best" } });
@@ -106,24 +106,24 @@ describe("checkpoint.best", () => {
     expect(step).toBeLessThan(12);
     expect(runEnd(record)).toMatchObject({ reason: "completed", exported: join(best, "model"), exportedStep: step });
     expect(await exportedRows(best)).toEqual(rowsOf(state));
-    // The run itself goes on from its last step.
+    // The run itself continues from its last step.
     expect(await checkpointState(best, 12)).toBe(await checkpointState(last, 12));
     expect(await exportedRows(last)).toEqual(rowsOf(await checkpointState(last, 12)));
     expect(await exportedRows(last)).not.toEqual(await exportedRows(best));
-    // A run that was complete exports again what it is asked for now.
+    // A complete run exports again with the current settings.
     const again = await runTraining({ output: last, environment: environment(), config: chosen, resume: true });
     expect(runEnd(again)).toMatchObject({ exportedStep: step });
     expect(await exportedRows(last)).toEqual(rowsOf(state));
   });
 
-  it("has to be kept to be exported", async () => {
+  it("is needed for export.from best", async () => {
     const { checkpoint: _, ...without } = config({ export: { from: "best" } });
     const { events, error } = await runTraining({ output: await temporaryFolder(), config: without });
     expect(events).toEqual([]);
     expect(error).toMatchObject({ code: "config.invalid", hint: expect.stringContaining("checkpoint.best") });
   });
 
-  it("needs an evaluation, and a metric that there is", async () => {
+  it("needs an evaluation and an existing metric", async () => {
     const without = await runTraining({ output: await temporaryFolder(), config: config({ evaluation: {} }) });
     expect(without.error).toMatchObject({ code: "config.invalid", hint: expect.stringContaining("evaluation.split") });
     const mistyped = await runTraining({
@@ -138,7 +138,7 @@ describe("checkpoint.best", () => {
 });
 
 describe("held-out tasks", () => {
-  it("are refused where training sees one of them", async () => {
+  it("are refused if one of them is trained on", async () => {
     const overlapping = config({ tasks: { split: "train[:40]" }, evaluation: { split: "train[39:]" } });
     const { error } = await runTraining({ output: await temporaryFolder(), config: overlapping });
     expect(error).toMatchObject({

@@ -38,7 +38,7 @@ async function write(folder: string, step: number, options: { keep?: number; mod
 }
 
 describe("checkpoints", () => {
-  it("are found again with everything they hold", async () => {
+  it("are read back with all their content", async () => {
     const folder = join(await temporaryFolder(), "deep", "checkpoints");
     const path = await write(folder, 12);
     expect(path).toBe(join(folder, "step-000012"));
@@ -59,7 +59,7 @@ describe("checkpoints", () => {
     expect((await newestCheckpoint(folder))!.manifest.step).toBe(1_000_000);
   });
 
-  it("keep the newest and nothing else", async () => {
+  it("are deleted except the newest", async () => {
     const folder = await temporaryFolder();
     for (const step of [1, 2, 3, 4]) await write(folder, step, { keep: 2 });
     expect(await readdir(folder)).toEqual(["step-000003", "step-000004"]);
@@ -67,7 +67,7 @@ describe("checkpoints", () => {
     expect(await readdir(folder)).toEqual(["step-000005"]);
   });
 
-  it("ignore and remove what an interrupted write left, and nothing else", async () => {
+  it("ignore and remove only the remains of interrupted writes", async () => {
     const folder = await temporaryFolder();
     await write(folder, 2);
     await mkdir(join(folder, "step-000004.partial", "model"), { recursive: true });
@@ -83,7 +83,7 @@ describe("checkpoints", () => {
     ["torn", '{"schemaVersion": 1, "step": 4'],
     ["of another version", JSON.stringify({ ...manifest(4), schemaVersion: 2 })],
     ["without a cursor", JSON.stringify({ ...manifest(4), taskCursor: undefined })],
-  ])("pass over one whose manifest is %s, and write over it", async (_, text) => {
+  ])("skip and overwrite one whose manifest is %s", async (_, text) => {
     const folder = await temporaryFolder();
     await write(folder, 2);
     const broken = await write(folder, 4);
@@ -94,14 +94,14 @@ describe("checkpoints", () => {
     expect(await readdir(folder)).toEqual(["step-000002", "step-000004"]);
   });
 
-  it("are none in a folder that does not exist", async () => {
+  it("are an empty list for a folder that does not exist", async () => {
     const folder = join(await temporaryFolder(), "missing");
     expect(await listCheckpoints(folder)).toEqual([]);
     expect(await newestCheckpoint(folder)).toBeUndefined();
     await removePartialCheckpoints(folder);
   });
 
-  it("are whole or not there: every step of a write may fail", async () => {
+  it("are complete or absent, whichever step of a write fails", async () => {
     for (const [code, reason] of [
       ["ENOSPC", "the disk is full"],
       ["EDQUOT", "the disk quota is used up"],
@@ -127,7 +127,7 @@ describe("checkpoints", () => {
     }
   });
 
-  it("say so where the folder cannot be made", async () => {
+  it("throw a typed error if the folder cannot be created", async () => {
     const file = join(await temporaryFolder(), "file");
     await writeFile(file, "");
     await expect(write(join(file, "checkpoints"), 1)).rejects.toMatchObject({
@@ -163,14 +163,14 @@ describe("run identity", () => {
     expect(configHash(identity(changes))).not.toBe(configHash(identity()));
   });
 
-  it("another environment, or other options of it, is another run", () => {
+  it("differs with another environment or other options", () => {
     const other = identity({}, { digits: 3 });
     expect(() => checkSameRun(checkpointOf(identity({}, { digits: 2 })), other)).toThrow(
       "environment.digits (was 2, is 3)",
     );
   });
 
-  it("a run with weight decay that decayed biases and norms too is another run, one without decay is not", () => {
+  it("differs for an old run whose weight decay included biases and norms, but not for one without decay", () => {
     const decayed = identity({ training: { weightDecay: 0.1 } }) as {
       readonly training: Readonly<Record<string, Json>>;
     };
@@ -182,7 +182,7 @@ describe("run identity", () => {
     expect((identity() as { readonly training: object }).training).not.toHaveProperty("notDecayed");
   });
 
-  it("reports, writing, machine and length are not", () => {
+  it("does not depend on reports, output, hardware and length", () => {
     const changes: Partial<TrainingConfigInput> = {
       model: { ...config.model, device: "cpu", threads: 1 },
       rollout: { concurrency: 3, trace: true },

@@ -18,7 +18,7 @@ const config = (steps: number) =>
     training: { steps, batchSize: 8 },
   });
 
-/** A run that was stopped after step 4, with checkpoints of the steps 2 and 4, and what it comes to after step 6. */
+/** A run that was stopped after step 4, with checkpoints of steps 2 and 4, and its expected result after step 6. */
 async function stoppedRun(folder: string): Promise<{ readonly stopped: string; readonly expected: string }> {
   const stopped = join(folder, "stopped");
   expect(runEnd(await runTraining({ config: config(4), output: stopped })).reason).toBe("completed");
@@ -67,7 +67,7 @@ describe("a damaged checkpoint", () => {
   for (const file of ["manifest.json", "model/bigram.json"]) {
     it.each(
       Object.entries(damages),
-    )(`gives way to the one before it, with a warning: ${file} is %s`, async (_, damage) => {
+    )(`is skipped for the previous one, with a warning: ${file} is %s`, async (_, damage) => {
       const output = await copied();
       await damage(join(step(output, 4), file));
       const record = await runTraining({ config: config(6), output, resume: true });
@@ -83,7 +83,7 @@ describe("a damaged checkpoint", () => {
     });
   }
 
-  it("is an error with a way out if none is whole, and nothing is changed", async () => {
+  it("is an error with a remedy if all are damaged, and nothing is changed", async () => {
     const output = await copied();
     await flip(join(step(output, 4), "model/bigram.json"), 0.5);
     await rm(join(step(output, 2), "manifest.json"));
@@ -92,13 +92,13 @@ describe("a damaged checkpoint", () => {
       expect(error).toMatchObject({ code: "checkpoint.unusable" });
     }
     expect((await runTraining({ config: config(6), output, resume: true })).error).toMatchObject({
-      message: expect.stringMatching(/is whole: step-000004 \(.*bigram\.json.*\), step-000002 \(manifest\.json.*\)/),
-      hint: expect.stringContaining("start the run anew"),
+      message: expect.stringMatching(/are damaged: step-000004 \(.*bigram\.json.*\), step-000002 \(manifest\.json.*\)/),
+      hint: expect.stringContaining("start the run again"),
     });
     expect((await readdir(join(output, "checkpoints"))).toSorted()).toEqual(["best", "step-000002", "step-000004"]);
   });
 
-  it("does not count as newer than the one that --resume names", async () => {
+  it("does not count as newer than the one that is resumed", async () => {
     const output = await copied();
     const older = step(output, 2);
     await expect(resumedRun(older, { stages: [undefined] })).rejects.toMatchObject({ code: "config.invalid" });
@@ -108,7 +108,7 @@ describe("a damaged checkpoint", () => {
     expect(await resumedRun(step(output, 4), { stages: [undefined] })).toBe(output);
   });
 
-  it("is not opened as a model, and no other one instead of it", async () => {
+  it("is not opened as a model, and no other is opened instead", async () => {
     const output = await copied();
     await rm(join(output, "model"), { recursive: true, force: true });
     await flip(join(step(output, 4), "model/bigram.json"), 0.5);
@@ -121,7 +121,7 @@ describe("a damaged checkpoint", () => {
     }
   });
 
-  it("that is the best is put aside with a warning, and is not exported", async () => {
+  it("is renamed with a warning and not exported if it is the best", async () => {
     const output = await copied();
     await flip(join(bestCheckpointPath(join(output, "checkpoints")), "model/bigram.json"), 0.5);
     const record = await runTraining({ config: config(6), output, resume: true });
@@ -130,7 +130,7 @@ describe("a damaged checkpoint", () => {
     expect(await readdir(join(output, "checkpoints"))).toContain("best.damaged");
   });
 
-  it("of an earlier version, without checksums, is taken with a warning", async () => {
+  it("of an earlier version without checksums is resumed with a warning", async () => {
     const output = await copied();
     const path = join(step(output, 4), "manifest.json");
     const { files: _, sha256: __, ...manifest } = JSON.parse(await readFile(path, "utf8"));
@@ -141,7 +141,7 @@ describe("a damaged checkpoint", () => {
     expect(await checkpointState(output, 6)).toBe(expected);
   });
 
-  it("is noticed at every bit of its manifest that means something, of those tried", async () => {
+  it("is detected for every tried bit of its manifest that has a meaning", async () => {
     const output = await copied();
     const path = join(step(output, 4), "manifest.json");
     const whole = await readFile(path);

@@ -28,7 +28,7 @@ async function folders(): Promise<{ readonly parent: string; readonly old: strin
   return { parent, old, next };
 }
 
-it("puts a folder in the place of another, or of none", async () => {
+it("replaces a folder, or creates it", async () => {
   const { parent, old, next } = await folders();
   await replaceFolder(next, old);
   expect(await readFile(join(old, "weights"), "utf8")).toBe("next");
@@ -36,7 +36,7 @@ it("puts a folder in the place of another, or of none", async () => {
   expect(await readdir(parent)).toEqual(["elsewhere"]);
 });
 
-it("has both whole at every rename, and puts the old one back after an error", async () => {
+it("keeps both folders complete at every rename, and restores the old one after an error", async () => {
   const { parent, old, next } = await folders();
   const seen: string[][] = [];
   renames.fail = (from, to) => {
@@ -51,7 +51,7 @@ it("has both whole at every rename, and puts the old one back after an error", a
   expect((await readdir(parent)).toSorted()).toEqual(["model", "model.partial"]);
 });
 
-it("an export that cannot be put in place leaves the one before it", async () => {
+it("a failed export keeps the previous one", async () => {
   const { parent, old, next } = await folders();
   const model = await createBigramBackend().openModel({
     source: { type: "scratch", config: {}, seed: 0 },

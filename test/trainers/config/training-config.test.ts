@@ -23,7 +23,7 @@ import { teamEnvironment } from "../team-environment.ts";
 
 type Changes = readonly (readonly [key: string, value: Json])[];
 
-/** A run in which every part has something to do. */
+/** A run that uses every part of the config. */
 const base = {
   ...letterConfig({
     algorithm: { id: "grpo", groupSize: 4, klWeight: 0.1, epochs: 2, minibatches: 2, clipLow: 0.01, clipHigh: 0.01 },
@@ -34,7 +34,7 @@ const base = {
   training: { steps: 4, batchSize: 6, learningRate: 0.6, epsilon: 1e-3, warmupSteps: 2, schedule: "linear" },
 };
 
-/** The base config with some keys set by their dotted paths. */
+/** Returns the base config with some keys set by their dotted paths. */
 function configWith(changes: Changes): TrainingConfigInput {
   const config = structuredClone(base) as unknown as { [key: string]: Json };
   for (const [path, value] of changes) {
@@ -49,7 +49,7 @@ function configWith(changes: Changes): TrainingConfigInput {
   return config as unknown as TrainingConfigInput;
 }
 
-/** Everything that a run lets be seen: its events, files and weights, and what its backend was asked. */
+/** Everything that can be observed of a run: its events, files and weights, and the calls to its backend. */
 async function traces(changes: Changes, environment: EnvironmentDefinition = letterEnvironment()): Promise<unknown> {
   const output = await temporaryFolder();
   const calls: unknown[] = [];
@@ -102,7 +102,7 @@ const team = (changes: Changes): Promise<unknown> =>
 const dialogue = (changes: Changes): Promise<unknown> =>
   traces([["sampling.maxTokens", 1], ["training.steps", 2], ...changes], teamEnvironment({ context: "append" }));
 
-/** A run over rows, one of which is longer than the model reads. */
+/** A run over rows. One row is longer than the model reads. */
 const overlongRows = (changes: Changes): Promise<unknown> =>
   traces(
     changes,
@@ -115,14 +115,14 @@ const overlongRows = (changes: Changes): Promise<unknown> =>
     }) as EnvironmentDefinition,
   );
 
-/** The settings of another algorithm than the base's. */
+/** The settings of another algorithm than that of the base config. */
 const using = (id: string, settings: { readonly [key: string]: Json } = {}): Changes => [
   ["algorithm", { id, ...settings }],
 ];
 const tree = (settings: { readonly [key: string]: Json } = {}): Changes =>
   using("magrpo", { groupSize: 2, ...settings });
 
-/** The run of the base config, which most keys are compared with. */
+/** The run of the base config. Most keys are compared with it. */
 let baseTraces: Promise<unknown> | undefined;
 const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => {
   if (look !== traces || changes.length > 0) return look(changes);
@@ -130,14 +130,14 @@ const see = (look: (changes: Changes) => unknown, changes: Changes): unknown => 
   return baseTraces;
 };
 
-/** What a value changes in a pure part of the trainer, for keys that a run of letters cannot show. */
+/** What a value changes in a pure part of the trainer, for keys that a run on letters cannot show. */
 const specOf = (changes: Changes): unknown => {
   const { model, seed } = parseTrainingConfig(configWith(changes));
   return [policySpec(model, { seed }), referenceSpec(model, { seed })];
 };
 const limitsOf = (changes: Changes): unknown => rolloutLimits(parseTrainingConfig(configWith(changes)).rollout);
 
-/** What the chain of `rewards` makes of a few rewards. */
+/** The result of the `rewards` processors for a few rewards. */
 const processed = (changes: Changes): unknown => {
   const { rewards, sampling } = parseTrainingConfig(configWith(changes));
   const chain = rewardProcessors(rewards, sampling);
@@ -154,7 +154,7 @@ const best: Changes = [
   ["evaluation.every", 1],
 ];
 
-/** For every key a value that must change what is seen: `[value, what to look at, what to set besides]`. */
+/** For every key, a value that must change the observed result: `[value, what to observe, what to set in addition]`. */
 const proofs: Readonly<
   Record<string, readonly [value: Json, look?: (changes: Changes) => unknown, besides?: Changes]>
 > = {
@@ -305,7 +305,7 @@ const proofs: Readonly<
   "export.from": ["best", traces, [...best, ["checkpoint.best.mode", "min"]]],
 };
 
-/** What the composition root hands to the backend before there is a run; `lyceum train` is tested for it. */
+/** Keys that are passed to the backend before there is a run. They are tested for `lyceum train`. */
 const usedByTheCommandLine = [
   "model.precision",
   "model.deviceIndex",
@@ -315,9 +315,9 @@ const usedByTheCommandLine = [
 ];
 
 describe("the training config", () => {
-  it("has a proof of use for every key, and no proof for another", () => {
+  it("has an effect for every key, and the list of effects has no other key", () => {
     const keys = new Set(configReference(trainingConfigSchema()).map(({ key }) => key));
-    // A model of a single agent has the keys of the model that all agents have.
+    // The model of one agent has the same keys as the model of all agents.
     const ofAgents = [...keys].filter((key) => key.startsWith("agents.models."));
     expect(ofAgents).toEqual(
       [...keys].filter((key) => key.startsWith("model.")).map((key) => `agents.models.*.${key.slice(6)}`),
@@ -347,11 +347,11 @@ describe("the training config", () => {
     expect(source.type === "scratch" && source.config.initializer_range).toBeCloseTo(1 / Math.sqrt(width), 12);
   });
 
-  it("gives the same run for the same config, so that a difference means something", async () => {
+  it("gives the same run for the same config, so that the comparisons are meaningful", async () => {
     expect(await traces([])).toEqual(await traces([]));
   });
 
-  it("fills in every default, and parses what it gave to the same", () => {
+  it("fills in every default, and parses its own result to the same value", () => {
     const config = parseTrainingConfig({ algorithm: { id: "grpo" }, model: { path: "owner/name" } });
     expect(parseTrainingConfig(config as unknown as TrainingConfigInput)).toEqual(config);
     expect(config).toMatchObject({
@@ -366,7 +366,7 @@ describe("the training config", () => {
   it.each<[string, Partial<TrainingConfigInput>, RegExp]>([
     ["neither path nor scratch", { model: {} }, /either path .* or scratch/],
     ["both path and scratch", { model: { path: "a", scratch: {} } }, /either path .* or scratch/],
-    ["a revision of nothing", { model: { scratch: {}, revision: "main" } }, /revision/],
+    ["a revision without a path", { model: { scratch: {}, revision: "main" } }, /revision/],
     ["variables without a template", { model: { scratch: {}, templateVariables: { a: 1 } } }, /templateVariables/],
     [
       "variables of no template",
@@ -380,14 +380,14 @@ describe("the training config", () => {
     ["a group of one", { algorithm: { id: "grpo", groupSize: 1 } }, /groupSize/],
     ["NaN", { training: { learningRate: Number.NaN } }, /learningRate/],
     ["a setting of another algorithm", { algorithm: { id: "sft", groupSize: 4 } }, /groupSize/],
-    ["an aggregation there is not", { algorithm: { id: "sft", lossAggregation: "mean" } }, /lossAggregation/],
+    ["an unknown aggregation", { algorithm: { id: "sft", lossAggregation: "mean" } }, /lossAggregation/],
   ])("refuses %s", (_, changes, message) => {
     expect(() => parseTrainingConfig({ algorithm: { id: "grpo" }, model: { scratch: {} }, ...changes })).toThrow(
       expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(message) }),
     );
   });
 
-  it("reads from YAML, and names line and nearest key for a mistyped one", async () => {
+  it("is read from YAML, and an unknown key names its line and the nearest key", async () => {
     const text = "algorithm:\n  id: grpo\nmodel:\n  path: a/b\ntraining:\n  learningrate: 1e-4\n";
     await expect(loadConfig({ text, schema: trainingConfigSchema() })).rejects.toMatchObject({
       code: "config.invalid",
@@ -405,7 +405,7 @@ describe("exportFormat", () => {
       { capabilities: { ...capabilities, exportFormats: formats }, agents: ["agent"] },
     );
 
-  it("is an adapter for LoRA and a whole model else, where the backend can", () => {
+  it("is an adapter for LoRA and otherwise a whole model, if the backend supports it", () => {
     expect(formatOf("auto", "lora", ["huggingface", "peft"])).toBe("peft");
     expect(formatOf("auto", "full", ["huggingface", "peft"])).toBe("huggingface");
     expect(formatOf("auto", "full", [])).toBeUndefined();

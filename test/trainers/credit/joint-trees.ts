@@ -1,7 +1,7 @@
 import type { Reward } from "../../../src/contract/reward.ts";
 import type { JointAction, JointNode, JointTree, TurnCandidate } from "../../../src/core/rollout/joint-action.ts";
 
-/** A completion that can be told apart by its one id. */
+/** A completion that is identified by its one id. */
 function candidate(agent: string, id: number): TurnCandidate {
   return {
     sequence: {
@@ -16,7 +16,7 @@ function candidate(agent: string, id: number): TurnCandidate {
   };
 }
 
-/** A joint action of two agents that earns both the same. */
+/** A joint action of two agents with the same reward. */
 export function joint(a: number, b: number, reward: Reward, child?: JointNode): JointAction {
   return { choice: { a, b }, rewards: { a: reward, b: reward }, ...(child === undefined ? {} : { child }) };
 }
@@ -30,7 +30,7 @@ export function node(turn: number, jointActions: readonly JointAction[], endedEa
   return { turn, agents, jointActions, endedEarly };
 }
 
-/** All that was played of a task. */
+/** A played group from a tree. */
 export const tree = (root: JointNode): JointTree => ({
   task: { index: 0, id: "0", hash: "0" },
   seed: 0,

@@ -10,10 +10,10 @@ import { letterConfig, runTraining, temporaryFolder } from "../run-training.ts";
 import { teamEnvironment } from "../team-environment.ts";
 import { joint, node, tree } from "./joint-trees.ts";
 
-/** d = p - q of the completion with an id; 0 of the others. With d = ln 2, k3 is 1 - ln 2; with -ln 2, ln 2 - 1/2. */
+/** d = p - q of the completion with an id. 0 for the others. With d = ln 2, k3 is 1 - ln 2; with -ln 2, ln 2 - 1/2. */
 const distances: Readonly<Record<number, number>> = { 2: Math.LN2, 11: -Math.LN2 };
 
-/** A reference that differs from the sampler by {@link distances}, and on the prompt by far. */
+/** A reference that differs from the sampler by {@link distances}, and by a large value on the prompt. */
 const context: CreditContext = {
   learnerOf: (agent) => agent,
   critic: () => {
@@ -26,7 +26,7 @@ const context: CreditContext = {
     }),
 };
 
-/** Advantages by the id of the completion. */
+/** Returns the advantages by the completion's id. */
 async function advantages(
   root: JointNode,
   { weight, ...options }: Partial<GroupAdvantageOptions> & { readonly weight: number },
@@ -41,12 +41,12 @@ function expectClose(found: Readonly<Record<number, number>>, expected: Readonly
   for (const [id, value] of Object.entries(expected)) expect(found[Number(id)]).toBeCloseTo(value, 6);
 }
 
-describe("the divergence in the rewards of joint actions that branch", () => {
-  it("is that of an agent's own completion, and flows back with the returns", async () => {
+describe("the KL penalty in the rewards of joint actions that branch", () => {
+  it("is that of the agent's own completion, and is part of earlier returns", async () => {
     const child = node(1, [joint(0, 0, scored(2)), joint(1, 1, scored(6))]);
     const root = node(0, [joint(0, 0, scored(1), child), joint(1, 1, scored(2))]);
-    // Of a, with weight 1/2: 2 - 0.0965736 and 6 in the second turn, of mean 3.9517132; in the first
-    // 1 + 3.9517132 / 2 = 2.9758566 against 2 - 0.1534264 = 1.8465736. b diverges nowhere.
+    // For a, with weight 1/2: 2 - 0.0965736 and 6 in the second turn, with mean 3.9517132. In the first 1 + 3.9517132 /
+    // 2 = 2.9758566 and 2 - 0.1534264 = 1.8465736. b does not diverge.
     expectClose(await advantages(root, { weight: 0.5, discount: 0.5 }), {
       1: 0.5646415,
       2: -0.5646415,
@@ -59,14 +59,14 @@ describe("the divergence in the rewards of joint actions that branch", () => {
     });
   });
 
-  it("under cross is taken off every joint action with the completion", async () => {
+  it("with cross is subtracted from every joint action with the completion", async () => {
     const root = node(0, [
       joint(0, 0, scored(0)),
       joint(0, 1, scored(2)),
       joint(1, 0, scored(4)),
       joint(1, 1, scored(10)),
     ]);
-    // Of a: 1 against 7 - 0.3068528; as sums 2 against 14 - 0.6137056.
+    // For a: 1 and 7 - 0.3068528. As sums: 2 and 14 - 0.6137056.
     expectClose(await advantages(root, { weight: 1 }), { 1: -2.8465736, 2: 2.8465736, 3: -2, 4: 2 });
     expectClose(await advantages(root, { weight: 1, crossReturn: "sum" }), {
       1: -5.6931472,
@@ -76,7 +76,7 @@ describe("the divergence in the rewards of joint actions that branch", () => {
     });
   });
 
-  it("reaches what was handed on apart, and makes nothing scored that is not", async () => {
+  it("applies to a joint action that was handed on separately, and leaves unscored ones unscored", async () => {
     const after = node(1, [joint(0, 0, scored(1)), joint(1, 1, scored(1))]);
     const root: JointNode = {
       ...node(0, [joint(0, 0, scored(1)), joint(1, 1, unscored("judge"))]),
@@ -85,7 +85,7 @@ describe("the divergence in the rewards of joint actions that branch", () => {
     expectClose(await advantages(root, { weight: 2, discount: 0 }), {
       1: 0,
       3: 0,
-      // 1 - 2 x 0.1931472 against 1.
+      // 1 - 2 x 0.1931472 and 1.
       11: -0.1931472,
       12: 0.1931472,
       13: 0,
@@ -96,7 +96,7 @@ describe("the divergence in the rewards of joint actions that branch", () => {
   it.each([
     "tree",
     "handoff",
-  ])("changes what a run in a %s learns, once it has left its reference", async (turnStructure) => {
+  ])("changes the weights of a run in a %s after the policy differs from its reference", async (turnStructure) => {
     const weights = async (klWeight: number, step: number): Promise<string> => {
       const output = await temporaryFolder();
       const { error } = await runTraining({
@@ -111,7 +111,7 @@ describe("the divergence in the rewards of joint actions that branch", () => {
       expect(error).toBeUndefined();
       return readFile(join(output, "checkpoints", `step-00000${step}`, "model", "left", "bigram.json"), "utf8");
     };
-    // At first the policy is its reference.
+    // At the start, the policy equals its reference.
     expect(await weights(1, 1)).toBe(await weights(0, 1));
     expect(await weights(1, 4)).not.toBe(await weights(0, 4));
   });

@@ -11,7 +11,7 @@ import {
 } from "../../../trainers/credit/index.ts";
 import { playedEpisode } from "../played-episode.ts";
 
-/** How an agent played: prompt 1 2, sampled 3 4, reply 5, sampled 6; where it is anew, the reply is the whole prompt. */
+/** An agent's episode: prompt 1 2, sampled 3 4, reply 5, sampled 6. With a restart, the reply is the whole prompt. */
 interface Play {
   readonly anew?: boolean;
   readonly truncated?: boolean;
@@ -43,7 +43,7 @@ function groupOf(agents: Readonly<Record<string, Play>>): Group {
   return { task: episode.task, episodes: [episode] };
 }
 
-/** The credit, and what the critic was given to read; it finds a state worth the sum of the ids up to it. */
+/** Returns the credit and the inputs of the critic. The critic values a state by the sum of the ids up to it. */
 async function assigned(
   groups: readonly Group[],
   options: Partial<TurnCriticOptions>,
@@ -75,10 +75,10 @@ async function assigned(
 
 describe("temporal differences of turns", () => {
   it.each([
-    // 2 + 15 / 2 against 3, and 10 against 15, or 10 + 15 / 2 where more was to come.
+    // 2 + 15 / 2 and 3, and 10 and 15, or 10 + 15 / 2 if the episode was truncated.
     { input: "v", truncated: false, advantages: [6.5, -5], targets: [9.5, 10], old: [3, 15], after: [1, 4] },
     { input: "v", truncated: true, advantages: [6.5, 2.5], targets: [9.5, 17.5], old: [3, 15], after: [1, 4] },
-    // 2 + 21 / 2 against 10, and 10 against 21, or 10 + 21 / 2.
+    // 2 + 21 / 2 and 10, and 10 and 21, or 10 + 21 / 2.
     { input: "q", truncated: false, advantages: [2.5, -11], targets: [12.5, 10], old: [10, 21], after: [3, 5] },
     { input: "q", truncated: true, advantages: [2.5, -0.5], targets: [12.5, 20.5], old: [10, 21], after: [3, 5] },
   ] as const)("at $input, cut off: $truncated, are those worked out by hand", async ({
@@ -90,7 +90,7 @@ describe("temporal differences of turns", () => {
     const targets = expected.after.map((after, i) => ({ after, value: expected.targets[i], old: expected.old[i] }));
     const whole = await assigned([groupOf({ agent: { truncated } })], { input });
     expect(whole.samples[0]!.advantage).toEqual([[first, first, first, first, second, second]]);
-    // Both turns are of one sequence, which is read once, and not beyond what is asked.
+    // Both turns are in one sequence. It is read once, up to the last state.
     expect(whole.read.map(({ ids }) => ids)).toEqual([[1, 2, 3, 4, 5, 6].slice(0, expected.after[1] + 1)]);
     expect(whole.samples[0]!.states).toEqual([{ ids: whole.read[0]!.ids, targets }]);
 
@@ -104,7 +104,7 @@ describe("temporal differences of turns", () => {
     );
   });
 
-  it("hands on what the sampler told of the agent's own conversation, and by which weights", async () => {
+  it("passes the values that the sampler recorded to the critic, with their weights version", async () => {
     const groups = [groupOf({ a: {}, b: {} })];
     for (const type of ["shared", "separate"] as const) {
       const { read, samples, critics } = await assigned(groups, { critic: { type, scope: "learner" } });
@@ -117,7 +117,7 @@ describe("temporal differences of turns", () => {
     }
   });
 
-  it("of a team compare with what the team earned in a turn, in a text that was told of by nobody", async () => {
+  it("of a team use the team's reward of a turn and a text without recorded values", async () => {
     const { read, samples } = await assigned([groupOf({ a: { rewards: [2, 10] }, b: { rewards: [4, 0] } })], {
       critic: { type: "shared", scope: "team" },
       discount: 0,
@@ -133,7 +133,7 @@ describe("temporal differences of turns", () => {
   it.each([
     "v",
     "q",
-  ] as const)("of a team with a frozen agent read it too (%s), and count what the others earned", async (input) => {
+  ] as const)("of a team with a frozen agent read it too (%s), and use the rewards of the others", async (input) => {
     const all = groupOf({ a: { rewards: [2, 10] }, b: { rewards: [400, 900] } });
     const [episode] = all.episodes as [Group["episodes"][number]];
     const trained: Group = { ...all, episodes: [{ ...episode, agents: { a: episode.agents.a! } }] };

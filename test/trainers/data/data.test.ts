@@ -11,7 +11,7 @@ import { microBatches } from "../../../trainers/data/micro-batches.ts";
 import { sampleData, scaleDatum, trainedTokens } from "../../../trainers/data/sample-data.ts";
 import { playedEpisode } from "../played-episode.ts";
 
-/** An episode of two turns: prompt 1 2, sampled 3 4, reply 5, sampled 6; then, where it is broken, a new sequence. */
+/** An episode of two turns: prompt 1 2, sampled 3 4, reply 5, sampled 6. If it is broken, 6 is in a new sequence. */
 function episode(options: {
   readonly member: number;
   readonly rewards: Readonly<Record<string, Reward>>;
@@ -60,12 +60,12 @@ function group(rewards: readonly Reward[]): Group {
 }
 
 describe("samples", () => {
-  it("leaves unscored episodes out before the baseline", () => {
+  it("leaves unscored episodes out of the baseline", () => {
     const samples = groupSamples(group([scored(1), unscored("judge"), scored(0)]), { estimator: groupMean });
     expect(samples.map(({ advantage }) => advantage)).toEqual([0.5, -0.5]);
   });
 
-  it("an unscored reward is never a 0", () => {
+  it("never counts an unscored reward as 0", () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.integer({ min: -5, max: 5 })), { maxLength: 8 }), (values) => {
         const rewards = values.map((value) => (value === null ? unscored("judge") : scored(value)));
@@ -77,7 +77,7 @@ describe("samples", () => {
     );
   });
 
-  it("compares each agent with itself, and each group with itself", () => {
+  it("compares only episodes of the same agent and group", () => {
     const two = [0, 1].map((member) => episode({ member, rewards: { a: scored(member), b: scored(10 * member) } }));
     const groups = [{ ...group([]), episodes: two }, group([scored(100), scored(102)])];
     expect(
@@ -94,7 +94,7 @@ describe("samples", () => {
     ]);
   });
 
-  it("imitates whatever did not fail, unscored or not, without advantages", () => {
+  it("imitates all episodes that did not fail, also unscored ones, without advantages", () => {
     const statuses: EpisodeStatus[] = ["completed", "truncated", "failed", "aborted"];
     const episodes = statuses.map((status, member) =>
       episode({ member, status, rewards: { agent: unscored("judge") } }),
@@ -104,7 +104,7 @@ describe("samples", () => {
     for (const sample of samples) expect(sample.advantage).toBeUndefined();
   });
 
-  it("knows which groups say something", () => {
+  it("finds the groups with a signal", () => {
     expect(hasSignal(group([scored(1), scored(0)]))).toBe(true);
     expect(hasSignal(group([scored(1), scored(1)]))).toBe(false);
     expect(hasSignal(group([scored(1), unscored("judge")]))).toBe(false);
@@ -122,7 +122,7 @@ describe("sampleData", () => {
       { estimator: none },
     )[0]!;
 
-  it("trains every sampled token, at the place that predicts it", () => {
+  it("trains each sampled token at the position that predicts it", () => {
     const [datum, ...others] = sampleData(sampleOf(false)).data;
     expect(others).toEqual([]);
     expect([...datum!.tokens]).toEqual([1, 2, 3, 4, 5]);
@@ -134,7 +134,7 @@ describe("sampleData", () => {
     expect(trainedTokens(datum!)).toBe(3);
   });
 
-  it("gives one datum per sequence where the conversation began anew", () => {
+  it("gives one datum per sequence if the conversation restarted", () => {
     const { data } = sampleData(sampleOf(true));
     expect(data.map(({ targets }) => [...targets])).toEqual([
       [2, 3, 4],
@@ -146,7 +146,7 @@ describe("sampleData", () => {
     ]);
   });
 
-  it("scales mask and advantages alike, and nothing else", () => {
+  it("scales only the mask and the advantages", () => {
     const [datum] = sampleData(sampleOf(false)).data;
     const scaled = scaleDatum(datum!, 0.25);
     expect([...scaled.lossMask]).toEqual([0, 0.25, 0.25, 0, 0.25]);
@@ -157,7 +157,7 @@ describe("sampleData", () => {
 });
 
 describe("microBatches", () => {
-  it("holds every sequence once, none beyond the limit unless alone", () => {
+  it("has every sequence once, and exceeds the limit only for a single sequence", () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 1, max: 100 }), { maxLength: 40 }),
@@ -174,7 +174,7 @@ describe("microBatches", () => {
     );
   });
 
-  it("puts sequences of like length together", () => {
+  it("groups sequences of similar length", () => {
     expect(microBatches([1, 9, 1, 9, 1], 18)).toEqual([
       [1, 3],
       [0, 2, 4],

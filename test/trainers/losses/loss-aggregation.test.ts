@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lossScales } from "../../../trainers/losses/loss-aggregation.ts";
 
-/** The aggregate of per-token losses that the scales stand for. */
+/** The aggregated loss of per-token losses with these scales. */
 function aggregate(scales: readonly number[], losses: readonly (readonly number[])[]): number {
   return losses.reduce((sum, tokens, i) => sum + scales[i]! * tokens.reduce((a, b) => a + b, 0), 0);
 }
@@ -38,7 +38,7 @@ describe("lossScales", () => {
     );
   });
 
-  it("fixedLength gives every token the same weight whatever the lengths", () => {
+  it("fixedLength gives every token the same weight for all lengths", () => {
     expect(lossScales({ fixedLength: 10 }, [1, 7, 40, 0])).toEqual([1 / 30, 1 / 30, 1 / 30, 0]);
   });
 

@@ -53,7 +53,7 @@ describe("token losses", () => {
     );
   });
 
-  /** Worked by hand, ratio 2 and 1/2 by log 2. */
+  /** Computed by hand, with ratios 2 and 1/2 by log 2. */
   const log2 = Math.log(2);
   it.each([
     { term: { type: "crossEntropy" }, token: { logprob: -3, mask: 0.5 }, value: 1.5, derivative: -0.5 },
@@ -147,7 +147,7 @@ describe("token losses", () => {
     );
   });
 
-  it("k2 and k3 are never negative, and every estimate is 0 where policy and reference agree", () => {
+  it("k2 and k3 are never negative, and every estimate is 0 if policy and reference are equal", () => {
     fc.assert(
       fc.property(input, (token) => {
         for (const estimator of ["k2", "k3"] as const) {

@@ -5,7 +5,7 @@ import { type DpoOptions, dpo } from "../../../trainers/losses/dpo.ts";
 import { gspo } from "../../../trainers/losses/gspo.ts";
 import type { SequenceInput, SequenceLoss } from "../../../trainers/losses/sequence-loss.ts";
 
-/** A datum whose first target is only context. */
+/** A datum whose first target is context. */
 function datum(values: {
   readonly advantage?: number;
   readonly behaviour: readonly number[];
@@ -80,7 +80,7 @@ describe("the derivative of a sequence-level loss equals finite differences", ()
     }
   }
 
-  it("gspo, away from the corners of its clipping", () => {
+  it("gspo, away from the clip bounds", () => {
     const range = { clipLow: 0.2, clipHigh: 0.3 };
     const loss = gspo(range);
     fc.assert(
@@ -105,7 +105,7 @@ describe("dpo", () => {
   };
   const options: DpoOptions = { beta: 0.5, form: "sigmoid", labelSmoothing: 0, referenceFree: false };
   // (-1.5 + 3) - (-2.5 + 1.5) = 2.5
-  it("by hand", () => {
+  it("equals values computed by hand", () => {
     expect(dpo(options).evaluate(given).value).toBeCloseTo(Math.log1p(Math.exp(-1.25)), 6);
     expect(dpo({ ...options, labelSmoothing: 0.1 }).evaluate(given).value).toBeCloseTo(
       0.9 * Math.log1p(Math.exp(-1.25)) + 0.1 * Math.log1p(Math.exp(1.25)),
@@ -117,14 +117,14 @@ describe("dpo", () => {
     expect(dpo({ ...options, referenceFree: true }).evaluate(given).value).toBeCloseTo(Math.log1p(Math.exp(-0.5)), 6);
   });
 
-  it("swapping the answers turns the margin round", () => {
+  it("swapping the answers negates the margin", () => {
     const swapped = { ...given, data: [...given.data].reverse(), logprobs: [...given.logprobs].reverse() };
     const [one, other] = [given, swapped].map((pair) => dpo(options).evaluate(pair).metrics);
     expect(one!["preference/margin"]).toBeCloseTo(-other!["preference/margin"]!, 9);
     expect([one!["preference/accuracy"], other!["preference/accuracy"]]).toEqual([1, 0]);
   });
 
-  it("a team's margin counts with the agent's own", () => {
+  it("the team's margin is added to the agent's own", () => {
     const { metrics } = dpo(options).evaluate({ ...given, marginOffset: -4 });
     expect(metrics["preference/margin"]).toBeCloseTo(0.5 * (2.5 - 4), 6);
   });
@@ -138,7 +138,7 @@ describe("gspo", () => {
     preferred: 1,
   });
 
-  it("has one ratio for the sequence, and no gradient where it is clipped", () => {
+  it("has one ratio for the sequence, and no gradient if it is clipped", () => {
     expect(loss.evaluate(one(2, 0)).value).toBeCloseTo(-2, 6);
     expect([...loss.evaluate(one(2, 0)).derivatives[0]!]).toEqual([0, -1, -1]);
     expect(loss.evaluate(one(1, 1))).toMatchObject({ value: -1.2, metrics: { "ratio/clip-fraction": 1 } });

@@ -12,13 +12,13 @@ const input: fc.Arbitrary<ValueInput> = fc.record({
 const clips = fc.option(fc.double({ min: 0.01, max: 3, noNaN: true }), { nil: undefined });
 
 describe("the value loss", () => {
-  it("has the derivative of finite differences", () => {
+  it("has a derivative equal to finite differences", () => {
     fc.assert(
       fc.property(input, clips, (token, clip) => {
         const step = 1e-5;
         const at = (prediction: number) => valueLoss({ ...token, prediction }, clip);
         const [below, here, above] = [-step, 0, step].map((by) => at(token.prediction + by));
-        // Where the two branches cross, the derivative jumps.
+        // The derivative jumps where the two branches cross.
         fc.pre((below!.derivative === 0) === (above!.derivative === 0));
         expect((above!.value - below!.value) / (2 * step)).toBeCloseTo(here!.derivative, 4);
       }),
@@ -44,7 +44,7 @@ describe("the value loss", () => {
     expect(loss.derivative).toBeCloseTo(derivative, 12);
   });
 
-  it("is never less for being clipped, and the same within the range", () => {
+  it("is never smaller with clipping, and the same within the range", () => {
     fc.assert(
       fc.property(input, fc.double({ min: 0.01, max: 3, noNaN: true }), (token, clip) => {
         const [clipped, plain] = [valueLoss(token, clip), valueLoss(token)];

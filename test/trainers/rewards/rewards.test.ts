@@ -12,7 +12,7 @@ function apply(config: RewardProcessorConfig, reward: number, length = 10): numb
 }
 
 describe("reward processors", () => {
-  it("by hand", () => {
+  it("equal values computed by hand", () => {
     expect(apply({ type: "identity" }, 3)).toBe(3);
     expect(apply({ type: "clamp", minimum: -1, maximum: 1 }, 3)).toBe(1);
     expect(apply({ type: "clamp", minimum: -1, maximum: 1 }, -3)).toBe(-1);
@@ -25,7 +25,7 @@ describe("reward processors", () => {
     expect(apply({ type: "normalize-by-length", full: 20 }, 3, 40)).toBe(3);
   });
 
-  it("never turn the order of two rewards round", () => {
+  it("never reverse the order of two rewards", () => {
     const value = fc.double({ min: -20, max: 20, noNaN: true });
     const configs: RewardProcessorConfig[] = [
       { type: "clamp", minimum: -1, maximum: 2 },
@@ -67,7 +67,7 @@ describe("reward processors", () => {
     ],
   };
 
-  it("work turn by turn, in order, and leave an unscored reward unscored", () => {
+  it("are applied turn by turn, in order, and leave an unscored reward unscored", () => {
     const processors = rewardProcessors(
       [
         { type: "shift", by: 1 },
@@ -93,7 +93,7 @@ describe("reward processors", () => {
       expect([30, 40, 50].map((length) => apply(shorter, 0, length) + 0)).toEqual([0, -0.5, -1]);
     });
 
-    it("of a whole answer takes something off every token", () => {
+    it("with a cache as long as the answer applies from the first token", () => {
       expect([0, 50, 100].map((length) => apply({ type: "overlong-penalty", cache: 100 }, 0, length) + 0)).toEqual([
         0, -0.5, -1,
       ]);
@@ -101,7 +101,7 @@ describe("reward processors", () => {
 
     it("refuses a cache longer than an answer", () => {
       expect(() => rewardProcessors([{ type: "overlong-penalty", cache: 101 }], { maxTokens: 100 })).toThrow(
-        /cache of 101 tokens, and an answer has at most 100/,
+        /cache of 101 tokens, but an answer has at most 100/,
       );
     });
 
@@ -114,7 +114,7 @@ describe("reward processors", () => {
     });
     const stop = { finish: "stop" as const };
 
-    it("is taken off every turn by its own length, also off one without a reward, and off no unscored one", () => {
+    it("applies to every turn by its own length, also without a reward, but not to an unscored one", () => {
       const episode = playedEpisode({
         agent: {
           nodes: [answer(0, 10), answer(1, 8), answer(2, 3)],
