@@ -79,7 +79,7 @@ it("a training on demonstrations whose tool is broken warns of the tool and of t
   expect(code, stderr).toBe(0);
   expect(stdout.match(tool)).toHaveLength(1);
   expect(
-    stdout.match(/^warning.*None of the 2 demonstrations of this step earns more than 0: .*lyceum check.*$/gm),
+    stdout.match(/^warning.*None of the 2 demonstrations of this step earns more than 0\. .*lyceum check.*$/gm),
   ).toHaveLength(1);
 });
 
