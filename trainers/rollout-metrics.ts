@@ -25,7 +25,7 @@ interface RolloutMetricsOptions extends Pick<EnvironmentDefinition, "partOf"> {
  *   estimate of the entropy of the distributions that they were drawn from.
  * - `episodes/truncated`: the share of episodes that a limit truncated. Paths that a joint shape did not continue do
  *   not count, because the policy did not cause this.
- * - `groups/without-signal`: the share of groups with several episodes for which `hasSignal` returns false.
+ * - `groups/without-signal`: the share of groups that have several episodes and for which `hasSignal` returns false.
  * - `groups/duplicates`: of the episodes in groups of several, the share whose actions equal those of another in the
  *   group.
  * - `groups/solved`: the share of groups in which no higher reward was possible: every agent of every scored episode

@@ -149,7 +149,7 @@ async function* trainStep(
     run,
     groups.flatMap(({ episodes }) => episodes),
   );
-  const worthless = step === 1 ? worthlessDemonstrations(run, groups) : undefined;
+  const worthless = step === 1 ? worthlessDemonstrationsWarning(run, groups) : undefined;
   if (worthless !== undefined) yield { type: "warning", step, message: worthless };
   const unscored = unscoredWarning(groups);
   if (unscored !== undefined) yield { type: "warning", step, message: unscored };
@@ -168,7 +168,7 @@ async function* trainStep(
 }
 
 /** Returns a warning if all demonstrations have the lowest reward of an environment that rewards correct answers. */
-function worthlessDemonstrations(
+function worthlessDemonstrationsWarning(
   { algorithm, environment }: Pick<TrainingRun, "algorithm" | "environment">,
   groups: readonly Group[],
 ): string | undefined {

@@ -190,8 +190,8 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   checkBatchSize(tasks, { algorithm, environment, config: rated, frozen: frozenNames });
   const { epochs, steps = 100 } = rated.training;
   const { resampleRounds } = algorithm.rollout;
-  const lasting = epochs === undefined ? steps : epochSteps({ epochs, tasks, config: rated, resampleRounds });
-  const config: ResolvedConfig = { ...rated, training: { ...rated.training, steps: lasting } };
+  const totalSteps = epochs === undefined ? steps : epochSteps({ epochs, tasks, config: rated, resampleRounds });
+  const config: ResolvedConfig = { ...rated, training: { ...rated.training, steps: totalSteps } };
   const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
 
   const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
@@ -220,7 +220,7 @@ export async function openRun(options: TrainOptions): Promise<TrainingRun> {
   const trace = config.rollout.trace ? resources.use(await openTrace(output, manifest)) : undefined;
   const traceLength = (await trace?.flush()) ?? manifest?.traceLength;
   const evaluated = manifest?.evaluated === true && sameEvaluation(manifest.config, identity);
-  const best = manifest === undefined ? undefined : await wholeBestCheckpoint(checkpoints, notes);
+  const best = manifest === undefined ? undefined : await intactBestCheckpoint(checkpoints, notes);
   const comparable = best !== undefined && sameEvaluation(best.config, identity);
   const owned = resources.move();
 
@@ -363,7 +363,7 @@ function tracePath(output: string): string {
  * Returns the manifest of the best checkpoint. A damaged one is renamed, with a note, and the next evaluation starts
  * again.
  */
-async function wholeBestCheckpoint(checkpoints: string, notes: string[]): Promise<CheckpointManifest | undefined> {
+async function intactBestCheckpoint(checkpoints: string, notes: string[]): Promise<CheckpointManifest | undefined> {
   const path = bestCheckpointPath(checkpoints);
   try {
     return await readBestCheckpoint(checkpoints);

@@ -103,7 +103,7 @@ async function prepareSamples(
   const correctedUnits = await withLogprobs(units, model, options, (datum, logprobs) => {
     divergence += samplerDivergence(datum, logprobs);
     tokens += trainedTokens(datum);
-    return corrected(datum, logprobs, cap);
+    return withImportanceWeights(datum, logprobs, cap);
   });
   return { units: correctedUnits, ...(tokens === 0 ? {} : { samplerKl: divergence / tokens }) };
 }
@@ -134,7 +134,7 @@ async function withLogprobs(
   return units.map((unit) => ({ ...unit, data: unit.data.map((datum) => change(datum, results[taken++]!)) }));
 }
 
-function corrected(datum: Datum, logprobs: Float32Array, cap: number): Datum {
+function withImportanceWeights(datum: Datum, logprobs: Float32Array, cap: number): Datum {
   const { advantages, behaviourLogprobs } = datum;
   if (advantages === undefined || behaviourLogprobs === undefined) return datum;
   return {

@@ -1,7 +1,7 @@
 /**
- * A part of a loss, summed over the tokens whose loss mask is not 0. In the formulas, l is the current log-probability
- * of the target, q that of the policy that sampled, p that of the reference, A the advantage, w the loss mask, rho =
- * exp(l - q), V the value head's output, R the return and V' the old value. `weight` (1 by default) multiplies the
+ * A part of a loss, summed over the tokens whose loss mask is not 0. In the formulas, rho = exp(l - q). l is the
+ * current log-probability of the target, q that of the policy that sampled, p that of the reference, A the advantage, w
+ * the loss mask, V the value head's output, R the return and V' the old value. `weight` (1 by default) multiplies the
  * term.
  */
 export type LossTerm =

@@ -42,7 +42,7 @@ export async function writeBestCheckpoint(options: {
 }): Promise<string> {
   const { folder, ...content } = options;
   await writeCheckpointFolder({ ...content, path: join(folder, nextName) });
-  await putInPlace(folder);
+  await replaceBest(folder);
   return bestCheckpointPath(folder);
 }
 
@@ -51,13 +51,13 @@ export async function writeBestCheckpoint(options: {
  * Throws `checkpoint.unusable` if the checkpoint is damaged.
  */
 export async function readBestCheckpoint(folder: string): Promise<CheckpointManifest | undefined> {
-  if ((await stat(join(folder, nextName)).catch(() => undefined)) !== undefined) await putInPlace(folder);
+  if ((await stat(join(folder, nextName)).catch(() => undefined)) !== undefined) await replaceBest(folder);
   const path = bestCheckpointPath(folder);
   if ((await stat(path).catch(() => undefined)) === undefined) return undefined;
   return readWholeManifest(path);
 }
 
-async function putInPlace(folder: string): Promise<void> {
+async function replaceBest(folder: string): Promise<void> {
   const path = bestCheckpointPath(folder);
   await removeCheckpoint(path);
   await rename(join(folder, nextName), path);

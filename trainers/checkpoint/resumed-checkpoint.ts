@@ -47,7 +47,7 @@ export async function resumedCheckpoint(folder: string, resume: boolean): Promis
     }
     return { checkpoint: { path, manifest }, warnings };
   }
-  throw damaged.length === 0 ? nothing(folder) : noneWhole(folder, damaged);
+  throw damaged.length === 0 ? noCheckpoint(folder) : allDamaged(folder, damaged);
 }
 
 /** Renames a damaged checkpoint, so that it is not listed, and returns its new path. */
@@ -76,7 +76,7 @@ export function earlierRun(folder: string, newest: Checkpoint | undefined): Lyce
   });
 }
 
-function nothing(folder: string): LyceumError {
+function noCheckpoint(folder: string): LyceumError {
   return new LyceumError({
     code: "checkpoint.unusable",
     message: `There is no complete checkpoint in ${folder} to resume from.`,
@@ -85,7 +85,7 @@ function nothing(folder: string): LyceumError {
   });
 }
 
-function noneWhole(
+function allDamaged(
   folder: string,
   damaged: readonly { readonly path: string; readonly damage: string }[],
 ): LyceumError {

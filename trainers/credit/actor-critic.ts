@@ -38,7 +38,7 @@ export function actorCritic({ critic, whiten, ...discounts }: ActorCriticOptions
         for (const trajectory of own) {
           const after = values.slice(taken, taken + trajectory.sequences.length);
           taken += trajectory.sequences.length;
-          const sample = estimated(trajectory, after, discounts);
+          const sample = estimatedSample(trajectory, after, discounts);
           samples.push(sample);
           if (critic.type === "separate") critics.push(...criticSamples(sample, agentCritic.name));
         }
@@ -62,7 +62,7 @@ function byAgent(trajectories: readonly Trajectory[]): Map<AgentId, Trajectory[]
  * Returns the sample of a trajectory. `after` has, for each sequence, the value of the state after each id. The values
  * before sampled ids and after the last id are read.
  */
-function estimated(
+function estimatedSample(
   trajectory: Trajectory,
   after: readonly ArrayLike<number>[],
   { gamma, lambda }: { readonly gamma: number; readonly lambda: number },

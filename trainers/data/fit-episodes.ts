@@ -39,7 +39,7 @@ export function fitEpisodes(
       const longest = Math.max(0, ...sequencesOf(record).map(lengthOf)) - 1;
       if (longest > limit && overlong === "error") throw tooLong(episode, { agent, longest, limit, split });
       isLong ||= longest > limit;
-      agents[agent] = longest > limit ? cut(record, limit + 1) : record;
+      agents[agent] = longest > limit ? withLastTokens(record, limit + 1) : record;
     }
     if (isLong && overlong === "drop") {
       dropped += 1;
@@ -67,7 +67,7 @@ function lengthOf(nodes: readonly MessageNode[]): number {
 }
 
 /** Returns the record with only the last `kept` tokens of each sequence. */
-function cut(record: AgentEpisode, kept: number): AgentEpisode {
+function withLastTokens(record: AgentEpisode, kept: number): AgentEpisode {
   const shortened = new Map<number, NodeTokens>();
   for (const nodes of sequencesOf(record)) {
     let excess = lengthOf(nodes) - kept;

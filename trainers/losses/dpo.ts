@@ -14,9 +14,9 @@ export interface DpoOptions {
 }
 
 /**
- * Direct preference optimization (Rafailov et al. 2023, https://arxiv.org/abs/2305.18290, eq. 7). With h = (l_w - p_w)
- * - (l_l - p_l), the loss is one of the forms below. w is the preferred answer and l the other one. Each l_* (policy)
- * and p_* (reference) is a sum of logprobs over the tokens of the answer.
+ * Direct preference optimization (Rafailov et al. 2023, https://arxiv.org/abs/2305.18290, eq. 7). w is the preferred
+ * answer and l the other one. Each l_* (policy) and p_* (reference) is a sum of logprobs over the tokens of the answer.
+ * The margin is h = (l_w - p_w) - (l_l - p_l), and the loss is one of:
  *
  * - `sigmoid`: -(1 - e) log sigma(beta h) - e log sigma(-beta h), where e is the label smoothing (Mitchell 2023,
  *   https://ericmitchell.ai/cdpo.pdf)

@@ -1,6 +1,6 @@
 /**
- * Returns the negative entropy of a distribution, sum p log p, and its derivative with respect to each logit, p (log p
- * - sum p log p). `logprobs` has one entry per symbol. Their probabilities must sum to 1.
+ * Returns the negative entropy of a distribution, sum p log p. Also returns its derivative with respect to each logit,
+ * which is p (log p - sum p log p). `logprobs` has one entry per symbol. Their probabilities must sum to 1.
  */
 export function negativeEntropy(logprobs: ArrayLike<number>): { value: number; derivatives: Float64Array } {
   let value = 0;
