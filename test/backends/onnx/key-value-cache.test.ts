@@ -20,14 +20,14 @@ function expectHolds(
   cache: KeyValueCache,
   options: {
     readonly lanes: readonly (readonly number[])[];
-    readonly members: number;
+    readonly width: number;
     readonly transposedKeys: boolean;
   },
 ): void {
-  const { lanes, members, transposedKeys } = options;
+  const { lanes, width, transposedKeys } = options;
   const { capacity } = cache;
-  const feeds = cache.feeds("c", lanes.length / members);
-  expect(feeds.cMask!.shape).toEqual([lanes.length / members, 1, members, 1, capacity]);
+  const feeds = cache.feeds("c", lanes.length / width);
+  expect(feeds.cMask!.shape).toEqual([lanes.length / width, 1, width, 1, capacity]);
   for (const [lane, tokens] of lanes.entries()) {
     expect(cache.length(lane)).toBe(tokens.length);
     const mask = [...feeds.cMask!.data.subarray(lane * capacity, (lane + 1) * capacity)];
@@ -35,7 +35,7 @@ function expectHolds(
     const [keys, values] = [numbersOf(tokens, 1), numbersOf(tokens, -1)];
     for (let layer = 0; layer < layers; layer++) {
       for (let head = 0; head < keyValueHeads; head++) {
-        const block = (Math.floor(lane / members) * keyValueHeads + head) * members + (lane % members);
+        const block = (Math.floor(lane / width) * keyValueHeads + head) * width + (lane % width);
         for (let i = 0; i < headSize; i++) {
           for (let token = 0; token < tokens.length; token++) {
             const from = token * size + (layer * keyValueHeads + head) * headSize + i;
@@ -60,25 +60,25 @@ it.each([
     fc.record({ type: fc.constant("clear" as const), lane: fc.nat() }),
     fc.record({
       type: fc.constant("layOut" as const),
-      members: fc.integer({ min: 1, max: 3 }),
+      width: fc.integer({ min: 1, max: 3 }),
       from: fc.array(fc.option(fc.nat()), { minLength: 1, maxLength: 3 }),
       spare: fc.integer({ min: 1, max: 20 }),
     }),
   );
   const run = fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
     const cache = new KeyValueCache(config, { transposedKeys });
-    let [members, token] = [2, 0];
+    let [width, token] = [2, 0];
     let lanes: number[][] = [[], []];
-    cache.layOut({ members, capacity: 30, from: [undefined, undefined] });
+    cache.layOut({ width, capacity: 30, from: [undefined, undefined] });
     for (const action of steps) {
       if (action.type === "layOut") {
-        const from = Array.from({ length: action.from.length * action.members }, (_, lane) => {
+        const from = Array.from({ length: action.from.length * action.width }, (_, lane) => {
           const source = action.from[lane % action.from.length];
           return source === null || source === undefined ? undefined : (source + lane) % lanes.length;
         });
-        members = action.members;
+        width = action.width;
         lanes = from.map((source) => (source === undefined ? [] : [...lanes[source]!]));
-        cache.layOut({ members, from, capacity: Math.max(...lanes.map((held) => held.length)) + action.spare });
+        cache.layOut({ width, from, capacity: Math.max(...lanes.map((held) => held.length)) + action.spare });
         continue;
       }
       const lane = action.lane % lanes.length;
@@ -97,8 +97,8 @@ it.each([
         lanes[lane]!.push(...tokens.slice(before));
       }
     }
-    expect(cache.longest(lanes.length / members)).toBe(Math.max(...lanes.map((held) => held.length)));
-    expectHolds(cache, { lanes, members, transposedKeys });
+    expect(cache.longest(lanes.length / width)).toBe(Math.max(...lanes.map((held) => held.length)));
+    expectHolds(cache, { lanes, width, transposedKeys });
   });
   fc.assert(run, { numRuns: 60 });
 });

@@ -10,31 +10,37 @@ import type { Precision } from "./graph/graph.ts";
 import { OnnxModel } from "./onnx-model.ts";
 import { openSource } from "./open-source.ts";
 
-/** How the embedded engine runs. */
+/** The options of the embedded engine. */
 export interface OnnxBackendOptions {
-  /** `auto`, the default, takes the fastest device that works: see {@link chooseDevice}. */
+  /** `auto`, the default, chooses the fastest device that works: see {@link chooseDevice}. */
   readonly device?: Device | "auto";
   /**
-   * What matrix products are computed in when models are trained and evaluated. float16, on webgpu and cuda, takes
-   * half of the memory traffic; weights, optimizer, norms, softmax and loss stay in float32, and so does sampling.
-   * The loss is scaled so that small gradients are not lost: a pass that overflows is made again at half the scale,
-   * and counted as `overflows` among {@link LossResult.metrics}. float32 by default.
+   * The precision of matrix products in training and evaluation. float16 (webgpu and cuda only) halves the memory
+   * traffic. Weights, optimizer state, norms, softmax, loss and sampling stay in float32. The loss is scaled so that
+   * small gradients do not underflow. If a pass overflows, it is repeated at half the scale and counted as `overflows`
+   * in {@link LossResult.metrics}. Default: float32.
    */
   readonly precision?: Precision;
-  /** Which of several devices, counted from 0 as its driver counts them; on cuda and dml only. The first by default. */
+  /**
+   * The device to use if there are several, counted from 0 in the order of the driver. Only for cuda and dml. Default:
+   * the first.
+   */
   readonly deviceIndex?: number;
-  /** Threads of the CPU provider; one per core by default. */
+  /** The threads of the CPU provider. Default: one per core. */
   readonly threads?: number;
-  /** The most tokens, padding included, of one forward and backward pass; memory grows with it. 2048 by default. */
+  /**
+   * The maximum number of tokens, padding included, in one forward and backward pass. Memory use grows with it.
+   * Default: 2048.
+   */
   readonly maxTokensPerMicroBatch?: number;
-  /** The most sequences decoded at a time; the key-value cache grows with it. 32 by default. */
+  /** The maximum number of sequences that are decoded at a time. The key-value cache grows with it. Default: 32. */
   readonly decodeBatchSize?: number;
 }
 
 /**
- * The embedded training engine: ONNX Runtime in a worker thread of this process, no Python, nothing to download.
- * Throws `backend.unsupported` if ONNX Runtime is not installed, if the device that was asked for does not work here, or not in that precision, or if
- * there is none of that index.
+ * Starts the embedded training engine: ONNX Runtime in a worker thread of this process. It needs no Python and no
+ * download. Throws `backend.unsupported` if ONNX Runtime is not installed, if the device does not work here or not in
+ * this precision, or if there is no device with this index.
  */
 export async function createOnnxBackend(options: OnnxBackendOptions = {}): Promise<TrainingBackend> {
   checkRuntime();
@@ -102,7 +108,7 @@ class OnnxBackend implements TrainingBackend {
 function vocabularyError(model: number, tokenizer: number): LyceumError {
   return new LyceumError({
     code: "model.malformed",
-    message: `The model has ${model} embeddings, its tokenizer ${tokenizer} ids.`,
+    message: `The model has ${model} embeddings, but its tokenizer has ${tokenizer} ids.`,
     hint: "For a model from scratch, set vocab_size to at least the tokenizer's vocabulary size.",
   });
 }

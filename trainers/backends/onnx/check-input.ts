@@ -21,7 +21,10 @@ const perToken = [
   "supports",
 ] as const;
 
-/** Refuses data that the engine could only misread: arrays of unlike lengths, ids beyond the vocabulary. */
+/**
+ * Checks data before the engine reads it. Throws `policy.unsupported-input` for arrays of different lengths and for
+ * token ids outside the vocabulary.
+ */
 export function checkData(data: readonly Datum[], limits: Limits): void {
   for (const [index, datum] of data.entries()) {
     const { length } = datum.tokens;
@@ -39,7 +42,7 @@ export function checkData(data: readonly Datum[], limits: Limits): void {
   }
 }
 
-/** The arrays of a datum that each loss term reads beside targets and loss mask. */
+/** The arrays of a datum that each loss term reads, in addition to targets and loss mask. */
 const readByTerm: Readonly<Record<LossTerm["type"], readonly (typeof perToken)[number][]>> = {
   crossEntropy: [],
   policyGradient: ["advantages"],
@@ -54,7 +57,10 @@ const readByTerm: Readonly<Record<LossTerm["type"], readonly (typeof perToken)[n
 /** The loss terms that the engine computes. */
 export const lossTypes: readonly LossTerm["type"][] = Object.keys(readByTerm) as LossTerm["type"][];
 
-/** Refuses loss terms that the engine or the model does not compute, and data without what a term reads. */
+/**
+ * Throws `backend.unsupported` for loss terms that the engine or the model cannot compute, and
+ * `policy.unsupported-input` for data that lacks an input of a term.
+ */
 export function checkTerms(data: readonly Datum[], terms: readonly LossTerm[], valueHead: boolean): void {
   for (const term of terms) {
     const { type } = term;
@@ -70,12 +76,12 @@ export function checkTerms(data: readonly Datum[], terms: readonly LossTerm[], v
   }
 }
 
-/** Refuses to give values where there is no value head. */
+/** Throws `backend.unsupported` if values are requested from a model without a value head. */
 export function checkOutputs(outputs: readonly ForwardOutput[], valueHead: boolean): void {
   if (outputs.includes("values") && !valueHead) throw noValueHead();
 }
 
-/** Refuses requests that cannot be sampled. */
+/** Throws `policy.unsupported-input` for requests that cannot be sampled. */
 export function checkRequests(requests: readonly SampleRequest[], limits: Limits): void {
   for (const [index, { promptIds, settings, seed }] of requests.entries()) {
     const what = `Sample request ${index}`;
@@ -111,7 +117,7 @@ function checkIds(ids: ArrayLike<number>, { vocabularySize }: Limits, what: stri
   }
 }
 
-/** Only supports of targets with loss are read. */
+/** Checks only the supports of targets with a nonzero loss mask: the others are not read. */
 function checkSupports({ targets, lossMask, supports }: Datum, { vocabularySize }: Limits, what: string): void {
   for (const [t, support] of supports?.entries() ?? []) {
     const problem = lossMask[t] === 0 ? undefined : supportProblem(support, targets[t]!, vocabularySize);
@@ -122,7 +128,7 @@ function checkSupports({ targets, lossMask, supports }: Datum, { vocabularySize 
 function noValueHead(): LyceumError {
   return new LyceumError({
     code: "backend.unsupported",
-    message: "This model has no value head, so it gives no values and learns none.",
+    message: "This model has no value head, so it cannot compute or learn values.",
     hint: "Open it with valueHead: true.",
   });
 }

@@ -1,12 +1,12 @@
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { AdamParams, LoraSpec, ModelSpec } from "../../backend/training-backend.ts";
 
-/** Refuses what no model can be opened with: `backend.unsupported` or `config.invalid`. */
+/** Checks a model spec. Throws `backend.unsupported` or `config.invalid` if no model can be opened with it. */
 export function checkSpec({ source, trainable, valueHead }: ModelSpec): void {
   if (valueHead === true && trainable.type === "frozen") {
     throw new LyceumError({
       code: "config.invalid",
-      message: "A frozen model cannot have a value head: it would never learn a value.",
+      message: "A frozen model cannot have a value head, because it would never be trained.",
       hint: 'Open the model with trainable { type: "full" } or { type: "lora", ... }, or without valueHead.',
     });
   }
@@ -19,10 +19,10 @@ function checkLora({ rank = 16, alpha = 32, targets, dropout = 0, seed = 0 }: Lo
   check("alpha of an adapter", alpha, Number.isFinite(alpha) && alpha > 0);
   check("dropout of an adapter", dropout, dropout >= 0 && dropout < 1);
   check("the seed of an adapter", seed, Number.isFinite(seed));
-  if (targets !== undefined) check("the number of layers that an adapter sits on", targets.length, targets.length > 0);
+  if (targets !== undefined) check("the number of layers with an adapter", targets.length, targets.length > 0);
 }
 
-/** Refuses parameters that would make weights NaN: `config.invalid`. */
+/** Throws `config.invalid` for optimizer settings that would turn weights into NaN. */
 export function checkAdamParams(params: AdamParams): void {
   const { learningRate, beta1, beta2, epsilon, weightDecay, clipNorm = Infinity } = params;
   for (const [name, value] of Object.entries({ learningRate, epsilon, weightDecay })) {
@@ -36,7 +36,7 @@ function check(what: string, value: number, isRight: boolean): void {
   if (isRight) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: `It cannot be that ${what} is ${value}.`,
-    hint: "Ranks and numbers of layers are whole from 1, alpha and clipNorm above 0, betas and dropout from 0 to below 1, everything finite.",
+    message: `Invalid setting: ${what} is ${value}.`,
+    hint: "Allowed values: ranks and numbers of layers are integers of at least 1, alpha and clipNorm above 0, betas and dropout at least 0 and below 1. All are finite.",
   });
 }

@@ -8,23 +8,23 @@ import type { Precision } from "./graph/graph.ts";
 
 const trialMilliseconds = 60_000;
 
-/** What is asked of a device. */
+/** The requirements for a device. */
 interface DeviceDemand {
-  /** float32 by default. */
+  /** Default: float32. */
   readonly precision?: Precision;
   readonly deviceIndex?: number;
 }
 
 /**
- * The device to run on. A named device is tried with one small matrix product; `auto` takes cuda where it works, and
- * otherwise cpu: other accelerators are slower than a processor for the small models that are trained in a process,
- * so they are taken only by name. Throws `backend.unsupported` if the device does not work, or not in float16, or if
- * there is none of that index.
+ * Chooses the device to run on. A named device is tried with one small matrix product. `auto` chooses cuda if it works,
+ * and cpu otherwise. It never chooses other accelerators: they are slower than a CPU for the small models that this
+ * engine trains. Throws `backend.unsupported` if the device does not work, if it does not support float16, or if there
+ * is no device with this index.
  */
 export async function chooseDevice(wanted: Device | "auto", demand: DeviceDemand = {}): Promise<Device> {
   const { precision = "float32", deviceIndex } = demand;
   if (wanted === "auto") {
-    // Only cuda can be meant by an index.
+    // With `auto`, an index can only mean a cuda device.
     if (deviceIndex !== undefined) return chooseDevice("cuda", demand);
     const device = (await deviceFailure("cuda", demand)) === undefined ? "cuda" : "cpu";
     return chooseDevice(device, demand);
@@ -48,20 +48,20 @@ export async function chooseDevice(wanted: Device | "auto", demand: DeviceDemand
 function noIndex(device: Device, deviceIndex: number): LyceumError {
   return new LyceumError({
     code: "backend.unsupported",
-    message: `The device "${device}" has no index ${deviceIndex}: one of several can be named on ${indexedDevices.join(" and ")} only.`,
+    message: `The device "${device}" cannot have the index ${deviceIndex}: only ${indexedDevices.join(" and ")} devices have an index.`,
     hint: "Leave model.deviceIndex out, or set model.device to cuda or dml.",
     data: { device, deviceIndex },
   });
 }
 
-/** Where ONNX Runtime computes products in float16. */
+/** The devices on which ONNX Runtime computes products in float16. */
 const halfPrecisionDevices: readonly Device[] = ["webgpu", "cuda"];
 
 function noHalfPrecision(device: Device): LyceumError {
   const why =
     device === "cpu"
       ? "ONNX Runtime's CPU provider has no products in float16 and would compute them in float32"
-      : "the engine's float16 has not been built for it";
+      : "the engine does not support float16 on it";
   return new LyceumError({
     code: "backend.unsupported",
     message: `The device "${device}" cannot train in float16: ${why}.`,
@@ -70,14 +70,14 @@ function noHalfPrecision(device: Device): LyceumError {
   });
 }
 
-/** What a trial prints. */
+/** The output of a trial. */
 export interface DeviceTrial {
   readonly failure?: string | undefined;
 }
 
 /**
- * Why a device does not work here, or undefined where it does. The trial runs in a process of its own: a driver may
- * crash, hang, or write to the terminal.
+ * Returns why a device does not work here, or undefined if it works. The trial runs in its own process, because a
+ * driver may crash, hang, or write to the terminal.
  */
 export async function deviceFailure(
   device: Device,
@@ -95,7 +95,7 @@ export async function deviceFailure(
     return (JSON.parse(stdout) as DeviceTrial).failure;
   } catch (error) {
     const { killed, signal, code } = error as { killed?: boolean; signal?: string | null; code?: unknown };
-    if (killed === true) return `A trial of it gave no answer within ${trialMilliseconds / 1000} s.`;
-    return `A trial of it ended by ${signal ?? `code ${String(code)}`}.`;
+    if (killed === true) return `A trial did not finish within ${trialMilliseconds / 1000} s.`;
+    return `A trial ended with ${signal ?? `code ${String(code)}`}.`;
   }
 }

@@ -11,11 +11,11 @@ const names: Readonly<Record<string, Activation>> = {
   gelu_pytorch_tanh: "gelu-tanh",
 };
 
-/** The activation of a name in `config.json`. Throws `model.unsupported` for another. */
+/** Returns the activation for a name in `config.json`. Throws `model.unsupported` for other names. */
 export function readActivation(name: string): Activation {
   const found = Object.hasOwn(names, name) ? names[name] : undefined;
   if (found === undefined) {
-    throw unsupportedConfig(`the activation "${name}"`, `these are built: ${Object.keys(names).join(", ")}`);
+    throw unsupportedConfig(`the activation "${name}"`, `supported activations: ${Object.keys(names).join(", ")}`);
   }
   return found;
 }

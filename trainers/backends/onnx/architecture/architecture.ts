@@ -1,27 +1,27 @@
 /**
- * What the blocks of one family of decoders are made of, and what its checkpoints call the parts. A family is this table
- * and nothing else: graphs, adapters, weights and exports all read it.
+ * Describes a family of decoders: the parts of its blocks, and their names in its checkpoints. Graphs, adapters,
+ * weights and exports read this table, so a new family needs no other code.
  */
 export interface Architecture {
-  /** The class of `transformers` that loads it. */
+  /** The class of `transformers` that loads the checkpoint. */
   readonly className: string;
-  /** The module around everything but the output head. The names below lie within it. */
+  /** The module that contains everything but the output head. The names below are relative to it. */
   readonly body: string;
   readonly embedding: string;
-  /** The table of learned positions. Positions are rotary if it is absent. */
+  /** The table of learned positions. If absent, positions are rotary. */
   readonly positionEmbedding?: string;
-  /** The list of blocks. */
+  /** The name of the list of blocks. */
   readonly blocks: string;
   readonly finalNorm: string;
-  /** rms: root mean square, without bias. layer: mean and variance, with bias. */
+  /** rms: root mean square norm, without bias. layer: layer norm (mean and variance), with bias. */
   readonly norm: "rms" | "layer";
   /** Names within a block. */
   readonly attention: {
     readonly norm: string;
-    /** One linear layer each for queries, keys and values, or one that gives all three in this order. */
+    /** Three linear layers for queries, keys and values, or one layer that returns all three in this order. */
     readonly inputs: readonly string[];
     readonly inputBias: Bias;
-    /** Norms over each head of the queries and of the keys. None if absent. */
+    /** Norms over each head of the queries and of the keys. If absent, there are none. */
     readonly headNorms?: { readonly queries: string; readonly keys: string };
     readonly output: string;
     readonly outputBias: Bias;
@@ -29,24 +29,24 @@ export interface Architecture {
   /** Names within a block. */
   readonly mlp: {
     readonly norm: string;
-    /** Two linear layers, gate and up, make a gated unit. One is a plain hidden layer. */
+    /** Two linear layers (gate and up) form a gated unit. One layer is a plain hidden layer. */
     readonly inputs: readonly string[];
     readonly output: string;
     readonly bias: Bias;
-    /** How many times as wide as the model the hidden layer is if `config.json` names no width. */
+    /** The hidden layer's width as a multiple of the model's width, if `config.json` has no width. */
     readonly expansion?: number;
   };
-  /** Checkpoints store the matrices of linear layers as (inputs, outputs). */
+  /** True if checkpoints store the matrices of linear layers as (inputs, outputs). */
   readonly transposed: boolean;
-  /** Which layers look at no more than the last `sliding_window` tokens. None if absent. */
+  /** The layers that only attend to the last `sliding_window` tokens. If absent, there are none. */
   readonly window?: "every layer" | "from max_window_layers" | "layers without positions";
-  /** Keys of `config.json` that have another name than in Llama's. */
+  /** The keys of `config.json` whose name differs from Llama's. */
   readonly keys?: Readonly<Record<string, string>>;
-  /** What a key of Llama's name stands for if `config.json` leaves it out. */
+  /** The values of keys that `config.json` may omit, by Llama's name. */
   readonly defaults: Readonly<Record<string, number | string | boolean>>;
-  /** Options of `config.json` that change the computation, with the one value that is built. */
+  /** Options of `config.json` that change the computation, with the only value that is supported. */
   readonly fixed?: Readonly<Record<string, unknown>>;
 }
 
-/** Whether linear layers have a bias: always, never, or as a key of `config.json` says. */
+/** Whether linear layers have a bias: always, never, or by the value of this key of `config.json`. */
 export type Bias = boolean | string;

@@ -3,16 +3,16 @@ import { malformedConfig, unsupportedConfig } from "./config-fields.ts";
 import type { RopeSettings } from "./rope-settings.ts";
 
 /**
- * Sliding windows of attention (Beltagy et al. 2020, https://arxiv.org/abs/2004.05150): a token looks at itself and at
+ * Sliding-window attention (Beltagy et al. 2020, https://arxiv.org/abs/2004.05150). A token attends to itself and to
  * the `size - 1` tokens before it.
  */
 export interface AttentionWindow {
   readonly size: number;
-  /** Per layer: whether it has the window. The others look at the whole context. */
+  /** True for each layer that has the window. The other layers attend to the whole context. */
   readonly layers: readonly boolean[];
 }
 
-/** Reads the keys of sliding windows from a `config.json`; undefined if no layer has one. */
+/** Reads the sliding-window keys of a `config.json`. Returns undefined if no layer has a window. */
 export function readAttentionWindow(
   source: Readonly<Record<string, unknown>>,
   model: { readonly architecture: Architecture; readonly layers: number; readonly rope: RopeSettings | undefined },
@@ -21,7 +21,7 @@ export function readAttentionWindow(
   if (!layers.includes(true)) return undefined;
   const size = source.sliding_window;
   if (typeof size !== "number" || !Number.isInteger(size) || size < 1) {
-    throw malformedConfig(`sliding_window must be a whole number from 1 on, it is ${String(size)}`);
+    throw malformedConfig(`sliding_window must be an integer of at least 1, but it is ${String(size)}`);
   }
   return { size, layers };
 }
@@ -41,9 +41,9 @@ function windowLayers(
   const types = source.layer_types;
   const inUse = source.use_sliding_window === true;
   if (rule === undefined) {
-    if (inUse) throw unsupportedConfig("use_sliding_window", "this family looks at the whole context");
+    if (inUse) throw unsupportedConfig("use_sliding_window", "this family attends to the whole context");
     if (Array.isArray(types) && types.some((type) => type !== "full_attention")) {
-      throw unsupportedConfig("layer_types", 'only "full_attention" is built for this family');
+      throw unsupportedConfig("layer_types", 'this family supports only "full_attention"');
     }
     return each(() => false);
   }
@@ -51,7 +51,7 @@ function windowLayers(
     if (types.length !== layers) throw malformedConfig(`layer_types has ${types.length} entries for ${layers} layers`);
     const unknown = types.find((type) => type !== "full_attention" && type !== "sliding_attention");
     if (unknown !== undefined)
-      throw unsupportedConfig(`"${String(unknown)}" in layer_types`, "such layers are unknown");
+      throw unsupportedConfig(`"${String(unknown)}" in layer_types`, "this layer type is unknown");
     return types.map((type) => inUse && type === "sliding_attention");
   }
   if (rule === "layers without positions") return each((layer) => inUse && rope?.layers[layer] === false);

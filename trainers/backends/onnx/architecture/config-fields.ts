@@ -1,7 +1,7 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { Architecture, Bias } from "./architecture.ts";
 
-/** Reads values of a `config.json` by Llama's names for them, with errors that name the model's own key. */
+/** Reads values of a `config.json` by Llama's key names. Errors show the model's own key names. */
 export class ConfigFields {
   readonly #source: Readonly<Record<string, unknown>>;
   readonly #architecture: Pick<Architecture, "keys" | "defaults">;
@@ -11,20 +11,20 @@ export class ConfigFields {
     this.#architecture = architecture;
   }
 
-  /** A whole number above 0. */
+  /** Returns a positive integer. */
   size(name: string, fallback?: number): number {
     const value = this.number(name, fallback);
     if (!Number.isSafeInteger(value))
-      throw malformedConfig(`${this.#keyOf(name)} must be a whole number, it is ${value}`);
+      throw malformedConfig(`${this.#keyOf(name)} must be an integer, but it is ${value}`);
     return value;
   }
 
-  /** A number above 0. */
+  /** Returns a positive number. */
   number(name: string, fallback?: number): number {
     const value = this.#value(name) ?? fallback;
     if (value === undefined) throw malformedConfig(`${this.#keyOf(name)} is missing`);
     if (typeof value !== "number" || !(value > 0))
-      throw malformedConfig(`${this.#keyOf(name)} must be a positive number, it is ${String(value)}`);
+      throw malformedConfig(`${this.#keyOf(name)} must be a positive number, but it is ${String(value)}`);
     return value;
   }
 
@@ -32,7 +32,7 @@ export class ConfigFields {
     return String(this.#value(name));
   }
 
-  /** True only for `true`. */
+  /** True only if the value is `true`. */
   flag(name: string): boolean {
     return this.#value(name) === true;
   }
@@ -50,7 +50,7 @@ export class ConfigFields {
   }
 }
 
-/** A `config.json` whose values contradict themselves or each other. */
+/** Creates the error for a `config.json` with invalid or contradictory values. */
 export function malformedConfig(what: string): LyceumError {
   return new LyceumError({
     code: "model.malformed",
@@ -59,11 +59,11 @@ export function malformedConfig(what: string): LyceumError {
   });
 }
 
-/** A `config.json` that asks for what the engine does not compute. */
+/** Creates the error for a `config.json` that needs a computation that the engine does not have. */
 export function unsupportedConfig(what: string, why: string): LyceumError {
   return new LyceumError({
     code: "model.unsupported",
-    message: `The model's config.json sets ${what}, which the embedded engine does not build: ${why}.`,
+    message: `The model's config.json sets ${what}, which the embedded engine does not support: ${why}.`,
     hint: "Choose another checkpoint, or train this one on a remote backend.",
   });
 }

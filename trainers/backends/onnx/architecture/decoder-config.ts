@@ -7,7 +7,7 @@ import { ConfigFields, malformedConfig, unsupportedConfig } from "./config-field
 import { type LinearGroups, linearGroups } from "./linear-groups.ts";
 import { type RopeSettings, readRopeSettings } from "./rope-settings.ts";
 
-/** The shape of a decoder-only model, read from a Hugging Face `config.json` by the table of its family. */
+/** The shape of a decoder-only model, read from a Hugging Face `config.json` with the table of its family. */
 export interface DecoderConfig {
   readonly family: DecoderFamily;
   readonly architecture: Architecture;
@@ -19,26 +19,31 @@ export interface DecoderConfig {
   readonly headSize: number;
   readonly maxPositions: number;
   readonly normEpsilon: number;
-  /** The linear layers of every block. */
+  /** The linear layers of each block. */
   readonly linear: LinearGroups;
-  /** Of the feed-forward unit. */
+  /** The activation of the feed-forward unit. */
   readonly activation: Activation;
-  /** Rotary positions. Undefined if positions are learned. */
+  /** The rotary positions. Undefined if positions are learned. */
   readonly rope: RopeSettings | undefined;
-  /** Undefined if every layer looks at the whole context. */
+  /** Undefined if every layer attends to the whole context. */
   readonly window: AttentionWindow | undefined;
-  /** The output head is the embedding matrix. */
+  /** True if the output head is the embedding matrix. */
   readonly tiedEmbeddings: boolean;
-  /** Standard deviation of random initial weights. */
+  /** The standard deviation of random initial weights. */
   readonly initializerRange: number;
-  /** The JSON it was read from, for export. */
+  /** The JSON that the config was read from, for export. */
   readonly source: Readonly<Record<string, unknown>>;
 }
 
-/** Several times as many as any published model has. A graph has nodes for each of them. */
+/**
+ * Several times the layers of any published model. A graph has nodes for each layer, so an absurd number is refused.
+ */
 const mostLayers = 1_000;
 
-/** Reads and checks a `config.json`. Throws `model.unsupported` for what the engine cannot build exactly. */
+/**
+ * Reads and checks a `config.json`. Throws `model.unsupported` if the engine cannot build the model exactly, and
+ * `model.malformed` for invalid values.
+ */
 export function readDecoderConfig(source: Readonly<Record<string, unknown>>): DecoderConfig {
   const family = readFamily(source.model_type);
   const architecture: Architecture = architectures[family];
@@ -48,7 +53,7 @@ export function readDecoderConfig(source: Readonly<Record<string, unknown>>): De
   const keyValueHeads = fields.size("num_key_value_heads", heads);
   const hiddenSize = fields.size("hidden_size");
   const layers = fields.size("num_hidden_layers");
-  if (layers > mostLayers) throw malformedConfig(`it claims ${layers} layers, and ${mostLayers} are the most`);
+  if (layers > mostLayers) throw malformedConfig(`it has ${layers} layers, and at most ${mostLayers} are allowed`);
   const headSize = fields.size("head_dim", hiddenSize / heads);
   if (heads % keyValueHeads !== 0) {
     throw malformedConfig(`num_attention_heads (${heads}) is not a multiple of num_key_value_heads (${keyValueHeads})`);
@@ -84,7 +89,7 @@ function readFamily(value: unknown): DecoderFamily {
   if (family !== undefined) return family;
   throw new LyceumError({
     code: "model.unsupported",
-    message: `The model's architecture, model_type "${String(value)}" in its config.json, is not one that is built here.`,
+    message: `The model's architecture, model_type "${String(value)}" in its config.json, is not supported.`,
     hint: `Choose a checkpoint of one of these: ${families.join(", ")} (SmolLM and SmolLM2 are llama).`,
     data: { modelType: String(value), known: families },
   });
@@ -92,7 +97,7 @@ function readFamily(value: unknown): DecoderFamily {
 
 function refuseUnsupported(source: Readonly<Record<string, unknown>>, { fixed = {} }: Architecture): void {
   for (const [key, built] of Object.entries(fixed)) {
-    if ((source[key] ?? built) !== built) throw unsupportedConfig(key, `only ${String(built)} is built`);
+    if ((source[key] ?? built) !== built) throw unsupportedConfig(key, `only ${String(built)} is supported`);
   }
   if ((source.quantization_config ?? undefined) !== undefined) {
     throw unsupportedConfig("quantization_config", "use a checkpoint in float32, float16 or bfloat16");

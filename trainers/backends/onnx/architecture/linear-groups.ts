@@ -3,21 +3,23 @@ import type { ConfigFields } from "./config-fields.ts";
 
 /** A linear layer of a block. */
 export interface BlockLayer {
-  /** Its name within the block, such as `self_attn.q_proj`. */
+  /** The name within the block, such as `self_attn.q_proj`. */
   readonly name: string;
   readonly inputs: number;
   readonly outputs: number;
 }
 
-/** Linear layers of a block that read the same input. In storage their weights follow each other, and then their biases. */
+/**
+ * Linear layers of a block that read the same input. They are stored one after the other: all weights, then all biases.
+ */
 export interface LinearGroup {
   readonly layers: readonly BlockLayer[];
   readonly bias: boolean;
-  /** What the outputs of all layers together consist of, such as the widths of queries, keys and values. */
+  /** The widths of the parts of the concatenated outputs, such as queries, keys and values. */
   readonly widths: readonly number[];
 }
 
-/** The linear layers of a block, in the order that they are computed and stored in. */
+/** The linear layers of a block, in the order of computation and storage. */
 export interface LinearGroups {
   /** Queries, keys and values. */
   readonly attentionInputs: LinearGroup;
@@ -27,7 +29,7 @@ export interface LinearGroups {
   readonly mlpOutput: LinearGroup;
 }
 
-/** The linear layers of a family's blocks, at the sizes of a `config.json`. */
+/** Returns the linear layers of a family's blocks, with the sizes of a `config.json`. */
 export function linearGroups(
   { attention, mlp }: Architecture,
   fields: ConfigFields,
@@ -71,7 +73,7 @@ export function linearGroups(
   };
 }
 
-/** All groups of a block, in order. */
+/** Returns all groups of a block, in order. */
 export function groupsOf({ attentionInputs, attentionOutput, mlpInputs, mlpOutput }: LinearGroups): LinearGroup[] {
   return [attentionInputs, attentionOutput, mlpInputs, mlpOutput];
 }

@@ -1,17 +1,17 @@
 import type { DecoderConfig } from "./decoder-config.ts";
 import type { LinearGroup } from "./linear-groups.ts";
 
-/** A named array of weights, by its name in a Hugging Face checkpoint. */
+/** A weight array, with its name in a Hugging Face checkpoint. */
 export interface ParameterSpec {
   readonly name: string;
   readonly shape: readonly number[];
-  /** How it is filled where a model is made from scratch. */
+  /** The initial values of a model that is created from scratch. */
   readonly initial: "normal" | "ones" | "zeros";
-  /** Checkpoints store this matrix with its axes swapped. */
+  /** True if checkpoints store this matrix transposed. */
   readonly transposed?: boolean;
 }
 
-/** The name of a module of one block within a checkpoint. */
+/** Returns the checkpoint name of a module of one block. */
 export function moduleName({ architecture }: DecoderConfig, layer: number, name: string): string {
   return `${architecture.body}.${architecture.blocks}.${layer}.${name}`;
 }
@@ -20,23 +20,23 @@ export function embeddingName({ architecture }: DecoderConfig): string {
   return `${architecture.body}.${architecture.embedding}.weight`;
 }
 
-/** Of the table of learned positions; undefined if positions are rotary. */
+/** Returns the name of the table of learned positions. Undefined if positions are rotary. */
 export function positionEmbeddingName({ architecture }: DecoderConfig): string | undefined {
   const { body, positionEmbedding } = architecture;
   return positionEmbedding === undefined ? undefined : `${body}.${positionEmbedding}.weight`;
 }
 
-/** The module of the norm after the last block. */
+/** Returns the name of the norm after the last block. */
 export function finalNormName({ architecture }: DecoderConfig): string {
   return `${architecture.body}.${architecture.finalNorm}`;
 }
 
-/** The matrix that gives logits: the embedding if the two are tied. */
+/** Returns the name of the matrix that produces logits. It is the embedding if the two are tied. */
 export function headName(config: DecoderConfig): string {
   return config.tiedEmbeddings ? embeddingName(config) : "lm_head.weight";
 }
 
-/** Every parameter of a decoder, in storage order. */
+/** Lists all parameters of a decoder, in storage order. */
 export function decoderParameters(config: DecoderConfig): ParameterSpec[] {
   const { architecture, hiddenSize, vocabularySize, headSize, maxPositions, linear } = config;
   const { attention, mlp } = architecture;

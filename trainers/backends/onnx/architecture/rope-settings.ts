@@ -1,7 +1,7 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import type { ConfigFields } from "./config-fields.ts";
 
-/** How rotary frequencies are stretched for contexts beyond the one a model was first trained on. */
+/** How rotary frequencies are scaled for contexts longer than those of the first training. */
 export type RopeScaling =
   | { readonly type: "linear"; readonly factor: number }
   | {
@@ -12,15 +12,18 @@ export type RopeScaling =
       readonly originalMaxPositions: number;
     };
 
-/** Rotary positions of a model. */
+/** The rotary positions of a model. */
 export interface RopeSettings {
   readonly theta: number;
   readonly scaling: RopeScaling | undefined;
-  /** Per layer: whether positions are applied (SmolLM3 leaves some layers without). */
+  /** True for each layer that applies positions. SmolLM3 has layers without positions. */
   readonly layers: readonly boolean[];
 }
 
-/** Reads `rope_theta` and `rope_scaling`, or the newer `rope_parameters` with both, and `no_rope_layers`. */
+/**
+ * Reads `rope_theta`, `rope_scaling` and `no_rope_layers`. Newer configs have `rope_parameters` in place of the first
+ * two.
+ */
 export function readRopeSettings(
   source: Readonly<Record<string, unknown>>,
   { fields, layers }: { readonly fields: ConfigFields; readonly layers: number },
@@ -39,7 +42,7 @@ function readRopeLayers(
   { fields, layers }: { readonly fields: ConfigFields; readonly layers: number },
 ): boolean[] {
   const given = source.no_rope_layers;
-  // The key's name misleads: its entries are 1 where rotary positions are applied.
+  // The key's name is misleading: an entry is 1 if the layer applies rotary positions.
   if (Array.isArray(given) && given.length === layers) return given.map((entry) => entry === 1 || entry === true);
   const interval = fields.number("no_rope_layer_interval", Number.POSITIVE_INFINITY);
   return Array.from({ length: layers }, (_, layer) => (layer + 1) % interval !== 0);
@@ -75,6 +78,6 @@ function refuse(code: "model.malformed" | "model.unsupported", what: string): Ly
   return new LyceumError({
     code,
     message: `The model's config.json has ${what}, which the embedded engine cannot apply.`,
-    hint: 'Rope types "default", "linear" and "llama3" over whole heads are built: choose another checkpoint.',
+    hint: 'Choose a checkpoint with rope type "default", "linear" or "llama3" over whole heads.',
   });
 }

@@ -3,9 +3,9 @@ import type { ParameterSpec } from "../architecture/parameters.ts";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 import type { GradientPart } from "./gradient-sum.ts";
 
-/** The running moments of one array of parameters. */
+/** The running moments of one parameter block. */
 export interface AdamState {
-  /** Steps taken. */
+  /** The number of steps taken. */
   step: number;
   readonly firstMoment: Float32Array;
   readonly secondMoment: Float32Array;
@@ -16,7 +16,7 @@ export function createAdamState(length: number): AdamState {
 }
 
 /**
- * True if weight decay acts on a parameter: on matrices and embeddings, and not on biases and the weights of norms. These
+ * True if weight decay applies to a parameter: to matrices and embeddings, but not to biases and norm weights. These
  * are the parameters that `transformers` decays (`Trainer.get_decay_parameter_names`).
  */
 export function isDecayed({ shape }: Pick<ParameterSpec, "shape">): boolean {
@@ -24,9 +24,9 @@ export function isDecayed({ shape }: Pick<ParameterSpec, "shape">): boolean {
 }
 
 /**
- * One step of AdamW in place (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101, algorithm 2): moments are
- * corrected for their start at zero, and weight decay acts on the weights, apart from the moments. A parameter that is not
- * {@link isDecayed} has none. `scale` multiplies the gradient, which is given in parts of the block, first (clipping).
+ * Applies one step of AdamW in place (Loshchilov and Hutter 2017, https://arxiv.org/abs/1711.05101, algorithm 2), with
+ * bias-corrected moments and decoupled weight decay. Parameters that are not {@link isDecayed} have no weight decay.
+ * `gradient` lists parts of the block. It is multiplied by `scale` first (gradient clipping).
  */
 export function adamWStep(options: {
   readonly weights: ParameterBlock;
@@ -65,7 +65,7 @@ function updatePart(options: {
   const { learningRate, beta1, beta2, epsilon, weightDecay } = options.params;
   const correction1 = 1 - beta1 ** step;
   const correction2 = Math.sqrt(1 - beta2 ** step);
-  // Both corrections of the moments in one factor, so that each weight takes one division.
+  // Combines both bias corrections in one factor, so that each weight needs one division.
   const stepSize = (learningRate * correction2) / correction1;
   const floor = epsilon * correction2;
   const decay = 1 - learningRate * weightDecay;

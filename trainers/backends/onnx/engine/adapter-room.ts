@@ -5,14 +5,14 @@ import type { Feed } from "./session.ts";
 import { type ModelWeights, structureKey } from "./weights.ts";
 
 /**
- * Memory for what decoding lays out of an adapter. Adapters of one structure use it in turn, so that many cost no more
- * than one: nobody else may enter before the run that the feeds are for has ended.
+ * Memory for the decoding layout of an adapter. Adapters of the same structure use it in turn, so many adapters need no
+ * more memory than one. The next adapter may enter only after the run with these feeds has ended.
  */
 export class AdapterRoom {
   readonly #config: DecoderConfig;
   readonly #block: ParameterBlock;
   readonly #feeds: Readonly<Record<string, Feed>>;
-  #holder: symbol | undefined;
+  #owner: symbol | undefined;
 
   constructor(config: DecoderConfig, adapter: ParameterBlock) {
     this.#config = config;
@@ -22,19 +22,19 @@ export class AdapterRoom {
     );
   }
 
-  /** Feeds with the adapter laid out, which is done where another holder was the last; a holder's stays as it is. */
-  enter(holder: symbol, adapter: ParameterBlock): Readonly<Record<string, Feed>> {
-    if (holder !== this.#holder) fillDiagonals(this.#config, adapter, this.#block);
-    this.#holder = holder;
+  /** Returns the feeds with the adapter laid out. Lays it out only if another adapter was the last to enter. */
+  enter(owner: symbol, adapter: ParameterBlock): Readonly<Record<string, Feed>> {
+    if (owner !== this.#owner) fillDiagonals(this.#config, adapter, this.#block);
+    this.#owner = owner;
     return this.#feeds;
   }
 }
 
-/** The rooms of an engine. They go when their base does. */
+/** The adapter rooms of an engine. They are freed together with their base weights. */
 export class AdapterRooms {
   readonly #byBase = new WeakMap<ParameterBlock, Map<string, AdapterRoom>>();
 
-  /** The room for adapters of this structure; none without an adapter. */
+  /** Returns the room for adapters of this structure. Undefined without an adapter. */
   of(weights: ModelWeights): AdapterRoom | undefined {
     const { config, base, adapter } = weights;
     if (adapter === undefined) return undefined;

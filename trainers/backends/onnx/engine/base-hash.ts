@@ -1,13 +1,16 @@
 import { createHash } from "node:crypto";
 import type { ParameterBlock } from "../models/parameter-block.ts";
 
-/** Every so many values of a parameter count: training changes all of a matrix, and reading all of it takes seconds. */
+/**
+ * Only every 997th value of a parameter is hashed. Training changes all values of a matrix, and hashing all of them
+ * takes seconds.
+ */
 const stride = 997;
 
 /**
- * A hash of base weights, by which an adapter knows its own: of the name, the shape and a sample of the values of every
- * parameter. It does not depend on the order of the parameters or on the precision that a file keeps them in, as long
- * as the values are the same.
+ * Returns a hash of base weights. An adapter stores it to recognize its base. The hash covers the name, the shape and a
+ * sample of the values of every parameter. It does not depend on the order of the parameters, or on the precision of
+ * the file if the values are the same.
  */
 export function baseHash(base: ParameterBlock): string {
   const hash = createHash("sha256");

@@ -15,35 +15,35 @@ import { mergedParameter } from "./merge-adapter.ts";
 import { readStoredAdapter, type StoredAdapter } from "./stored-adapter.ts";
 import { storedShape } from "./stored-form.ts";
 
-/** A source whose files are on this machine. */
+/** A model source whose files are on this machine. */
 export type LocalSource =
   | {
       readonly type: "folder";
       readonly folder: string;
-      /** Where the folder was downloaded from; `revision` is the commit. */
+      /** The Hugging Face model that the folder was downloaded from. `revision` is the commit. */
       readonly hub?: { readonly id: string; readonly revision: string };
-      /** The folder of a PEFT adapter on that model. */
+      /** The folder of a PEFT adapter for that model. */
       readonly adapter?: string;
     }
   | Extract<ModelSource, { readonly type: "scratch" }>;
 
-/** Base weights in memory, shared by every model of the same source that does not train them. */
+/** Base weights in memory. All models of the same source that do not train them share them. */
 export interface BaseWeights {
   readonly key: string;
   readonly config: DecoderConfig;
   readonly block: ParameterBlock;
-  /** The type that the files have the embedding in, float32 if it is wider or the weights are in no file. */
+  /** The type of the embedding in the files. F32 if that type is wider, or if there are no files. */
   readonly dtype: WritableDtype;
 }
 
-/** Loads base weights, each once while something uses it. */
+/** Loads base weights. Each source is loaded once while it is in use. */
 export class BaseStore {
-  /** With how many users each source has. */
+  /** The shared weights, with the number of users of each source. */
   readonly #shared: { readonly base: BaseWeights; readonly users: Map<string, number> }[] = [];
 
   /**
-   * Weights that nobody changes. Sources with the same weights, such as the bases beside the adapters of a team, share
-   * them too. Give them back with {@link release}.
+   * Returns read-only weights. Sources with equal weights share memory, for example the bases next to the adapters of a
+   * team. Call {@link release} after use.
    */
   async share(source: LocalSource): Promise<BaseWeights> {
     const key = JSON.stringify(source);
@@ -61,8 +61,8 @@ export class BaseStore {
   }
 
   /**
-   * One user of a source fewer; true if that was the last one of its weights. A source without users is read anew when
-   * it is shared again: its files may have changed.
+   * Removes one user of a source. Returns true if that was the last user of its weights. A source without users is read
+   * again when it is next shared, because its files may have changed.
    */
   release(source: LocalSource): boolean {
     const key = JSON.stringify(source);
@@ -87,8 +87,9 @@ function sameWeights(a: BaseWeights, b: BaseWeights): boolean {
 }
 
 /**
- * Weights in memory of their own, an adapter of the source merged into them, with a value head if asked for. Throws
- * `backend.unsupported` if they do not fit, `trained` with what an optimizer keeps of them.
+ * Loads weights into their own memory, merges the source's adapter into them, and adds a value head if requested.
+ * `trained` also counts the memory of the optimizer state. Throws `backend.unsupported` if the weights do not fit in
+ * memory.
  */
 export async function loadBase(
   source: LocalSource,
@@ -111,7 +112,7 @@ export async function loadBase(
   await using reader = await openWeights(source.folder);
   const names = new Set(reader.names);
   let dtype: WritableDtype = "F32";
-  // A checkpoint of the body alone leaves the body's name out.
+  // A checkpoint that contains only the body omits the body's name.
   const body = `${config.architecture.body}.`;
   for (const spec of decoderParameters(config)) {
     const { name, transposed = false } = spec;
@@ -129,7 +130,7 @@ export async function loadBase(
   return base;
 }
 
-/** Adds an adapter to the base weights themselves. */
+/** Merges an adapter into the base weights, in place. */
 function mergeInto(
   { config, block: base }: Pick<BaseWeights, "config" | "block">,
   { block, config: { alpha, rank } }: StoredAdapter,
@@ -169,7 +170,7 @@ function wrongShape(options: {
   const { folder, name, found, wanted } = options;
   return new LyceumError({
     code: "model.malformed",
-    message: `The tensor "${name}" in ${folder} is [${found.join(", ")}]; the config.json wants [${wanted.join(", ")}].`,
+    message: `The tensor "${name}" in ${folder} has the shape [${found.join(", ")}], but the config.json requires [${wanted.join(", ")}].`,
     hint: "The config.json and the weights may belong to different models; download the folder again.",
     data: { folder, name },
   });

@@ -1,20 +1,23 @@
 import { supportWords, writeSupport } from "../../../../src/contract/token-support.ts";
 import type { Datum } from "../../../backend/datum.ts";
 
-/** Sequences of one run, without padding but for attention. Arrays are named as the inputs of the training graph. */
+/**
+ * The sequences of one run, concatenated. Only attention is padded. The arrays have the names of the training graph's
+ * inputs.
+ */
 export interface Batch {
   readonly tokens: number;
   readonly length: number;
   readonly sequences: number;
   readonly ids: Int32Array;
-  /** The place of each token in its sequence. */
+  /** The index of each token in its sequence. */
   readonly positions: BigInt64Array;
   readonly tokenAt: Int32Array;
   readonly placeOf: Int32Array;
   readonly present: Float32Array;
 }
 
-/** Lays sequences of token ids out, in order. */
+/** Lays out sequences of token ids, in order. */
 export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch {
   const length = sequences.reduce((longest, sequence) => Math.max(longest, sequence.length), 0);
   const tokens = sequences.reduce((sum, sequence) => sum + sequence.length, 0);
@@ -39,8 +42,8 @@ export function layOutSequences(sequences: readonly ArrayLike<number>[]): Batch 
 }
 
 /**
- * (length, group, length): 0 where a query of a group may look, minus infinity after its place and before its window,
- * which ends at its place.
+ * Returns an attention mask of shape (length, group, length). It is 0 for keys that a query may attend to: those up to
+ * its own position, within its window. It is minus infinity for all others.
  */
 export function causalMask(length: number, group: number, window: number = length): Float32Array {
   const mask = new Float32Array(length * group * length).fill(Number.NEGATIVE_INFINITY);
@@ -51,13 +54,13 @@ export function causalMask(length: number, group: number, window: number = lengt
   return mask;
 }
 
-/** What the loss reads at each position with loss. Arrays are named as the inputs of the training graph. */
+/** The inputs of the loss at each position with loss. The arrays have the names of the training graph's inputs. */
 export interface LossPositions {
-  /** Positions that carry loss, without the padding to whole chunks. */
+  /** The number of positions with loss, without the padding to whole chunks. */
   readonly count: number;
   readonly padded: number;
   readonly rows: Int32Array;
-  /** The position of each token; the padded number of them where it has none. */
+  /** The loss position of each token. `padded` for tokens without loss. */
   readonly positionOf: Int32Array;
   readonly targets: Int32Array;
   readonly inverseTemperature: Float32Array;
@@ -70,8 +73,9 @@ export interface LossPositions {
 }
 
 /**
- * The positions whose loss mask is not 0, padded to a multiple of `multiple` by repeating the last one without weight:
- * what is finite of it stays finite times 0, as an unrelated token's e^(-logprob) might not.
+ * Collects the positions with a nonzero loss mask, padded to a multiple of `multiple`. The padding repeats the last
+ * position with weight 0. Its values are finite, so they stay 0 after the multiplication. The e^(-logprob) of an
+ * unrelated token could be infinite.
  */
 export function layOutLoss(data: readonly Datum[], tokens: number, multiple: number): LossPositions {
   const count = countLossPositions(data);
@@ -116,8 +120,8 @@ export function layOutLoss(data: readonly Datum[], tokens: number, multiple: num
 }
 
 /**
- * The supports of the positions of {@link layOutLoss} as bitmaps, {@link supportWords} a position; undefined where every
- * target was drawn from every token.
+ * Returns the supports of the positions of {@link layOutLoss} as bitmaps, with {@link supportWords} words per position.
+ * Undefined if every target was sampled from the whole vocabulary.
  */
 export function layOutSupports(
   data: readonly Datum[],
@@ -139,12 +143,12 @@ export function layOutSupports(
   return bitmaps;
 }
 
-/** Whether a target with loss was drawn from some of the tokens only. */
+/** True if a target with loss was sampled from a part of the vocabulary. */
 function hasSupports(data: readonly Datum[]): boolean {
   return data.some(({ lossMask, supports }) => supports?.some((support, t) => support !== null && lossMask[t] !== 0));
 }
 
-/** How many targets of the data carry loss. */
+/** Counts the targets with a nonzero loss mask. */
 export function countLossPositions(data: readonly Datum[]): number {
   let count = 0;
   for (const { lossMask } of data) for (const weight of lossMask) if (weight !== 0) count++;

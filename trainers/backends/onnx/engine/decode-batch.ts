@@ -5,7 +5,10 @@ import { chooseWidth, rowCost } from "./decode-grid.ts";
 import { KeyValueCache } from "./key-value-cache.ts";
 import type { Feed } from "./session.ts";
 
-/** A prompt that was read: keys and values are (tokens, layers x keyValueHeads x headSize), its own from `first` on. */
+/**
+ * A prompt after prefill. Keys and values are (tokens, layers x keyValueHeads x headSize). Those of this prompt begin
+ * at row `first`.
+ */
 export interface ReadPrompt {
   readonly length: number;
   readonly completions: readonly Completion[];
@@ -14,26 +17,28 @@ export interface ReadPrompt {
   readonly first: number;
 }
 
-/** What a decoding graph gives, row by row. */
+/** The outputs of a decoding graph, row by row. */
 export interface DecodeResults {
   readonly keys: Float32Array;
   readonly values: Float32Array;
   readonly probabilities: Float32Array;
-  /** Where there is a value head. */
+  /** Present if the model has a value head. */
   readonly stateValues?: Float32Array;
 }
 
-/** Up to `width` rows that continue one prompt, which is cached once for them. */
+/** Up to `width` rows that continue the same prompt, which is cached once for them. */
 interface Group {
-  /** Equal for groups of the same prompt. */
+  /** The same symbol for all groups of the same prompt. */
   readonly prompt: symbol;
   readonly rows: Completion[];
 }
 
-/** From how many query rows on one wide product over a prompt's values beats products of single rows. */
+/**
+ * The number of query rows from which one wide product over a prompt's values is faster than products of single rows.
+ */
 const wideProduct = 16;
 
-/** The sequences that are decoded together, and their caches. */
+/** The sequences that are decoded together, with their caches. */
 export class DecodeBatch {
   readonly #config: DecoderConfig;
   readonly #rowCost: number;
@@ -42,49 +47,50 @@ export class DecodeBatch {
   #groups: Group[] = [];
   #width = 1;
 
-  /** `weights` is how many numbers the model's matrices hold. */
+  /** `weights` is the number of values in the model's matrices. */
   constructor(config: DecoderConfig, weights: number) {
     this.#config = config;
     this.#rowCost = rowCost(weights, 2 * config.layers * config.keyValueHeads * config.headSize);
-    // Where rows stand alone, they read a prompt's keys fastest transposed; those of the tail are appended one by one.
+    // Rows without a group read a prompt's keys fastest if these are transposed. Keys of the tail are appended one by
+    // one, so they are not.
     this.#prefix = new KeyValueCache(config, { transposedKeys: true });
     this.#tail = new KeyValueCache(config, { transposedKeys: false });
   }
 
-  /** Sequences that are not finished. */
+  /** The number of unfinished sequences. */
   get size(): number {
     return this.#groups.reduce((sum, { rows }) => sum + rows.length, 0);
   }
 
-  /** Rows of a run, idle ones with them. */
+  /** The number of rows in a run, including idle rows. */
   get rows(): number {
     return this.#groups.length * this.#width;
   }
 
-  /** Rows of one prompt stand together; otherwise each row is a group of its own. */
+  /** True if rows of the same prompt share a group. If false, each row is its own group. */
   get grouped(): boolean {
     return this.#width > 1;
   }
 
-  /** Takes in completions whose first token has been sampled. */
+  /** Adds completions whose first token has been sampled. */
   admit(prompts: readonly ReadPrompt[]): void {
     const { layers, keyValueHeads, headSize } = this.#config;
     const size = layers * keyValueHeads * headSize;
-    const held = this.#groups.length;
+    const existing = this.#groups.length;
     const fresh = prompts.map(({ completions }) => ({ prompt: Symbol("prompt"), rows: [...completions] }));
     const capacity = Math.max(this.#prefix.longest(held), ...prompts.map(({ length }) => length));
     this.#prefix.layOut({
-      members: 1,
+      width: 1,
       capacity: roundUp(capacity, 16),
       from: [...this.#groups.keys(), ...fresh.map(() => undefined)],
     });
     for (const [i, { length, keys, values, first }] of prompts.entries()) {
-      this.#prefix.append(held + i, { keys, values, start: first * size, count: length });
+      this.#prefix.append(existing + i, { keys, values, start: first * size, count: length });
     }
     this.#arrange([...this.#groups, ...fresh]);
   }
 
-  /** What the decoding graph reads beside the weights, for one token more in every row. */
+  /** Returns the inputs of the decoding graph, except the weights, for the next token of every row. */
   feeds(): Record<string, Feed> {
     const groups = this.#groups.length;
     this.#reserve();
@@ -109,7 +115,7 @@ export class DecodeBatch {
     };
   }
 
-  /** What of the caches lies within the window of the next token of each row. Idle rows look at everything. */
+  /** Returns masks for the cached tokens within the window of each row's next token. Idle rows attend to everything. */
   #windowFeeds(): Record<string, Feed> {
     const { window } = this.#config;
     if (window === undefined) return {};
@@ -118,7 +124,7 @@ export class DecodeBatch {
     const masks = { prefix: new Float32Array(this.rows * prefix), tail: new Float32Array(this.rows * tail) };
     for (const { group, lane } of this.#lanes()) {
       const [read, generated] = [this.#prefix.length(group), this.#tail.length(lane)];
-      // The first place that is seen, counted from the beginning of the prompt.
+      // The first visible position, counted from the beginning of the prompt.
       const start = Math.max(0, read + generated - window.size + 1);
       showOnly(masks.prefix.subarray(lane * prefix, (lane + 1) * prefix), { start, end: read });
       showOnly(masks.tail.subarray(lane * tail, (lane + 1) * tail), {
@@ -133,7 +139,7 @@ export class DecodeBatch {
     return { prefixWindowMask: feed(masks.prefix, prefix), tailWindowMask: feed(masks.tail, tail) };
   }
 
-  /** How grouped rows are cut. */
+  /** Returns the shapes that split grouped rows. */
   #gridFeeds(): Record<string, Feed> {
     const { heads, keyValueHeads, headSize } = this.#config;
     const groups = this.#groups.length;
@@ -152,41 +158,46 @@ export class DecodeBatch {
     return this.#prefix.longest(this.#groups.length) + this.#tail.longest(this.#groups.length);
   }
 
-  /** Samples one token for each row from what a run gave; the samples that are finished leave the batch. */
+  /**
+   * Samples one token for each row from the outputs of a run. Removes finished samples from the batch and returns them.
+   */
   advance(results: DecodeResults): Sample[] {
     const { layers, keyValueHeads, headSize, vocabularySize } = this.#config;
     const { keys, values, probabilities, stateValues } = results;
     const finished: Sample[] = [];
-    const goesOn = new Set<Completion>();
+    const unfinished = new Set<Completion>();
     for (const { completion, lane } of this.#lanes()) {
       this.#tail.append(lane, { keys, values, start: lane * layers * keyValueHeads * headSize, count: 1 });
       const next = probabilities.subarray(lane * vocabularySize, (lane + 1) * vocabularySize);
       const sample = completion.advance(next, stateValues?.[lane]);
-      if (sample === undefined) goesOn.add(completion);
+      if (sample === undefined) unfinished.add(completion);
       else finished.push(sample);
     }
-    if (finished.length > 0) this.#drop(goesOn);
+    if (finished.length > 0) this.#drop(unfinished);
     return finished;
   }
 
   *#lanes(): Generator<{ completion: Completion; group: number; lane: number }> {
     for (const [group, { rows }] of this.#groups.entries()) {
-      for (const [member, completion] of rows.entries()) {
-        yield { completion, group, lane: group * this.#width + member };
+      for (const [row, completion] of rows.entries()) {
+        yield { completion, group, lane: group * this.#width + row };
       }
     }
   }
 
-  /** Leaves out finished rows: the last row of a group takes a place that became free, the last group an empty one. */
-  #drop(goesOn: ReadonlySet<Completion>): void {
+  /**
+   * Removes finished rows. The last row of a group moves to the free place, and the last group to the place of an empty
+   * group.
+   */
+  #drop(unfinished: ReadonlySet<Completion>): void {
     const width = this.#width;
     for (const [group, { rows }] of this.#groups.entries()) {
-      for (let member = rows.length - 1; member >= 0; member--) {
-        if (goesOn.has(rows[member]!)) continue;
+      for (let row = rows.length - 1; row >= 0; row--) {
+        if (unfinished.has(rows[row]!)) continue;
         const last = rows.pop()!;
-        if (member < rows.length) {
-          rows[member] = last;
-          this.#tail.copyLane(group * width + rows.length, group * width + member);
+        if (row < rows.length) {
+          rows[row] = last;
+          this.#tail.copyLane(group * width + rows.length, group * width + row);
         }
         this.#tail.clear(group * width + rows.length);
       }
@@ -198,14 +209,17 @@ export class DecodeBatch {
       if (group === from) continue;
       this.#groups[group] = last;
       this.#prefix.copyLane(from, group);
-      for (let member = 0; member < width; member++) {
-        this.#tail.copyLane(from * width + member, group * width + member);
+      for (let row = 0; row < width; row++) {
+        this.#tail.copyLane(from * width + row, group * width + row);
       }
     }
     if (this.#groups.length > 0) this.#arrange(this.#groups);
   }
 
-  /** Puts the rows in groups of the best width. `groups` begins with those that are there; others have no tail yet. */
+  /**
+   * Arranges the rows in groups of the best width. `groups` begins with the existing groups. New groups have no tail
+   * yet.
+   */
   #arrange(groups: readonly Group[]): void {
     const byPrompt = Map.groupBy(groups.entries(), ([, { prompt }]) => prompt);
     const prompts = [...byPrompt.values()].map((parts) => ({
@@ -228,12 +242,12 @@ export class DecodeBatch {
       })),
     );
     this.#prefix.layOut({
-      members: 1,
+      width: 1,
       capacity: roundUp(this.#prefix.longest(groups.length), 16),
       from: placed.map(({ prefixLane }) => prefixLane),
     });
     this.#tail.layOut({
-      members: width,
+      width: width,
       capacity: tailCapacity(this.#tail.longest(this.#groups.length) + 1),
       from: placed.flatMap(({ group }) => Array.from({ length: width }, (_, i) => tailLane.get(group.rows[i]!))),
     });
@@ -241,21 +255,24 @@ export class DecodeBatch {
     this.#width = width;
   }
 
-  /** Makes room for one token more; gives room back where far less is needed. */
+  /** Reserves memory for one more token. Frees memory if much less is needed. */
   #reserve(): void {
     const wanted = tailCapacity(this.#tail.longest(this.#groups.length) + 1);
     if (wanted === this.#tail.capacity || (wanted < this.#tail.capacity && wanted > this.#tail.capacity / 2)) return;
-    this.#tail.layOut({ members: this.#width, capacity: wanted, from: Array.from({ length: this.rows }, (_, i) => i) });
+    this.#tail.layOut({ width: this.#width, capacity: wanted, from: Array.from({ length: this.rows }, (_, i) => i) });
   }
 }
 
-/** Masks what is not within [start, end). Finite, for it may be everything, and a softmax over -Infinity alone is NaN. */
+/** Masks everything outside [start, end). The mask value is finite, because softmax over only -Infinity is NaN. */
 function showOnly(mask: Float32Array, { start, end }: { readonly start: number; readonly end: number }): void {
   mask.fill(-1e30);
   if (start < end) mask.fill(0, start, end);
 }
 
-/** Steps of 16 up to 128, then of an eighth, so that growing is rare and little is read in vain. */
+/**
+ * Rounds up in steps of 16 up to 128 tokens, then in steps of an eighth. So the cache rarely grows, and few unused
+ * places are read.
+ */
 function tailCapacity(tokens: number): number {
   return roundUp(tokens, tokens <= 128 ? 16 : 2 ** Math.floor(Math.log2(tokens) - 3));
 }

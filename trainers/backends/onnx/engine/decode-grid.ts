@@ -1,16 +1,16 @@
 /**
- * How many rows of one prompt stand in a group that reads its cache once. Groups are all as wide, so a width above 1
- * may leave rows idle, which are computed in vain; a width below the number of a prompt's rows reads its cache more
- * than once. Chooses the width that costs least.
+ * Chooses how many rows of one prompt form a group that reads its cache once. All groups have the same width. A width
+ * above 1 may leave idle rows, which are computed unnecessarily. A width below a prompt's number of rows reads its
+ * cache several times. The returned width has the lowest cost.
  */
 export function chooseWidth(options: {
-  /** Rows that each prompt has. */
+  /** The number of rows of each prompt. */
   readonly rows: readonly number[];
-  /** The prompts' greatest length in tokens. */
+  /** The longest prompt, in tokens. */
   readonly length: number;
-  /** What a row costs, in cached tokens read: {@link rowCost}. */
+  /** The cost of a row, in cached tokens read: {@link rowCost}. */
   readonly rowCost: number;
-  /** The width now; another one has to be better by a tenth, because changing it copies the caches. */
+  /** The current width. Another width must be better by a tenth, because changing it copies the caches. */
   readonly width: number;
 }): number {
   const { rows, length, rowCost, width } = options;
@@ -27,8 +27,8 @@ export function chooseWidth(options: {
 }
 
 /**
- * About how many cached tokens are read in the time that one row more takes in the products with the weights: two
- * operations for each weight, where processors do some twenty in the time in which they read a cached number.
+ * Estimates the cost of one more row in the products with the weights, in cached tokens read. A row needs two
+ * operations for each weight, and a processor does about twenty operations in the time of one cached value read.
  */
 export function rowCost(weights: number, cachedNumbersPerToken: number): number {
   return (2 * weights) / (20 * cachedNumbersPerToken);

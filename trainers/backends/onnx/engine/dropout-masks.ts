@@ -6,16 +6,17 @@ import type { ParameterBlock } from "../models/parameter-block.ts";
 import type { Feed } from "./session.ts";
 
 /**
- * True if a pass over these terms drops inputs of adapters: if all of them are cross-entropies. Every other loss
- * compares log-probabilities with those of the sampler or a reference, which were computed without dropout.
+ * True if a pass over these terms applies dropout to the inputs of adapters: if all terms are cross-entropies. All
+ * other losses compare log-probabilities with those of the sampler or a reference, which are computed without dropout.
  */
 export function usesDropout(terms: readonly LossTerm[]): boolean {
   return terms.length > 0 && terms.every(({ type }) => type === "crossEntropy");
 }
 
 /**
- * A seed for each sequence of a call: of the adapter's seed, the optimizer step, the tokens, and how often these
- * tokens came before in the step, which `seen` counts. So the masks do not depend on how a batch is cut.
+ * Derives a seed for each sequence of a call from the adapter's seed, the optimizer step, the tokens and the number of
+ * earlier occurrences of the same tokens in the step. `seen` counts these. So the masks do not depend on how a batch is
+ * split.
  */
 export function dropoutSeeds(
   data: readonly Datum[],
@@ -30,14 +31,14 @@ export function dropoutSeeds(
 }
 
 /**
- * The feeds of the masks that a training graph with dropout reads: a bit for each token and each input of each adapter,
- * 0 with probability `rate`.
+ * Returns the mask inputs of a training graph with dropout: one bit for each token and each input of each adapter. A
+ * bit is 0 with probability `rate`.
  */
 export function dropoutFeeds(options: {
-  /** The block of the adapters. */
+  /** The parameter block of the adapters. */
   readonly block: ParameterBlock;
   readonly rate: number;
-  /** In the order of the batch. */
+  /** In batch order. */
   readonly sequences: readonly { readonly tokens: number; readonly seed: number }[];
 }): Record<string, Feed> {
   const { block, rate, sequences } = options;
@@ -58,7 +59,10 @@ export function dropoutFeeds(options: {
   );
 }
 
-/** Sets each bit whose hash, of its place and the seed, from 0 to 2^32 - 1, reaches the threshold. */
+/**
+ * Sets each bit whose hash reaches the threshold. The hash is from 0 to 2^32 - 1 and depends on the bit's index and the
+ * seed.
+ */
 function fillBits(words: Int32Array, seed: number, threshold: number): void {
   const low = seed | 0;
   const high = (seed / 2 ** 32) | 0;
@@ -71,7 +75,7 @@ function fillBits(words: Int32Array, seed: number, threshold: number): void {
   }
 }
 
-/** An invertible mix of 32 bits (Wellons 2018, https://github.com/skeeto/hash-prospector). */
+/** An invertible 32-bit mixing function (Wellons 2018, https://github.com/skeeto/hash-prospector). */
 function mix(value: number): number {
   let x = Math.imul(value ^ (value >>> 16), 0x21f0aaad);
   x = Math.imul(x ^ (x >>> 15), 0x735a2d97);

@@ -16,21 +16,21 @@ import type { LocalSource } from "./base-store.ts";
 import type { Device } from "./session.ts";
 import type { TokenizerSource } from "./tokenizer-source.ts";
 
-/** How an engine runs; fixed for its life. */
+/** The settings of an engine. They do not change. */
 export interface EngineSettings {
   readonly device: Device;
-  /** Which of several devices of that kind, from 0; the first by default. */
+  /** The device index, from 0. Default: the first device. */
   readonly deviceIndex?: number;
   readonly threads?: number;
-  /** The most tokens, padding included, of one training run of the runtime. */
+  /** The maximum number of tokens, padding included, in one training run of the runtime. */
   readonly maxTokensPerMicroBatch: number;
-  /** What products are computed in when models are trained and evaluated, float32 by default; sampling is always that. */
+  /** The precision of matrix products in training and evaluation. Default: float32. Sampling always uses float32. */
   readonly precision?: Precision;
-  /** The most sequences decoded at a time. */
+  /** The maximum number of sequences that are decoded at a time. */
   readonly decodeBatchSize: number;
 }
 
-/** What {@link EngineCalls.open} tells of a model. */
+/** The description of a model that {@link EngineCalls.open} returns. */
 export interface OpenedModel {
   readonly model: number;
   readonly isAdapter: boolean;
@@ -39,7 +39,7 @@ export interface OpenedModel {
   readonly vocabularySize: number;
 }
 
-/** A trained parameter by its checkpoint name (or adapter name), for inspection. */
+/** A trained parameter with its checkpoint name or adapter name, for inspection. */
 export interface NamedArray {
   readonly name: string;
   readonly shape: readonly number[];
@@ -47,8 +47,8 @@ export interface NamedArray {
 }
 
 /**
- * What the engine's thread can be asked, one call after another. Every call takes one argument and gives one result,
- * both cloneable.
+ * The calls that the engine's thread accepts, one after another. Every call takes one argument and returns one result.
+ * Both can be cloned.
  */
 export interface EngineCalls {
   open(argument: {
@@ -71,7 +71,7 @@ export interface EngineCalls {
     readonly stepId: number;
   }): Promise<StepMetrics>;
   snapshot(argument: { readonly model: number }): Promise<{ readonly sampler: number; readonly version: number }>;
-  /** Emits each sample as an item, and now and then the number of tokens sampled so far. */
+  /** Emits each sample as an item, and periodically the number of tokens sampled so far. */
   sample(
     argument: { readonly sampler: number; readonly requests: readonly SampleRequest[] },
     context: CallContext,
@@ -92,9 +92,9 @@ export interface EngineCalls {
   close(argument: Record<never, never>): Promise<void>;
 }
 
-/** What a call gets beside its argument. */
+/** The context of a call, in addition to its argument. */
 export interface CallContext {
   readonly signal: AbortSignal;
-  /** Sends something to the caller before the result. */
+  /** Sends an item to the caller before the result. */
   emit(item: unknown): void;
 }

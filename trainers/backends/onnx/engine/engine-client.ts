@@ -10,12 +10,12 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** The engine as the caller's thread sees it: calls by message to a worker thread that this client owns. */
+/** The engine's client in the caller's thread. Sends calls as messages to a worker thread that it owns. */
 export class EngineClient implements AsyncDisposable {
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
-  /** Why nothing can be asked any more. */
+  /** The error that every further call throws, if the engine has ended. */
   #ended: LyceumError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -28,11 +28,11 @@ export class EngineClient implements AsyncDisposable {
     this.#worker.on("message", (reply: EngineReply) => this.#receive(reply));
     this.#worker.on("error", (cause) => this.#end(`The engine's thread has failed: ${cause.message}.`, cause));
     this.#worker.on("exit", () => this.#end("The engine's thread has stopped."));
-    // An idle engine does not keep the process alive; a working one does.
+    // An idle engine does not keep the process alive. A working engine does.
     this.#worker.unref();
   }
 
-  /** Asks the engine. An aborted call rejects with the signal's reason once the engine has stopped working on it. */
+  /** Calls the engine. An aborted call rejects with the signal's reason after the engine has stopped working on it. */
   call<Method extends keyof EngineCalls>(
     method: Method,
     argument: Parameters<EngineCalls[Method]>[0],
@@ -44,7 +44,7 @@ export class EngineClient implements AsyncDisposable {
       if (this.#ended !== undefined) throw this.#ended;
       this.#lastId += 1;
       const id = this.#lastId;
-      // First, because it throws where the argument cannot be cloned.
+      // Sent first, because it throws if the argument cannot be cloned.
       this.#send({ type: "call", id, method, argument });
       const onAbort = (): void => this.#send({ type: "abort", id });
       signal?.addEventListener("abort", onAbort, { once: true });
@@ -69,12 +69,12 @@ export class EngineClient implements AsyncDisposable {
     return result as ReturnType<EngineCalls[Method]>;
   }
 
-  /** True when nothing can be asked any more. */
+  /** True if the engine accepts no more calls. */
   get ended(): boolean {
     return this.#ended !== undefined;
   }
 
-  /** Ends the thread. Calls under way are stopped and rejected. */
+  /** Stops the thread. Stops and rejects running calls. */
   [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -83,10 +83,10 @@ export class EngineClient implements AsyncDisposable {
   async #close(): Promise<void> {
     if (this.#ended === undefined) {
       for (const id of this.#pending.keys()) this.#send({ type: "abort", id });
-      const underWay = [...this.#pending.values()];
+      const running = [...this.#pending.values()];
       const closed = this.call("close", {});
       this.#ended = endedError("The engine was closed.");
-      for (const pending of underWay) pending.reject(this.#ended);
+      for (const pending of running) pending.reject(this.#ended);
       await closed.catch(() => undefined);
     }
     await this.#worker.terminate();

@@ -16,16 +16,16 @@ import type { LossScale, LossScaleState } from "./loss-scale.ts";
 import type { SequenceRunner } from "./sequence-runner.ts";
 import type { ModelWeights } from "./weights.ts";
 
-/** A model as the engine's thread holds it: weights, accumulated gradient, optimizer state. */
+/** A model on the engine's thread: weights, accumulated gradient and optimizer state. */
 export class EngineModel {
   #weights: ModelWeights;
   #trained: ParameterBlock | undefined;
-  /** Who reads the trained block as it is: see {@link lend}. */
+  /** The readers of the current trained block: see {@link lend}. */
   #borrowers = new Set<symbol>();
   readonly #runner: SequenceRunner;
   readonly #lossScale: LossScale | undefined;
   readonly #dropout: { readonly rate: number; readonly seed: number } | undefined;
-  /** How often each sequence has been learnt from, with dropout, since the last step. */
+  /** How often each sequence was trained on with dropout since the last step. */
   #seen = new Map<string, number>();
   #gradient: GradientSum | undefined;
   #state: AdamState | undefined;
@@ -36,9 +36,9 @@ export class EngineModel {
     readonly weights: ModelWeights;
     readonly trained: ParameterBlock | undefined;
     readonly runner: SequenceRunner;
-    /** The runner's, where it computes in float16. */
+    /** The runner's loss scale, if it computes in float16. */
     readonly lossScale?: LossScale | undefined;
-    /** Of the inputs of the adapter. */
+    /** The dropout of the adapter's inputs. */
     readonly dropout?: { readonly rate: number; readonly seed: number } | undefined;
   }) {
     this.#weights = options.weights;
@@ -52,7 +52,7 @@ export class EngineModel {
     return this.#weights;
   }
 
-  /** The block that is trained; none in a frozen model. It is written to through {@link writable}. */
+  /** The block that is trained. Undefined in a frozen model. Use {@link writable} to change it. */
   get trained(): ParameterBlock | undefined {
     return this.#trained;
   }
@@ -77,7 +77,10 @@ export class EngineModel {
     return results;
   }
 
-  /** An aborted or failed call adds nothing: the gradient is added when every micro-batch is done. */
+  /**
+   * Computes losses and adds the gradient to the accumulated one. The gradient is added only after all micro-batches,
+   * so an aborted or failed call adds nothing.
+   */
   async forwardBackward(data: readonly Datum[], terms: readonly LossTerm[], signal: AbortSignal): Promise<LossResult> {
     this.#requireTrained();
     const added = new GradientSum();
@@ -135,8 +138,8 @@ export class EngineModel {
   }
 
   /**
-   * The weights as they are now, unaffected by later steps: the first step to change them while they are lent leaves
-   * them to the borrower, and goes on with a copy. What is given back before a step costs no memory.
+   * Returns a snapshot of the weights that later steps do not change. The first step while they are lent leaves them to
+   * the borrower and continues with a copy. Weights that are given back before a step need no extra memory.
    */
   lend(): { readonly weights: ModelWeights; readonly giveBack: () => void } {
     const borrowers = this.#borrowers;
@@ -145,7 +148,7 @@ export class EngineModel {
     return { weights: this.#weights, giveBack: () => void borrowers.delete(borrower) };
   }
 
-  /** The trained block, to be written to: nobody else reads it. */
+  /** Returns the trained block for writing. It has no other reader. */
   writable(): ParameterBlock {
     const trained = this.#requireTrained();
     if (this.#borrowers.size === 0) return trained;
@@ -160,7 +163,7 @@ export class EngineModel {
     return copy;
   }
 
-  /** Everything that resuming needs. */
+  /** The full state for resuming. */
   get state(): TrainingState {
     const adam = this.#state;
     return {
@@ -174,7 +177,7 @@ export class EngineModel {
     };
   }
 
-  /** Restores a state; an accumulated gradient is dropped. */
+  /** Restores a state. Drops the accumulated gradient. */
   restore(state: TrainingState): void {
     if (this.#trained !== undefined) this.writable().data.set(state.parameters);
     if (state.lossScale !== null) this.#lossScale?.restore(state.lossScale);
@@ -222,19 +225,19 @@ export class EngineModel {
   }
 }
 
-/** What a step over these terms tells of each token. */
+/** Returns the per-token outputs of a step over these terms. */
 function outputsOf(terms: readonly LossTerm[]): ForwardOutput[] {
-  const learnsValues = terms.some(({ type }) => type === "value");
-  const learnsTokens = terms.length === 0 || terms.some(({ type }) => type !== "value");
-  return [...(learnsTokens ? (["logprobs"] as const) : []), ...(learnsValues ? (["values"] as const) : [])];
+  const trainsValues = terms.some(({ type }) => type === "value");
+  const trainsTokens = terms.length === 0 || terms.some(({ type }) => type !== "value");
+  return [...(trainsTokens ? (["logprobs"] as const) : []), ...(trainsValues ? (["values"] as const) : [])];
 }
 
-/** What a checkpoint of a model holds. */
+/** The contents of a model checkpoint. */
 export interface TrainingState {
   readonly version: number;
   readonly lastStepId: number | null;
   readonly adamStep: number;
-  /** None in a model that computes in float32. */
+  /** Null if the model computes in float32. */
   readonly lossScale: LossScaleState | null;
   readonly parameters: Float32Array;
   readonly firstMoment: Float32Array;
@@ -244,7 +247,7 @@ export interface TrainingState {
 function notFinite(what: string): LyceumError {
   return new LyceumError({
     code: "backend.not-finite",
-    message: `${what}; the weights were left as they were.`,
+    message: `${what}. The weights were not changed.`,
     hint: "Lower training.learningRate or training.clipNorm, and check the rewards and demonstrations for extreme values.",
   });
 }

@@ -24,18 +24,18 @@ import { storedForm } from "./stored-form.ts";
 import { openTokenizer, type TokenizerSource } from "./tokenizer-source.ts";
 import type { ModelWeights } from "./weights.ts";
 
-/** What the engine keeps of an open model. */
+/** The engine's data of an open model. */
 interface OpenModel {
-  /** What the base weights are. */
+  /** The source of the base weights. */
   readonly source: LocalSource;
   readonly tokenizer: TokenizerSource;
-  /** The model's adapter; none in a full model. */
+  /** The model's adapter. Undefined in a full model. */
   readonly lora: AdapterForm | undefined;
-  /** The base weights, by the key that they are shared under. */
+  /** The key under which the base weights are shared. */
   readonly baseKey: string;
-  /** What the base's files have its weights in. */
+  /** The type of the weights in the base's files. */
   readonly dtype: WritableDtype;
-  /** Whether others may use the same base weights. */
+  /** True if other models may use the same base weights. */
   readonly shared: boolean;
   readonly model: EngineModel;
   readonly tables: PositionTables;
@@ -43,14 +43,14 @@ interface OpenModel {
 
 interface OpenSampler {
   readonly sampler: BatchSampler;
-  /** Called when it is closed. */
+  /** Called when the sampler is closed. */
   readonly giveBack: () => void;
 }
 
-/** How often a call that samples tells how many tokens there are. */
-const tokensTellMs = 250;
+/** The interval at which a sampling call reports its number of tokens. */
+const tokenReportMs = 250;
 
-/** Everything that runs on the engine's thread: models, samplers and their compiled graphs. */
+/** Creates the part that runs on the engine's thread: models, samplers and their compiled graphs. */
 export function createEngine(settings: EngineSettings): EngineCalls {
   const sessions = new SessionCache({
     device: settings.device,
@@ -118,10 +118,10 @@ export function createEngine(settings: EngineSettings): EngineCalls {
       const open = samplers.get(id);
       if (open === undefined) throw closed("sampler");
       signal.throwIfAborted();
-      let told = performance.now();
+      let lastReport = performance.now();
       const onTokens = (count: number): void => {
-        if (performance.now() - told < tokensTellMs) return;
-        told = performance.now();
+        if (performance.now() - lastReport < tokenReportMs) return;
+        lastReport = performance.now();
         emit(count);
       };
       for await (const sample of open.sampler.sample(requests, signal, onTokens)) emit(sample);
@@ -179,7 +179,10 @@ function closed(what: string): LyceumError {
   });
 }
 
-/** The base of a model, and the adapter that stays an adapter on it: any other is merged as the base is loaded. */
+/**
+ * Returns the base of a model, and the adapter that stays separate. All other adapters are merged when the base is
+ * loaded.
+ */
 function baseOf(source: LocalSource, trainable: TrainableSpec): { source: LocalSource; adapter?: string | undefined } {
   const merges = trainable.type === "full" || (trainable.type === "lora" && trainable.start === "merge");
   if (source.type === "scratch" || merges) return { source };
@@ -187,7 +190,7 @@ function baseOf(source: LocalSource, trainable: TrainableSpec): { source: LocalS
   return { source: base, adapter };
 }
 
-/** The adapter of a model: a stored one, a new one, or none. */
+/** Returns the adapter of a model: a stored one, a new one, or undefined. */
 async function openAdapter(options: {
   readonly base: BaseWeights;
   readonly stored: string | undefined;
@@ -216,7 +219,7 @@ async function openAdapter(options: {
   return { weights: { adapter: { block, scale: alpha / rank } }, form: { rank, alpha, targets, ...dropoutForm } };
 }
 
-/** Throws `config.unknown-name` for a target that is no linear layer of the model. */
+/** Throws `config.unknown-name` for a target that is not a linear layer of the model. */
 function checkTargets(config: DecoderConfig, targets: readonly string[] = []): void {
   const known = targetNames(config);
   const unknown = targets.find((target) => !known.includes(target));

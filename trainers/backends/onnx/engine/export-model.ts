@@ -16,31 +16,34 @@ import { storedForm, storedShape } from "./stored-form.ts";
 import { type TokenizerSource, tokenizerFilesOf } from "./tokenizer-source.ts";
 import type { ModelWeights } from "./weights.ts";
 
-/** What a PEFT config says of an adapter. */
+/** The settings of an adapter in a PEFT config. */
 export type AdapterForm = Pick<PeftAdapterConfig, "rank" | "alpha" | "targets" | "dropout">;
 
-/** What is exported, and where to. */
+/** The options of an export. */
 export interface ExportOptions {
   readonly weights: ModelWeights;
   readonly source: LocalSource;
   readonly tokenizer: TokenizerSource;
-  /** The model's adapter; none in a full model. */
+  /** The model's adapter. Undefined in a full model. */
   readonly lora: AdapterForm | undefined;
   readonly folder: string;
   readonly format: ExportFormat;
-  /** Of the weights of a whole model. An adapter, and a base in its folder, are float32: nothing of them is lost. */
+  /**
+   * The type of the weights of a whole model. An adapter, and a base in its folder, are exported as float32 to keep
+   * full precision.
+   */
   readonly dtype: WritableDtype;
 }
 
 /**
- * Writes a Hugging Face folder (an adapter is merged into its base) or a PEFT adapter folder; the folder is new. A
- * value head, which neither format knows, is written beside as {@link valueHeadFile}.
+ * Writes a new Hugging Face folder (with the adapter merged into its base) or a new PEFT adapter folder. A value head
+ * is in neither format, so it is written to {@link valueHeadFile} in the same folder.
  */
 export async function exportModel(options: ExportOptions): Promise<void> {
   await (options.format === "peft" ? exportAdapter(options) : exportFolder(options));
 }
 
-/** The names that configs have for the types of weights. */
+/** The names of the weight types in configs. */
 export const dtypeNames: Readonly<Record<WritableDtype, ExportDtype>> = {
   F32: "float32",
   F16: "float16",
@@ -64,7 +67,7 @@ async function exportFolder({ weights, tokenizer, folder, dtype }: Omit<ExportOp
   });
 }
 
-/** The type of the weights, under the keys that the config has for it: older configs have `torch_dtype`. */
+/** Returns the type of the weights under the config's own keys. Older configs use `torch_dtype`. */
 function dtypeKeys(source: Readonly<Record<string, unknown>>, dtype: WritableDtype): Record<string, ExportDtype> {
   const keys = ["dtype", "torch_dtype"].filter((key) => key in source);
   return Object.fromEntries((keys.length === 0 ? ["dtype"] : keys).map((key) => [key, dtypeNames[dtype]]));
@@ -75,7 +78,7 @@ async function exportAdapter({ weights, source, tokenizer, lora, folder }: Expor
     throw new LyceumError({
       code: "backend.unsupported",
       message: "Only a model with an adapter can be exported as a PEFT adapter.",
-      hint: 'Export this one in the format "huggingface".',
+      hint: 'Export this model in the format "huggingface".',
     });
   }
   const { block } = weights.adapter;
@@ -92,9 +95,9 @@ async function exportAdapter({ weights, source, tokenizer, lora, folder }: Expor
     beside: async (partial) => {
       const path = isFile && source.hub === undefined ? { path: resolve(source.folder) } : {};
       await writeAdapterBase(partial, { ...path, hash: baseHash(weights.base) });
-      // A template of the run's own belongs to the adapter: the base has another, or none.
+      // The run's own template belongs to the adapter. The base has another template, or none.
       if (tokenizer?.chatTemplate !== undefined) await writeTokenizerFiles(partial, await tokenizerFilesOf(tokenizer));
-      // A base that is in no file: random weights, or a model that an adapter was merged into.
+      // A base without files: random weights, or a model with a merged adapter.
       if (isFile) return;
       const { adapter: _, ...base } = weights;
       await exportFolder({
@@ -109,10 +112,13 @@ async function exportAdapter({ weights, source, tokenizer, lora, folder }: Expor
   });
 }
 
-/** The base of an adapter that has no file of its own, within the adapter's folder. */
+/** The folder of an exported base, within the adapter's folder. */
 const baseFolder = "base";
 
-/** How an adapter's config names its base: by hub id and commit, else by the path from the adapter's folder. */
+/**
+ * Returns the base's name for the adapter's config: the hub id and commit, or else the path relative to the adapter's
+ * folder.
+ */
 function nameOfBase(
   { hub, folder: base }: Extract<LocalSource, { readonly type: "folder" }>,
   adapter: string,

@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 
 /**
- * ONNX Runtime, loaded when it is first needed. It is an optional dependency: npm goes on without it if its install
- * step fails. Throws `backend.unsupported` if it is not installed or does not load.
+ * Loads ONNX Runtime on first use. It is an optional dependency, so npm continues if its installation fails. Throws
+ * `backend.unsupported` if it is not installed or does not load.
  */
 export async function importRuntime(): Promise<typeof import("onnxruntime-node")> {
   checkRuntime();
@@ -12,14 +12,14 @@ export async function importRuntime(): Promise<typeof import("onnxruntime-node")
   } catch (cause) {
     throw new LyceumError({
       code: "backend.unsupported",
-      message: `ONNX Runtime is installed and does not load: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `ONNX Runtime is installed but does not load: ${cause instanceof Error ? cause.message : String(cause)}`,
       hint: "Install it again for this platform: rm -r node_modules/onnxruntime-node, then ONNXRUNTIME_NODE_INSTALL=skip npm install.",
       cause,
     });
   }
 }
 
-/** Throws `backend.unsupported` if ONNX Runtime is not installed. Loads nothing. */
+/** Throws `backend.unsupported` if ONNX Runtime is not installed. Does not load it. */
 export function checkRuntime(): void {
   try {
     createRequire(import.meta.url).resolve("onnxruntime-node");
@@ -27,7 +27,7 @@ export function checkRuntime(): void {
     throw new LyceumError({
       code: "backend.unsupported",
       message: "ONNX Runtime (the package onnxruntime-node) is not installed, and the embedded engine needs it.",
-      hint: "Run ONNXRUNTIME_NODE_INSTALL=skip npm install in your project; docs/install.md of the package says why it can be missing.",
+      hint: "Run ONNXRUNTIME_NODE_INSTALL=skip npm install in your project; docs/install.md of the package lists the reasons why it can be missing.",
       cause,
     });
   }

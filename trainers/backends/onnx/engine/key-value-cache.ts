@@ -1,24 +1,30 @@
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import type { Feed } from "./session.ts";
 
-/** How many tokens are written at a time, so that what is read and written of them stays near the processor. */
-const tokensAtOnce = 16;
+/**
+ * The number of tokens that are copied at a time, so that the memory read and written stays in the processor's cache.
+ */
+const tokensPerCopy = 16;
 
 /**
- * Keys and values of sequences in a grid of groups and members, per layer (groups, keyValueHeads, members, capacity,
- * headSize), or for keys (..., headSize, capacity) where they are transposed: written in place, read by the runtime
- * without a copy. A lane is one sequence: group x members + member.
+ * The keys and values of sequences, in a grid of groups with `width` rows each. Per layer, values have the shape
+ * (groups, keyValueHeads, width, capacity, headSize). Keys have the same shape, or (..., headSize, capacity) if
+ * transposed. Tokens are written in place, and the runtime reads them without a copy. A lane is the place of one
+ * sequence: group x width + row.
  */
 export class KeyValueCache {
   readonly #config: DecoderConfig;
   readonly #transposedKeys: boolean;
   #groups = 0;
-  #members = 1;
+  #width = 1;
   #capacity = 0;
   #lengths = new Int32Array(0);
   #keys: Float32Array[] = [];
   #values: Float32Array[] = [];
-  /** Feeds of the arrays by what was asked for: the same objects in every run, so that each is handed over once. */
+  /**
+   * The array feeds by name and number of groups. Every run gets the same objects, so each array becomes a tensor only
+   * once.
+   */
   readonly #known = new Map<string, Record<string, Feed>>();
 
   constructor(config: DecoderConfig, options: { readonly transposedKeys: boolean }) {
@@ -26,39 +32,42 @@ export class KeyValueCache {
     this.#transposedKeys = options.transposedKeys;
   }
 
-  /** Tokens that a lane has room for. */
+  /** The number of tokens that a lane can store. */
   get capacity(): number {
     return this.#capacity;
   }
 
-  /** Tokens held by a lane. */
+  /** Returns the number of tokens in a lane. */
   length(lane: number): number {
     return this.#lengths[lane]!;
   }
 
-  /** The most tokens held by one of the first `groups` groups. */
+  /** Returns the length of the longest lane in the first `groups` groups. */
   longest(groups: number): number {
-    return this.#lengths.subarray(0, groups * this.#members).reduce((most, length) => Math.max(most, length), 0);
+    return this.#lengths.subarray(0, groups * this.#width).reduce((most, length) => Math.max(most, length), 0);
   }
 
-  /** Another grid or capacity: `from` gives, by lane, which one's tokens it takes over, undefined where none. */
+  /**
+   * Changes the grid or the capacity. `from` lists, for each new lane, the old lane whose tokens it takes over, or
+   * undefined for an empty lane.
+   */
   layOut(grid: {
-    readonly members: number;
+    readonly width: number;
     readonly capacity: number;
     readonly from: readonly (number | undefined)[];
   }): void {
-    const { members, capacity, from } = grid;
+    const { width, capacity, from } = grid;
     const { layers, keyValueHeads, headSize } = this.#config;
-    const groups = from.length / members;
+    const groups = from.length / width;
     const lengths = Int32Array.from(from, (lane) => (lane === undefined ? 0 : this.#lengths[lane]!));
     const moved = (arrays: readonly Float32Array[], transposed: boolean): Float32Array[] =>
       Array.from({ length: layers }, (_, layer) => {
-        const target = alignedNumbers(groups * keyValueHeads * members * capacity * headSize);
+        const target = alignedNumbers(groups * keyValueHeads * width * capacity * headSize);
         for (const [lane, source] of from.entries()) {
           if (source === undefined) continue;
           for (let head = 0; head < keyValueHeads; head++) {
             const start = this.#start(source, head);
-            const to = ((Math.floor(lane / members) * keyValueHeads + head) * members + (lane % members)) * capacity;
+            const to = ((Math.floor(lane / width) * keyValueHeads + head) * width + (lane % width)) * capacity;
             for (const run of this.#runs(lengths[lane]!, transposed)) {
               const first = start + run.row * this.#capacity;
               const values = arrays[layer]!.subarray(first, first + run.length);
@@ -69,11 +78,13 @@ export class KeyValueCache {
         return target;
       });
     [this.#keys, this.#values] = [moved(this.#keys, this.#transposedKeys), moved(this.#values, false)];
-    [this.#groups, this.#members, this.#capacity, this.#lengths] = [groups, members, capacity, lengths];
+    [this.#groups, this.#width, this.#capacity, this.#lengths] = [groups, width, capacity, lengths];
     this.#known.clear();
   }
 
-  /** Appends `count` tokens to a lane; each is (layers, keyValueHeads, headSize), the first at `start`. */
+  /**
+   * Appends `count` tokens to a lane. Each token is (layers, keyValueHeads, headSize), and the first begins at `start`.
+   */
   append(
     lane: number,
     tokens: {
@@ -87,8 +98,8 @@ export class KeyValueCache {
     const size = layers * keyValueHeads * headSize;
     const end = this.#lengths[lane]! + tokens.count;
     let from = tokens.start;
-    for (let place = this.#lengths[lane]!; place < end; place += tokensAtOnce, from += tokensAtOnce * size) {
-      const count = Math.min(tokensAtOnce, end - place);
+    for (let place = this.#lengths[lane]!; place < end; place += tokensPerCopy, from += tokensPerCopy * size) {
+      const count = Math.min(tokensPerCopy, end - place);
       for (let layer = 0; layer < layers; layer++) {
         for (let head = 0; head < keyValueHeads; head++) {
           const source = from + (layer * keyValueHeads + head) * headSize;
@@ -104,7 +115,7 @@ export class KeyValueCache {
     this.#lengths[lane] = end;
   }
 
-  /** Makes lane `to` hold what lane `from` holds. */
+  /** Copies lane `from` to lane `to`. */
   copyLane(from: number, to: number): void {
     for (let head = 0; head < this.#config.keyValueHeads; head++) {
       const [start, target] = [this.#start(from, head), this.#start(to, head)];
@@ -125,26 +136,26 @@ export class KeyValueCache {
     this.#lengths[lane] = 0;
   }
 
-  /** Of the first `groups` groups: `<name>Keys.<layer>`, `<name>Values.<layer>` and `<name>Mask`. */
+  /** Returns the feeds of the first `groups` groups: `<name>Keys.<layer>`, `<name>Values.<layer>` and `<name>Mask`. */
   feeds(name: string, groups: number): Record<string, Feed> {
-    const [members, capacity] = [this.#members, this.#capacity];
-    const mask = new Float32Array(groups * members * capacity).fill(Number.NEGATIVE_INFINITY);
-    for (let lane = 0; lane < groups * members; lane++) {
+    const [width, capacity] = [this.#width, this.#capacity];
+    const mask = new Float32Array(groups * width * capacity).fill(Number.NEGATIVE_INFINITY);
+    for (let lane = 0; lane < groups * width; lane++) {
       mask.fill(0, lane * capacity, lane * capacity + this.#lengths[lane]!);
     }
     const key = `${name}:${groups}`;
     const arrays = this.#known.get(key) ?? this.#arrayFeeds(name, groups);
     this.#known.set(key, arrays);
-    return { ...arrays, [`${name}Mask`]: { data: mask, shape: [groups, 1, members, 1, capacity] } };
+    return { ...arrays, [`${name}Mask`]: { data: mask, shape: [groups, 1, width, 1, capacity] } };
   }
 
   #arrayFeeds(name: string, groups: number): Record<string, Feed> {
     const { keyValueHeads, headSize } = this.#config;
-    const [members, capacity] = [this.#members, this.#capacity];
-    const size = groups * keyValueHeads * members * capacity * headSize;
+    const [width, capacity] = [this.#width, this.#capacity];
+    const size = groups * keyValueHeads * width * capacity * headSize;
     const feeds: Record<string, Feed> = {};
-    const shape = [groups, keyValueHeads, members, capacity, headSize];
-    const keyShape = this.#transposedKeys ? [groups, keyValueHeads, members, headSize, capacity] : shape;
+    const shape = [groups, keyValueHeads, width, capacity, headSize];
+    const keyShape = this.#transposedKeys ? [groups, keyValueHeads, width, headSize, capacity] : shape;
     for (let layer = 0; layer < this.#config.layers; layer++) {
       feeds[`${name}Keys.${layer}`] = { data: this.#keys[layer]!.subarray(0, size), shape: keyShape };
       feeds[`${name}Values.${layer}`] = { data: this.#values[layer]!.subarray(0, size), shape };
@@ -152,7 +163,7 @@ export class KeyValueCache {
     return feeds;
   }
 
-  /** What lies together of a head that holds `tokens`: all of it, or the tokens of each of its rows. */
+  /** Returns the contiguous ranges of a head with `tokens` tokens: one range, or one per row of transposed keys. */
   #runs(tokens: number, transposed: boolean): readonly { readonly row: number; readonly length: number }[] {
     const { headSize } = this.#config;
     if (tokens === 0) return [];
@@ -160,25 +171,25 @@ export class KeyValueCache {
     return Array.from({ length: headSize }, (_, row) => ({ row, length: tokens }));
   }
 
-  /** Where a head of a lane begins in a layer's array. */
+  /** Returns the offset of a lane's head in a layer's array. */
   #start(lane: number, head: number): number {
     const { keyValueHeads, headSize } = this.#config;
-    const group = Math.floor(lane / this.#members);
-    const member = lane % this.#members;
-    return ((group * keyValueHeads + head) * this.#members + member) * this.#capacity * headSize;
+    const group = Math.floor(lane / this.#width);
+    const row = lane % this.#width;
+    return ((group * keyValueHeads + head) * this.#width + row) * this.#capacity * headSize;
   }
 }
 
 /**
- * Zeros that begin at a multiple of 64 bytes where large blocks of memory begin 16 bytes beyond a page, as glibc's do:
- * products read them faster where no vector lies across two lines of the processor's cache. Elsewhere they begin
- * somewhere.
+ * Allocates zeros that begin at a multiple of 64 bytes if the allocator places large blocks 16 bytes after a page
+ * boundary, as glibc does. Products read them faster if no vector crosses a cache line. With other allocators the
+ * alignment is arbitrary.
  */
 function alignedNumbers(length: number): Float32Array {
   return new Float32Array(new ArrayBuffer(48 + 4 * length), 48, length);
 }
 
-/** `count` tokens of one head: rows of `headSize` numbers from `source` on, `size` apart. */
+/** `count` tokens of one head: rows of `headSize` values from `source`, `size` values apart. */
 interface Block {
   readonly source: number;
   readonly size: number;
@@ -186,7 +197,7 @@ interface Block {
   readonly headSize: number;
 }
 
-/** Writes a block's rows one after another. */
+/** Copies a block's rows one after another. */
 function copyRows(target: Float32Array, to: number, from: Float32Array, block: Block): void {
   const { source, size, count, headSize } = block;
   for (let token = 0; token < count; token++) {
@@ -195,7 +206,7 @@ function copyRows(target: Float32Array, to: number, from: Float32Array, block: B
   }
 }
 
-/** Writes a block's rows as columns of rows that are `stride` apart. */
+/** Copies a block's rows into columns. The rows of the target are `stride` values apart. */
 function copyColumns(
   target: Float32Array,
   to: number,

@@ -11,7 +11,10 @@ import { sequenceFeeds } from "./sequence-runner.ts";
 import type { SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
-/** The logits of every token of one sequence, (tokens, vocabulary) row by row: for comparisons, not for training. */
+/**
+ * Computes the logits of every token of one sequence, with the shape (tokens, vocabulary). For comparisons, not for
+ * training.
+ */
 export async function runLogits(options: {
   readonly weights: ModelWeights;
   readonly sessions: SessionCache;

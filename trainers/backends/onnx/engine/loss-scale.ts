@@ -1,6 +1,6 @@
 import { LyceumError } from "../../../../src/contract/errors/index.ts";
 
-/** Where a {@link LossScale} stands. */
+/** The state of a {@link LossScale}. */
 export interface LossScaleState {
   readonly scale: number;
   readonly cleanRuns: number;
@@ -12,10 +12,10 @@ const least = 2 ** -24;
 const runsBeforeGrowth = 2000;
 
 /**
- * What a loss is multiplied by before it is differentiated in float16, whose smallest numbers most gradients are below
- * (Micikevicius et al. 2017, https://arxiv.org/abs/1710.03740, section 3.2). A run whose gradient overflows is made
- * again at half the scale, so that no data are lost; after many clean runs the scale doubles. Always a power of two:
- * dividing by it is exact.
+ * The factor of the loss in float16 training. Without it, most gradients underflow (Micikevicius et al. 2017,
+ * https://arxiv.org/abs/1710.03740, section 3.2). If the gradient of a run overflows, the run is repeated at half the
+ * scale, so no data are lost. After many clean runs the scale doubles. It is always a power of two, so dividing by it
+ * is exact.
  */
 export class LossScale {
   #state: LossScaleState;
@@ -28,12 +28,12 @@ export class LossScale {
     return this.#state;
   }
 
-  /** Goes on from where another stood. */
+  /** Restores a saved state. */
   restore(state: LossScaleState): void {
     this.#state = state;
   }
 
-  /** After a run whose gradient was finite. */
+  /** Counts a run with a finite gradient. */
   grow(): void {
     const { scale, cleanRuns } = this.#state;
     this.#state =
@@ -42,14 +42,14 @@ export class LossScale {
         : { scale: Math.min(greatest, 2 * scale), cleanRuns: 0 };
   }
 
-  /** After a run whose gradient was not. Throws `backend.not-finite` where a smaller scale would help no more. */
+  /** Halves the scale after an overflow. Throws `backend.not-finite` if the scale is already at its minimum. */
   shrink(): void {
     const { scale } = this.#state;
     if (scale <= least) {
       throw new LyceumError({
         code: "backend.not-finite",
         message:
-          "The gradient is not finite in float16, however small the loss is scaled; the weights were left as they were.",
+          "The gradient is not finite in float16, even at the smallest loss scale. The weights were not changed.",
         hint: "Lower the weights of the loss terms, or train with precision float32.",
       });
     }

@@ -1,7 +1,9 @@
 import { loraA, loraB } from "../models/lora.ts";
 import type { ModelWeights } from "./weights.ts";
 
-/** One base parameter with its adapter added: W + scale B A, in memory of its own where there is an adapter. */
+/**
+ * Returns a base parameter with its adapter added: W + scale B A. The result is a copy if the parameter has an adapter.
+ */
 export function mergedParameter(weights: ModelWeights, name: string): Float32Array {
   const { base, adapter } = weights;
   const values = base.view(name);

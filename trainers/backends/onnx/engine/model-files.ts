@@ -13,8 +13,8 @@ const schemaVersion = 1;
 const arrays = ["parameters", "firstMoment", "secondMoment"] as const;
 
 /**
- * Writes a model's training state into a new folder, whole or not at all: `state.safetensors` and `state.json`.
- * Throws `checkpoint.write-failed`.
+ * Writes a model's training state (`state.safetensors` and `state.json`) into a new folder. The folder appears only
+ * when it is complete. Throws `checkpoint.write-failed`.
  */
 export async function saveTrainingState(model: EngineModel, folder: string): Promise<void> {
   const { version, lastStepId, adamStep, lossScale, ...values } = model.state;
@@ -29,13 +29,13 @@ export async function saveTrainingState(model: EngineModel, folder: string): Pro
 }
 
 /**
- * Restores what {@link saveTrainingState} wrote. Throws `checkpoint.unusable` for another model's state and for one
- * that is incomplete; the model then stays as it was.
+ * Restores the state that {@link saveTrainingState} wrote. Throws `checkpoint.unusable` if the state is incomplete or
+ * belongs to another model. The model is then unchanged.
  */
 export async function loadTrainingState(model: EngineModel, folder: string): Promise<void> {
   const state = await readStateJson(folder);
   const { structure, base } = identity(model.weights);
-  if (state.structure !== structure) throw unusable(folder, "it belongs to a model of another shape");
+  if (state.structure !== structure) throw unusable(folder, "it belongs to a model with another shape");
   if (state.base !== base) throw unusable(folder, "its adapter was trained on other base weights");
   const length = model.trained?.data.length ?? 0;
   const [parameters, firstMoment, secondMoment] = await readArrays(folder, length);
@@ -48,7 +48,7 @@ type StateJson = Pick<TrainingState, "version" | "lastStepId" | "adamStep" | "lo
   readonly base: string | null;
 };
 
-/** What a state belongs to: a structure, and for an adapter the base weights under it, known by a sample of them. */
+/** Identifies the owner of a state: the structure, and for an adapter a hash of a sample of the base weights. */
 function identity(weights: ModelWeights): { readonly structure: string; readonly base: string | null } {
   const structure = structureKey(weights);
   if (weights.adapter === undefined) return { structure, base: null };
@@ -93,7 +93,7 @@ function unusable(folder: string, why: string, cause?: unknown): LyceumError {
   return new LyceumError({
     code: "checkpoint.unusable",
     message: `The checkpoint in ${folder} cannot be loaded: ${why}.`,
-    hint: "If the config has changed, change it back. If the checkpoint is damaged, move it out of the run's folder: the run then goes on from the one before it.",
+    hint: "If the config has changed, change it back. If the checkpoint is damaged, move it out of the run's folder: the run then continues from the previous checkpoint.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

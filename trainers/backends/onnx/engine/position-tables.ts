@@ -2,7 +2,7 @@ import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { ropeTables } from "../models/rope-tables.ts";
 import type { Feed } from "./session.ts";
 
-/** Rotary tables of one model, made as long as they are needed; none if its positions are learned. */
+/** The rotary tables of one model. They grow on demand. They are empty if positions are learned. */
 export class PositionTables {
   readonly #config: DecoderConfig;
   #rows = 0;
@@ -12,7 +12,7 @@ export class PositionTables {
     this.#config = config;
   }
 
-  /** `cos` and `sin` with at least `rows` rows: the operator wants as many as there are tokens in a run. */
+  /** Returns `cos` and `sin` with at least `rows` rows. The operator needs one row for each token of a run. */
   feeds(rows: number): Readonly<Record<string, Feed>> {
     const { rope, headSize } = this.#config;
     if (rope === undefined) return {};

@@ -15,33 +15,33 @@ import type { Feed, GraphSession } from "./session.ts";
 import type { GraphPlan, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
-/** How the sampler uses memory. */
+/** The memory limits of the sampler. */
 export interface SamplerSettings {
-  /** The most sequences decoded at a time. */
+  /** The maximum number of sequences that are decoded at a time. */
   readonly batchSize: number;
-  /** The most prompt tokens read at a time. */
+  /** The maximum number of prompt tokens in one prefill. */
   readonly maxTokensPerPrefill: number;
 }
 
-/** From how many rows on products are faster with the weights on the left. */
+/** The number of rows from which products are faster with the weights on the left. */
 const manyRows = 8;
 
 /**
- * Continues prompts by batched decoding over a key-value cache; finished rows make room for waiting requests. Where the
- * weights have a value head, a sample has the values of its states too.
+ * Continues prompts by batched decoding with a key-value cache. Waiting requests take the place of finished rows. If
+ * the weights have a value head, samples also contain the values of their states.
  */
 export class BatchSampler {
   readonly #weights: ModelWeights;
   readonly #sessions: SessionCache;
   readonly #tables: PositionTables;
   readonly #settings: SamplerSettings;
-  /** Under this key the decoding graph holds the base weights as constants, laid out for speed. */
+  /** If set, the decoding graph under this key contains the base weights as constants, in a faster layout. */
   readonly #frozenBase: string | undefined;
   readonly #loadTokenizer: () => Promise<Tokenizer>;
-  /** Where decoding lays out the adapter, and who this sampler is there. */
+  /** The memory where decoding lays out the adapter, and this sampler's identity in it. */
   readonly #room: AdapterRoom | undefined;
-  readonly #holder = Symbol("sampler");
-  /** By graph: its key among the sessions, and the feeds of its weights, which never change. */
+  readonly #owner = Symbol("sampler");
+  /** For each graph: its session key and the feeds of its weights, which never change. */
   readonly #plans = new Map<string, { readonly key: string; feeds?: Record<string, Feed> }>();
 
   constructor(options: {
@@ -51,7 +51,7 @@ export class BatchSampler {
     readonly rooms: AdapterRooms;
     readonly settings: SamplerSettings;
     readonly frozenBase: string | undefined;
-    /** Called where a request has stop strings. */
+    /** Called if a request has stop sequences. */
     readonly tokenizer: () => Promise<Tokenizer>;
   }) {
     this.#weights = options.weights;
@@ -64,8 +64,8 @@ export class BatchSampler {
   }
 
   /**
-   * Samples in the order they finish. The signal is looked at between two runs of the runtime; `onTokens` is called
-   * after each with how many tokens there are by then.
+   * Yields samples in the order in which they finish. Checks the signal between two runs of the runtime. Calls
+   * `onTokens` after each decoding step with the total number of tokens.
    */
   async *sample(
     requests: readonly SampleRequest[],
@@ -96,7 +96,7 @@ export class BatchSampler {
     }
   }
 
-  /** Reads the prompts of new rows, each distinct prompt once, and samples their first tokens. */
+  /** Prefills the prompts of new rows, each distinct prompt once, and samples their first tokens. */
   async *#admit(admitted: readonly Completion[], batch: DecodeBatch, signal: AbortSignal): AsyncGenerator<Sample> {
     const byPrompt = Map.groupBy(
       admitted,
@@ -128,13 +128,13 @@ export class BatchSampler {
     }
   }
 
-  /** One token more for every row of the batch; the samples that it finishes. */
+  /** Decodes one token for every row of the batch. Returns the finished samples. */
   async #decodeStep(batch: DecodeBatch): Promise<Sample[]> {
     const weightsFirst = this.#sessions.settings.device === "cpu" && batch.rows >= manyRows;
     const { session, feeds } = await this.#planDecode({ grouped: batch.grouped, weightsFirst });
     const results = await session.run({
       ...feeds,
-      ...this.#room?.enter(this.#holder, this.#weights.adapter!.block),
+      ...this.#room?.enter(this.#owner, this.#weights.adapter!.block),
       ...batch.feeds(),
       ...this.#tables.feeds(batch.lastPosition + batch.rows + 1),
     });
@@ -164,7 +164,7 @@ export class BatchSampler {
   }
 
   #planDecode(form: DecodeForm): Promise<PlannedRun> {
-    // On the left of a product weights are read where they are: as constants they would only be copied.
+    // On the left of a product, weights are read in place. Constants would only add a copy.
     const frozenBase = form.weightsFirst ? undefined : this.#frozenBase;
     const name = `decode|${frozenBase ?? ""}|${form.grouped ? "grouped" : "separate"}|${form.weightsFirst}`;
     return this.#plan(name, {
@@ -173,7 +173,7 @@ export class BatchSampler {
     });
   }
 
-  /** The compiled graph, made anew where it has been dropped, and the feeds of its weights. */
+  /** Returns the compiled graph and the feeds of its weights. Compiles the graph again if it was evicted. */
   async #plan(name: string, recipe: GraphRecipe): Promise<PlannedRun> {
     const weights = this.#weights;
     const plan = this.#plans.get(name) ?? { key: `${name}|${structureKey(weights)}` };
@@ -190,7 +190,7 @@ interface PlannedRun {
   readonly feeds: Readonly<Record<string, Feed>>;
 }
 
-/** What a graph is made of. */
+/** How to build a graph. */
 interface GraphRecipe {
   readonly placement: "input" | "constant";
   readonly build: (graph: Graph, parts: DecoderParts) => void;
@@ -210,7 +210,7 @@ function planGraph(weights: ModelWeights, { placement, build }: GraphRecipe): Gr
   return { graph, baseParameters: parameters.bound, adapterParameters: adapter?.parameters.bound ?? [] };
 }
 
-/** How many of the first prompts fit in one prefill; at least one. */
+/** Returns how many of the first prompts fit in one prefill, at least one. */
 function prefillCount(groups: readonly (readonly Completion[])[], maxTokens: number): number {
   let longest = 0;
   let count = 0;

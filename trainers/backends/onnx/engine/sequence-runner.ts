@@ -24,24 +24,24 @@ import type { Feed, Feeds } from "./session.ts";
 import type { CompiledGraph, SessionCache } from "./session-cache.ts";
 import { type ModelWeights, parameterFeeds, structureKey } from "./weights.ts";
 
-/** The most logits that live at a time by default: 128 MB of them. */
+/** The default maximum number of logits in memory at a time (128 MB). */
 const defaultLogitsPerChunk = 33_554_432;
 
-/** What one micro-batch gave. */
+/** The result of one micro-batch. */
 export interface RunResult {
-  /** Indices of the data in the micro-batch. */
+  /** The indices of the micro-batch's data. */
   readonly indices: readonly number[];
-  /** One sum per term. */
+  /** The sum of each term. */
   readonly terms: Float32Array;
-  /** Per datum of `indices`: the outputs asked for. */
+  /** The requested outputs of each datum of `indices`. */
   readonly outputs: readonly ForwardResult[];
-  /** By parameter name. */
+  /** Gradients by parameter name. */
   readonly gradients: ReadonlyMap<string, Float32Array>;
-  /** How often the gradient overflowed, and the run was made again at a smaller loss scale. */
+  /** How often the gradient overflowed and the run was repeated at a smaller loss scale. */
   readonly overflows: number;
 }
 
-/** Runs whole sequences through a model, forward only or with gradients, in micro-batches of like lengths. */
+/** Runs whole sequences through a model, with or without gradients, in micro-batches of similar lengths. */
 export class SequenceRunner {
   readonly #sessions: SessionCache;
   readonly #tables: PositionTables;
@@ -54,7 +54,7 @@ export class SequenceRunner {
     readonly tables: PositionTables;
     readonly maxTokensPerMicroBatch: number;
     readonly logitsPerChunk?: number;
-    /** Products are computed in float16 where there is one. */
+    /** If present, products are computed in float16. */
     readonly lossScale?: LossScale | undefined;
   }) {
     this.#sessions = options.sessions;
@@ -64,14 +64,14 @@ export class SequenceRunner {
     this.#lossScale = options.lossScale;
   }
 
-  /** Yields after each micro-batch, so that the caller can stop between two. */
+  /** Yields after each micro-batch, so that the caller can stop between them. */
   async *run(options: {
     readonly weights: ModelWeights;
     readonly data: readonly Datum[];
     readonly terms: readonly LossTerm[];
     readonly trains: "base" | "adapter" | "nothing";
     readonly outputs: readonly ForwardOutput[];
-    /** Drops inputs of the adapters, by masks of a seed for each datum. */
+    /** Drops inputs of the adapters, with masks from one seed per datum. */
     readonly dropout?: { readonly rate: number; readonly seeds: readonly number[] } | undefined;
   }): AsyncGenerator<RunResult> {
     const { data } = options;
@@ -137,16 +137,19 @@ export class SequenceRunner {
     };
   }
 
-  /** The layers whose adapters are added to their weights: where that takes less time and memory than adding outputs. */
+  /**
+   * Returns the layers whose adapters are added to their weights, because that needs less time and memory than adding
+   * outputs.
+   */
   #merged({ weights, trains, dropout }: Parameters<SequenceRunner["run"]>[0], tokens: number): string[] {
-    // Weights and adapters read other inputs then.
+    // With dropout, weights and adapters read different inputs.
     if (dropout !== undefined) return [];
-    // In float16 the sums would lose what an adapter adds to far greater weights.
-    const worthIt = trains === "adapter" && this.#sessions.settings.device === "cpu" && this.#lossScale === undefined;
-    return worthIt ? layersWithFewWeights(weights.config, tokens) : [];
+    // In float16 the sum would lose an adapter's small values next to much greater weights.
+    const isFaster = trains === "adapter" && this.#sessions.settings.device === "cpu" && this.#lossScale === undefined;
+    return isFaster ? layersWithFewWeights(weights.config, tokens) : [];
   }
 
-  /** Runs a graph until its gradient does not overflow; gradients are divided by the loss scale again. */
+  /** Runs a graph until its gradient does not overflow. Divides the gradients by the loss scale. */
   async #runScaled(
     { session }: CompiledGraph,
     feeds: Feeds,
@@ -161,7 +164,7 @@ export class SequenceRunner {
       const results = await session.run({ ...feeds, lossScale: { data: Float32Array.of(scale), shape: [] } });
       const gradients = gradientsOf(results);
       if (lossScale === undefined || gradients.size === 0) return { results, gradients, overflows };
-      // A loss that is not finite itself is no matter of the scale.
+      // If the loss itself is not finite, a smaller scale does not help.
       if (!isAllFinite(results.terms!)) return { results, gradients, overflows };
       if ([...gradients.values()].every(isAllFinite)) {
         for (const values of gradients.values()) divide(values, scale);
@@ -223,17 +226,17 @@ function divide(values: Float32Array, by: number): void {
   for (let i = 0; i < values.length; i++) values[i] = values[i]! / by;
 }
 
-/** A power of two, so that few graphs serve all batches. */
+/** Returns a power of two, so that few graphs serve all batches. */
 function chunkCount(logits: number, logitsPerChunk: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(logits / logitsPerChunk)));
 }
 
-/** Blocks save products, but each has a dozen operators of its own, which count where sequences are short. */
+/** Blocks save work in products, but each block adds a dozen operators. These dominate for short sequences. */
 function attentionBlocks(length: number): number {
   return length < 128 ? 1 : 4;
 }
 
-/** Feeds of the sequence inputs that every graph over whole sequences declares. */
+/** Returns the feeds of the sequence inputs that every graph over whole sequences declares. */
 export function sequenceFeeds(
   batch: Batch,
   { heads, keyValueHeads, window }: Pick<DecoderConfig, "heads" | "keyValueHeads" | "window">,
@@ -271,7 +274,7 @@ function coefficientFeeds(terms: readonly LossTerm[]): Record<string, Feed> {
   );
 }
 
-/** Values of the positions with loss, put back at their places in each datum; 0 at the others. */
+/** Spreads the values of positions with loss over the positions of each datum. Other positions are 0. */
 function spreadOut(
   data: readonly Datum[],
   outputs: readonly ForwardOutput[],

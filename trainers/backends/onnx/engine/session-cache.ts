@@ -2,7 +2,7 @@ import type { Graph } from "../graph/graph.ts";
 import type { BoundParameter } from "../models/graph-parameters.ts";
 import { GraphSession, type SessionSettings } from "./session.ts";
 
-/** A compiled graph and the parameters it is fed. */
+/** A compiled graph and its parameters. */
 export interface CompiledGraph {
   readonly session: GraphSession;
   readonly baseParameters: readonly BoundParameter[];
@@ -17,8 +17,8 @@ export interface GraphPlan {
 }
 
 /**
- * Compiled graphs by key, the most recently used kept. A key names everything that decides a graph's structure and
- * its constants.
+ * Caches the most recently used compiled graphs. A key must cover everything that determines a graph's structure and
+ * constants.
  */
 export class SessionCache implements AsyncDisposable {
   readonly settings: SessionSettings;
@@ -30,7 +30,7 @@ export class SessionCache implements AsyncDisposable {
     this.#limit = limit;
   }
 
-  /** The graph under `key`, compiled from what `plan` builds where it is not there yet. */
+  /** Returns the graph for `key`. Compiles the graph from `plan` if it is not cached. */
   async get(key: string, plan: () => GraphPlan): Promise<CompiledGraph> {
     let compiled = this.#compiled.get(key);
     if (compiled === undefined) {
@@ -49,7 +49,7 @@ export class SessionCache implements AsyncDisposable {
     return compiled;
   }
 
-  /** Releases every graph whose key begins with `prefix`. */
+  /** Releases all graphs whose key begins with `prefix`. */
   async release(prefix = ""): Promise<void> {
     for (const [key, { session }] of [...this.#compiled]) {
       if (!key.startsWith(prefix)) continue;

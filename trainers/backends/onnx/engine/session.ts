@@ -5,19 +5,19 @@ import type { Graph } from "../graph/graph.ts";
 import type { DataType } from "../graph/tensor.ts";
 import { importRuntime } from "./import-runtime.ts";
 
-/** Where graphs run. */
+/** The device that graphs run on. */
 export type Device = "cpu" | "webgpu" | "cuda" | "coreml" | "dml";
 
-/** How sessions are made. */
+/** The settings of sessions. */
 export interface SessionSettings {
   readonly device: Device;
-  /** Which of several devices of that kind, from 0; the first by default. */
+  /** The device index, from 0. Default: the first device. */
   readonly deviceIndex?: number;
-  /** Threads of the CPU provider; every core by default. */
+  /** The threads of the CPU provider. Default: all cores. */
   readonly threads?: number;
 }
 
-/** What a run reads: arrays by input name. Shared memory is read in place. */
+/** The inputs of a run by name. Shared memory is read in place. */
 export type Feeds = Readonly<Record<string, Feed>>;
 
 /** An array with its shape. */
@@ -26,7 +26,7 @@ export interface Feed {
   readonly shape: readonly number[];
 }
 
-/** A graph ready to run: the one place that talks to onnxruntime-node. */
+/** A compiled graph. This is the only file that calls onnxruntime-node. */
 export class GraphSession implements AsyncDisposable {
   readonly #session: InferenceSession;
   readonly #inputs: readonly { readonly name: string; readonly type: DataType }[];
@@ -39,7 +39,10 @@ export class GraphSession implements AsyncDisposable {
     this.#tensor = tensor;
   }
 
-  /** Compiles a graph. Throws `backend.failed` with the runtime's words if it cannot, `backend.unsupported` without a runtime. */
+  /**
+   * Compiles a graph. Throws `backend.failed` with the runtime's message on failure, and `backend.unsupported` if ONNX
+   * Runtime is not installed.
+   */
   static async create(graph: Graph, settings: SessionSettings): Promise<GraphSession> {
     const { InferenceSession, Tensor } = await importRuntime();
     const external = graph.constants.filter((constant) => constant.external);
@@ -67,12 +70,12 @@ export class GraphSession implements AsyncDisposable {
     }
   }
 
-  /** Runs the graph once and returns the outputs asked for (all by default), each in memory of its own. */
+  /** Runs the graph once. Returns the requested outputs (default: all), each in its own memory. */
   async run(feeds: Feeds, outputs?: readonly string[]): Promise<Record<string, Float32Array>> {
     const tensors: Record<string, RuntimeTensor> = {};
     for (const { name, type } of this.#inputs) {
       const feed = feeds[name];
-      if (feed === undefined) throw new RangeError(`The graph's input "${name}" is not fed.`);
+      if (feed === undefined) throw new RangeError(`The graph's input "${name}" is missing.`);
       tensors[name] = this.#tensorOf(feed, type);
     }
     try {
@@ -85,7 +88,7 @@ export class GraphSession implements AsyncDisposable {
     }
   }
 
-  /** Feeds that live on, such as those of weights, keep their tensor. */
+  /** Reuses the tensor of a feed object that was passed before, such as those of weights. */
   #tensorOf(feed: Feed, type: DataType): RuntimeTensor {
     const known = this.#tensors.get(feed);
     if (known !== undefined) return known;
@@ -99,10 +102,10 @@ export class GraphSession implements AsyncDisposable {
   }
 }
 
-/** The devices of which one of several can be named. */
+/** The kinds of devices that can be chosen by index. */
 export const indexedDevices: readonly Device[] = ["cuda", "dml"];
 
-/** The providers of a session, in the order that operators are offered to them. */
+/** Returns the providers of a session, in order of priority. */
 export function executionProviders({
   device,
   deviceIndex,

@@ -10,19 +10,19 @@ import { type PeftAdapterConfig, readPeftAdapter } from "../weights/peft-adapter
 import { baseHash } from "./base-hash.ts";
 import type { BaseWeights } from "./base-store.ts";
 
-/** An adapter from a PEFT folder, over a base that it fits. */
+/** An adapter from a PEFT folder that fits its base. */
 export interface StoredAdapter {
   readonly folder: string;
   readonly config: PeftAdapterConfig;
-  /** The adapter of every layer, zero for those that the folder leaves out. */
+  /** The adapter of every layer. Layers that the folder omits are zero. */
   readonly block: ParameterBlock;
-  /** False if the folder leaves out layers that its targets name. */
+  /** False if the folder omits layers of its targets. */
   readonly complete: boolean;
 }
 
 /**
- * Reads a PEFT adapter for a base. `more` are parameters to lay out behind it, which stay zero. Throws `model.mismatch`
- * if the adapter was trained on other weights, or has other shapes, and as `readPeftAdapter` does.
+ * Reads a PEFT adapter for a base. `more` are further parameters of the block, which stay zero. Throws `model.mismatch`
+ * if the adapter was trained on other weights or has other shapes, and the errors of `readPeftAdapter`.
  */
 export async function readStoredAdapter(
   folder: string,
@@ -42,7 +42,7 @@ export async function readStoredAdapter(
     if (!block.has(name)) throw mismatch({ folder, base, why: `the model has no layer for its ${name}` });
     const wanted = block.shape(name);
     if (wanted.join() !== shape.join()) {
-      const why = `its ${name} is [${shape.join(", ")}], the model needs [${wanted.join(", ")}]`;
+      const why = `its ${name} has the shape [${shape.join(", ")}], but the model needs [${wanted.join(", ")}]`;
       throw mismatch({ folder, base, why });
     }
     block.view(name).set(data);
@@ -50,7 +50,7 @@ export async function readStoredAdapter(
   return { folder, config, block, complete: specs.every(({ name }) => tensors.has(name)) };
 }
 
-/** The layers of a block that an adapter sits on in some block. */
+/** Returns the layers of a block that have an adapter in at least one block. */
 function targetsOf(config: DecoderConfig, tensors: ReadonlySet<string>): string[] {
   const blocks = Array.from({ length: config.layers }, (_, layer) => layer);
   const adapted = adaptableLayers(config).filter(({ name }) =>
@@ -60,8 +60,8 @@ function targetsOf(config: DecoderConfig, tensors: ReadonlySet<string>): string[
 }
 
 /**
- * Refuses to train an adapter on as something else than it is: `config.invalid` for another rank, alpha or other
- * targets, and for an adapter of some layers only.
+ * Throws `config.invalid` if an adapter cannot continue training with the requested settings: if rank, alpha or targets
+ * differ, or if the adapter covers only some layers.
  */
 export function checkContinued({ folder, config, complete }: StoredAdapter, lora: LoraSpec, base: DecoderConfig): void {
   const { rank, alpha } = config;
@@ -75,16 +75,16 @@ export function checkContinued({ folder, config, complete }: StoredAdapter, lora
     if (asked[key] === undefined || asked[key] === own[key]) continue;
     throw new LyceumError({
       code: "config.invalid",
-      message: `The adapter ${folder} has ${key} ${own[key]}, and ${asked[key]} was asked for.`,
-      hint: `Leave model.adapter.${key} out to train it on, or set model.adapter.start to merge: a new adapter then begins on the merged model.`,
+      message: `The adapter ${folder} has ${key} ${own[key]}, but the config requests ${asked[key]}.`,
+      hint: `Remove model.adapter.${key} to continue training this adapter, or set model.adapter.start to merge to train a new adapter on the merged model.`,
       data: { folder, key },
     });
   }
   if (complete) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: `The adapter ${folder} adapts some layers only, so that it cannot be trained on.`,
-    hint: "Set model.adapter.start to merge: a new adapter then begins on the merged model.",
+    message: `The adapter ${folder} covers only some layers, so its training cannot be continued.`,
+    hint: "Set model.adapter.start to merge to train a new adapter on the merged model.",
     data: { folder },
   });
 }

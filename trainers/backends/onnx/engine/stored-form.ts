@@ -1,12 +1,12 @@
 import type { ParameterSpec } from "../architecture/parameters.ts";
 import { transposeMatrix } from "../weights/transpose.ts";
 
-/** The shape that checkpoints store a parameter in. */
+/** Returns the shape of a parameter in checkpoints. */
 export function storedShape({ shape, transposed = false }: ParameterSpec): readonly number[] {
   return transposed ? shape.toReversed() : shape;
 }
 
-/** Values of a parameter as checkpoints store them. */
+/** Returns the values of a parameter in the layout of checkpoints. */
 export function storedForm(
   spec: ParameterSpec,
   values: Float32Array,

@@ -3,22 +3,22 @@ import { loadTokenizer } from "../../../../src/core/tokens/huggingface-tokenizer
 import type { Tokenizer } from "../../../../src/core/tokens/tokenizer.ts";
 import { readTokenizerFiles } from "../model-folder.ts";
 
-/** Where the tokenizer of a model is from; undefined for bytes. */
+/** The source of a model's tokenizer. Undefined for the byte tokenizer. */
 export type TokenizerSource =
   | {
-      /** The model's folder, or that of an adapter on it. */
+      /** The folder of the model or of an adapter. */
       readonly folder: string;
-      /** The text of a template in place of the folder's own. */
+      /** A chat template that replaces the folder's own. */
       readonly chatTemplate?: string;
     }
   | undefined;
 
-/** The tokenizer of a source. */
+/** Loads the tokenizer of a source. */
 export async function openTokenizer(source: TokenizerSource): Promise<Tokenizer> {
   return source === undefined ? createByteTokenizer() : loadTokenizer(source.folder);
 }
 
-/** The files that an export of the model takes along, by name. */
+/** Returns the tokenizer files of an export, by name. */
 export async function tokenizerFilesOf(
   source: TokenizerSource,
 ): Promise<ReturnType<typeof byteTokenizerFiles> | Readonly<Record<string, string>>> {

@@ -5,21 +5,21 @@ import type { ParameterBlock } from "../models/parameter-block.ts";
 import { hasValueHead } from "../models/value-head.ts";
 import type { Feed } from "./session.ts";
 
-/** The values a model runs with: a base, and an adapter on it where it has one. */
+/** The weights of a model: a base and an optional adapter. */
 export interface ModelWeights {
   readonly config: DecoderConfig;
   readonly base: ParameterBlock;
   readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
 }
 
-/** Names the structure of graphs over these weights: equal keys may share compiled graphs. */
+/** Returns a key for the structure of graphs over these weights. Models with equal keys can share compiled graphs. */
 export function structureKey({ config, base, adapter }: ModelWeights): string {
   const shapes = adapter?.block.specs.map(({ name, shape }) => `${name}[${shape.join()}]`).join();
   const content = JSON.stringify([config, shapes ?? null, adapter?.scale ?? null, hasValueHead(base)]);
   return createHash("sha256").update(content).digest("hex").slice(0, 16);
 }
 
-/** The feeds of the parameters that a compiled graph reads. */
+/** Returns the feeds of the parameters that a compiled graph reads. */
 export function parameterFeeds(
   graph: { readonly baseParameters: readonly BoundParameter[]; readonly adapterParameters: readonly BoundParameter[] },
   weights: ModelWeights,

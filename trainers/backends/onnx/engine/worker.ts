@@ -5,8 +5,8 @@ import type { CallContext, EngineSettings } from "./engine-calls.ts";
 import type { EngineReply, EngineRequest } from "./engine-messages.ts";
 
 /**
- * The engine's thread: a run of the runtime blocks the thread that it is made on for seconds, so that thread is this
- * one. Calls run one after another; an abort is seen between two runs.
+ * The engine's thread. A run of ONNX Runtime blocks its thread for seconds, so it must not be the main thread. Calls
+ * run one after another. An abort takes effect between two runs.
  */
 const port = parentPort!;
 const engine = createEngine(workerData as EngineSettings);
