@@ -6,9 +6,9 @@ import { findModel, isHubId, type LocalModel, type ModelFolderOptions } from "./
 import { readAdapterBase } from "./weights/adapter-base-file.ts";
 
 /**
- * The base model of a PEFT adapter: `base` if it is given, else the model that the adapter's config names. A path there
- * is looked up from the adapter's folder first, then from the current folder. Throws `model.missing` if the config
- * names none or the model cannot be found, and `model.unsupported` if the base is an adapter too.
+ * Finds the base model of a PEFT adapter: `base` if given, else the model in the adapter's config. A path in the config
+ * is relative to the adapter's folder, or else to the current folder. Throws `model.missing` if the config has no base
+ * model or the model cannot be found, and `model.unsupported` if the base is an adapter too.
  */
 export async function findBase(
   adapter: string,
@@ -20,7 +20,7 @@ export async function findBase(
   throw new LyceumError({
     code: "model.unsupported",
     message: `The base of the adapter ${adapter} is ${found.folder}, which is an adapter itself.`,
-    hint: "Merge that one into its own base first: lyceum export FOLDER --merged -o OUT.",
+    hint: "Merge that adapter into its own base first: lyceum export FOLDER --merged -o OUT.",
     data: { adapter, base: found.folder },
   });
 }

@@ -7,13 +7,18 @@ export interface InspectedArray {
   readonly data: Float32Array;
 }
 
-/** The logits of every token of one sequence, (tokens, vocabulary) row by row. For comparisons with other programs. */
+/**
+ * Computes the logits of every token of one sequence, with the shape (tokens, vocabulary). For comparisons with other
+ * programs.
+ */
 export function readLogits(model: Model, ids: readonly number[]): Promise<Float32Array> {
   const { client, id } = asOnnx(model);
   return client.call("readLogits", { model: id, ids });
 }
 
-/** The accumulated gradient by parameter name: checkpoint names, or `<module>.lora_A.weight` and its like. */
+/**
+ * Returns the accumulated gradient by parameter name: checkpoint names, or `<module>.lora_A.weight` and similar names.
+ */
 export async function readGradients(model: Model): Promise<Map<string, InspectedArray>> {
   const { client, id } = asOnnx(model);
   const arrays = await client.call("readGradients", { model: id });

@@ -10,7 +10,7 @@ import { weightFiles } from "./weights/safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./weights/safetensors-writer.ts";
 import { writeValueHead } from "./weights/value-head-file.ts";
 
-/** The files beside weights and config.json that a model needs to be trained, sampled from and exported again. */
+/** The files, besides weights and config.json, that a model needs for training, sampling and export. */
 const tokenizerFileNames = [
   "tokenizer.json",
   "tokenizer_config.json",
@@ -24,25 +24,28 @@ const weightsIndex = "model.safetensors.index.json";
 const singleWeights = "model.safetensors";
 const adapterFiles = ["adapter_config.json", "adapter_model.safetensors"] as const;
 
-/** How {@link findModel} looks for a model on the hub. */
+/** The options of {@link findModel}. */
 export interface ModelFolderOptions extends HubOptions {
-  /** Branch, tag or commit of a hub model, `main` by default. */
+  /** The branch, tag or commit of a hub model. Default: `main`. */
   readonly revision?: string;
 }
 
 /** The files of a model on this machine. */
 export interface LocalModel {
-  /** A whole model: config.json, safetensors weights, tokenizer. Or a PEFT adapter, which needs a base. */
+  /**
+   * `model`: a whole model (config.json, safetensors weights, tokenizer). `adapter`: a PEFT adapter, which needs a
+   * base.
+   */
   readonly kind: "model" | "adapter";
   readonly folder: string;
-  /** Where it was downloaded from; `revision` is the commit. */
+  /** The Hugging Face model that the files were downloaded from. `revision` is the commit. */
   readonly hub?: { readonly id: string; readonly revision: string };
 }
 
 /**
- * The files of a model or of a PEFT adapter: `model` itself if it is a folder, else the hub model of that id
- * (`owner/name`), downloaded into the shared cache unless it is there. Throws `model.missing`, which says what is there
- * and what is needed.
+ * Finds the files of a model or a PEFT adapter. `model` is a folder, or the id (`owner/name`) of a hub model, which is
+ * downloaded into the shared cache if necessary. Throws `model.missing`, which lists the present and the required
+ * files.
  */
 export async function findModel(model: string, options: ModelFolderOptions = {}): Promise<LocalModel> {
   const isFolder = await stat(model).then(
@@ -66,7 +69,7 @@ export async function findModel(model: string, options: ModelFolderOptions = {})
     throw new LyceumError({
       code: "model.missing",
       message: isFolder === false ? `${model} is a file, not a model folder.` : `There is no folder ${model}.`,
-      hint: "Name the folder that holds config.json and model.safetensors, or a hub model as owner/name.",
+      hint: "Name the folder with config.json and model.safetensors, or a hub model as owner/name.",
       data: { model },
     });
   }
@@ -78,7 +81,7 @@ export function isHubId(name: string): boolean {
   return /^\w[\w.-]*\/[\w.-]+$/.test(name);
 }
 
-/** The tokenizer files of a model folder, as they are, by name: what an export of the model takes along. */
+/** Reads the tokenizer files of a model folder unchanged, by name. An export of the model copies them. */
 export async function readTokenizerFiles(folder: string): Promise<Readonly<Record<string, string>>> {
   const files: Record<string, string> = {};
   for (const name of tokenizerFileNames) {
@@ -89,15 +92,16 @@ export async function readTokenizerFiles(folder: string): Promise<Readonly<Recor
 }
 
 /**
- * Writes a new folder that `transformers` loads: weights (sharded where large), config.json, and the tokenizer's
- * files (text as it is, anything else as JSON). Throws `checkpoint.write-failed` where it cannot be written whole.
+ * Writes a new folder that `transformers` can load: weights (in shards if large), config.json and the tokenizer's files
+ * (strings unchanged, other values as JSON). Throws `checkpoint.write-failed` if the folder cannot be written
+ * completely.
  */
 export async function writeHuggingFaceFolder(options: {
   readonly folder: string;
   readonly config: Readonly<Record<string, unknown>>;
   readonly tensors: Iterable<TensorToWrite>;
   readonly tokenizerFiles: Readonly<Record<string, Json>>;
-  /** Written beside; see `valueHeadFile`. */
+  /** Written to the same folder: see `valueHeadFile`. */
   readonly valueHead?: readonly TensorToWrite[];
   readonly signal?: AbortSignal;
 }): Promise<void> {
@@ -110,7 +114,7 @@ export async function writeHuggingFaceFolder(options: {
   });
 }
 
-/** Writes a tokenizer's files into a folder: text as it is, anything else as JSON. */
+/** Writes a tokenizer's files into a folder: strings unchanged, other values as JSON. */
 export async function writeTokenizerFiles(folder: string, files: Readonly<Record<string, Json>>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
     await writeFile(path.join(folder, name), typeof content === "string" ? content : toText(content));
@@ -125,7 +129,7 @@ async function downloadModel(model: string, options: ModelFolderOptions): Promis
   const { revision = "main", ...hub } = options;
   try {
     const named = { repository: model, type: "model", revision } as const;
-    // All files of one commit, so that they lie in one folder and belong together.
+    // All files are from one commit, so that they are consistent and in one folder.
     const repository = { ...named, revision: await resolveHubRevision(named, hub) };
     const origin = { id: model, revision: repository.revision };
     const present = await listHubFiles(repository, hub);
@@ -147,20 +151,20 @@ async function downloadModel(model: string, options: ModelFolderOptions): Promis
     if (!LyceumError.isInstance(error) || !error.code.startsWith("data.")) throw error;
     throw new LyceumError({
       code: "model.missing",
-      message: `There is no folder ${model}, and it cannot be had from the hub: ${error.message}`,
-      hint: error.hint ?? "Check the name, or give the path of a folder that holds the model.",
+      message: `There is no folder ${model}, and the hub does not provide this model: ${error.message}`,
+      hint: error.hint ?? "Check the name, or give the path of the model's folder.",
       data: { model, revision },
       cause: error,
     });
   }
 }
 
-/** True for a folder with a PEFT adapter and without weights of a whole model. */
+/** True for a folder with a PEFT adapter and without the weights of a whole model. */
 function isAdapter(present: readonly string[]): boolean {
   return present.includes(adapterFiles[0]) && !present.includes(singleWeights) && !present.includes(weightsIndex);
 }
 
-/** Throws `model.missing` where config, tokenizer or weights are not among the files. */
+/** Throws `model.missing` if config, tokenizer or weights are missing. */
 function assertComplete(model: string, present: readonly string[]): void {
   const needed = ["config.json", "tokenizer.json"].filter((name) => !present.includes(name));
   const hasWeights = present.includes(singleWeights) || present.includes(weightsIndex);

@@ -23,7 +23,7 @@ interface SignalOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A model on the engine's thread, as trainers see it. */
+/** The trainer's handle of a model on the engine's thread. */
 export class OnnxModel implements Model {
   readonly spec: ModelSpec;
   readonly tokenizer: Tokenizer;
@@ -31,7 +31,7 @@ export class OnnxModel implements Model {
   readonly isAdapter: boolean;
   readonly parameterCount: number;
   readonly maxLength: number;
-  /** The engine this model lives in and its number there: for {@link readLogits} and its kin. */
+  /** The engine that runs this model, and the model's id in it. Used by {@link readLogits} and similar functions. */
   readonly client: EngineClient;
   readonly id: number;
   readonly #vocabularySize: number;
@@ -177,7 +177,7 @@ class OnnxSampler implements Sampler {
       }
       await call;
     } finally {
-      // A consumer that stops early stops the engine's work too.
+      // If the consumer stops early, the engine stops too.
       if (!ended) stop.abort();
     }
   }

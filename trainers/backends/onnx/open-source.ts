@@ -15,7 +15,7 @@ import type { TokenizerSource } from "./engine/tokenizer-source.ts";
 import { findBase } from "./find-base.ts";
 import { findModel } from "./model-folder.ts";
 
-/** A source with its files on this machine, and what turns text into its tokens. */
+/** A source with its files on this machine, its tokenizer and its renderer. */
 export interface OpenedSource {
   readonly source: LocalSource;
   readonly tokenizerSource: TokenizerSource;
@@ -24,9 +24,9 @@ export interface OpenedSource {
 }
 
 /**
- * Finds the files of a source, of an adapter those of its base too, and loads the tokenizer: the adapter's own if its
- * folder has one, as transformers does. Throws `model.missing`, `model.unsupported` and `model.template`, and
- * `config.invalid` for a base of what is no adapter.
+ * Finds the files of a source (for an adapter also those of its base) and loads the tokenizer. Like transformers, it
+ * prefers a tokenizer in the adapter's folder. Throws `model.missing`, `model.unsupported`, `model.template`, and
+ * `config.invalid` if a base is given for a whole model.
  */
 export async function openSource(source: ModelSource, signal: AbortSignal | undefined): Promise<OpenedSource> {
   if (source.type === "scratch") {
@@ -56,17 +56,20 @@ export async function openSource(source: ModelSource, signal: AbortSignal | unde
   };
 }
 
-/** A {@link ModelSource}'s `chatTemplate` for prompts without one. */
+/** The value of {@link ModelSource}'s `chatTemplate` for prompts without a template. */
 const noTemplate = "none";
 
 /**
- * Texts one after another, and the end of text after each answer. It is a template all the same, so that an export of
- * the model reads its prompts as the model did.
+ * Concatenates the messages, with the end of text after each answer. It is a template too, so that an exported model
+ * reads its prompts in the same way.
  */
 const plainTexts =
   "{% for message in messages %}{{ message.content }}{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
 
-/** The template of a model with its variables in it. Throws `model.template` for a folder without one. */
+/**
+ * Returns the template of a model with its variables filled in. Throws `model.template` if the folder has no template
+ * or several.
+ */
 async function templateWith(
   variables: TemplateVariables,
   { given, folder }: { readonly given: string | undefined; readonly folder: string },
@@ -77,9 +80,9 @@ async function templateWith(
     code: "model.template",
     message:
       template === undefined
-        ? `The tokenizer in ${folder} has no chat template, and variables for one are given.`
-        : `The tokenizer in ${folder} has several chat templates, and variables go with one.`,
-    hint: "Name the template as a Jinja file: model.chatTemplate, in a policy file chatTemplate. Or leave templateVariables out.",
+        ? `The tokenizer in ${folder} has no chat template, but template variables are set.`
+        : `The tokenizer in ${folder} has several chat templates, but template variables need exactly one.`,
+    hint: "Set model.chatTemplate (chatTemplate in a policy file) to a Jinja file, or remove templateVariables.",
     data: { folder },
   });
 }
@@ -102,8 +105,8 @@ async function readTemplateFile(file: string): Promise<string> {
 function noAdapter(name: string, base: string): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `The base ${base} was given for ${name}, which is a whole model and no adapter.`,
-    hint: "Leave the base out, or name the folder of an adapter as the model.",
+    message: `The base ${base} is set for ${name}, but ${name} is a whole model, not an adapter.`,
+    hint: "Remove the base, or name the folder of an adapter as the model.",
     data: { model: name, base },
   });
 }

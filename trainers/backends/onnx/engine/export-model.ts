@@ -92,7 +92,7 @@ async function exportAdapter({ weights, source, tokenizer, lora, folder }: Expor
     },
     tensors: tensorsOf(block).filter(({ name }) => !isValueHeadParameter(name)),
     valueHead: valueHeadTensors(block),
-    beside: async (partial) => {
+    writeExtraFiles: async (partial) => {
       const path = isFile && source.hub === undefined ? { path: resolve(source.folder) } : {};
       await writeAdapterBase(partial, { ...path, hash: baseHash(weights.base) });
       // The run's own template belongs to the adapter. The base has another template, or none.

@@ -3,8 +3,8 @@ import { expandDimension, reshape, splitBy } from "./shape.ts";
 import { dimension, knownDimension, type Tensor } from "./tensor.ts";
 
 /**
- * The bits of int32 words as booleans: (rows, words) to (rows, count). Column i is bit i % 32 of word i / 32. No
- * gradient.
+ * Unpacks the bits of int32 words to booleans: (rows, words) to (rows, count). Column i is bit i % 32 of word i / 32.
+ * No gradient.
  */
 export function unpackBits(words: Tensor, count: number): Tensor {
   const { graph } = words;

@@ -2,17 +2,17 @@ import type { GradientRule } from "./graph.ts";
 import { reduceSum } from "./reduction.ts";
 import { broadcastShapes, type DataType, type Tensor } from "./tensor.ts";
 
-/** a + b, broadcast. */
+/** a + b, with broadcasting. */
 export function add(a: Tensor, b: Tensor): Tensor {
   return binary("Add", a, b, ([dy]) => [() => unbroadcast(dy!, a), () => unbroadcast(dy!, b)]);
 }
 
-/** a - b, broadcast. */
+/** a - b, with broadcasting. */
 export function subtract(a: Tensor, b: Tensor): Tensor {
   return binary("Sub", a, b, ([dy]) => [() => unbroadcast(dy!, a), () => negate(unbroadcast(dy!, b))]);
 }
 
-/** a b, broadcast. */
+/** a * b, with broadcasting. */
 export function multiply(a: Tensor, b: Tensor): Tensor {
   return binary("Mul", a, b, ([dy]) => [
     () => unbroadcast(multiply(dy!, b), a),
@@ -20,7 +20,7 @@ export function multiply(a: Tensor, b: Tensor): Tensor {
   ]);
 }
 
-/** a / b, broadcast. */
+/** a / b, with broadcasting. */
 export function divide(a: Tensor, b: Tensor): Tensor {
   const quotient: Tensor = binary("Div", a, b, ([dy]) => [
     () => unbroadcast(divide(dy!, b), a),
@@ -29,7 +29,7 @@ export function divide(a: Tensor, b: Tensor): Tensor {
   return quotient;
 }
 
-/** The lesser of a and b; where they are equal, the gradient goes to a. */
+/** The smaller of a and b. If they are equal, the gradient flows to a. */
 export function minimum(a: Tensor, b: Tensor): Tensor {
   const smaller = binary("Min", a, b, ([dy]) => {
     const first = (): Tensor => cast(compare("LessOrEqual", a, b), "float32");
@@ -39,12 +39,12 @@ export function minimum(a: Tensor, b: Tensor): Tensor {
   return smaller;
 }
 
-/** The greater of a and b; where they are equal, the gradient goes to a. */
+/** The greater of a and b. If they are equal, the gradient flows to a. */
 export function maximum(a: Tensor, b: Tensor): Tensor {
   return negate(minimum(negate(a), negate(b)));
 }
 
-/** x limited to [low, high]; the gradient is 0 outside. */
+/** Limits x to [low, high]. The gradient is 0 outside of the range. */
 export function clip(x: Tensor, low: Tensor, high: Tensor): Tensor {
   return unary("Clip", x, [low, high], ([dy]) => {
     const above = (): Tensor => cast(compare("GreaterOrEqual", x, low), "float32");
@@ -64,7 +64,7 @@ export function exp(x: Tensor): Tensor {
   return y;
 }
 
-/** Natural logarithm. */
+/** The natural logarithm. */
 export function log(x: Tensor): Tensor {
   return unary("Log", x, [], ([dy]) => [() => divide(dy!, x)]);
 }
@@ -77,7 +77,7 @@ export function sigmoid(x: Tensor): Tensor {
   return y;
 }
 
-/** x as a constant: what it was computed from gets no gradient through it. */
+/** Returns x without a gradient: no gradient flows to the inputs of x. */
 export function stopGradient(x: Tensor): Tensor {
   const same = { type: x.type, shape: x.shape };
   return x.graph.composite({
@@ -90,13 +90,13 @@ export function stopGradient(x: Tensor): Tensor {
   })[0]!;
 }
 
-/** A comparison of float tensors; a boolean tensor, no gradient. */
+/** Compares float tensors. Returns a boolean tensor. No gradient. */
 export function compare(operator: "Less" | "LessOrEqual" | "Greater" | "GreaterOrEqual", a: Tensor, b: Tensor): Tensor {
   const shape = broadcastShapes(a.shape, b.shape);
   return a.graph.node({ operator, inputs: [a, b], outputs: [{ type: "bool", shape }] })[0]!;
 }
 
-/** a where a boolean tensor is true, b elsewhere, broadcast; no gradient. */
+/** Returns a if the condition is true and b otherwise, with broadcasting. No gradient. */
 export function select(condition: Tensor, a: Tensor, b: Tensor): Tensor {
   const shape = broadcastShapes(condition.shape, broadcastShapes(a.shape, b.shape));
   return a.graph.node({ operator: "Where", inputs: [condition, a, b], outputs: [{ type: a.type, shape }] })[0]!;
@@ -104,7 +104,7 @@ export function select(condition: Tensor, a: Tensor, b: Tensor): Tensor {
 
 const onnxTypes: Record<DataType, number> = { float32: 1, float16: 10, int32: 6, int64: 7, bool: 9 };
 
-/** The values as another type; no gradient. */
+/** Converts the values to another type. No gradient. */
 export function cast(x: Tensor, type: DataType): Tensor {
   return x.graph.node({
     operator: "Cast",

@@ -1,7 +1,9 @@
 import { expandDimension, reshape } from "./shape.ts";
 import type { Tensor } from "./tensor.ts";
 
-/** Rows of a matrix by index: (rows, width) by indices of any shape gives indices' shape plus width. */
+/**
+ * Gathers rows of a matrix by index. A (rows, width) matrix and indices of shape S give a tensor of shape (S, width).
+ */
 export function gatherRows(matrix: Tensor, indices: Tensor): Tensor {
   const width = matrix.shape.slice(1);
   return matrix.graph.node({
@@ -14,8 +16,9 @@ export function gatherRows(matrix: Tensor, indices: Tensor): Tensor {
 }
 
 /**
- * Zeros in the shape of the matrix `like`, with the rows of `updates` added at `indices`; equal indices add up, in their order.
- * Not by ScatterND: the CPU's adds from several threads at once, and loses what two of them add to the same row.
+ * Returns zeros in the shape of the matrix `like`, with the rows of `updates` added at `indices`. Rows with equal
+ * indices are added in order. This does not use ScatterND: on the CPU, its threads add concurrently and lose updates to
+ * the same row.
  */
 export function scatterAddRows(like: Tensor, indices: Tensor, updates: Tensor): Tensor {
   const { graph } = like;

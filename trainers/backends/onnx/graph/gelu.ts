@@ -2,8 +2,8 @@ import { add, exp, multiply, subtract } from "./elementwise.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
- * x P(X <= x) for a standard normal X (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415), or `approximate`:
- * 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), equation 2 there.
+ * GELU: x P(X <= x) for a standard normal X (Hendrycks and Gimpel 2016, https://arxiv.org/abs/1606.08415). With
+ * `approximate`: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), equation 2 of the paper.
  */
 export function gelu(x: Tensor, { approximate }: { readonly approximate: boolean }): Tensor {
   return x.graph.node({
@@ -15,7 +15,7 @@ export function gelu(x: Tensor, { approximate }: { readonly approximate: boolean
   })[0]!;
 }
 
-/** P(X <= x) + x p(x), with the density p(x) = e^(-x^2 / 2) / sqrt(2 pi). */
+/** The derivative P(X <= x) + x p(x), with the density p(x) = e^(-x^2 / 2) / sqrt(2 pi). */
 function normalSlope(x: Tensor): Tensor {
   const { graph } = x;
   const half = graph.scalar(0.5);
@@ -24,7 +24,7 @@ function normalSlope(x: Tensor): Tensor {
   return add(add(multiply(error, half), half), multiply(x, density));
 }
 
-/** With t = tanh(u): 0.5 (1 + t) + 0.5 x (1 - t^2) du/dx. */
+/** The derivative 0.5 (1 + t) + 0.5 x (1 - t^2) du/dx, with t = tanh(u). */
 function tanhSlope(x: Tensor): Tensor {
   const { graph } = x;
   const [half, one, cubic] = [graph.scalar(0.5), graph.scalar(1), graph.scalar(0.044715)];

@@ -3,13 +3,14 @@ import type { InputGradient, TapeEntry } from "./graph.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
- * Reverse-mode differentiation. Appends to the graph what computes, for each tensor of `by`, the gradient of
- * sum over i of <outputs[i].gradient, outputs[i].tensor>: with a scalar loss and gradient 1, the gradient of the
- * loss. A tensor that no output depends on has no gradient and gives undefined.
+ * Differentiates a graph in reverse mode. Appends nodes that compute, for each tensor of `by`, the gradient of the sum
+ * over i of <outputs[i].gradient, outputs[i].tensor>. With a scalar loss and gradient 1, that is the gradient of the
+ * loss. Returns undefined for a tensor that no output depends on.
  *
- * Gradients by leaves (what no operator computed: parameters) are appended after all others, in the order of `by`. The
- * runtime takes the last of them first, with what it needs, so that with parameters in the order of their use each is
- * computed as soon as it can be: from values that are still in the caches, which are then free.
+ * The gradients of leaves (tensors that no operator computes, such as parameters) are appended after all others, in the
+ * order of `by`. The runtime executes the last of them first, with their inputs. If parameters are in the order of
+ * their use, each gradient is computed as early as possible, while its inputs are still in the processor's cache, and
+ * their memory is freed.
  */
 export function gradients(options: {
   readonly outputs: readonly { readonly tensor: Tensor; readonly gradient: Tensor }[];
@@ -29,7 +30,8 @@ export function gradients(options: {
     else later.push(gradient);
   };
   const append = (tensor: Tensor, gradient: InputGradient): void => {
-    // Not as a product's addend: the runtime copies that first, which takes longer than an addition.
+    // The sum is not a product's addend, because the runtime copies an addend first. That takes longer than an
+    // addition.
     const sum = sums.get(tensor);
     sums.set(tensor, sum === undefined ? gradient() : add(sum, gradient()));
   };
@@ -41,7 +43,7 @@ export function gradients(options: {
     entry.inputs.forEach((input, i) => {
       if (input === undefined || !dependent.has(input)) return;
       const gradient = inputGradients[i];
-      if (gradient === undefined) throw new Error(`${entry.name} has no gradient by input ${i}.`);
+      if (gradient === undefined) throw new Error(`${entry.name} has no gradient for input ${i}.`);
       accumulate(input, gradient);
     });
   }
@@ -49,7 +51,7 @@ export function gradients(options: {
   return by.map((tensor) => sums.get(tensor));
 }
 
-/** Every tensor that a change of one of `sources` could change. */
+/** Returns all tensors that depend on one of `sources`. */
 function dependsOn(tape: readonly TapeEntry[], sources: readonly Tensor[]): Set<Tensor> {
   const dependent = new Set<Tensor>(sources);
   for (const entry of tape) {

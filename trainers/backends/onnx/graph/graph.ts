@@ -2,15 +2,16 @@ import { type AttributeValue, encodeModel } from "./onnx-model.ts";
 import type { DataType, Dimension, Tensor } from "./tensor.ts";
 
 /**
- * Given the gradient of a loss by each output (undefined: none flows), how to append the gradient by each input. Only
- * the inputs that something asks for are asked.
+ * Returns, for each input, a function that appends its gradient. `outputGradients` are the gradients of a loss with
+ * respect to the outputs (undefined if no gradient flows). The functions are called only for inputs whose gradient is
+ * needed.
  */
 export type GradientRule = (outputGradients: readonly (Tensor | undefined)[]) => readonly InputGradient[];
 
-/** Appends the gradient by one input. */
+/** Appends the gradient with respect to one input. */
 export type InputGradient = () => Tensor;
 
-/** What differentiation sees of the graph: one operator, or several as one with a rule of their own. */
+/** One step of differentiation: an operator, or several operators with a common gradient rule. */
 export interface TapeEntry {
   readonly name: string;
   readonly inputs: readonly (Tensor | undefined)[];
@@ -18,7 +19,7 @@ export interface TapeEntry {
   readonly gradient: GradientRule | undefined;
 }
 
-/** One operator application. */
+/** One application of an operator. */
 export interface GraphNode {
   readonly operator: string;
   readonly domain: "" | "com.microsoft";
@@ -27,34 +28,37 @@ export interface GraphNode {
   readonly attributes: Readonly<Record<string, AttributeValue>>;
 }
 
-/** A value that is part of the model file. */
+/** A value that is stored in the model. */
 export interface Constant {
   readonly tensor: Tensor;
   readonly data: Float32Array | Int32Array | BigInt64Array;
-  /** Large ones stay outside of the protobuf message and are handed to the runtime beside it. */
+  /** True for large constants, which are passed to the runtime separately from the protobuf message. */
   readonly external: boolean;
 }
 
-/** What numbers matrix products are computed in. */
+/** The precision of matrix products. */
 export type Precision = "float32" | "float16";
 
 /**
- * An ONNX graph being built: operators append nodes in order, {@link gradients} appends the backward ones, and
- * {@link toModel} encodes all of it. Shapes are tracked while building, symbolic dimensions by name.
+ * Builds an ONNX graph. Operators append nodes in order, {@link gradients} appends the backward nodes, and {@link
+ * toModel} encodes the graph. Shapes are tracked during construction, with names for symbolic dimensions.
  */
 export class Graph {
   readonly nodes: GraphNode[] = [];
   readonly inputs: Tensor[] = [];
   readonly outputs: Tensor[] = [];
   readonly constants: Constant[] = [];
-  /** How values came about, in order, for {@link gradients}. */
+  /** The computation of all values, in order, for {@link gradients}. */
   readonly tape: TapeEntry[] = [];
-  /** The device that it will run on: where kernels differ, operators take the form that is right there. */
+  /**
+   * The device that will run the graph. Operators choose a form that is correct on it, because kernels differ between
+   * devices.
+   */
   readonly target: string;
-  /** What products are computed in; everything else, and what products read and give, is float32. */
+  /** The precision of products. Everything else is float32, including the inputs and outputs of products. */
   readonly precision: Precision;
   #scalars = new Map<string, Tensor>();
-  readonly #anew = new Map<Tensor, () => Tensor>();
+  readonly #recomputed = new Map<Tensor, () => Tensor>();
   #names = 0;
 
   constructor(options: { readonly target?: string; readonly precision?: Precision } = {}) {
@@ -62,14 +66,14 @@ export class Graph {
     this.precision = options.precision ?? "float32";
   }
 
-  /** A value fed at each run. */
+  /** Declares an input, which is passed in each run. */
   input(name: string, type: DataType, shape: readonly Dimension[]): Tensor {
     const tensor = { graph: this, name, type, shape };
     this.inputs.push(tensor);
     return tensor;
   }
 
-  /** A value stored in the model. */
+  /** Stores a value in the model. */
   constant(
     data: Constant["data"],
     shape: readonly number[],
@@ -81,19 +85,19 @@ export class Graph {
     return tensor;
   }
 
-  /** A float32 number, stored once per value. */
+  /** A float32 scalar. Equal values are stored once. */
   scalar(value: number): Tensor {
     return this.#shared(`float:${value}`, () => this.constant(Float32Array.of(value), []));
   }
 
-  /** A list of int64 numbers (axes, shapes), stored once per content. */
+  /** A list of int64 values (axes, shapes). Equal lists are stored once. */
   integers(values: readonly number[]): Tensor {
     return this.#shared(`integers:${values.join()}`, () =>
       this.constant(BigInt64Array.from(values, BigInt), [values.length]),
     );
   }
 
-  /** Appends a node; its outputs have the given types and shapes. */
+  /** Appends a node whose outputs have the given types and shapes. */
   node(options: {
     readonly operator: string;
     readonly inputs: readonly (Tensor | undefined)[];
@@ -124,8 +128,8 @@ export class Graph {
   }
 
   /**
-   * What `build` appends, differentiated as one operator from `inputs` to its outputs by a rule of its own: for
-   * gradients with a better formula than that of the parts.
+   * Appends what `build` appends, and differentiates it as one operator with its own gradient rule. Use it if the whole
+   * has a better gradient formula than its parts.
    */
   composite(options: {
     readonly name: string;
@@ -141,20 +145,21 @@ export class Graph {
   }
 
   /**
-   * Has products of the backward pass read what `anew` appends instead of the tensor, whose memory is free once the
-   * forward pass has used it. The runtime computes equal nodes once: `anew` must not repeat the forward pass's.
+   * Recomputes a tensor in the backward pass. Products of the backward pass then read the nodes that `build` appends
+   * instead of the tensor, so its memory is freed after the forward pass. The runtime computes identical nodes only
+   * once, so `build` must not repeat the nodes of the forward pass exactly.
    */
-  recompute(tensor: Tensor, anew: () => Tensor): void {
+  recompute(tensor: Tensor, build: () => Tensor): void {
     let made: Tensor | undefined;
-    this.#anew.set(tensor, () => (made ??= anew()));
+    this.#recomputed.set(tensor, () => (made ??= build()));
   }
 
-  /** What the backward pass reads of a tensor: itself, unless it is computed anew. */
+  /** Returns the tensor that the backward pass reads: the tensor itself, or its recomputed form. */
   inBackward(tensor: Tensor): Tensor {
-    return this.#anew.get(tensor)?.() ?? tensor;
+    return this.#recomputed.get(tensor)?.() ?? tensor;
   }
 
-  /** Names a tensor as a result of each run. The returned tensor carries the name. */
+  /** Declares a tensor as a result of each run. The returned tensor has the given name. */
   output(name: string, tensor: Tensor): Tensor {
     const output: Tensor = { graph: this, name, type: tensor.type, shape: tensor.shape };
     const node: GraphNode = {
@@ -169,7 +174,7 @@ export class Graph {
     return output;
   }
 
-  /** The graph as an ONNX model; nodes that no output needs are left out. */
+  /** Encodes the graph as an ONNX model, without nodes that no output depends on. */
   toModel(): Uint8Array<ArrayBuffer> {
     return encodeModel(this);
   }

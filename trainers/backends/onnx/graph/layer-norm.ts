@@ -16,7 +16,7 @@ export function layerNorm(
     outputs: [{ shape: x.shape }],
     attributes: { axis: -1, epsilon: float(epsilon) },
     gradient: ([dy]) => {
-      // The statistics are computed anew: kernels differ in what they give of them.
+      // The statistics are recomputed, because the kernels of different devices return different statistics.
       const centered = subtract(x, reduceMean(x, [-1], { keepAxes: true }));
       const variance = divide(rowDot(centered, centered), x.graph.scalar(width));
       const inverse = divide(x.graph.scalar(1), squareRoot(add(variance, x.graph.scalar(epsilon))));

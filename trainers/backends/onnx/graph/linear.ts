@@ -5,13 +5,13 @@ import { reduceSum } from "./reduction.ts";
 import { broadcastShapes, type Dimension, dimension, type Tensor } from "./tensor.ts";
 
 interface LinearOptions {
-  /** Use a transposed: it is (inner, rows). */
+  /** Transposes a, which is (inner, rows). */
   readonly transposeA?: boolean;
-  /** Use b transposed: it is (columns, inner), as linear layers store their weights. */
+  /** Transposes b, which is (columns, inner), the weight layout of linear layers. */
   readonly transposeB?: boolean;
-  /** Multiplies the product. */
+  /** A factor of the product. */
   readonly scale?: number;
-  /** Added to the product: (rows, columns) or, as a bias, (columns). */
+  /** Added to the product: (rows, columns), or (columns) for a bias. */
   readonly addend?: Tensor | undefined;
 }
 
@@ -45,7 +45,7 @@ export function matrixProduct(a: Tensor, b: Tensor, options: LinearOptions = {})
   });
 }
 
-/** scale a b over the last two axes; leading axes are batches and broadcast. b transposed where asked. */
+/** scale a b over the last two axes. Leading axes are batch axes and broadcast. */
 export function batchedProduct(
   a: Tensor,
   b: Tensor,
@@ -62,7 +62,7 @@ export function batchedProduct(
     attributes: { transA: transposeA ? 1 : 0, transB: transposeB ? 1 : 0, alpha: float(scale) },
     gradient: ([dy]) => {
       if (transposeA || batch.some((size, i) => size !== a.shape[i] || size !== b.shape[i])) {
-        throw new Error("batchedProduct has no gradient where batches broadcast or a is transposed.");
+        throw new Error("batchedProduct has no gradient if batches broadcast or a is transposed.");
       }
       return [
         () => batchedProduct(dy!, b, { transposeB: !transposeB, scale }),
@@ -75,7 +75,7 @@ export function batchedProduct(
   });
 }
 
-/** A product in the graph's precision. */
+/** Appends a product in the graph's precision. */
 function product(options: {
   readonly operator: string;
   readonly domain?: "com.microsoft";
@@ -101,12 +101,12 @@ function product(options: {
   })[0]!;
 }
 
-/** sum over the last axis of a b, kept with size 1. */
+/** The sum of a b over the last axis, which is kept with size 1. */
 export function rowDot(a: Tensor, b: Tensor): Tensor {
   return reduceSum(multiply(a, b), [-1], { keepAxes: true });
 }
 
-/** Sums a list of tensors of one shape. */
+/** Sums a list of tensors with equal shapes. */
 export function sum(parts: readonly Tensor[]): Tensor {
   return parts.reduce((total, part) => add(total, part));
 }

@@ -25,7 +25,7 @@ export function silu(x: Tensor): Tensor {
 
 /**
  * {@link silu}(gate) up, the gated unit of a feed-forward layer (Shazeer 2020, https://arxiv.org/abs/2002.05202). The
- * backward pass computes it anew: it is as large as its factors, which are kept.
+ * backward pass recomputes the unit from its factors, which are kept. That saves the memory of the output.
  */
 export function swiglu(gate: Tensor, up: Tensor): Tensor {
   return gate.graph.composite({
@@ -34,14 +34,14 @@ export function swiglu(gate: Tensor, up: Tensor): Tensor {
     build: () => {
       const activated = silu(gate);
       const output = multiply(activated, up);
-      // In the other order, or the runtime would take it for the same node.
+      // The factors are swapped, because the runtime would otherwise merge this node with the forward one.
       gate.graph.recompute(output, () => multiply(up, activated));
       return {
         outputs: [output],
         gradient: ([dy]) => {
           const byUp = multiply(dy!, activated);
-          // With s = sigmoid(gate), silu' = s + silu (1 - s), so that the gradient by the gate is that times up and dy,
-          // up (s (dy - byUp) + byUp): a pass fewer. s is computed anew rather than kept from the forward pass.
+          // With s = sigmoid(gate), silu' = s + silu (1 - s). So the gradient of gate is silu' up dy = up (s (dy -
+          // byUp) + byUp), which needs one pass less. s is recomputed, not kept from the forward pass.
           const byGate = (): Tensor => multiply(up, add(multiply(sigmoid(gate), subtract(dy!, byUp)), byUp));
           return [byGate, () => byUp];
         },
@@ -94,7 +94,10 @@ export function rmsNorm(x: Tensor, weight: Tensor, epsilon: number): Tensor {
   return y!;
 }
 
-/** For webgpu, whose kernel of the norm gives the mean of x as its second output (ONNX Runtime 1.30). */
+/**
+ * The webgpu kernel of the norm returns the mean of x as its second output (ONNX Runtime 1.30), so this computes the
+ * inverse root mean square there.
+ */
 function inverseRootMeanSquare(x: Tensor, epsilon: number): Tensor {
   const { graph } = x;
   const mean = divide(rowDot(x, x), graph.scalar(knownDimension(x, -1)));
@@ -106,7 +109,7 @@ function inverseRootMeanSquare(x: Tensor, epsilon: number): Tensor {
   return divide(graph.scalar(1), root);
 }
 
-/** Rotary position tables: (positions, headSize / 2) each, and the position of every token: (1, tokens), int64. */
+/** The rotary tables, (positions, headSize / 2) each, and the position of every token, (1, tokens), int64. */
 export interface RotaryTables {
   readonly cos: Tensor;
   readonly sin: Tensor;
@@ -114,8 +117,8 @@ export interface RotaryTables {
 }
 
 /**
- * Rotary position embedding on (tokens, heads x headSize) in the half-split layout that Hugging Face checkpoints use
- * (Su et al. 2021, https://arxiv.org/abs/2104.09864). The gradient is the rotation back.
+ * Applies rotary position embedding to (tokens, heads x headSize), in the half-split layout of Hugging Face checkpoints
+ * (Su et al. 2021, https://arxiv.org/abs/2104.09864). The gradient is the inverse rotation.
  */
 export function rotate(x: Tensor, heads: number, tables: RotaryTables): Tensor {
   return squeeze(rotateBatch(expandDimension(x, 0), heads, tables), 0);
@@ -132,7 +135,7 @@ function rotateBatch(x: Tensor, heads: number, tables: RotaryTables): Tensor {
   })[0]!;
 }
 
-/** {@link rotate} on (tokens, heads, 1, headSize), each token by itself; `positions` is (tokens, 1). No gradient. */
+/** {@link rotate} for (tokens, heads, 1, headSize), each token on its own. `positions` is (tokens, 1). No gradient. */
 export function rotateHeads(x: Tensor, tables: RotaryTables): Tensor {
   return x.graph.node({
     operator: "RotaryEmbedding",

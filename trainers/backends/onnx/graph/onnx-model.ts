@@ -19,15 +19,18 @@ import {
 import type { Constant, Graph, GraphNode } from "./graph.ts";
 import type { DataType, Tensor } from "./tensor.ts";
 
-/** A number is written as an integer where it is one; wrap it in {@link float} where the operator wants a float. */
+/**
+ * The value of an operator's attribute. An integer is written as an integer attribute. Wrap it in {@link float} if the
+ * operator requires a float.
+ */
 export type AttributeValue = number | string | readonly number[] | FloatAttribute;
 
-/** A float attribute whatever its value. */
+/** An attribute that is written as a float. */
 export interface FloatAttribute {
   readonly float: number;
 }
 
-/** Marks an attribute as float, also where its value is whole. */
+/** Marks an attribute as a float, even if its value is an integer. */
 export function float(value: number): FloatAttribute {
   return { float: value };
 }
@@ -43,7 +46,7 @@ const dataTypes: Record<DataType, TensorProto_DataType> = {
   bool: TensorProto_DataType.BOOL,
 };
 
-/** Encodes a graph as an ONNX ModelProto. External constants are referred to by their tensor's name as file name. */
+/** Encodes a graph as an ONNX ModelProto. An external constant is referenced by its tensor's name as the file name. */
 export function encodeModel(graph: Graph): Uint8Array<ArrayBuffer> {
   const { nodes, used } = reachable(graph);
   const model = create(ModelProtoSchema, {
@@ -63,7 +66,7 @@ export function encodeModel(graph: Graph): Uint8Array<ArrayBuffer> {
   return toBinary(ModelProtoSchema, model) as Uint8Array<ArrayBuffer>;
 }
 
-/** The nodes that outputs depend on, in order, and every tensor they read. */
+/** Returns the nodes that the outputs depend on, in order, and all tensors that they read. */
 function reachable(graph: Graph): { nodes: GraphNode[]; used: Set<Tensor> } {
   const used = new Set<Tensor>(graph.outputs);
   const nodes: GraphNode[] = [];

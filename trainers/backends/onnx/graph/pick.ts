@@ -2,7 +2,7 @@ import { reduceSum } from "./reduction.ts";
 import { expandDimension, squeeze } from "./shape.ts";
 import { dimension, type Tensor } from "./tensor.ts";
 
-/** One element per row of a matrix, by column index: (rows, columns) and int32 (rows) to (rows). No gradient. */
+/** Picks one element per row of a matrix by column index: (rows, columns) and int32 (rows) to (rows). No gradient. */
 export function pickColumns(matrix: Tensor, columns: Tensor): Tensor {
   const rows = dimension(matrix, 0);
   const picked = matrix.graph.node({
@@ -14,7 +14,7 @@ export function pickColumns(matrix: Tensor, columns: Tensor): Tensor {
   return squeeze(picked, 1);
 }
 
-/** The sum of a tensor as a tensor of one element, (1). */
+/** Sums all elements to a tensor of shape (1). */
 export function total(x: Tensor): Tensor {
   return expandDimension(reduceSum(x), 0);
 }

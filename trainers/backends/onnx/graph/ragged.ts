@@ -4,27 +4,28 @@ import { expandDimension, reshape } from "./shape.ts";
 import { knownDimension, type Tensor } from "./tensor.ts";
 
 /**
- * Where the tokens of several sequences stand. Linear layers work on (tokens, width) without padding; attention wants
- * (batch, length, width), padded on the right. Each token has one place; a place without a token names token 0.
+ * Maps the tokens of several sequences to padded positions. Linear layers work on (tokens, width) without padding.
+ * Attention works on (batch, length, width), padded on the right. Each token has one place. A place without a token
+ * refers to token 0.
  */
 export interface RaggedLayout {
   /** (batch, length), int32: the token at each place. */
   readonly tokenAt: Tensor;
-  /** (tokens), int32: the place of each token, counted over batch times length. */
+  /** (tokens), int32: the place of each token, as an index into batch x length. */
   readonly placeOf: Tensor;
-  /** (batch, length, 1): 1 where there is a token, 0 where there is padding. */
+  /** (batch, length, 1): 1 for tokens, 0 for padding. */
   readonly present: Tensor;
 }
 
-/** A {@link RaggedLayout} for tokens of several heads, whose padded form has the heads first. */
+/** A {@link RaggedLayout} for tokens with several heads. The padded form has the head axis first. */
 interface HeadLayout {
-  /** (heads, batch, length), int32: the row at each place, counted over tokens times heads. */
+  /** (heads, batch, length), int32: the row at each place, as an index into tokens x heads. */
   readonly rowAt: Tensor;
-  /** (tokens, heads), int32: the place of each row, counted over heads times batch times length. */
+  /** (tokens, heads), int32: the place of each row, as an index into heads x batch x length. */
   readonly placeOf: Tensor;
 }
 
-/** The places of each head's part of the tokens. */
+/** Returns the layout of the tokens split by head. */
 export function splitHeads(layout: RaggedLayout, heads: number): HeadLayout {
   const { tokenAt, placeOf } = layout;
   const { graph } = tokenAt;
@@ -41,22 +42,25 @@ export function splitHeads(layout: RaggedLayout, heads: number): HeadLayout {
 }
 
 /**
- * (tokens, heads x width) to (heads, batch, places, width), by the rows at the places: (heads, batch, places). Padding
- * holds a copy of token 0: right for causal attention, where no token looks at what follows it. No gradient.
+ * Pads (tokens, heads x width) to (heads, batch, places, width). `rowAt` has the shape (heads, batch, places). Padding
+ * contains copies of token 0, which is correct for causal attention: no token attends to later ones. No gradient.
  */
 export function packHeads(x: Tensor, rowAt: Tensor): Tensor {
   const width = knownDimension(x, 1) / knownDimension(rowAt, 0);
   return gatherRows(reshape(x, ["rows", width]), rowAt);
 }
 
-/** (heads, batch, length, width) to (tokens, heads x width): the reverse of {@link packHeads} of all places. No gradient. */
+/**
+ * Removes the padding: (heads, batch, length, width) to (tokens, heads x width). The inverse of {@link packHeads} for
+ * all places. No gradient.
+ */
 export function unpackHeads(x: Tensor, placeOf: Tensor): Tensor {
   const width = knownDimension(x, -1);
   const [tokens, heads] = placeOf.shape as [string, number];
   return reshape(gatherRows(reshape(x, ["places", width]), placeOf), [tokens, heads * width]);
 }
 
-/** How many elements a tensor has: int32. */
+/** Returns the number of elements of a tensor, int32. */
 function sizeOf(x: Tensor): Tensor {
   const size = x.graph.node({ operator: "Size", inputs: [x], outputs: [{ type: "int64", shape: [] }] })[0]!;
   return cast(size, "int32");

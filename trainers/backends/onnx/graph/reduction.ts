@@ -4,23 +4,23 @@ import { expandDimension } from "./shape.ts";
 import type { Dimension, Tensor } from "./tensor.ts";
 
 interface ReductionOptions {
-  /** Keep reduced axes with size 1. */
+  /** Keeps reduced axes with size 1. */
   readonly keepAxes?: boolean;
 }
 
-/** The sum over some axes (all when absent). */
+/** Sums over some axes (all if absent). */
 export function reduceSum(x: Tensor, axes?: readonly number[], options: ReductionOptions = {}): Tensor {
   return reduce("ReduceSum", x, axes, options);
 }
 
-/** The mean over some axes of known size. */
+/** Averages over axes of known size. */
 export function reduceMean(x: Tensor, axes: readonly number[], options: ReductionOptions = {}): Tensor {
   const count = axes.reduce((product, axis) => product * Number(x.shape.at(axis)), 1);
   if (!Number.isFinite(count)) throw new RangeError("reduceMean needs axes of known size.");
   return divide(reduceSum(x, axes, options), x.graph.scalar(count));
 }
 
-/** The greatest value over some axes; no gradient. */
+/** The maximum over some axes. No gradient. */
 export function reduceMax(x: Tensor, axes: readonly number[], options: ReductionOptions = {}): Tensor {
   return reduce("ReduceMax", x, axes, options);
 }
@@ -48,7 +48,7 @@ function reduce(
   })[0]!;
 }
 
-/** Ones in the shape of x, of which only the shape is read. */
+/** Ones in the shape of x. Only the shape of x is read. */
 function onesLike(x: Tensor): Tensor {
   const shape = x.graph.node({
     operator: "Shape",

@@ -2,8 +2,8 @@ import type { AttributeValue } from "./onnx-model.ts";
 import { type Dimension, dimension, knownDimension, type Tensor } from "./tensor.ts";
 
 /**
- * The same values in another shape. A symbolic dimension must stand at the same axis in both shapes, or be the only
- * one of its kind: ONNX infers one dimension and copies others by place.
+ * Reshapes a tensor. A symbolic dimension must be at the same axis in both shapes, or be the only moved one, because
+ * ONNX can infer one dimension and copies others by position.
  */
 export function reshape(x: Tensor, shape: readonly Dimension[]): Tensor {
   let inferred = false;
@@ -22,12 +22,12 @@ export function reshape(x: Tensor, shape: readonly Dimension[]): Tensor {
   })[0]!;
 }
 
-/** The same values in a shape that is read at run time (int64, -1 for what follows from the rest). No gradient. */
+/** Reshapes a tensor to a shape that is read at run time (int64, -1 for one inferred dimension). No gradient. */
 export function reshapeBy(x: Tensor, sizes: Tensor, shape: readonly Dimension[]): Tensor {
   return x.graph.node({ operator: "Reshape", inputs: [x, sizes], outputs: [{ type: x.type, shape }] })[0]!;
 }
 
-/** A matrix: axes from the last on are columns, what stands before them is rows, named `rows`. No gradient. */
+/** Flattens all axes but the last to one axis with the size `rows`. No gradient. */
 export function flatten(x: Tensor, rows: Dimension): Tensor {
   return x.graph.node({
     operator: "Flatten",
@@ -37,7 +37,7 @@ export function flatten(x: Tensor, rows: Dimension): Tensor {
   })[0]!;
 }
 
-/** Axes in another order. */
+/** Reorders the axes. */
 export function transpose(x: Tensor, order: readonly number[]): Tensor {
   const inverse = order.map((_, axis) => order.indexOf(axis));
   return x.graph.node({
@@ -49,7 +49,7 @@ export function transpose(x: Tensor, order: readonly number[]): Tensor {
   })[0]!;
 }
 
-/** Tensors one after another along an axis; `size` is the resulting dimension. */
+/** Concatenates tensors along an axis. `size` is the resulting dimension. */
 export function concatenate(parts: readonly Tensor[], axis: number, size: Dimension): Tensor {
   const first = parts[0]!;
   const shape = first.shape.with(axis, size);
@@ -66,7 +66,7 @@ export function concatenate(parts: readonly Tensor[], axis: number, size: Dimens
   })[0]!;
 }
 
-/** The parts of x along an axis, of the given known sizes. */
+/** Splits x along an axis into parts of known sizes. */
 export function split(x: Tensor, axis: number, sizes: readonly number[]): Tensor[] {
   const total = sizes.reduce((sum, size) => sum + size, 0);
   const parts: Tensor[] = x.graph.node({
@@ -86,7 +86,10 @@ export function split(x: Tensor, axis: number, sizes: readonly number[]): Tensor
   return parts;
 }
 
-/** `count` parts along an axis as even as can be; the parts' sizes are named after `name`. No gradient. */
+/**
+ * Splits x along an axis into `count` parts of equal size (the last may be smaller). The sizes in the shapes are named
+ * `name` plus an index. No gradient.
+ */
 export function splitEvenly(x: Tensor, options: { axis: number; count: number; name: string }): Tensor[] {
   const { axis, count, name } = options;
   if (count === 1) return [x];
@@ -99,7 +102,7 @@ export function splitEvenly(x: Tensor, options: { axis: number; count: number; n
   });
 }
 
-/** Parts of x along an axis, of sizes that are read at run time and named in the shapes. No gradient. */
+/** Splits x along an axis into parts whose sizes are read at run time and named in the shapes. No gradient. */
 export function splitBy(
   x: Tensor,
   axis: number,
@@ -113,7 +116,7 @@ export function splitBy(
   });
 }
 
-/** A view with a new axis of size 1. */
+/** Inserts an axis of size 1. */
 export function expandDimension(x: Tensor, axis: number): Tensor {
   const shape = x.shape.toSpliced(axis, 0, 1);
   return x.graph.node({
@@ -124,7 +127,7 @@ export function expandDimension(x: Tensor, axis: number): Tensor {
   })[0]!;
 }
 
-/** A view without an axis of size 1. */
+/** Removes an axis of size 1. */
 export function squeeze(x: Tensor, axis: number): Tensor {
   return x.graph.node({
     operator: "Squeeze",

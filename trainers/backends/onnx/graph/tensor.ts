@@ -1,12 +1,12 @@
 import type { Graph } from "./graph.ts";
 
-/** A size known now, or the name of one known at run time. Equal names mean equal sizes. */
+/** A known size, or the name of a size that is known at run time. Equal names mean equal sizes. */
 export type Dimension = number | string;
 
-/** Element types that the engine uses. */
+/** The element types of the engine. */
 export type DataType = "float32" | "float16" | "int32" | "int64" | "bool";
 
-/** One value of a graph under construction: what a node computes, an input, or a constant. */
+/** A value of a graph: the output of a node, an input, or a constant. */
 export interface Tensor {
   readonly graph: Graph;
   readonly name: string;
@@ -14,7 +14,7 @@ export interface Tensor {
   readonly shape: readonly Dimension[];
 }
 
-/** The dimension at `axis`, counted from the end where negative. */
+/** Returns the dimension at `axis`. A negative axis counts from the end. */
 export function dimension(tensor: Tensor, axis: number): Dimension {
   const size = tensor.shape.at(axis);
   if (size === undefined)
@@ -22,14 +22,15 @@ export function dimension(tensor: Tensor, axis: number): Dimension {
   return size;
 }
 
-/** A known dimension; a symbolic one is a mistake in the graph's construction. */
+/** Returns a known dimension. Throws a RangeError for a symbolic one. */
 export function knownDimension(tensor: Tensor, axis: number): number {
   const size = dimension(tensor, axis);
-  if (typeof size !== "number") throw new RangeError(`Axis ${axis} of ${tensor.name} must be known, it is "${size}".`);
+  if (typeof size !== "number")
+    throw new RangeError(`Axis ${axis} of ${tensor.name} must be known, but it is "${size}".`);
   return size;
 }
 
-/** The shape two tensors broadcast to (NumPy's rules, which are ONNX's). */
+/** Returns the shape that two tensors broadcast to, by the rules of NumPy and ONNX. */
 export function broadcastShapes(a: readonly Dimension[], b: readonly Dimension[]): Dimension[] {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {

@@ -2,14 +2,14 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { Graph } from "../graph/graph.ts";
 import type { Tensor } from "../graph/tensor.ts";
 
-/** A loss term within a graph, whose numbers are inputs of the graph. */
+/** A loss term in a graph. Its coefficients are inputs of the graph. */
 export interface BoundTerm<Term extends LossTerm = LossTerm> {
   readonly term: Term;
-  /** A scalar by its name in {@link termCoefficients}. */
+  /** Returns a scalar by its name in {@link termCoefficients}. */
   readonly coefficient: (name: string) => Tensor;
 }
 
-/** The terms, each number of theirs an input `term<i>.<name>`, so that it may change between runs. */
+/** Declares each coefficient of the terms as an input `term<i>.<name>`, so that it can change between runs. */
 export function bindTerms(graph: Graph, terms: readonly LossTerm[]): BoundTerm[] {
   return terms.map((term, i) => {
     const inputs = Object.fromEntries(
@@ -19,7 +19,7 @@ export function bindTerms(graph: Graph, terms: readonly LossTerm[]): BoundTerm[]
   });
 }
 
-/** The numbers of a term that may change from step to step without a new graph. */
+/** Returns the numbers of a term that can change between steps without a new graph. */
 export function termCoefficients(term: LossTerm): Record<string, number> {
   const weight = term.weight ?? 1;
   if (term.type === "ppo" || term.type === "cispo") {
@@ -29,7 +29,7 @@ export function termCoefficients(term: LossTerm): Record<string, number> {
   return { weight };
 }
 
-/** What of a term decides the graph's structure. */
+/** Returns a key for everything in a term that determines the graph's structure. */
 export function termStructure(term: LossTerm): string {
   if (term.type === "kl") return `kl-${term.estimator}`;
   if (term.type === "value" && term.clip !== undefined) return "value-clipped";

@@ -11,7 +11,7 @@ import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { BoundTerm } from "./bound-term.ts";
 import { type TokenTerm, tokenLoss } from "./token-loss.ts";
 
-/** What is known of each position that carries loss; all (positions). */
+/** The inputs of each position with loss. All shapes are (positions). */
 export interface PositionInputs {
   /** int32 */
   readonly targets: Tensor;
@@ -20,31 +20,34 @@ export interface PositionInputs {
   readonly advantages: Tensor;
   readonly behaviour: Tensor;
   readonly reference: Tensor;
-  /** (positions, 32-bit words): the tokens that each target was drawn from, a bit for each; none where from all. */
+  /**
+   * (positions, 32-bit words): a bitmap of the tokens that each target was sampled from. Undefined if all targets were
+   * sampled from the whole vocabulary.
+   */
   readonly supports: Tensor | undefined;
 }
 
-/** Results of a {@link lossHead}. */
+/** The results of {@link lossHead}. */
 export interface LossHead {
-  /** (1) each: the sum of each term over positions. */
+  /** The sum of each term over positions, with the shape (1). */
   readonly sums: readonly Tensor[];
   /** (positions) */
   readonly logprobs: Tensor;
-  /** (positions), where asked for. */
+  /** (positions), if requested. */
   readonly entropy: Tensor | undefined;
-  /** (positions, hiddenSize): gradient of the loss by the hidden states. */
+  /** (positions, hiddenSize): the gradient of the loss with respect to the hidden states. */
   readonly hiddenGradient: Tensor | undefined;
-  /** (vocabulary, hiddenSize): gradient of the loss by the head's weights, where asked for. */
+  /** (vocabulary, hiddenSize): the gradient of the loss with respect to the head's weights, if requested. */
   readonly weightGradient: Tensor | undefined;
 }
 
-/** Stands in for the logits of tokens outside of a support: their probability is 0, and every product is finite. */
+/** The logit of tokens outside of a support. Their probability becomes 0, and all products stay finite. */
 const excluded = -1e20;
 
 /**
- * Output head, log-probabilities, loss and the gradient of it all at once, in chunks of positions: at a large
- * vocabulary the logits are the greatest part of a step's memory, and this way only one chunk of them lives at a
- * time. Every term is a sum over positions, so a chunk's gradient is known as soon as its logits are.
+ * Computes the output head, log-probabilities, loss and gradient together, in chunks of positions. At a large
+ * vocabulary the logits take most of a step's memory. With chunks, only one chunk of logits exists at a time. Every
+ * term is a sum over positions, so a chunk's gradient needs only its own logits.
  */
 export function lossHead(options: {
   /** (positions, hiddenSize) */
@@ -53,9 +56,9 @@ export function lossHead(options: {
   readonly weight: Tensor;
   readonly positions: PositionInputs;
   readonly terms: readonly BoundTerm<TokenTerm>[];
-  /** A scalar that multiplies the gradients. */
+  /** A scalar factor of the gradients. */
   readonly lossScale: Tensor;
-  /** How many chunks; the number of positions is a multiple of it. */
+  /** The number of chunks. The number of positions is a multiple of it. */
   readonly chunks: number;
   readonly wantEntropy: boolean;
   readonly wantWeightGradient: boolean;
@@ -131,8 +134,8 @@ function chunkLoss(options: {
       ? product
       : select(unpackBits(support, knownDimension(weight, 0)), product, weight.graph.scalar(excluded));
   const probabilities = softmax(logits);
-  // log-sum-exp from the likeliest token, whose probability is at least 1 / vocabulary: exact where a probability
-  // itself would underflow.
+  // Computes log-sum-exp from the most likely token, whose probability is at least 1 / vocabulary. That is exact even
+  // if another probability underflows.
   const peak = reduceMax(logits, [1], { keepAxes: true });
   const logSumExp = subtract(peak, log(reduceMax(probabilities, [1], { keepAxes: true })));
   const logprobs = subtract(pickColumns(logits, targets), squeeze(logSumExp, 1));
@@ -159,7 +162,7 @@ function chunkLoss(options: {
   let byHidden: Tensor;
   let byWeight: Tensor | undefined;
   if (spread === undefined) {
-    // One row's factor is the same for all of its logits, so it is applied to the narrow side of each product.
+    // A row's factor is the same for all of its logits, so it is applied to the narrow side of each product.
     byHidden = multiply(subtract(gatherRows(weight, targets), matrixProduct(probabilities, weight)), gain!);
     if (options.wantWeightGradient)
       byWeight = negate(matrixProduct(probabilities, scaledByHidden!, { transposeA: true }));

@@ -5,7 +5,7 @@ import type { Graph } from "../graph/graph.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { BoundTerm } from "./bound-term.ts";
 
-/** What a loss term reads at each position that carries loss: (positions) each. */
+/** The inputs of a loss term at each position with loss. All shapes are (positions). */
 export interface TokenInputs {
   readonly logprobs: Tensor;
   readonly mask: Tensor;
@@ -15,10 +15,10 @@ export interface TokenInputs {
   readonly entropy: Tensor | undefined;
 }
 
-/** The terms that the output head over the vocabulary learns by. */
+/** The loss terms over the vocabulary's output head. */
 export type TokenTerm = Exclude<LossTerm, { readonly type: "value" }>;
 
-/** The value of one term at each position; formulas in {@link LossTerm}. */
+/** Computes one term at each position. The formulas are in {@link LossTerm}. */
 export function tokenLoss(bound: BoundTerm<TokenTerm>, inputs: TokenInputs): Tensor {
   return multiply(bound.coefficient("weight"), unweighted(bound, inputs));
 }

@@ -6,27 +6,27 @@ import type { Tensor } from "../graph/tensor.ts";
 import { stateValues } from "../models/value-head.ts";
 import type { BoundTerm } from "./bound-term.ts";
 
-/** The terms that a value head learns by. */
+/** The loss terms of a value head. */
 export type ValueTerm = Extract<LossTerm, { readonly type: "value" }>;
 
-/** What the value loss reads at each position that carries loss: (positions) each. */
+/** The inputs of the value loss at each position with loss. All shapes are (positions). */
 export interface ValueInputs {
   readonly mask: Tensor;
   readonly returns: Tensor;
   readonly oldValues: Tensor;
 }
 
-/** Results of a {@link valueHead}. */
+/** The results of {@link valueHead}. */
 export interface ValueHead {
   /** (positions) */
   readonly values: Tensor;
-  /** (1) each: the sum of each term over positions. */
+  /** The sum of each term over positions, with the shape (1). */
   readonly sums: readonly Tensor[];
-  /** Gradients of the loss by the hidden states, the weight and the bias, where there are terms. */
+  /** The gradients of the loss with respect to the hidden states, the weight and the bias. Undefined without terms. */
   readonly gradients: { readonly hidden: Tensor; readonly weight: Tensor; readonly bias: Tensor } | undefined;
 }
 
-/** One number per position from its hidden state, the value terms' sums, and their gradients. */
+/** Computes one value per position from its hidden state, the sums of the value terms, and their gradients. */
 export function valueHead(options: {
   /** (positions, hiddenSize) */
   readonly hidden: Tensor;
@@ -35,9 +35,9 @@ export function valueHead(options: {
   /** (1) */
   readonly bias: Tensor;
   readonly terms: readonly BoundTerm<ValueTerm>[];
-  /** A scalar that multiplies the gradients. */
+  /** A scalar factor of the gradients. */
   readonly lossScale: Tensor;
-  /** Called where there are terms. */
+  /** Called if there are terms. */
   readonly inputs: () => ValueInputs;
 }): ValueHead {
   const { hidden, weight, bias, terms } = options;
@@ -56,7 +56,7 @@ export function valueHead(options: {
   };
 }
 
-/** The value of one term at each position; the formula is that of {@link LossTerm}. */
+/** Computes one term at each position. The formula is in {@link LossTerm}. */
 function valueLoss(
   { term, coefficient }: BoundTerm<ValueTerm>,
   values: Tensor,

@@ -13,25 +13,27 @@ import { embedTokens, positionInputs } from "./positions.ts";
 import { separateAttention } from "./separate-attention.ts";
 import { outputStateValues } from "./value-head.ts";
 
-/** How a decoding graph is laid out; each form is fastest somewhere, all compute the same. */
+/** The form of a decoding graph. All forms compute the same result. The fastest one depends on the batch. */
 export interface DecodeForm {
-  /** Rows of one prompt stand in groups; otherwise each row has a prompt of its own. */
+  /** True if rows of the same prompt form groups. False if each row has its own prompt. */
   readonly grouped: boolean;
   /**
-   * The weights are the left side of products, which the runtime reads in place. As the right side, it reads them as
-   * they are packed beforehand if they are constants: faster for a few rows, slower for many.
+   * True if the weights are the left side of products, which the runtime reads in place. On the right side, constant
+   * weights are packed once: faster for a few rows, slower for many.
    */
   readonly weightsFirst: boolean;
 }
 
 /**
- * One token for each row of a batch, over a cache. With so few rows what counts is how often weights are read and how
- * many operators there are, so layers that read the same input are one product, and queries and keys turn together.
+ * Builds a graph that decodes one token for each row of a batch with a cache. With few rows, the time depends on how
+ * often weights are read and on the number of operators. So layers that read the same input are one product, and
+ * queries and keys are rotated together.
  *
- * Inputs beside those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), those of
- * {@link positionInputs} in the shape (rows, 1), `inverseTemperature` (rows, 1), and an adapter's diagonal halves by {@link diagonalName}. Outputs:
- * `probabilities` (rows, vocabulary), with a value head `stateValues` (rows), and `keys`, `values` (rows, layers x
- * keyValueHeads, 1, headSize): the new tokens only, because the runtime copies whatever is fetched.
+ * Inputs in addition to those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), those of {@link
+ * positionInputs} with the shape (rows, 1), `inverseTemperature` (rows, 1), and an adapter's diagonal B halves by
+ * {@link diagonalName}. Outputs: `probabilities` (rows, vocabulary), `stateValues` (rows) if there is a value head, and
+ * `keys` and `values` (rows, layers x keyValueHeads, 1, headSize). These contain only the new tokens, because the
+ * runtime copies all outputs.
  */
 export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: DecodeForm): void {
   const { config } = parts;
@@ -64,7 +66,10 @@ export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: Decode
   graph.output("values", concatenate(newValues, 1, layers * keyValueHeads));
 }
 
-/** Queries, keys and values of (rows, heads + 2 keyValueHeads, 1, headSize), with head norms and rotary positions. */
+/**
+ * Splits (rows, heads + 2 keyValueHeads, 1, headSize) into queries, keys and values, and applies head norms and rotary
+ * positions.
+ */
 function placeHeads(
   { config, parameters }: DecoderParts,
   layer: number,

@@ -10,7 +10,7 @@ import { diagonalName } from "./diagonal-halves.ts";
 import { feedForwardUnit } from "./feed-forward-unit.ts";
 import { loraA, loraB } from "./lora.ts";
 
-/** A group of linear layers of a block: one product, with their biases and adapters. */
+/** A group of linear layers of a block. It is one product, with the layers' biases and adapters. */
 interface BlockGroup {
   readonly layer: number;
   readonly group: LinearGroup;
@@ -18,15 +18,15 @@ interface BlockGroup {
 
 /** The linear layers of a decoding graph, all from (rows, ...) to (rows, ...). */
 export interface DecodeLayers {
-  /** The layers' outputs one after another, plus `addend`. */
+  /** Computes the layers' concatenated outputs, plus `addend`. */
   readonly linear: (layers: BlockGroup, x: Tensor, addend?: Tensor) => Tensor;
-  /** The feed-forward unit of a layer, plus `addend`. */
+  /** Computes the feed-forward unit of a layer, plus `addend`. */
   readonly feedForward: (layer: number, x: Tensor, addend: Tensor) => Tensor;
-  /** x weight^T without bias or adapter. */
+  /** Computes x weight^T without bias or adapter. */
   readonly head: (x: Tensor, weight: Tensor) => Tensor;
 }
 
-/** With the weights as the right side of products. */
+/** Creates layers with the weights on the right side of products. */
 export function weightsOnTheRight(parts: DecoderParts): DecodeLayers {
   const { mlpInputs, mlpOutput } = parts.config.linear;
   const linear = (layers: BlockGroup, x: Tensor, addend?: Tensor): Tensor => {
@@ -48,15 +48,18 @@ export function weightsOnTheRight(parts: DecoderParts): DecodeLayers {
 }
 
 /**
- * With the weights as the left side, which the runtime never copies: for ten or so rows nearly twice as fast on a CPU.
- * What comes out has a column for each row; between the layers of a gated unit it stays so.
+ * Creates layers with the weights on the left side of products, which the runtime never copies. On a CPU this is nearly
+ * twice as fast for about ten rows. The outputs have a column for each row. Within a gated unit they stay in this
+ * layout.
  */
 export function weightsOnTheLeft(parts: DecoderParts): DecodeLayers {
   const { mlpInputs, mlpOutput } = parts.config.linear;
-  /** (outputs, rows) of x, which is (rows, inputs), or (inputs, rows) where it has columns already. */
+  /**
+   * Returns the layers' outputs as (outputs, rows). x is (rows, inputs), or (inputs, rows) if it already has columns.
+   */
   const columns = (layers: BlockGroup, x: Tensor, order: { readonly transposeB: boolean }): Tensor => {
     const { weight, bias, adapter } = tensorsOf(parts, layers);
-    // Not by Gemm: the runtime would fuse a transposition into it and have the weights on the right again.
+    // Gemm is not used here: the runtime would fuse a transposition into it and move the weights to the right again.
     const product = batchedProduct(weight, x, order);
     const output = bias === undefined ? product : add(product, expandDimension(bias, 1));
     if (adapter === undefined) return output;
@@ -76,12 +79,12 @@ export function weightsOnTheLeft(parts: DecoderParts): DecodeLayers {
   };
 }
 
-/** x weight^T, (rows, outputs), with the weights as the right side of the product. */
+/** Computes x weight^T, (rows, outputs), with the weights on the right side of the product. */
 export function productWithWeights(x: Tensor, weight: Tensor): Tensor {
   return matrixProduct(x, weight, { transposeB: true });
 }
 
-/** The feed-forward unit of what its inputs give, one after another along an axis. */
+/** Applies the feed-forward unit to its inputs, which are concatenated along an axis. */
 function unitOf({ activation, linear }: DecoderConfig, inputs: Tensor, axis: number): Tensor {
   const { widths } = linear.mlpInputs;
   return feedForwardUnit(activation, widths.length === 1 ? [inputs] : split(inputs, axis, widths));

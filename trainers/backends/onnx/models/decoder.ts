@@ -13,21 +13,21 @@ import { loraA, loraB, loraDropout } from "./lora.ts";
 import { norm } from "./norm.ts";
 import { embedTokens, type TokenPositions } from "./positions.ts";
 
-/** What a decoder is built from. */
+/** The parts that a decoder is built from. */
 export interface DecoderParts {
   readonly config: DecoderConfig;
   readonly parameters: GraphParameters;
   readonly adapter?: {
     readonly parameters: GraphParameters;
     readonly scale: number;
-    /** Layers of a block whose adapters are added to their weights: see {@link mergedLayers}. None by default. */
+    /** Layers of a block whose adapters are added to their weights: see {@link mergedLayers}. Default: none. */
     readonly merged?: ReadonlySet<string>;
-    /** The share of each adapter's inputs that is dropped, by masks that are inputs of the graph. None by default. */
+    /** The dropout rate of each adapter's inputs, with masks that are inputs of the graph. Default: no dropout. */
     readonly dropout?: number | undefined;
   };
 }
 
-/** Queries (tokens, heads x headSize), keys and values (tokens, keyValueHeads x headSize) of one layer. */
+/** The queries (tokens, heads x headSize), keys and values (tokens, keyValueHeads x headSize) of one layer. */
 export interface AttentionInputs {
   readonly layer: number;
   readonly queries: Tensor;
@@ -35,12 +35,12 @@ export interface AttentionInputs {
   readonly values: Tensor;
 }
 
-/** Mixes values by attention: (tokens, heads x headSize). */
+/** Computes attention: (tokens, heads x headSize). */
 export type Attention = (inputs: AttentionInputs) => Tensor;
 
 /**
- * The body of a decoder: token ids (tokens) to the normed hidden states (tokens, hiddenSize) that the output head
- * reads. Attention is the caller's: over padded batches in training, over a cache in decoding.
+ * Builds the body of a decoder: token ids (tokens) to the normed hidden states (tokens, hiddenSize) that the output
+ * head reads. The caller provides the attention: over padded batches in training, or with a cache in decoding.
  */
 export function decoderBody(
   parts: DecoderParts,
@@ -71,7 +71,10 @@ export function decoderBody(
   return norm(parts, hidden, finalNormName(config));
 }
 
-/** (tokens, inputs): 0 where an input of an adapter is dropped, else what keeps the mean (Srivastava et al. 2014). */
+/**
+ * Returns a mask (tokens, inputs): 0 for dropped inputs of an adapter, 1 / (1 - rate) for the others, which keeps the
+ * mean (Srivastava et al. 2014).
+ */
 function dropoutMask(x: Tensor, { module, rate }: { readonly module: string; readonly rate: number }): Tensor {
   const { graph } = x;
   const inputs = knownDimension(x, 1);
@@ -79,7 +82,7 @@ function dropoutMask(x: Tensor, { module, rate }: { readonly module: string; rea
   return select(unpackBits(words, inputs), graph.scalar(1 / (1 - rate)), graph.scalar(0));
 }
 
-/** What a group of linear layers gives, with their biases and adapters, by the group's widths. */
+/** Returns the outputs of a group of linear layers, with their biases and adapters, split by the group's widths. */
 function linear(parts: DecoderParts, layer: number, group: LinearGroup, x: Tensor): readonly Tensor[] {
   const outputs = linearOutputs(parts, layer, group, x);
   return outputs.length === group.widths.length ? outputs : split(outputs[0]!, 1, group.widths);
@@ -108,13 +111,13 @@ function linearOutputs(parts: DecoderParts, layer: number, group: LinearGroup, x
     );
     return maskedLayers({ x, layers, scale: adapter.scale, inputs });
   }
-  // The halves that read x are narrow: stacked, they make one product of a better shape.
+  // The A halves read x and are narrow. Stacked, they form one product with a better shape.
   const stacked = adapter.parameters.tensor(...adapted.map(loraA));
   const adaptedGroup = { x, layers, a: stacked, scale: adapter.scale };
   return adapter.merged?.has(group.layers[0]!.name) ? mergedLayers(adaptedGroup) : adaptedLayers(adaptedGroup);
 }
 
-/** A norm over each head's part of (tokens, heads x headSize). */
+/** Applies a norm to each head's part of (tokens, heads x headSize). */
 function headNorm({ config, parameters }: DecoderParts, x: Tensor, heads: number, module: string): Tensor {
   const tokens = dimension(x, 0);
   const byHead = reshape(x, [tokens, heads, config.headSize]);

@@ -4,15 +4,15 @@ import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
 import { loraA, loraB } from "./lora.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 
-/** The name of the diagonal half of an adapter on a group of layers. */
+/** Returns the name of the diagonal B half of an adapter on a group of layers. */
 export function diagonalName(layer: number, group: readonly Pick<BlockLayer, "name">[]): string {
   return `diagonal.${layer}.${group.map(({ name }) => name).join("+")}`;
 }
 
 /**
- * Layout of the B halves as decoding reads them where several layers read the same input: on the diagonal of one matrix
- * (outputs of the group, rank x adapted layers), zero elsewhere, so that one product serves the group. The A halves and
- * the B halves of layers that stand alone are read as they are stored.
+ * Returns the decoding layout of the B halves for layers that read the same input. They are on the diagonal of one
+ * matrix (outputs of the group, rank x adapted layers), which is zero elsewhere, so that one product computes the
+ * group. The A halves, and the B halves of single layers, are read as they are stored.
  */
 export function diagonalSpecs(config: DecoderConfig, adapter: ParameterBlock): ParameterSpec[] {
   return adaptedGroups(config, adapter).map(({ layer, layers, adapted, rank }) => {
@@ -21,7 +21,10 @@ export function diagonalSpecs(config: DecoderConfig, adapter: ParameterBlock): P
   });
 }
 
-/** Writes an adapter's B halves to a block of {@link diagonalSpecs}, over those of another adapter of the same layout. */
+/**
+ * Writes an adapter's B halves to a block of {@link diagonalSpecs}. Overwrites those of another adapter with the same
+ * layout.
+ */
 export function fillDiagonals(config: DecoderConfig, adapter: ParameterBlock, block: ParameterBlock): void {
   for (const { layer, layers, adapted, rank } of adaptedGroups(config, adapter)) {
     const target = block.view(diagonalName(layer, layers));
@@ -42,7 +45,7 @@ export function fillDiagonals(config: DecoderConfig, adapter: ParameterBlock, bl
   }
 }
 
-/** The groups of several layers with one input of which an adapter sits on some. */
+/** Returns the groups of several layers with the same input in which at least one layer has an adapter. */
 function adaptedGroups(
   config: DecoderConfig,
   adapter: ParameterBlock,

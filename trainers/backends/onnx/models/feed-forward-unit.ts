@@ -4,7 +4,7 @@ import { gelu } from "../graph/gelu.ts";
 import { silu, swiglu } from "../graph/neural.ts";
 import type { Tensor } from "../graph/tensor.ts";
 
-/** The feed-forward unit of its inputs: activation(gate) up of two, activation(hidden) of one. */
+/** Applies the feed-forward unit: activation(gate) up for two inputs, activation(hidden) for one. */
 export function feedForwardUnit(activation: Activation, inputs: readonly Tensor[]): Tensor {
   const [first, up] = inputs as [Tensor, Tensor?];
   if (activation === "silu" && up !== undefined) return swiglu(first, up);

@@ -2,17 +2,17 @@ import type { Graph } from "../graph/graph.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 
-/** A parameter array that a graph reads, under the name that it is fed by. */
+/** A parameter array that a graph reads, with the name of its input. */
 export interface BoundParameter {
   readonly name: string;
   readonly shape: readonly number[];
-  /** The block's parameters that it spans, in order. */
+  /** The block's parameters in this array, in order. */
   readonly names: readonly string[];
 }
 
 /**
- * The parameters of one block as tensors of one graph. As inputs they can change between runs and be shared between
- * sessions; as constants the runtime may lay them out for speed, once.
+ * The parameters of one block as tensors of one graph. Inputs can change between runs and can be shared between
+ * sessions. The runtime may optimize the layout of constants once.
  */
 export class GraphParameters {
   readonly bound: BoundParameter[] = [];
@@ -31,7 +31,7 @@ export class GraphParameters {
     return this.#block.has(name);
   }
 
-  /** One parameter, or neighbouring ones stacked along their first axis. */
+  /** Returns one parameter, or neighbouring parameters stacked along their first axis. */
   tensor(...names: readonly string[]): Tensor {
     const key = names.join("+");
     const known = this.#tensors.get(key);

@@ -8,19 +8,25 @@ import type { Dimension, Tensor } from "../graph/tensor.ts";
 import type { NewToken } from "./separate-attention.ts";
 
 /**
- * Attention of new tokens to what is cached and to themselves, (groups, members, keyValueHeads, queries of one,
- * headSize). Rows stand in groups of equal size, `rows` = groups x members, whose prompt is cached once, the `prefix`
- * (as Juravsky et al. 2024, https://arxiv.org/abs/2402.05099); what each row generated is its own, the `tail`.
+ * Attention of new tokens to the cached tokens and to themselves: (groups, members, keyValueHeads, queries per key
+ * head, headSize). Rows form groups of equal size, `rows` = groups x members. A group's prompt (the `prefix`) is cached
+ * once (as in Juravsky et al. 2024, https://arxiv.org/abs/2402.05099). Each row has its own generated tokens (the
+ * `tail`).
  *
- * Inputs of the graph, for the prefix with 1 member and the tail: `<cache>Mask` (groups, 1, members, 1, capacity): 0
- * where it is filled, minus infinity beyond; per layer `<cache>Values.<n>` (groups, keyValueHeads, members, capacity,
- * headSize) and `<cache>Keys.<n>`, shaped as the values, the prefix's with its last two axes swapped. Shapes to cut
- * rows by: `grid` [groups, members, keyValueHeads, -1, headSize]; `queryRows` [groups, keyValueHeads, members, queries,
- * -1]; `prefixRows` [groups, keyValueHeads, 1, a, b, -1] with a b = members x queries; `spans` [prefix capacity, tail
- * capacity, 1]. Layers with a window read `<cache>WindowMask` (groups, 1, members, 1, capacity) of both instead.
+ * Inputs of the graph, for the prefix (with 1 member) and the tail:
+ * - `<cache>Mask` (groups, 1, members, 1, capacity): 0 for filled places, minus infinity for the rest.
+ * - `<cache>Values.<n>` per layer: (groups, keyValueHeads, members, capacity, headSize).
+ * - `<cache>Keys.<n>` per layer: the same shape. The prefix's keys have their last two axes swapped.
+ * - `<cache>WindowMask` (groups, 1, members, 1, capacity), which layers with a window read in place of the mask.
  *
- * Keys are read fastest by all queries at once. Values are read fastest by single rows, in place, as long as there
- * are few: a products of b rows read the prefix's.
+ * Inputs with the shapes that split rows:
+ * - `grid`: [groups, members, keyValueHeads, -1, headSize].
+ * - `queryRows`: [groups, keyValueHeads, members, queries, -1].
+ * - `prefixRows`: [groups, keyValueHeads, 1, a, b, -1] with a b = members x queries.
+ * - `spans`: [prefix capacity, tail capacity, 1].
+ *
+ * Keys are read fastest by all queries at once. Values are read fastest by single rows, in place, if there are few. So
+ * `a` products of `b` rows read the prefix's values.
  */
 export function groupedAttention(
   graph: Graph,
@@ -66,5 +72,5 @@ export function groupedAttention(
   };
 }
 
-/** Between (groups, members, heads, ...) and (groups, heads, members, ...). */
+/** Swaps (groups, members, heads, ...) and (groups, heads, members, ...). */
 const swapGrid = [0, 2, 1, 3, 4];

@@ -9,7 +9,7 @@ export interface LinearLayer {
   readonly weight: Tensor;
   /** (outputs) */
   readonly bias: Tensor | undefined;
-  /** (outputs, rank): the half of its adapter that writes to its output, where it has one. */
+  /** (outputs, rank): the B half of the layer's adapter, if it has one. */
   readonly b: Tensor | undefined;
 }
 
@@ -17,17 +17,17 @@ export interface LinearLayer {
 interface AdaptedGroup {
   readonly x: Tensor;
   readonly layers: readonly LinearLayer[];
-  /** (rank of all, inputs): the halves that read x, stacked in the order of the layers that have one. */
+  /** (sum of ranks, inputs): the A halves, stacked in the order of the layers that have one. */
   readonly a: Tensor;
   readonly scale: number;
 }
 
-/** x weight^T + bias of each layer: (tokens, outputs). */
+/** Computes x weight^T + bias for each layer: (tokens, outputs). */
 export function plainLayers(x: Tensor, layers: readonly LinearLayer[]): Tensor[] {
   return layers.map(({ weight, bias }) => matrixProduct(x, weight, { transposeB: true, addend: bias }));
 }
 
-/** The plain outputs plus scale (x a^T) b^T. */
+/** Computes the plain outputs plus scale (x a^T) b^T. */
 export function adaptedLayers({ x, layers, a, scale }: AdaptedGroup): Tensor[] {
   const outputs = plainLayers(x, layers);
   const reduced = byAdapter(matrixProduct(x, a, { transposeB: true }), 1, layers);
@@ -37,12 +37,12 @@ export function adaptedLayers({ x, layers, a, scale }: AdaptedGroup): Tensor[] {
   });
 }
 
-/** The plain outputs plus scale ((x mask) a^T) b^T, each adapter with its own half `a` and its own mask of x. */
+/** Computes the plain outputs plus scale ((x mask) a^T) b^T. Each adapter has its own `a` and its own mask of x. */
 export function maskedLayers(group: {
   readonly x: Tensor;
   readonly layers: readonly LinearLayer[];
   readonly scale: number;
-  /** In the order of the layers; undefined where a layer has no adapter. The mask is (tokens, inputs). */
+  /** In the order of the layers. Undefined for a layer without an adapter. The mask is (tokens, inputs). */
   readonly inputs: readonly ({ readonly a: Tensor; readonly mask: Tensor } | undefined)[];
 }): Tensor[] {
   const { x, layers, scale, inputs } = group;
@@ -56,8 +56,8 @@ export function maskedLayers(group: {
 }
 
 /**
- * The same with the adapters added to the weights first. The sums are kept for the backward pass: they take less memory
- * and time than products of the tokens where the tokens are more than the layer's inputs, or than its outputs.
+ * Computes the same with the adapters added to the weights first. The sums are kept for the backward pass. They need
+ * less memory and time than products of the tokens if there are more tokens than layer inputs or than layer outputs.
  */
 export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Tensor[] {
   const halves = byAdapter(a, 0, layers);
@@ -92,7 +92,7 @@ export function mergedLayers({ x, layers, a, scale }: AdaptedGroup): readonly Te
   });
 }
 
-/** What is stacked along an axis, cut into the part of each layer with an adapter. */
+/** Splits a stacked tensor along an axis into the parts of the layers with an adapter. */
 function byAdapter(stacked: Tensor, axis: number, layers: readonly LinearLayer[]): readonly (Tensor | undefined)[] {
   const ranks = layers.flatMap(({ b }) => (b === undefined ? [] : [knownDimension(b, 1)]));
   const parts = ranks.length === 1 ? [stacked] : split(stacked, axis, ranks);

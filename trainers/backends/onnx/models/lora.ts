@@ -2,26 +2,26 @@ import type { DecoderConfig } from "../architecture/decoder-config.ts";
 import { type BlockLayer, groupsOf } from "../architecture/linear-groups.ts";
 import { moduleName, type ParameterSpec } from "../architecture/parameters.ts";
 
-/** The linear layers of a block, which adapters can sit on. */
+/** Returns the linear layers of a block, which can have adapters. */
 export function adaptableLayers(config: DecoderConfig): readonly BlockLayer[] {
   return groupsOf(config.linear).flatMap(({ layers }) => layers);
 }
 
 /**
- * The names that targets of adapters can have: the last part of a layer's name, such as `c_proj` of GPT-2's two, or the
- * name within the block, such as `mlp.c_proj`.
+ * Returns the valid target names of adapters: the last part of a layer's name (such as `c_proj`, which matches two
+ * layers of GPT-2) or the name within the block (such as `mlp.c_proj`).
  */
 export function targetNames(config: DecoderConfig): readonly string[] {
   const names = adaptableLayers(config).map(({ name }) => name);
   return [...new Set([...names.map(lastPart), ...names])];
 }
 
-/** Whether a layer of a block is among some targets, as peft matches names. */
+/** True if a layer of a block matches one of the targets, by the rules of peft. */
 export function isTarget({ name }: Pick<BlockLayer, "name">, targets: readonly string[]): boolean {
   return targets.some((target) => name === target || name.endsWith(`.${target}`));
 }
 
-/** The targets that stand for some layers of a block, in the shortest names. */
+/** Returns the shortest target names for some layers of a block. */
 export function shortestTargets(config: DecoderConfig, layers: readonly Pick<BlockLayer, "name">[]): string[] {
   const chosen = new Set(layers.map(({ name }) => name));
   const byLastPart = Map.groupBy(
@@ -35,9 +35,9 @@ export function shortestTargets(config: DecoderConfig, layers: readonly Pick<Blo
 }
 
 /**
- * The linear layers whose weights are so few, beside so many tokens, that adapters are better added to the weights than
- * to what comes out: no more inputs than tokens, or no more outputs. The sums then take no more memory than the tokens
- * of the wider side, and less time than their additions, forward and backward.
+ * Returns the linear layers whose adapters are better added to the weights than to the outputs: those with at most as
+ * many inputs, or outputs, as there are tokens. The sums then need no more memory than the tokens of the wider side,
+ * and less time than additions to the outputs, forward and backward.
  */
 export function layersWithFewWeights(config: DecoderConfig, tokens: number): string[] {
   return adaptableLayers(config)
@@ -45,22 +45,22 @@ export function layersWithFewWeights(config: DecoderConfig, tokens: number): str
     .map(({ name }) => name);
 }
 
-/** Name of the half of a module's adapter that reads its input: (rank, inputs). */
+/** Returns the name of the A half of a module's adapter: (rank, inputs). */
 export function loraA(module: string): string {
   return `${module}.lora_A.weight`;
 }
 
-/** Name of the half of a module's adapter that writes to its output: (outputs, rank). */
+/** Returns the name of the B half of a module's adapter: (outputs, rank). */
 export function loraB(module: string): string {
   return `${module}.lora_B.weight`;
 }
 
-/** Name of the dropout mask on the input of a module's adapter: (tokens, 32-bit words). */
+/** Returns the name of the dropout mask of a module's adapter: (tokens, 32-bit words). */
 export function loraDropout(module: string): string {
   return `${module}.lora_dropout`;
 }
 
-/** The dropout masks of the adapters among some parameters, and how many inputs each masks. */
+/** Returns the dropout masks of the adapters in a list of parameters, with the number of inputs that each masks. */
 export function adapterInputs(specs: readonly ParameterSpec[]): { readonly name: string; readonly inputs: number }[] {
   return specs
     .filter(({ name }) => name.endsWith(".lora_A.weight"))
@@ -68,8 +68,8 @@ export function adapterInputs(specs: readonly ParameterSpec[]): { readonly name:
 }
 
 /**
- * The parameters of an adapter, in storage order, on every linear layer by default. B starts at zero, so that a new
- * adapter changes nothing; A is drawn with variance 1 / (3 inputs), the value that PEFT's default initialization has.
+ * Returns the parameters of an adapter, in storage order, by default for every linear layer. B starts at zero, so a new
+ * adapter has no effect. A is sampled with variance 1 / (3 inputs), as in PEFT's default initialization.
  */
 export function loraParameters(
   config: DecoderConfig,

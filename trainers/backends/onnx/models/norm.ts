@@ -4,7 +4,7 @@ import { rmsNorm } from "../graph/neural.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
 
-/** The norm of a decoder over (..., hiddenSize), with the parameters of a module. */
+/** Applies a decoder's norm to (..., hiddenSize), with the parameters of a module. */
 export function norm(
   { config, parameters }: { readonly config: DecoderConfig; readonly parameters: GraphParameters },
   x: Tensor,

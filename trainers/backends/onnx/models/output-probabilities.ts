@@ -6,14 +6,16 @@ import { softmax } from "../graph/neural.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
 
-/** Outputs softmax(head(hidden) / temperature) as `probabilities`; reads `inverseTemperature` (rows, 1). */
+/**
+ * Adds the output `probabilities`: softmax(head(hidden) / temperature). Reads the input `inverseTemperature` (rows, 1).
+ */
 export function outputProbabilities(
   graph: Graph,
   parts: { readonly config: DecoderConfig; readonly parameters: GraphParameters },
   inputs: {
     readonly hidden: Tensor;
     readonly rows: string;
-    /** x weight^T. */
+    /** Computes x weight^T. */
     readonly product: (x: Tensor, weight: Tensor) => Tensor;
   },
 ): void {

@@ -2,7 +2,7 @@ import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { createRandom, deriveSeed } from "../../../../src/core/random/random.ts";
 import type { ParameterSpec } from "../architecture/parameters.ts";
 
-/** Where a parameter lies in a block. */
+/** The place of a parameter in a block. */
 interface Place {
   readonly spec: ParameterSpec;
   readonly offset: number;
@@ -10,15 +10,15 @@ interface Place {
 }
 
 /**
- * Parameters stored one after another in a single shared array, so that neighbours can be read as one matrix, an
- * optimizer runs over one array, and threads and sessions share the memory.
+ * Parameters in a single shared array. Neighbours can be read as one matrix, an optimizer runs over one array, and
+ * threads and sessions share the memory.
  */
 export class ParameterBlock {
   readonly specs: readonly ParameterSpec[];
   readonly data: Float32Array;
   readonly #places: Map<string, Place>;
 
-  /** A block of zeros, or over `data` of the right length. */
+  /** Creates a block of zeros, or a block over `data`, which must have the right length. */
   constructor(specs: readonly ParameterSpec[], data?: Float32Array) {
     this.specs = specs;
     this.#places = new Map();
@@ -30,7 +30,7 @@ export class ParameterBlock {
     }
     this.data = data ?? allocate(offset);
     if (this.data.length !== offset)
-      throw new RangeError(`A block of ${offset} values over an array of ${this.data.length}.`);
+      throw new RangeError(`A block of ${offset} values does not fit an array of ${this.data.length}.`);
   }
 
   has(name: string): boolean {
@@ -41,13 +41,13 @@ export class ParameterBlock {
     return this.#place(name).spec.shape;
   }
 
-  /** The values of one parameter; writing to them writes to the block. */
+  /** Returns the values of one parameter. Writing to them changes the block. */
   view(name: string): Float32Array {
     const { offset, length } = this.#place(name);
     return this.data.subarray(offset, offset + length);
   }
 
-  /** Neighbouring parameters as one, stacked along their first axis. */
+  /** Returns neighbouring parameters as one, stacked along their first axis. */
   stacked(names: readonly string[]): { readonly shape: readonly number[]; readonly data: Float32Array } {
     const places = names.map((name) => this.#place(name));
     const first = places[0]!;
@@ -61,14 +61,14 @@ export class ParameterBlock {
     return { shape: first.spec.shape.with(0, rows), data: this.data.subarray(first.offset, end) };
   }
 
-  /** A block of the same layout with the same values in memory of its own. */
+  /** Copies the block to new memory. */
   copy(): ParameterBlock {
     const block = new ParameterBlock(this.specs);
     block.data.set(this.data);
     return block;
   }
 
-  /** A block of the same layout over other values: gradients, moments. */
+  /** Creates a block with the same layout over other values, such as gradients or moments. */
   over(data: Float32Array): ParameterBlock {
     return new ParameterBlock(this.specs, data);
   }
@@ -86,7 +86,7 @@ function allocate(length: number): Float32Array {
   } catch (cause) {
     throw new LyceumError({
       code: "backend.failed",
-      message: `There is no memory for ${length} parameters (${(length / 2.5e8).toFixed(1)} GB).`,
+      message: `There is not enough memory for ${length} parameters (${(length / 2.5e8).toFixed(1)} GB).`,
       hint: "Choose a smaller model, or a machine with more memory.",
       cause,
     });
@@ -94,9 +94,9 @@ function allocate(length: number): Float32Array {
 }
 
 /**
- * Fills a block as its specs say; each parameter's numbers depend on the seed and its name alone. `deviation` is the
- * standard deviation of normal ones; "inputs" takes 1 / sqrt(3 inputs) by each parameter's last axis, the deviation
- * of PEFT's default initialization.
+ * Initializes a block by its specs. Each parameter's values depend only on the seed and its name. `deviation` is the
+ * standard deviation of normal values. "inputs" means 1 / sqrt(3 inputs), with the size of each parameter's last axis
+ * as inputs. That is PEFT's default initialization.
  */
 export function initializeParameters(
   block: ParameterBlock,

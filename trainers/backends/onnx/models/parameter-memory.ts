@@ -2,12 +2,12 @@ import { LyceumError } from "../../../../src/contract/errors/index.ts";
 import { gigabytes, machineMemory } from "../../../../src/core/machine-memory.ts";
 import type { ParameterSpec } from "../architecture/parameters.ts";
 
-/** What an optimizer keeps beside the weights that it trains: a gradient and two moments of each. */
+/** The number of arrays per trained parameter: the weights, the gradient and two moments. */
 const trainedArrays = 4;
 
 /**
- * Refuses parameters that do not fit into the memory of this machine, `backend.unsupported`, before anything is
- * allocated: a system gives out memory that it does not have, and ends the process once it is used.
+ * Throws `backend.unsupported` if parameters do not fit into the memory of this machine. Checks before the allocation,
+ * because operating systems grant memory that they do not have and kill the process when it is used.
  */
 export function checkParameterMemory(
   specs: readonly ParameterSpec[],
@@ -20,7 +20,7 @@ export function checkParameterMemory(
   const why = trained ? " with gradient and moments" : "";
   throw new LyceumError({
     code: "backend.unsupported",
-    message: `There is no memory for ${count.toLocaleString("en")} parameters: they take ${gigabytes(bytes)}${why}, and there are ${gigabytes(memory)}.`,
+    message: `There is not enough memory for ${count.toLocaleString("en")} parameters: they need ${gigabytes(bytes)}${why}, but the machine has ${gigabytes(memory)}.`,
     hint: trained
       ? "Choose a smaller model or a low-rank adapter, or a machine with more memory."
       : "Choose a smaller model, or a machine with more memory.",

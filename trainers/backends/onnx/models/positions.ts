@@ -8,15 +8,15 @@ import { reshape } from "../graph/shape.ts";
 import { type Dimension, dimension, type Tensor } from "../graph/tensor.ts";
 import type { GraphParameters } from "./graph-parameters.ts";
 
-/** Where the tokens of a graph stand in their sequences. */
+/** The positions of a graph's tokens in their sequences. */
 export interface TokenPositions {
   /** int64, one for each token. */
   readonly positions: Tensor;
-  /** For rotary positions; undefined if positions are learned. */
+  /** The rotary tables. Undefined if positions are learned. */
   readonly rotary: RotaryTables | undefined;
 }
 
-/** Declares `positions` in a shape and, for rotary positions, the tables `cos` and `sin` (table, headSize / 2). */
+/** Declares `positions` with a shape and, for rotary positions, the tables `cos` and `sin` (table, headSize / 2). */
 export function positionInputs(graph: Graph, config: DecoderConfig, shape: readonly Dimension[]): TokenPositions {
   const positions = graph.input("positions", "int64", shape);
   if (config.rope === undefined) return { positions, rotary: undefined };
@@ -25,7 +25,7 @@ export function positionInputs(graph: Graph, config: DecoderConfig, shape: reado
   return { positions, rotary: { positions, cos, sin } };
 }
 
-/** What the first block reads, (tokens, hiddenSize), of token ids (tokens): embeddings, with learned positions added. */
+/** Embeds token ids (tokens) as the input (tokens, hiddenSize) of the first block. Adds learned positions, if any. */
 export function embedTokens(
   { config, parameters }: { readonly config: DecoderConfig; readonly parameters: GraphParameters },
   ids: Tensor,

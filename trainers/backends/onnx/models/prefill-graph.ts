@@ -10,10 +10,10 @@ import { trainingAttention } from "./training-attention.ts";
 import { outputStateValues } from "./value-head.ts";
 
 /**
- * Reads whole prompts. Inputs: the sequence inputs of {@link sequenceInputs}, `rows` (sequences): the last token of
- * each, and `inverseTemperature` (sequences, 1). Outputs: `probabilities` (sequences, vocabulary) of the next token,
- * `keys`, `values` (tokens, layers x keyValueHeads x headSize) for the cache and, with a value head, `stateValues`
- * (sequences).
+ * Builds a graph that reads whole prompts. Inputs: the sequence inputs of {@link sequenceInputs}, `rows` (sequences),
+ * which is the last token of each prompt, and `inverseTemperature` (sequences, 1). Outputs: `probabilities` (sequences,
+ * vocabulary) of the next token, `keys` and `values` (tokens, layers x keyValueHeads x headSize) for the cache, and
+ * `stateValues` (sequences) if there is a value head.
  */
 export function buildPrefillGraph(graph: Graph, parts: DecoderParts): void {
   const { ids, positions, layout, maskOf } = sequenceInputs(graph, parts.config);

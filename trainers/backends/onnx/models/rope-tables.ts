@@ -1,6 +1,6 @@
 import type { RopeScaling, RopeSettings } from "../architecture/rope-settings.ts";
 
-/** Cosines and sines of every position below `positions`: (positions, headSize / 2) each, row by row. */
+/** Returns the cosines and sines of all positions below `positions`: (positions, headSize / 2) each. */
 export function ropeTables(
   rope: Pick<RopeSettings, "theta" | "scaling">,
   { headSize, positions }: { readonly headSize: number; readonly positions: number },
@@ -11,7 +11,7 @@ export function ropeTables(
   const sin = new Float32Array(new SharedArrayBuffer(positions * half * 4));
   for (let position = 0; position < positions; position++) {
     for (let i = 0; i < half; i++) {
-      // The product is rounded to float32 first, as the checkpoints' own implementations do.
+      // The product is rounded to float32 first, as in the reference implementations.
       const angle = Math.fround(position * frequencies[i]!);
       cos[position * half + i] = Math.cos(angle);
       sin[position * half + i] = Math.sin(angle);
@@ -20,7 +20,7 @@ export function ropeTables(
   return { cos, sin };
 }
 
-/** The angle per position of each pair of dimensions, theta^(-2i / headSize), scaled as the config asks. */
+/** Returns the angle per position of each pair of dimensions, theta^(-2i / headSize), with the config's scaling. */
 function ropeFrequencies({ theta, scaling }: Pick<RopeSettings, "theta" | "scaling">, headSize: number): Float32Array {
   return Float32Array.from({ length: headSize / 2 }, (_, i) => {
     const frequency = Math.fround(1 / theta ** ((2 * i) / headSize));
@@ -29,8 +29,9 @@ function ropeFrequencies({ theta, scaling }: Pick<RopeSettings, "theta" | "scali
 }
 
 /**
- * Llama 3's rule: long wavelengths are stretched by the factor, short ones are kept, those between are blended
- * (Grattafiori et al. 2024, https://arxiv.org/abs/2407.21783; the rule is in the reference code of Llama 3.1).
+ * Applies Llama 3's rule: long wavelengths are stretched by the factor, short ones are kept, and those between are
+ * interpolated (Grattafiori et al. 2024, https://arxiv.org/abs/2407.21783; the rule is in the reference code of Llama
+ * 3.1).
  */
 function scaleFrequency(frequency: number, scaling: RopeScaling): number {
   if (scaling.type === "linear") return frequency / scaling.factor;

@@ -4,18 +4,18 @@ import type { RaggedLayout } from "../graph/ragged.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { positionInputs, type TokenPositions } from "./positions.ts";
 
-/** What a graph over whole sequences reads. */
+/** The inputs of a graph over whole sequences. */
 export interface SequenceInputs {
   readonly ids: Tensor;
   readonly positions: TokenPositions;
   readonly layout: RaggedLayout;
-  /** What a token of a layer may look at: the causal mask, within the layer's window if it has one. */
+  /** Returns a layer's mask: the causal mask, limited to the layer's window if it has one. */
   readonly maskOf: (layer: number) => Tensor;
 }
 
 /**
- * Declares the inputs `ids` (tokens), those of {@link positionInputs} in the shape (1, tokens), `tokenAt`, `placeOf`,
- * `present` of the ragged layout, the causal `mask` and, if layers have a window, `windowMask`.
+ * Declares the inputs `ids` (tokens), those of {@link positionInputs} with the shape (1, tokens), `tokenAt`, `placeOf`
+ * and `present` of the ragged layout, the causal `mask` and, if layers have a window, `windowMask`.
  */
 export function sequenceInputs(graph: Graph, config: DecoderConfig): SequenceInputs {
   const mask = (name: string): Tensor =>

@@ -9,17 +9,19 @@ import { knownDimension, type Tensor } from "../graph/tensor.ts";
 import type { Attention } from "./decoder.ts";
 
 /**
- * Causal attention over whole sequences, computed on a padded batch. Queries of the heads that share keys stand side
- * by side, so that keys and values are never repeated. The length is cut into `blocks` as even as can be, whose
- * queries meet no keys of later blocks: with several, little more than half of the square is computed.
+ * Causal attention over whole sequences, computed on a padded batch. The queries of heads that share keys are stacked,
+ * so keys and values are not repeated. The length is split into `blocks` of nearly equal size. The queries of a block
+ * skip the keys of later blocks, so with several blocks little more than half of the score matrix is computed.
  */
 export function trainingAttention(
   config: Pick<DecoderConfig, "heads" | "keyValueHeads" | "headSize">,
   inputs: {
     readonly layout: RaggedLayout;
-    /** Of a layer, (length, group, length): 0 where a query may look, minus infinity where it may not. */
+    /**
+     * Returns a layer's mask (length, group, length): 0 for keys that a query may attend to, minus infinity for others.
+     */
     readonly maskOf: (layer: number) => Tensor;
-    /** No more than the length; 1 by default. */
+    /** At most the length. Default: 1. */
     readonly blocks?: number;
   },
 ): Attention {
@@ -43,7 +45,7 @@ export function trainingAttention(
     attend({ queries, keys, values, places, masks: masksOf(layer), headSize });
 }
 
-/** Where the rows of each head stand, by blocks: see `HeadLayout`. */
+/** The places of each head's rows, by blocks: see `HeadLayout`. */
 interface Places {
   /** (heads, batch, places of the block) */
   readonly blocks: readonly Tensor[];
@@ -54,7 +56,7 @@ interface Places {
   readonly placeOf: Tensor;
 }
 
-/** For each block the mask between its queries and the keys up to its end: (queries of the block, keys). */
+/** Returns, for each block, the mask between its queries and the keys up to its end: (queries of the block, keys). */
 function maskBlocks(mask: Tensor, blocks: number): Tensor[] {
   return cut(mask, 0, blocks).map((rows, i) => {
     const keys = join(cut(rows, 2, blocks).slice(0, i + 1), 2, prefixName(i, blocks));
@@ -63,9 +65,9 @@ function maskBlocks(mask: Tensor, blocks: number): Tensor[] {
 }
 
 /**
- * softmax(q k^T / sqrt(headSize) + mask) v by blocks, with the gradient of Dao et al. 2022
- * (https://arxiv.org/abs/2205.14135, appendix B.2): the row sums that the softmax's gradient needs are those of dy
- * times y, which are far smaller than the scores.
+ * Computes softmax(q k^T / sqrt(headSize) + mask) v by blocks, with the gradient of Dao et al. 2022
+ * (https://arxiv.org/abs/2205.14135, appendix B.2). The row sums in the softmax's gradient are computed from dy times
+ * y, which is far smaller than the scores.
  */
 function attend(inputs: {
   /** (tokens, heads x group x headSize) */
@@ -102,7 +104,7 @@ function attend(inputs: {
       return {
         outputs: [output],
         gradient: ([dy]) => {
-          // Padding, which holds a copy of token 0, passes no gradient back.
+          // Padding contains copies of token 0 and must not pass a gradient back.
           const packed = (x: Tensor, i: number): Tensor =>
             multiply(packHeads(x, places.blocks[i]!), places.present[i]!);
           const slopes = blocks.map((_, i) => queryRows(packed(dy!, i), i));
@@ -126,7 +128,10 @@ function attend(inputs: {
   })[0]!;
 }
 
-/** Of (tokens, heads x headSize) each, the dot product of each token's part of each head: (tokens, heads). */
+/**
+ * Returns the dot product of each token's part of each head, (tokens, heads), of two tensors (tokens, heads x
+ * headSize).
+ */
 function headDots(a: Tensor, b: Tensor, headSize: number): Tensor {
   const [tokens, width] = a.shape as [string, number];
   return reduceSum(reshape(multiply(a, b), [tokens, width / headSize, headSize]), [-1]);
@@ -136,7 +141,7 @@ const queriesName = (block: number): string => `queries${block}`;
 const blockName = (block: number, count: number): string => (count === 1 ? "length" : `block${block}`);
 const prefixName = (block: number, count: number): string => (block === count - 1 ? "length" : `prefix${block}`);
 
-/** The blocks of a tensor along an axis of the sequences' length. */
+/** Splits a tensor into blocks along its length axis. */
 function cut(x: Tensor, axis: number, count: number): Tensor[] {
   return splitEvenly(x, { axis, count, name: "block" });
 }
@@ -145,13 +150,13 @@ function join(parts: readonly Tensor[], axis: number, size: string): Tensor {
   return parts.length === 1 ? parts[0]! : concatenate(parts, axis, size);
 }
 
-/** For each block, what stands up to its end. */
+/** Returns, for each block, everything up to its end. */
 function prefixes(x: Tensor, count: number): Tensor[] {
   const blocks = cut(x, 2, count);
   return blocks.map((_, i) => (i === count - 1 ? x : join(blocks.slice(0, i + 1), 2, prefixName(i, count))));
 }
 
-/** The sum of tensors of which the i-th covers the first i + 1 blocks: the gradient of {@link prefixes}. */
+/** Sums tensors of which the i-th covers the first i + 1 blocks. This is the gradient of {@link prefixes}. */
 function sumPrefixes(parts: readonly Tensor[]): Tensor {
   const blocks = parts.map((part, i) => cut(part, 2, i + 1));
   return join(

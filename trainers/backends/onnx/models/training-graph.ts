@@ -14,46 +14,46 @@ import { sequenceInputs } from "./sequence-inputs.ts";
 import { trainingAttention } from "./training-attention.ts";
 import { trainingHeads } from "./training-heads.ts";
 
-/** What a training graph computes. */
+/** The options of a training graph. */
 export interface TrainingGraphOptions {
   readonly config: DecoderConfig;
   readonly base: ParameterBlock;
   readonly adapter?: { readonly block: ParameterBlock; readonly scale: number };
   /** Layers whose adapters are added to their weights: see `mergedLayers`. */
   readonly merged?: readonly string[];
-  /** The share of each adapter's inputs that is dropped, by the masks of `dropoutFeeds`. None by default. */
+  /** The dropout rate of each adapter's inputs, with the masks of `dropoutFeeds`. Default: no dropout. */
   readonly dropout?: number | undefined;
-  /** Which block gets gradients; none gives a graph that only evaluates. */
+  /** The block that gets gradients. A graph that trains nothing only evaluates. */
   readonly trains: "base" | "adapter" | "nothing";
   readonly terms: readonly LossTerm[];
   readonly chunks: number;
-  /** Into how many blocks attention cuts the sequences. */
+  /** The number of blocks that attention splits the sequences into. */
   readonly blocks: number;
-  /** What is output beside sums and gradients. Where nothing asks for logits, they are not computed. */
+  /** The outputs in addition to sums and gradients. Logits are computed only if an output or term needs them. */
   readonly outputs: readonly ForwardOutput[];
-  /** Whether each position has a support: the tokens that its target was drawn from. False by default. */
+  /** True if positions have a support: the tokens that the target was sampled from. Default: false. */
   readonly truncated?: boolean;
   readonly placement: "input" | "constant";
   readonly device: string;
-  /** What products are computed in. In float16 the input `lossScale` multiplies the gradients. */
+  /** The precision of products. In float16 the input `lossScale` multiplies the gradients. */
   readonly precision: Precision;
 }
 
-/** A training graph with the names of what it reads and gives. */
+/** A training graph with the names of its inputs and outputs. */
 export interface TrainingGraph {
   readonly graph: Graph;
   readonly baseParameters: readonly BoundParameter[];
   readonly adapterParameters: readonly BoundParameter[];
-  /** Gradient outputs by the name of their parameter: output `gradient:<name>`. */
+  /** The names of parameters with a gradient output `gradient:<name>`. */
   readonly gradientNames: readonly string[];
 }
 
 /**
- * Forward, loss, backward in one graph. Inputs: those of {@link sequenceInputs}, and per position with loss `rows` (the
- * token whose hidden state predicts the target), `targets`, `inverseTemperature`, `weights`, `advantages`,
- * `behaviour`, `reference`, `returns`, `oldValues`, `supports`; `positionOf` (tokens) says which position each token's hidden
- * state feeds, or the number of positions where none. Outputs: `terms`, `logprobs`, `entropy`, `values`, and the
- * gradients.
+ * Builds one graph with forward pass, loss and backward pass. Inputs: those of {@link sequenceInputs}, and per position
+ * with loss `rows` (the token whose hidden state predicts the target), `targets`, `inverseTemperature`, `weights`,
+ * `advantages`, `behaviour`, `reference`, `returns`, `oldValues` and `supports`. `positionOf` (tokens) is the position
+ * that each token's hidden state feeds, or the number of positions if there is none. Outputs: `terms`, `logprobs`,
+ * `entropy`, `values` and the gradients.
  */
 export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph {
   const { config } = options;
@@ -99,15 +99,15 @@ export function buildTrainingGraph(options: TrainingGraphOptions): TrainingGraph
   };
 }
 
-/** Carries the heads' gradients back through the body and outputs one gradient per parameter. */
+/** Propagates the heads' gradients back through the body and outputs one gradient per parameter. */
 function outputGradients(options: {
   readonly graph: Graph;
   readonly parameters: GraphParameters;
   /** (tokens, hiddenSize) */
   readonly hidden: Tensor;
-  /** (positions, hiddenSize): gradient by the hidden states that the heads read. */
+  /** (positions, hiddenSize): the gradient with respect to the hidden states that the heads read. */
   readonly byPositions: Tensor;
-  /** Gradients by the heads' own parameters. */
+  /** The gradients of the heads' own parameters. */
   readonly byHeads: ReadonlyMap<string, Tensor | undefined>;
 }): string[] {
   const { graph, parameters, hidden, byPositions, byHeads } = options;

@@ -13,18 +13,18 @@ import { type ValueTerm, valueHead } from "../losses/value-head.ts";
 import type { DecoderParts } from "./decoder.ts";
 import { valueBiasName, valueWeightName } from "./value-head.ts";
 
-/** How a step's loss depends on what its heads read. */
+/** The gradients of a step's loss with respect to the inputs and the parameters of its heads. */
 export interface HeadGradients {
-  /** (positions, hiddenSize): by the hidden states at the positions; none where there are no terms. */
+  /** (positions, hiddenSize): with respect to the hidden states at the positions. Undefined without terms. */
   readonly hidden: Tensor | undefined;
-  /** By the heads' own parameters, where they have a gradient. */
+  /** With respect to the heads' own parameters, if they have a gradient. */
   readonly parameters: ReadonlyMap<string, Tensor | undefined>;
 }
 
 /**
- * The heads over the hidden states (tokens, hiddenSize) of a training graph, with the loss: the head over the
- * vocabulary, unless nothing needs its logits, and the value head where something does. Declares the inputs per
- * position with loss and the outputs that `buildTrainingGraph` names.
+ * Builds the heads over the hidden states (tokens, hiddenSize) of a training graph, with the loss: the vocabulary head
+ * if its logits are needed, and the value head if values are needed. Declares the inputs per position with loss and the
+ * outputs that `buildTrainingGraph` lists.
  */
 export function trainingHeads(options: {
   readonly parts: DecoderParts;
@@ -67,7 +67,7 @@ export function trainingHeads(options: {
         wantWeightGradient: options.wantWeightGradient,
       })
     : undefined;
-  // The value head is in the block that is trained.
+  // The value head is in the trained block.
   const trained = parts.adapter?.parameters ?? parts.parameters;
   const value =
     valueTerms.length > 0 || outputs.includes("values")
@@ -99,7 +99,7 @@ export function trainingHeads(options: {
   };
 }
 
-/** Whether a graph needs the head over the vocabulary: a critic alone does not. */
+/** True if a graph needs the vocabulary head. A critic does not. */
 export function needsLogits(options: {
   readonly terms: readonly LossTerm[];
   readonly outputs: readonly ForwardOutput[];

@@ -7,13 +7,13 @@ import type { Tensor } from "../graph/tensor.ts";
 import type { DecoderParts } from "./decoder.ts";
 import type { ParameterBlock } from "./parameter-block.ts";
 
-/** The value head's weights, (1, hiddenSize), and its bias, (1). */
+/** The names of the value head's weights, (1, hiddenSize), and bias, (1). */
 export const valueWeightName = "value_head.weight";
 export const valueBiasName = "value_head.bias";
 
 /**
- * The parameters of a value head: one number from the final normed hidden state. They start at zero, so that every
- * state is worth 0 until the head has learned; in storage they follow the parameters that are trained beside them.
+ * Returns the parameters of a value head, which computes one number from the final normed hidden state. They start at
+ * zero, so an untrained head returns 0 for every state. They are stored after the other trained parameters.
  */
 export function valueHeadParameters(config: DecoderConfig): ParameterSpec[] {
   return [
@@ -22,24 +22,24 @@ export function valueHeadParameters(config: DecoderConfig): ParameterSpec[] {
   ];
 }
 
-/** The value of each state, (rows), from its final normed hidden state, (rows, hiddenSize). */
+/** Computes the value of each state, (rows), from its final normed hidden state, (rows, hiddenSize). */
 export function stateValues(hidden: Tensor, weight: Tensor, bias: Tensor): Tensor {
   return squeeze(matrixProduct(hidden, weight, { transposeB: true, addend: bias }), 1);
 }
 
-/** Outputs `stateValues` (rows) where the trained block, an adapter or else the base, has a value head. */
+/** Adds the output `stateValues` (rows) if the trained block (the adapter, or else the base) has a value head. */
 export function outputStateValues(graph: Graph, { parameters, adapter }: DecoderParts, hidden: Tensor): void {
   const trained = adapter?.parameters ?? parameters;
   if (!trained.has(valueWeightName)) return;
   graph.output("stateValues", stateValues(hidden, trained.tensor(valueWeightName), trained.tensor(valueBiasName)));
 }
 
-/** True for a parameter of the value head. */
+/** True if the parameter belongs to the value head. */
 export function isValueHeadParameter(name: string): boolean {
   return name === valueWeightName || name === valueBiasName;
 }
 
-/** Whether a block holds a value head. */
+/** True if the block has a value head. */
 export function hasValueHead(block: ParameterBlock): boolean {
   return block.has(valueWeightName);
 }

@@ -2,14 +2,17 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { readModelJson } from "../../../../src/core/tokens/model-file.ts";
 
-/** The file beside a PEFT adapter that says more of its base model than `adapter_config.json` can. peft ignores it. */
+/**
+ * The file next to a PEFT adapter with details of its base model that `adapter_config.json` cannot contain. peft
+ * ignores it.
+ */
 export const adapterBaseFile = "base_model.json";
 
-/** What an adapter's folder says of the base model that it was trained on. */
+/** The base model that an adapter was trained on. */
 export interface AdapterBase {
-  /** Where it was, as an absolute path; absent for a hub model and for a base beside the adapter. */
+  /** The base's absolute path at that time. Absent for a hub model and for a base in the adapter's folder. */
   readonly path?: string;
-  /** Of its weights: see `baseHash`. */
+  /** The hash of its weights: see `baseHash`. */
   readonly hash?: string;
 }
 
@@ -18,7 +21,10 @@ export async function writeAdapterBase(folder: string, base: AdapterBase): Promi
   await writeFile(path.join(folder, adapterBaseFile), `${JSON.stringify(base, null, 2)}\n`);
 }
 
-/** Reads {@link adapterBaseFile}; empty if there is none, as in peft's own adapters. Throws `model.malformed`. */
+/**
+ * Reads {@link adapterBaseFile}. Returns an empty object if the file is absent, as in peft's own adapters. Throws
+ * `model.malformed`.
+ */
 export async function readAdapterBase(folder: string): Promise<AdapterBase> {
   const { path: recorded, hash } = (await readModelJson(folder, adapterBaseFile)) ?? {};
   return {

@@ -1,17 +1,17 @@
 import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
 import type { Dtype } from "./safetensors-header.ts";
 
-/** The types that read as floats. */
+/** The types that can be read as floats. */
 export type FloatDtype = "F64" | "F32" | "F16" | "BF16";
 
-/** True for a type that reads as floats. */
+/** True if the type can be read as floats. */
 export function isFloatDtype(dtype: Dtype): dtype is FloatDtype {
   return dtype === "F32" || dtype === "BF16" || dtype === "F16" || dtype === "F64";
 }
 
 /**
- * Converts little-endian elements of another type to float32. `bytes` must begin at a multiple of the element's size in its buffer;
- * `into` has one place for each element. Exact but for F64, which rounds to nearest.
+ * Converts little-endian elements of another type to float32. `bytes` must begin at a multiple of the element's size in
+ * its buffer. `into` must have one place for each element. Exact except for F64, which is rounded to nearest.
  */
 export function decodeFloats(
   dtype: Exclude<FloatDtype, "F32">,
@@ -34,9 +34,9 @@ export function decodeFloats(
 export type WritableDtype = "F32" | "F16" | "BF16";
 
 /**
- * The bytes of float32 values in another type, rounded to nearest, ties to even. F32 gives a view of `values`, no
- * copy. Throws `model.unsupported` for a finite value too large for F16; BF16 has the range of float32, where the
- * few largest values round to infinity.
+ * Converts float32 values to bytes of another type, rounded to nearest, ties to even. For F32 it returns a view of
+ * `values` without a copy. Throws `model.unsupported` for a finite value too large for F16. BF16 has the range of
+ * float32, so only the few largest values round to infinity.
  */
 export function encodeFloats(dtype: WritableDtype, values: Float32Array): Uint8Array {
   if (dtype === "F32") return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
@@ -50,8 +50,8 @@ function encodeBfloat16(values: Float32Array): Uint16Array {
   for (let i = 0; i < words.length; i++) {
     const word = words[i]!;
     const isNan = (word & 0x7fffffff) > 0x7f800000;
-    // Adding just under a half, and one more when the kept part is odd, rounds to even. A NaN only keeps its kind:
-    // its quiet bit is set, because the bits that made it one may be cut off.
+    // Adding just under a half, plus one if the kept part is odd, rounds to even. A NaN must stay a NaN: its quiet bit
+    // is set, because its other bits may be cut off.
     halves[i] = isNan ? (word >>> 16) | 0x40 : (word + 0x7fff + ((word >>> 16) & 1)) >>> 16;
   }
   return halves;

@@ -6,8 +6,8 @@ import { hasCode } from "../../../../src/core/tokens/model-file.ts";
 import { weightsWriteFailed } from "./write-failed.ts";
 
 /**
- * Makes a folder whole or not at all: `write` fills a `.partial` one beside it, which is forced to disk and renamed.
- * Throws `checkpoint.write-failed` where that fails, or where a folder with something in it is in the way.
+ * Creates a folder atomically. `write` fills a `.partial` folder next to it, which is then synced to disk and renamed.
+ * Throws `checkpoint.write-failed` if that fails or if a folder that is not empty exists already.
  */
 export async function writeNewFolder(folder: string, write: (partial: string) => Promise<void>): Promise<void> {
   const target = path.resolve(folder);

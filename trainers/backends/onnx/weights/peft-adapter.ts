@@ -8,18 +8,24 @@ import { openWeights, type WeightsReader } from "./safetensors.ts";
 import { type TensorToWrite, writeSafetensors } from "./safetensors-writer.ts";
 import { writeValueHead } from "./value-head-file.ts";
 
-/** What a PEFT LoRA adapter says of itself. */
+/** The settings of a PEFT LoRA adapter. */
 export interface PeftAdapterConfig {
   readonly rank: number;
   /** The update of a layer is scaled by alpha / rank. */
   readonly alpha: number;
-  /** Names that the names of the adapted layers end with, such as `q_proj` or `mlp.c_proj`. Those read are last parts, sorted. */
+  /**
+   * Suffixes of the adapted layers' names, such as `q_proj` or `mlp.c_proj`. After reading they are last name parts,
+   * sorted.
+   */
   readonly targets: readonly string[];
-  /** The base stores the matrices of its linear layers as (inputs, outputs): peft's `fan_in_fan_out`. False by default. */
+  /**
+   * True if the base stores the matrices of its linear layers as (inputs, outputs): peft's `fan_in_fan_out`. Default:
+   * false.
+   */
   readonly transposedBase?: boolean;
-  /** The share of each adapter's inputs that is dropped in training; none when absent. */
+  /** The dropout rate of each adapter's inputs in training. Absent: no dropout. */
   readonly dropout?: number;
-  /** Hub id or path of the model that it adapts, if it says so. A path is relative to the adapter's folder. */
+  /** The hub id or the path of the base model, if known. A path is relative to the adapter's folder. */
   readonly baseModel?: string;
   /** The branch, tag or commit of a base on the hub. */
   readonly baseRevision?: string;
@@ -29,8 +35,8 @@ export interface PeftAdapterConfig {
 export interface PeftAdapter {
   readonly config: PeftAdapterConfig;
   /**
-   * By name within the model: `model.layers.0.self_attn.q_proj.lora_A.weight` of shape (rank, inputs) and the
-   * `lora_B` of shape (outputs, rank).
+   * The tensors by name within the model: `model.layers.0.self_attn.q_proj.lora_A.weight` of shape (rank, inputs), and
+   * the `lora_B` of shape (outputs, rank).
    */
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[]; readonly data: Float32Array }>;
 }
@@ -40,9 +46,9 @@ const weightsFile = "adapter_model.safetensors";
 const prefix = "base_model.model.";
 
 /**
- * Reads a PEFT LoRA adapter folder. Rank-stabilised scaling (alpha / sqrt(rank)) is turned into the plain one by its
- * alpha. Throws `model.missing`, `model.malformed`, or `model.unsupported` for options that change more than the
- * linear layers' low-rank updates (DoRA, biases, saved modules, ranks that differ by layer).
+ * Reads a PEFT LoRA adapter folder. Converts rank-stabilised scaling (alpha / sqrt(rank)) to plain scaling by changing
+ * alpha. Throws `model.missing`, `model.malformed`, or `model.unsupported` for options other than low-rank updates of
+ * linear layers (DoRA, biases, saved modules, ranks that differ by layer).
  */
 export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
   const json = await readModelJson(folder, configFile);
@@ -65,20 +71,20 @@ export async function readPeftAdapter(folder: string): Promise<PeftAdapter> {
 }
 
 /**
- * Writes a new folder that `peft` loads. `tensors` are named as in {@link PeftAdapter}. Throws
- * `checkpoint.write-failed` where it cannot be written whole.
+ * Writes a new folder that `peft` can load. `tensors` have the names of {@link PeftAdapter}. Throws
+ * `checkpoint.write-failed` if the folder cannot be written completely.
  */
 export async function writePeftAdapter(options: {
   readonly folder: string;
   readonly config: PeftAdapterConfig;
   readonly tensors: Iterable<TensorToWrite>;
-  /** Written beside; see `valueHeadFile`. */
+  /** Written to the same folder: see `valueHeadFile`. */
   readonly valueHead?: readonly TensorToWrite[];
-  /** Writes further files into the folder, which has another name until it is whole. */
-  readonly beside?: (folder: string) => Promise<void>;
+  /** Writes further files into the folder, which has a temporary name until it is complete. */
+  readonly writeExtraFiles?: (folder: string) => Promise<void>;
   readonly signal?: AbortSignal;
 }): Promise<void> {
-  const { folder, config, tensors, valueHead = [], beside, signal } = options;
+  const { folder, config, tensors, valueHead = [], writeExtraFiles, signal } = options;
   const named = [...tensors].map((tensor) => ({ ...tensor, name: prefix + tensor.name }));
   await writeNewFolder(folder, async (partial) => {
     await writeSafetensors(path.join(partial, weightsFile), named, {
@@ -86,7 +92,7 @@ export async function writePeftAdapter(options: {
       ...(signal === undefined ? {} : { signal }),
     });
     await writeValueHead(partial, valueHead);
-    await beside?.(partial);
+    await writeExtraFiles?.(partial);
     await writeFile(path.join(partial, configFile), `${JSON.stringify(toJson(config), null, 2)}\n`);
   });
 }
@@ -122,9 +128,9 @@ function parseConfig(file: string, json: JsonObject): Omit<PeftAdapterConfig, "t
   }
   const { r: rank, lora_alpha: alpha, base_model_name_or_path: baseModel, revision } = json;
   if (typeof rank !== "number" || !Number.isInteger(rank) || rank < 1)
-    throw malformedFile({ file, reason: '"r" is no rank' });
+    throw malformedFile({ file, reason: '"r" is not a positive integer' });
   if (typeof alpha !== "number" || !Number.isFinite(alpha))
-    throw malformedFile({ file, reason: '"lora_alpha" is no number' });
+    throw malformedFile({ file, reason: '"lora_alpha" is not a number' });
   return {
     rank,
     alpha: json.use_rslora === true ? alpha * Math.sqrt(rank) : alpha,
@@ -134,7 +140,7 @@ function parseConfig(file: string, json: JsonObject): Omit<PeftAdapterConfig, "t
   };
 }
 
-/** The first option that is not plain LoRA, as the config writes it. */
+/** Returns the first option that plain LoRA does not have, as written in the config. */
 function unsupportedOption(json: JsonObject): string | undefined {
   const isSet = (value: unknown): boolean =>
     value !== undefined &&
@@ -144,7 +150,7 @@ function unsupportedOption(json: JsonObject): string | undefined {
   const show = (key: string): string => `${key} ${JSON.stringify(json[key])}`;
   if (json.peft_type !== "LORA") return show("peft_type");
   if (isSet(json.bias) && json.bias !== "none") return show("bias");
-  // PiSSA, OLoRA, LoftQ and their like also change the base weights.
+  // PiSSA, OLoRA, LoftQ and similar methods also change the base weights.
   const { init_lora_weights: initial } = json;
   if (isSet(initial) && initial !== true && initial !== "gaussian") return show("init_lora_weights");
   const refused = [
@@ -155,7 +161,7 @@ function unsupportedOption(json: JsonObject): string | undefined {
   return found === undefined ? undefined : show(found);
 }
 
-/** The names of the adapted layers, after checking that each has both halves, of the config's rank. */
+/** Returns the names of the adapted layers. Checks that each has both halves with the config's rank. */
 function adaptedModules(options: {
   readonly file: string;
   readonly weights: WeightsReader;
@@ -178,6 +184,6 @@ function adaptedModules(options: {
       if (!weights.has(name)) throw malformedFile({ file, reason: `it lacks "${name}"` });
     }
   }
-  if (modules.size === 0) throw malformedFile({ file, reason: "it holds no LoRA weights" });
+  if (modules.size === 0) throw malformedFile({ file, reason: "it contains no LoRA weights" });
   return [...modules];
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../../../src/contract/json.ts";
 import { malformedFile } from "../../../../src/core/tokens/model-file.ts";
 
-/** Bits per element of every type that a safetensors file may hold. */
+/** The number of bits per element of every safetensors type. */
 export const dtypeBits = {
   F64: 64,
   F32: 32,
@@ -25,26 +25,26 @@ export const dtypeBits = {
   BOOL: 8,
 } as const;
 
-/** The element type of a tensor, as safetensors names it. */
+/** The element type of a tensor, by its safetensors name. */
 export type Dtype = keyof typeof dtypeBits;
 
-/** Where a tensor lies in its file. */
+/** The location of a tensor in its file. */
 export interface TensorLocation {
   readonly dtype: Dtype;
   readonly shape: readonly number[];
-  /** From the beginning of the file. */
+  /** The offset from the beginning of the file. */
   readonly byteOffset: number;
   readonly byteLength: number;
 }
 
-/** Bytes before the header: its length, 64 bits, little-endian. */
+/** The size of the header's length, which precedes the header: 64 bits, little-endian. */
 export const lengthBytes = 8;
 
 const maximumHeaderBytes = 100_000_000;
 
 /**
- * The length of the header, from the first eight bytes of a file. Throws `model.malformed` where it cannot be one:
- * beyond the file, or beyond the 100 MB that the format allows.
+ * Reads the length of the header from the first eight bytes of a file. Throws `model.malformed` if the length exceeds
+ * the file or the format's limit of 100 MB.
  */
 export function readHeaderLength(options: {
   readonly file: string;
@@ -55,18 +55,21 @@ export function readHeaderLength(options: {
   if (start.length < lengthBytes) throw malformedFile({ file, reason: "it is shorter than the length of its header" });
   const length = new DataView(start.buffer, start.byteOffset, lengthBytes).getBigUint64(0, true);
   if (length > BigInt(maximumHeaderBytes)) {
-    throw malformedFile({ file, reason: `its header claims ${length} bytes, the format allows ${maximumHeaderBytes}` });
+    throw malformedFile({
+      file,
+      reason: `its header claims ${length} bytes, but the format allows ${maximumHeaderBytes}`,
+    });
   }
   if (Number(length) > fileSize - lengthBytes) {
-    throw malformedFile({ file, reason: `its header claims ${length} bytes, the file has ${fileSize}` });
+    throw malformedFile({ file, reason: `its header claims ${length} bytes, but the file has ${fileSize}` });
   }
   return Number(length);
 }
 
 /**
- * The tensors of a safetensors file by name, from its header. Checks all that the format demands: names, types,
- * shapes that agree with lengths, and tensors that cover the rest of the file without gap or overlap. Throws
- * `model.malformed` with the file and the reason.
+ * Returns the tensors of a safetensors file by name. Checks all rules of the format: names, types, shapes that agree
+ * with lengths, and tensors that cover the rest of the file without gaps or overlaps. Throws `model.malformed` with the
+ * file and the reason.
  */
 export function parseSafetensorsHeader(options: {
   readonly file: string;
@@ -86,11 +89,11 @@ export function parseSafetensorsHeader(options: {
   const inOrder = [...tensors].toSorted(([, a], [, b]) => a.byteOffset - b.byteOffset || a.byteLength - b.byteLength);
   for (const [name, { byteOffset, byteLength }] of inOrder) {
     if (byteOffset !== end) {
-      throw fail(`tensor "${name}" begins at byte ${byteOffset}, the one before it ends at ${end}`);
+      throw fail(`tensor "${name}" begins at byte ${byteOffset}, but the previous one ends at ${end}`);
     }
     end += byteLength;
   }
-  if (end !== fileSize) throw fail(`its tensors end at byte ${end}, the file has ${fileSize}`);
+  if (end !== fileSize) throw fail(`its tensors end at byte ${end}, but the file has ${fileSize}`);
   return tensors;
 }
 
@@ -133,7 +136,7 @@ function parseEntry(options: {
   const bits = shape.reduce((product, size) => product * size, dtypeBits[dtype as Dtype]);
   if (bits !== (end - begin) * 8) {
     throw fail(
-      `tensor "${name}" (${dtype}, shape [${shape.join(", ")}]) takes ${bits / 8} bytes but has ${end - begin}`,
+      `tensor "${name}" (${dtype}, shape [${shape.join(", ")}]) needs ${bits / 8} bytes but has ${end - begin}`,
     );
   }
   return { dtype: dtype as Dtype, shape, byteOffset: dataStart + begin, byteLength: end - begin };

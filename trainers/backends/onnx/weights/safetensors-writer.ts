@@ -5,18 +5,21 @@ import { encodeFloats, type WritableDtype } from "./float-conversion.ts";
 import { dtypeBits, lengthBytes } from "./safetensors-header.ts";
 import { weightsWriteFailed } from "./write-failed.ts";
 
-/** A tensor to be written; `data` may be made when its turn comes, so that no two need be in memory at once. */
+/**
+ * A tensor to write. If `data` is a function, it is called when the tensor is written, so that only one tensor is in
+ * memory at a time.
+ */
 export interface TensorToWrite {
   readonly name: string;
   readonly shape: readonly number[];
   readonly data: Float32Array | (() => Float32Array | Promise<Float32Array>);
-  /** The type in the file, F32 by default. */
+  /** The type in the file. Default: F32. */
   readonly dtype?: WritableDtype;
 }
 
-/** How {@link writeSafetensors} writes. */
+/** The options of {@link writeSafetensors}. */
 export interface WriteSafetensorsOptions {
-  /** Split into shards beyond this many bytes of tensors; 5e9 by default, as `transformers` does. */
+  /** The maximum number of tensor bytes per shard. Default: 5e9, as in `transformers`. */
   readonly maximumShardBytes?: number;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
@@ -25,10 +28,10 @@ export interface WriteSafetensorsOptions {
 const chunkElements = 4 * 1024 * 1024;
 
 /**
- * Writes tensors to a `.safetensors` file, or beyond the shard size to `-00001-of-0000N` shards and an index beside
- * where it would be. Everything is written under a temporary name, forced to disk, then renamed; returns the paths.
- * Throws `checkpoint.write-failed` where that fails (a full disk): what was there before is intact, and nothing
- * half-written is left.
+ * Writes tensors to a `.safetensors` file. If they exceed the shard size, writes `-00001-of-0000N` shards and an index
+ * in the same folder. All files are written under a temporary name, synced to disk and renamed. Returns their paths.
+ * Throws `checkpoint.write-failed` if that fails, for example because the disk is full. Earlier files then stay intact,
+ * and no partial file remains.
  */
 export async function writeSafetensors(
   file: string,
@@ -79,7 +82,7 @@ function byteLengthOf({ shape, dtype = "F32" }: TensorToWrite): number {
   return shape.reduce((product, size) => product * size, dtypeBits[dtype] / 8);
 }
 
-/** Wider types first, so that every tensor begins at a multiple of its element's size; then by name. */
+/** Sorts wider types first, so that every tensor begins at a multiple of its element's size, then by name. */
 function inFileOrder(tensors: readonly TensorToWrite[]): readonly TensorToWrite[] {
   const names = new Set(tensors.map((tensor) => tensor.name));
   if (names.size !== tensors.length) throw new RangeError("Two tensors to be written have the same name.");
@@ -131,7 +134,10 @@ async function writeShard(options: {
   }
 }
 
-/** The length and the header, padded with spaces so that the tensors begin at a multiple of eight bytes. */
+/**
+ * Returns the header's length and the header, padded with spaces so that the tensors begin at a multiple of eight
+ * bytes.
+ */
 function headerBytes(shard: readonly TensorToWrite[], metadata: Readonly<Record<string, string>>): Uint8Array {
   const entries: [string, unknown][] = [["__metadata__", metadata]];
   let offset = 0;

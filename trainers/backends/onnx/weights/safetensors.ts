@@ -12,12 +12,14 @@ import {
   type TensorLocation,
 } from "./safetensors-header.ts";
 
-/** A tensor in a weights file: enough to reference it in place, as ONNX external data does. */
+/**
+ * The location of a tensor in a weights file. It suffices to reference the tensor in place, as ONNX external data does.
+ */
 interface TensorInfo extends TensorLocation {
   readonly file: string;
 }
 
-/** The tensors of a model's weights files. Headers are read at once, data when asked for. */
+/** The tensors of a model's weights files. Headers are read on opening, data on request. */
 export interface WeightsReader extends AsyncDisposable {
   /** Sorted. */
   readonly names: readonly string[];
@@ -25,8 +27,8 @@ export interface WeightsReader extends AsyncDisposable {
   /** Throws `model.missing` for a name that is not there. */
   info(name: string): TensorInfo;
   /**
-   * The values of a tensor as float32, row by row. `into` may lie on a SharedArrayBuffer; it must have one place per
-   * value. Throws `model.unsupported` for a tensor that holds no floats.
+   * Reads the values of a tensor as float32. `into` may use a SharedArrayBuffer and must have one place per value.
+   * Throws `model.unsupported` for a tensor that does not contain floats.
    */
   read(name: string, into?: Float32Array): Promise<Float32Array>;
   close(): Promise<void>;
@@ -37,9 +39,9 @@ const indexFile = "model.safetensors.index.json";
 const chunkBytes = 4 * 1024 * 1024;
 
 /**
- * Opens the weights of a Hugging Face folder (`model.safetensors`, or shards named by
- * `model.safetensors.index.json`) or one `.safetensors` file. Throws `model.missing` where there are none and
- * `model.malformed`, with the file and the reason, where one is not as the format demands.
+ * Opens the weights of a Hugging Face folder (`model.safetensors`, or the shards in `model.safetensors.index.json`) or
+ * one `.safetensors` file. Throws `model.missing` if there are none, and `model.malformed`, with the file and the
+ * reason, if a file violates the format.
  */
 export async function openWeights(folderOrFile: string): Promise<WeightsReader> {
   await using files = new AsyncDisposableStack();
@@ -51,7 +53,8 @@ export async function openWeights(folderOrFile: string): Promise<WeightsReader> 
     files.defer(() => handle.close());
     handles.set(file, handle);
     for (const [name, location] of await readHeader(file, handle)) {
-      if (tensors.has(name)) throw malformedFile({ file, reason: `it holds tensor "${name}" of another file again` });
+      if (tensors.has(name))
+        throw malformedFile({ file, reason: `it contains tensor "${name}", which another file contains too` });
       tensors.set(name, { ...location, file });
     }
   }
@@ -66,7 +69,7 @@ export async function openWeights(folderOrFile: string): Promise<WeightsReader> 
     throw new LyceumError({
       code: "model.missing",
       message: `The weights in ${folderOrFile} have no tensor "${name}".`,
-      hint: "The weights are of another architecture than config.json says, or incomplete.",
+      hint: "The weights are incomplete, or their architecture differs from that in config.json.",
       data: { name },
     });
   };
@@ -83,14 +86,14 @@ export async function openWeights(folderOrFile: string): Promise<WeightsReader> 
   };
 }
 
-/** The paths of the weights files that {@link openWeights} opens, whether they exist or not. */
+/** Returns the paths of the weights files that {@link openWeights} opens, whether they exist or not. */
 export async function weightFiles(folderOrFile: string): Promise<string[]> {
   if (folderOrFile.endsWith(".safetensors")) return [folderOrFile];
   const index = await readIndex(folderOrFile);
   return index === undefined ? [path.join(folderOrFile, singleFile)] : [...new Set(index.values())].toSorted();
 }
 
-/** The file of each tensor, from a folder's index; undefined without one. */
+/** Returns the file of each tensor, from a folder's index. Undefined without an index. */
 async function readIndex(folderOrFile: string): Promise<ReadonlyMap<string, string> | undefined> {
   const index = await readModelJson(folderOrFile, indexFile);
   if (index === undefined) return undefined;
@@ -153,7 +156,7 @@ async function readFloats(options: {
   const count = byteLength / elementBytes;
   const into = options.into ?? new Float32Array(count);
   if (into.length !== count) {
-    throw new RangeError(`Tensor "${name}" has ${count} values, the array for them has ${into.length} places.`);
+    throw new RangeError(`Tensor "${name}" has ${count} values, but the array has ${into.length} places.`);
   }
   if (dtype === "F32") {
     const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
@@ -169,7 +172,7 @@ async function readFloats(options: {
   return into;
 }
 
-/** Fills `bytes` from the file; a single read may give less than was asked for. */
+/** Fills `bytes` from the file. Repeats reads, because a single read may return fewer bytes than requested. */
 async function readFully(options: {
   readonly file: string;
   readonly handle: FileHandle;
@@ -177,9 +180,9 @@ async function readFully(options: {
   readonly position: number;
 }): Promise<void> {
   const { file, handle, bytes, position } = options;
-  const mostAtOnce = 2 ** 30;
+  const maximumReadBytes = 2 ** 30;
   for (let done = 0; done < bytes.length; ) {
-    const length = Math.min(mostAtOnce, bytes.length - done);
+    const length = Math.min(maximumReadBytes, bytes.length - done);
     const { bytesRead } = await handle.read(bytes, done, length, position + done);
     if (bytesRead === 0) throw malformedFile({ file, reason: `it ends at byte ${position + done}` });
     done += bytesRead;

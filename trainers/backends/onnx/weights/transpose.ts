@@ -1,4 +1,4 @@
-/** A matrix (rows, columns), row by row, with its axes swapped: (columns, rows), in memory of its own. */
+/** Transposes a matrix (rows, columns) to (columns, rows), in new memory. */
 export function transposeMatrix(values: Float32Array, [rows, columns]: readonly number[]): Float32Array {
   const swapped = new Float32Array(values.length);
   for (let row = 0; row < rows!; row++) {

@@ -1,8 +1,8 @@
 import { isSystemError, writeFailed } from "../../../../src/contract/errors/write-failed.ts";
 
 /**
- * The error of a file or folder that could not be written: `checkpoint.write-failed` for what the system refused.
- * Anything else (an abort, a wrong argument) is returned as it is.
+ * Returns the error for a file or folder that could not be written: `checkpoint.write-failed` for system errors.
+ * Returns other errors (an abort, a wrong argument) unchanged.
  */
 export function weightsWriteFailed(path: string, error: unknown): unknown {
   if (!isSystemError(error)) return error;
