@@ -4,18 +4,18 @@ import { isJsonObject } from "../../contract/json.ts";
 import { type Message, type Part, type ToolCall, textOf } from "../../contract/message.ts";
 
 /**
- * How a model writes tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of
- * them among text. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, perhaps after
- * `<|python_tag|>`. `bytes`: calls stand at the end, each as `<|tool|>`, its name and its arguments as JSON, if it has
- * any. `none`: in no form that is read here.
+ * The text form of tool calls. `hermes`: `<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, any number of them
+ * within the text. `llama`: the whole answer is `{"name": ..., "parameters": {...}}`, optionally after
+ * `<|python_tag|>`. `bytes`: calls at the end, each as `<|tool|>`, its name and its arguments (if any) as JSON. `none`:
+ * the template has no form that can be parsed.
  */
 export type ToolCallFormat = "hermes" | "llama" | "bytes" | "none";
 
-/** What an assistant's text says. */
+/** The parsed text of an assistant. */
 export interface AssistantText {
   readonly content: readonly Part[];
   readonly toolCalls: readonly ToolCall[];
-  /** Tool calls that could not be read. Their text stays in `content`. */
+  /** Tool calls that could not be parsed. Their text stays in `content`. */
   readonly parseErrors: readonly ParseError[];
 }
 
@@ -23,8 +23,8 @@ const openTag = "<think>";
 const closeTag = "</think>";
 
 /**
- * Splits an assistant's text into reasoning (a leading `<think>...</think>`; without its end, all of it), text and
- * tool calls. `startsInReasoning` where the prompt itself has written `<think>`.
+ * Splits an assistant's text into reasoning (a leading `<think>...</think>`, or all of the text if the end tag is
+ * missing), text and tool calls. Set `startsInReasoning` if the prompt ends with `<think>`.
  */
 export function parseAssistantText(
   text: string,
@@ -39,12 +39,15 @@ export function parseAssistantText(
   return { content, toolCalls: calls.toolCalls, parseErrors: calls.parseErrors };
 }
 
-/** The reasoning parts of a message, joined. */
+/** Returns the joined reasoning parts of a message. */
 export function reasoningOf(message: Message): string {
   return message.content.map((part) => (part.type === "reasoning" ? part.text : "")).join("");
 }
 
-/** A message's text with its reasoning, and its tool calls in Hermes form, for templates that know no such fields. */
+/**
+ * Returns a message's text with its reasoning and its tool calls (in Hermes form) inline, for templates without fields
+ * for these.
+ */
 export function inlineText(
   message: Message,
   inline: { readonly reasoning: boolean; readonly toolCalls: boolean },
@@ -68,7 +71,7 @@ function splitReasoning(text: string, startsInside: boolean): { reasoning: strin
   return { reasoning: inner.slice(0, end).trim(), rest: inner.slice(end + closeTag.length).replace(/^\n+/, "") };
 }
 
-/** A text with its tool calls apart. */
+/** A text and its tool calls. */
 export interface AssistantToolCalls {
   readonly text: string;
   readonly toolCalls: readonly ToolCall[];
@@ -112,13 +115,13 @@ function readLlamaCall(text: string): AssistantToolCalls {
 
 const toolMark = "<|tool|>";
 
-/** A call as a model over bytes writes it. */
+/** Returns the text of a call for a byte-level model. */
 export function byteCallText({ name, arguments: values }: ToolCall): string {
   const json = JSON.stringify(values);
   return json === "{}" ? name : name + json;
 }
 
-/** Reads what stands before the first tool mark, and the calls after each mark. */
+/** Reads the text before the first tool mark and the call after each mark. */
 export function readByteCalls([before = "", ...marked]: readonly string[]): AssistantToolCalls {
   const toolCalls: ToolCall[] = [];
   const parseErrors: ParseError[] = [];
@@ -137,7 +140,10 @@ export function readByteCalls([before = "", ...marked]: readonly string[]): Assi
   return { text, toolCalls, parseErrors };
 }
 
-/** The call that `json` writes, or what is wrong with it. Arguments may be JSON in a string; absent ones are `{}`. */
+/**
+ * Parses a call from JSON. Returns a problem as a string. Arguments may be JSON in a string. Missing arguments are
+ * `{}`.
+ */
 function readCall(json: string, argumentsKey: "arguments" | "parameters", index: number): ToolCall | string {
   const value = parseJson(json);
   if (value instanceof Error) return `the tool call is not JSON: ${value.message}`;

@@ -1,6 +1,6 @@
 /**
- * The printable character that stands for each byte in byte-level vocabularies: a printable Latin-1 byte stands for
- * itself, the other 68 take the code points from U+0100 in byte order (Radford et al. 2019, GPT-2).
+ * Returns the printable character of each byte in byte-level vocabularies. A printable Latin-1 byte maps to itself. The
+ * other 68 bytes map to the code points from U+0100 in byte order (Radford et al. 2019, GPT-2).
  */
 export function byteLevelCharacters(): string[] {
   let next = 0x100;

@@ -9,13 +9,15 @@ import { assertExpressible } from "./unsupported-input.ts";
 const accepts = ["text"] as const;
 
 /**
- * The renderer of the byte tokenizer, made for short prompts. A message is its role's marker and the bytes of its
- * text; an assistant's ends with `<|eot|>`. Two things keep it short: the marker of a first user message is left
- * out unless its text is empty, and no other message is closed. So the user message `12+34=` is six bytes and
- * `<|assistant|>`. Different conversations have different ids: special tokens written in a text stay bytes.
+ * Creates the renderer of the byte tokenizer, which produces short prompts. A message is its role's marker and the
+ * bytes of its text. An assistant's message ends with `<|eot|>`. Two rules keep prompts short: the marker of a first
+ * user message is omitted unless its text is empty, and other messages have no end marker. So the user message `12+34=`
+ * is six bytes and `<|assistant|>`. Different conversations have different ids, because special tokens in a text are
+ * encoded as bytes.
  *
- * A call of a tool follows the assistant's text as `<|tool|>`, the tool's name and its arguments as JSON, if it has any;
- * a result is a `tool` message. Of tools, the names are told: `<|bos|>look,take` before a first message with a marker.
+ * A tool call follows the assistant's text as `<|tool|>`, the tool's name and its arguments (if any) as JSON. A tool
+ * result is a `tool` message. Only the names of tools are rendered: `<|bos|>look,take` before a first message, which
+ * then has a marker.
  */
 export function createByteRenderer(): Renderer {
   const tokenizer = createByteTokenizer();
@@ -35,7 +37,7 @@ export function createByteRenderer(): Renderer {
   };
   const renderTools = (tools: readonly ToolSpec[]): number[] =>
     tools.length === 0 ? [] : [idOf("<|bos|>"), ...encoder.encode(tools.map(({ name }) => name).join(","))];
-  /** What a prompt tells of tools: up to the first marker. */
+  /** Returns the ids of the tool list at the start of a prompt: those before the first marker. */
   const toolIds = (ids: readonly number[]): readonly number[] =>
     ids[0] === idOf("<|bos|>")
       ? ids.slice(
@@ -60,8 +62,8 @@ export function createByteRenderer(): Renderer {
     extend: ({ ids, messages, messageCount, tools = [] }) => {
       const added = messages.slice(messageCount);
       assertRenderable(added);
-      const told = renderTools(tools);
-      if (!isSame(told, toolIds(ids))) return "broken";
+      const toolList = renderTools(tools);
+      if (!isSame(toolList, toolIds(ids))) return "broken";
       return [...(ids.at(-1) === endOfTurn ? [] : [endOfTurn]), ...prompt(added, false)];
     },
     complete: (message) => {
@@ -94,7 +96,7 @@ function splitAt(mark: number, ids: readonly number[]): number[][] {
   return pieces;
 }
 
-/** The pieces up to a stop string. */
+/** Cuts the pieces at a stop sequence. */
 function cutAt(stopString: string | undefined, pieces: readonly string[]): readonly string[] {
   if (stopString === undefined) return pieces;
   const last = pieces.findIndex((piece) => piece.includes(stopString));
@@ -109,8 +111,8 @@ function assertRenderable(messages: readonly Message[]): void {
     if (/^[\w.:/-]+$/.test(name) && isJsonObject(values)) continue;
     throw new LyceumError({
       code: "policy.unsupported-input",
-      message: `The byte renderer has no form for a call of ${JSON.stringify(name)} with ${JSON.stringify(values)}.`,
-      hint: "A tool's name has letters, digits, _, -, ., : and /, and its arguments are a JSON object.",
+      message: `The byte renderer cannot render a call of ${JSON.stringify(name)} with ${JSON.stringify(values)}.`,
+      hint: "A tool's name may contain letters, digits, _, -, ., : and /. Its arguments must be a JSON object.",
     });
   }
 }

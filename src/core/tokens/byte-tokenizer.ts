@@ -3,7 +3,8 @@ import { byteLevelCharacters } from "./byte-level.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
- * The special tokens of the byte tokenizer. Ids 0 to 255 are the bytes of UTF-8; these follow from 256 in this order.
+ * The special tokens of the byte tokenizer. Ids 0 to 255 are the bytes of UTF-8. The special tokens follow from 256 in
+ * this order.
  */
 export const byteSpecialTokens: readonly string[] = [
   "<|bos|>",
@@ -21,8 +22,8 @@ const specialPattern = /(<\|(?:bos|eot|pad|system|user|tool|assistant)\|>)/;
 const encoder = new TextEncoder();
 
 /**
- * One id per byte of UTF-8, and seven special tokens: a vocabulary of 263 for models from scratch. Lone surrogates
- * in a text become U+FFFD.
+ * Creates a tokenizer with one id per UTF-8 byte and seven special tokens: a vocabulary of 263 for models from scratch.
+ * Lone surrogates become U+FFFD.
  */
 export function createByteTokenizer(): Tokenizer {
   return {
@@ -69,8 +70,8 @@ function decodeBytes(ids: readonly number[]): string {
 }
 
 /**
- * The files of a Hugging Face folder that give `transformers` this tokenizer, with the same ids, and a chat template
- * that renders as `createByteRenderer` does: contents by file name.
+ * Returns the files, by name, with which `transformers` loads this tokenizer with the same ids and a chat template that
+ * renders like `createByteRenderer`.
  */
 export function byteTokenizerFiles(): Readonly<Record<string, Json>> {
   const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: false, use_regex: false };

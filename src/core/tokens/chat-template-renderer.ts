@@ -8,26 +8,32 @@ import type { Renderer } from "./renderer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { assertExpressible } from "./unsupported-input.ts";
 
-/** What {@link createChatTemplateRenderer} takes. */
+/** The options of {@link createChatTemplateRenderer}. */
 export interface ChatTemplateRendererOptions {
   readonly tokenizer: Tokenizer;
-  /** A Jinja template, or two: `toolUse` renders conversations with tools. */
+  /** One Jinja template, or two: `toolUse` renders conversations with tools. */
   readonly template: string | { readonly default: string; readonly toolUse?: string };
-  /** Ids that end a turn beside the tokenizer's eos and what the template itself writes after an assistant. */
+  /**
+   * Further ids that end a turn, in addition to the tokenizer's eos and the token that the template writes after an
+   * assistant's text.
+   */
   readonly stopTokenIds?: readonly number[];
-  /** What the template sees beside messages and special tokens: `enable_thinking`, `date_string`, ... */
+  /**
+   * Further variables of the template, such as `enable_thinking` or `date_string`, in addition to messages and special
+   * tokens.
+   */
   readonly variables?: Readonly<Record<string, unknown>>;
-  /** `"chat-template"` by default. */
+  /** Default: `"chat-template"`. */
   readonly name?: string;
 }
 
 const accepts = ["text", "reasoning"] as const;
 
 /**
- * A renderer of a Hugging Face chat template. Reasoning and tool calls that the template has no field for are written
- * into the text (`<think>`, `<tool_call>`). Only the template writes control tokens: those in the content of messages,
- * tools and variables are encoded as ordinary text. Its methods throw `model.template` where the template fails, and
- * `policy.unsupported-input` for images, and for tools where the template does not list them.
+ * Creates a renderer from a Hugging Face chat template. If the template has no field for reasoning or tool calls, they
+ * are written into the text (`<think>`, `<tool_call>`). Only the template can write control tokens: in messages, tools
+ * and variables they are encoded as ordinary text. The methods throw `model.template` if the template fails, and
+ * `policy.unsupported-input` for images, and for tools if the template does not list tools.
  */
 export function createChatTemplateRenderer(options: ChatTemplateRendererOptions): Renderer {
   const { tokenizer, name = "chat-template" } = options;
@@ -85,7 +91,7 @@ export function createChatTemplateRenderer(options: ChatTemplateRendererOptions)
       if (turn === undefined) {
         throw new LyceumError({
           code: "model.template",
-          message: `The chat template "${name}" renders this assistant message differently from its generation prompt, so no demonstration can be made of it.`,
+          message: `The chat template "${name}" renders this assistant message differently from its generation prompt, so it cannot be used as a demonstration.`,
           hint: "Add the reasoning that the generation prompt opens, or use another template.",
         });
       }
@@ -121,13 +127,13 @@ function assertTools(name: string, template: ChatTemplate): void {
   throw new LyceumError({
     code: "policy.unsupported-input",
     message: template.listsTools
-      ? `The chat template "${name}" writes tool calls in a form that is not known.`
-      : `The chat template "${name}" does not tell the model of tools.`,
+      ? `The chat template "${name}" writes tool calls in an unknown form.`
+      : `The chat template "${name}" does not list tools in the prompt.`,
     hint: "Use a model whose template lists tools and writes calls as JSON, or describe the tools in the prompt.",
   });
 }
 
-/** eos, what the caller adds, and the special token that each template writes first after an assistant's text. */
+/** Returns eos, the caller's ids, and the special token that each template writes first after an assistant's text. */
 function findStopTokenIds(options: ChatTemplateRendererOptions, templates: readonly ChatTemplate[]): readonly number[] {
   const { tokenizer } = options;
   const special = new Set(tokenizer.specialTokens ?? []);
@@ -142,15 +148,15 @@ function findStopTokenIds(options: ChatTemplateRendererOptions, templates: reado
 }
 
 interface Turn {
-  /** What the assistant writes. */
+  /** The assistant's text. */
   readonly body: string;
-  /** The stop token after it, empty where the template writes none. */
+  /** The stop token after the text. Empty if the template writes none. */
   readonly stopText: string;
-  /** What the template writes after that. */
+  /** What the template writes after the stop token. */
   readonly rest: string;
 }
 
-/** Splits an assistant's turn as rendered, at its last stop token. */
+/** Splits an assistant's rendered turn at its last stop token. */
 function splitTurn(
   turn: string,
   options: { readonly stopTexts: readonly string[]; readonly closing: string },
@@ -165,18 +171,18 @@ function splitTurn(
   return { body: turn.slice(0, turn.length - options.closing.length), stopText: "", rest: options.closing };
 }
 
-/** True where everything that the message says stands in the text: templates may drop reasoning, or text beside calls. */
+/** True if the text contains everything of the message. Templates may drop reasoning, or text next to tool calls. */
 function expresses(body: string, message: Message): boolean {
-  const says = (text: string): boolean => body.includes(text.trim());
+  const contains = (text: string): boolean => body.includes(text.trim());
   return (
-    message.content.every((part) => part.type === "image" || says(part.text)) &&
-    (message.toolCalls ?? []).every((call) => says(call.name))
+    message.content.every((part) => part.type === "image" || contains(part.text)) &&
+    (message.toolCalls ?? []).every((call) => contains(call.name))
   );
 }
 
 /**
- * The ids of the conversation before the first assistant's turn, up to the last special token among them: nothing
- * that follows a special token changes the ids before it. They differ where the tools are others now.
+ * Returns the ids of the conversation before the first assistant turn, up to the last special token. Ids before a
+ * special token do not depend on what follows it. The ids differ if the tools have changed.
  */
 function openingIds(options: {
   readonly template: ChatTemplate;
@@ -201,7 +207,7 @@ function startsWithIds(ids: readonly number[], prefix: readonly number[]): boole
   return prefix.length <= ids.length && prefix.every((id, i) => id === ids[i]);
 }
 
-/** The ids of `text` as it stands after `context`; its own ids where the two would be merged at their border. */
+/** Returns the ids of `text` after `context`. If tokens would merge at the border, returns the ids of `text` alone. */
 function encodeAfter(encode: (text: string) => number[], context: string, text: string): number[] {
   const contextIds = encode(context);
   const ids = encode(context + text);

@@ -7,11 +7,11 @@ import type { Mark } from "./protected-rendering.ts";
 import { renderTemplate } from "./render-template.ts";
 import { correctTemplate, templateFunctions } from "./template-corrections.ts";
 
-/** A compiled Jinja chat template, and what was found out about it by rendering probes. */
+/** A compiled Jinja chat template with its properties, which are found by rendering probes. */
 export interface ChatTemplate {
   /**
-   * The text of a conversation; with `generationPrompt`, up to where the assistant begins to write. Every text that the
-   * template does not write itself passes through `mark`.
+   * Renders a conversation as text. With `generationPrompt`, the text ends where the assistant begins to write. All
+   * text that the template does not write itself passes through `mark`.
    */
   render(options: {
     readonly messages: readonly Message[];
@@ -19,12 +19,12 @@ export interface ChatTemplate {
     readonly generationPrompt: boolean;
     readonly mark?: Mark;
   }): string;
-  /** What it writes after an assistant's text, such as `<|im_end|>` and a newline. */
+  /** What the template writes after an assistant's text, such as `<|im_end|>` and a newline. */
   readonly closing: string;
-  /** True where it tells the model of tools. */
+  /** True if the template lists tools in the prompt. */
   readonly listsTools: boolean;
   readonly toolCallFormat: ToolCallFormat;
-  /** True where the generation prompt ends by opening `<think>`. */
+  /** True if the generation prompt ends with an opening `<think>`. */
   readonly opensReasoning: boolean;
 }
 
@@ -41,9 +41,9 @@ const call = { type: "function", id: "call00000", function: { name: "probe_call"
 const tool: ToolSpec = { name: "probe_tool", description: "d", parameters: { type: "object", properties: {} } };
 
 /**
- * Compiles a Jinja chat template. `specialTokens` (`bos_token` and so on) and `variables` are what the template sees
- * beside `messages`, `tools` and `add_generation_prompt`. Throws `model.template` where the source does not parse or
- * cannot render a question and an answer.
+ * Compiles a Jinja chat template. `specialTokens` (`bos_token` and so on) and `variables` are available to the template
+ * in addition to `messages`, `tools` and `add_generation_prompt`. Throws `model.template` if the source does not parse
+ * or cannot render a question and an answer.
  */
 export function compileChatTemplate(
   source: string,
@@ -99,13 +99,13 @@ function failing<T>(how: string, action: () => T): T {
     throw new LyceumError({
       code: "model.template",
       message: `The chat template ${how}: ${error instanceof Error ? error.message : String(error)}`,
-      hint: "Some templates refuse a role or an order of roles: change the messages, or give another template.",
+      hint: "Some templates reject a role or an order of roles: change the messages, or use another template.",
       cause: error,
     });
   }
 }
 
-/** A text, or none where the template fails: for probes of what it may not know. */
+/** Returns the text, or an empty text if the template fails. For probes of features that a template may lack. */
 function attempt(action: () => string): string {
   try {
     return action();
@@ -120,7 +120,7 @@ function formatOf(callText: string): ToolCallFormat {
   return /"parameters"\s*:/.test(callText) ? "llama" : "none";
 }
 
-/** A message in the form that chat templates are written for. */
+/** Converts a message to the form that chat templates expect. */
 function templateMessage(
   message: Message,
   inline: { readonly reasoning: boolean; readonly toolCalls: boolean },

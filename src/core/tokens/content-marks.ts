@@ -1,13 +1,13 @@
 import type { ControlTokens } from "./control-tokens.ts";
 
-/** Noncharacters and private characters: no tokenizer or template gives one a meaning. */
+/** Noncharacters and private-use characters. They have no meaning in tokenizers and templates. */
 const pool = [...range(0xfdd0, 0xfdef), ...range(0xe000, 0xf8ff)].map((code) => String.fromCharCode(code));
 const poolPattern = /[\ufdd0-\ufdef\ue000-\uf8ff]/g;
 
 /**
- * Marks what comes from the content of messages in a text that a template renders. A character of content that a
- * control token needs is replaced by a mark: one private character for it, so that lengths, blanks and JSON stay as
- * they are. No control token has a mark in it, so each control token in the text is the template's own.
+ * Marks the content of messages in the output of a template. In content, each character that control tokens need is
+ * replaced by a mark: a private-use character. Lengths, blanks and JSON stay unchanged. A control token contains no
+ * marks, so each control token in the output was written by the template itself.
  */
 export class ContentMarks {
   readonly #controlTokens: ControlTokens;
@@ -16,29 +16,29 @@ export class ContentMarks {
   readonly #characterOf = new Map<string, string>();
   #sawToken = false;
 
-  /** `keys`: the characters of which each control token has one. */
+  /** `keys`: a set of characters of which each control token contains at least one. */
   constructor(options: { readonly controlTokens: ControlTokens; readonly keys: string }) {
     this.#controlTokens = options.controlTokens;
     const keys = options.keys.replace(/[\\^\]-]/g, String.raw`\$&`);
     this.#keys = new RegExp(`[${keys}${poolPattern.source.slice(1)}`, "g");
   }
 
-  /** The tokens that content does not write. */
+  /** The tokens that content must not write. */
   get controlTokens(): ReadonlySet<string> {
     return this.#controlTokens.tokens;
   }
 
-  /** Whether there is a mark. */
+  /** True if at least one character was marked. */
   get isUsed(): boolean {
     return this.#markOf.size > 0;
   }
 
-  /** Whether a marked text had a whole control token. */
+  /** True if a marked text contained a whole control token. */
   get sawToken(): boolean {
     return this.#sawToken;
   }
 
-  /** A text of a message, marked. Bound, to be passed on. */
+  /** Marks a text of a message. It is a bound function, so it can be passed on. */
   readonly mark = (text: string): string => {
     const marked = this.markKeys(text);
     const edges = this.#controlTokens.edges(text);
@@ -48,19 +48,22 @@ export class ContentMarks {
     return characters.join("");
   };
 
-  /** The same without marks where content only touches what the template writes. */
+  /** Like `mark`, but does not mark content that could only form a control token together with the template's text. */
   readonly markKeys = (text: string): string => {
     const marked = text.replace(this.#keys, (character) => this.#mark(character));
     if (marked !== text) this.#sawToken ||= this.#controlTokens.find(text).length > 0;
     return marked;
   };
 
-  /** What a marked text stands for: of the same length. */
+  /** Replaces marks by their characters. The length stays the same. */
   unmark(text: string): string {
     return text.replace(poolPattern, (mark) => this.#characterOf.get(mark) ?? mark);
   }
 
-  /** The text without the marks of other characters than private ones: no mark can be taken for a character. */
+  /**
+   * Replaces marks by their characters, except those of private-use characters, so that no mark is taken for a
+   * character.
+   */
   unmarkMost(text: string): string {
     return text.replace(poolPattern, (mark) => {
       const character = this.#characterOf.get(mark);
@@ -68,7 +71,7 @@ export class ContentMarks {
     });
   }
 
-  /** The mark for a character. With all 6,432 in use, the character is lost. */
+  /** Returns the mark of a character. If all 6,432 marks are in use, the character is lost. */
   #mark(character: string): string {
     const known = this.#markOf.get(character);
     if (known !== undefined) return known;

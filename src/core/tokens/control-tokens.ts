@@ -1,26 +1,26 @@
 import { ContentMarks } from "./content-marks.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** How added tokens are written that are control tokens in every model, such as `<|fim_prefix|>` or `<｜User｜>`. */
+/** The form of added tokens that are control tokens in every model, such as `<|fim_prefix|>` or `<｜User｜>`. */
 const controlForm = /^<[|｜].*[|｜]>$/su;
 
 /**
- * The tokens that only a template may write, and never a message's text: the tokenizer's special tokens, added tokens
- * that the template itself writes (`<think>`, `<tool_call>`), and added tokens that look like `<|this|>`. Other added
- * tokens, such as runs of blanks or HTML tags, are ordinary text.
+ * The tokens that only a template may write, never a message's text: the tokenizer's special tokens, added tokens that
+ * the template itself writes (`<think>`, `<tool_call>`), and added tokens of the form `<|this|>`. Other added tokens,
+ * such as runs of blanks or HTML tags, are ordinary text.
  */
 export class ControlTokens {
   readonly tokens: ReadonlySet<string>;
-  /** Each token has one of these characters. */
+  /** Each token contains at least one of these characters. */
   readonly #keys: string;
   readonly #pattern: RegExp;
-  /** What stands between the keys of the tokens: a text that a template may complete to a token. */
+  /** The parts of the tokens between the keys. A template may complete such a part to a token. */
   readonly #pieces: string;
   readonly #longest: number;
   readonly #heads: ReadonlySet<string>;
   readonly #tails: ReadonlySet<string>;
 
-  /** `templates` are the sources of the templates whose output is encoded; none for plain texts. */
+  /** `templates` are the sources of the templates whose output is encoded. Empty for plain texts. */
   constructor(tokenizer: Tokenizer, templates: readonly string[] = []) {
     const { specialTokens = [], addedTokens = [] } = tokenizer;
     const named = [tokenizer.bosToken, tokenizer.eosToken, tokenizer.padToken].filter((token) => token !== undefined);
@@ -42,19 +42,19 @@ export class ControlTokens {
     this.#tails = new Set(split.flatMap((parts) => suffixes(parts.at(-1)!)));
   }
 
-  /** New marks, for the texts of one conversation. */
+  /** Creates new marks for the texts of one conversation. */
   createMarks(): ContentMarks {
     return new ContentMarks({ controlTokens: this, keys: this.#keys });
   }
 
-  /** The control tokens written in a text, in order. */
+  /** Returns the control tokens in a text, in order. */
   find(text: string): string[] {
     return this.tokens.size === 0 ? [] : (text.match(this.#pattern) ?? []);
   }
 
   /**
-   * Where a text without keys could become part of a control token by what a template writes beside it: `im_end` between
-   * `<|` and `|>`. In any case of letters, which a template may change.
+   * Returns the positions at which a text without keys could become part of a control token together with the
+   * template's text next to it, such as `im_end` between `<|` and `|>`. Ignores case, because a template may change it.
    */
   edges(text: string): number[] {
     const trimmed = text.trim();
@@ -75,13 +75,13 @@ export class ControlTokens {
   }
 }
 
-/** The rank of characters that cannot be marked: blanks, and what JSON escapes. */
+/** The rank of characters that cannot be marked: blanks, and characters that JSON escapes. */
 const unusable = 4;
 
-/** The rank of characters that words have. */
+/** The rank of characters that occur in words. */
 const letter = 3;
 
-/** How often ordinary text and templates use a character: a key should be rare. */
+/** Ranks a character by its frequency in ordinary text and templates. A key should be rare. */
 function rank(character: string): number {
   if (/[\s"\\\p{C}]/u.test(character)) return unusable;
   if (/[\p{L}\p{N}_-]/u.test(character)) return letter;
@@ -89,14 +89,14 @@ function rank(character: string): number {
   return character === "|" || character > "\x7f" ? 0 : 1;
 }
 
-/** The best key of a token; the first of equals. */
+/** Returns the best key of a token, the first one among equals. */
 function keyOf(token: string): string {
   return [...token].reduce((best, character) => (rank(character) < rank(best) ? character : best));
 }
 
 /**
- * Few characters, so that each token has one of them, in its first and in its second half if it has symbols there: then
- * what a template writes completes no half of a token to a whole one.
+ * Returns few characters such that each token contains one of them, in both halves of the token if these have symbols.
+ * Then no text of a template can complete half of a token to a whole one.
  */
 function keysOf(tokens: readonly string[]): string {
   const parts = tokens.flatMap((token) => {

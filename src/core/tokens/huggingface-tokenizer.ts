@@ -8,7 +8,7 @@ import { checkTokenizer } from "./tokenizer-check.ts";
 import { correctDecoder, correctPreTokenizer, type TokenDecoder } from "./tokenizer-corrections.ts";
 
 /**
- * What is used of `@huggingface/tokenizers`. Written out because that package's own types become `any` under
+ * The used part of `@huggingface/tokenizers`. It is declared here because that package's own types become `any` under
  * `nodenext` resolution.
  */
 interface Engine extends MarkedEngine {
@@ -20,14 +20,14 @@ interface Engine extends MarkedEngine {
   get_added_tokens_decoder(): Map<number, { readonly content: string; readonly special: boolean }>;
 }
 
-/** The tokenizer models that the engine knows; it would take any other for a plain word list. */
+/** The tokenizer models that the engine supports. It would treat any other as a plain word list. */
 const modelTypes: ReadonlySet<unknown> = new Set(["BPE", "WordPiece", "Unigram"]);
 
 /**
- * The tokenizer of a Hugging Face folder, from `tokenizer.json` and, where present, `tokenizer_config.json` and
- * `special_tokens_map.json`. Ids that the vocabulary lacks (an embedding may be padded) decode to nothing.
- * Throws `model.missing` without `tokenizer.json`, `model.unsupported` for an unknown kind of
- * tokenizer, `model.malformed` where a file is not what it should be.
+ * Loads the tokenizer of a Hugging Face folder from `tokenizer.json` and, if present, `tokenizer_config.json` and
+ * `special_tokens_map.json`. Ids outside the vocabulary (an embedding may be padded) decode to an empty text. Throws
+ * `model.missing` without `tokenizer.json`, `model.unsupported` for an unknown kind of tokenizer, and `model.malformed`
+ * if a file is malformed.
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const definition = await readModelJson(folder, "tokenizer.json");
@@ -60,7 +60,7 @@ async function createEngine(options: {
   if (!modelTypes.has(type)) {
     throw new LyceumError({
       code: "model.unsupported",
-      message: `${file} is of model type ${JSON.stringify(type)}.`,
+      message: `${file} has the unknown model type ${JSON.stringify(type)}.`,
       hint: `Known types: ${[...modelTypes].join(", ")}.`,
     });
   }
@@ -103,7 +103,7 @@ function wrapEngine(
   };
 }
 
-/** A special token by its role; configs write it as a string or as an object with `content`. */
+/** Returns a special token by its role. Configs store it as a string or as an object with `content`. */
 function tokenNamed(name: string, ...sources: readonly JsonObject[]): string | undefined {
   for (const source of sources) {
     const value = source[name];

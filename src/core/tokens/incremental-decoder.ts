@@ -1,21 +1,25 @@
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** Turns a stream of ids into text, without U+FFFD for a UTF-8 sequence that is split across ids. */
+/** Decodes a stream of ids, without U+FFFD for UTF-8 sequences that are split across ids. */
 export interface IncrementalDecoder {
-  /** The text that is certain now that `id` has come: empty while a character is incomplete. */
+  /** Adds an id and returns the text that is now certain. The text is empty while a character is incomplete. */
   push(id: number): string;
-  /** What was held back, an incomplete character as U+FFFD. The decoder then begins anew. */
+  /** Returns the pending text, with an incomplete character as U+FFFD. Resets the decoder. */
   flush(): string;
 }
 
 const replacement = "\uFFFD";
 
-/** An incomplete UTF-8 sequence has at most three bytes, so at most three ids; with one more, the start is settled. */
+/**
+ * An incomplete UTF-8 sequence has at most three bytes, so at most three ids. With one id more, the beginning is
+ * settled.
+ */
 const settledLength = 4;
 
 /**
- * The texts of all `push` calls and the last `flush`, joined, are `tokenizer.decode` of all ids. Each call decodes
- * only a short window of the last ids, the first of which is context (some decoders trim a leading space).
+ * Creates a decoder. The joined results of all `push` calls and the last `flush` equal `tokenizer.decode` of all ids.
+ * Each call decodes only a short window of the last ids. The first id of the window is context, because some decoders
+ * trim a leading space.
  */
 export function createIncrementalDecoder(tokenizer: Tokenizer): IncrementalDecoder {
   let window: number[] = [];

@@ -8,16 +8,16 @@ import type { Renderer } from "./renderer.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /**
- * The renderer of a Hugging Face folder: its chat template (`chat_template.jinja`, `tokenizer_config.json` or
- * `chat_template.json`, in this order) over its tokenizer, with the end-of-turn ids of `generation_config.json`.
- * Throws `model.template` where the folder has no template.
+ * Loads the renderer of a Hugging Face folder: its chat template (from `chat_template.jinja`, `tokenizer_config.json`
+ * or `chat_template.json`, in this order), its tokenizer, and the end-of-turn ids of `generation_config.json`. Throws
+ * `model.template` if the folder has no template.
  */
 export async function loadRenderer(
   folder: string,
   options: {
     readonly tokenizer?: Tokenizer;
     readonly variables?: Readonly<Record<string, unknown>>;
-    /** The text of a template in place of the folder's own. */
+    /** A template that replaces the folder's own. */
     readonly template?: string;
   } = {},
 ): Promise<Renderer> {
@@ -27,7 +27,7 @@ export async function loadRenderer(
     throw new LyceumError({
       code: "model.template",
       message: `The tokenizer in ${folder} has no chat template.`,
-      hint: "Use an instruction-tuned model, or put a template into the folder as chat_template.jinja. Or set model.chatTemplate (in a policy file: chatTemplate) to a Jinja file, or to none: prompts are then the plain texts of the messages. lyceum eval has --format completion for benchmarks.",
+      hint: "Use an instruction-tuned model, or save a template in the folder as chat_template.jinja. Or set model.chatTemplate (in a policy file: chatTemplate) to a Jinja file, or to none, so that prompts are the plain texts of the messages. lyceum eval has --format completion for benchmarks.",
       data: { folder },
     });
   }
@@ -40,7 +40,10 @@ export async function loadRenderer(
   });
 }
 
-/** The chat template of a folder: one, or one for conversations with tools beside it; undefined if there is none. */
+/**
+ * Reads the chat template of a folder, with a second template for conversations with tools if there is one. Returns
+ * undefined if the folder has no template.
+ */
 export async function readTemplate(
   folder: string,
 ): Promise<string | { default: string; toolUse?: string } | undefined> {
@@ -54,7 +57,7 @@ export async function readTemplate(
   return undefined;
 }
 
-/** Several templates, as `[{ name, template }]` or as an object by name. */
+/** Reads several templates from `[{ name, template }]` or from an object by name. */
 function namedTemplates(file: string, value: unknown): { default: string; toolUse?: string } {
   const entries = Array.isArray(value)
     ? value.map((entry: unknown) => (isJsonObject(entry) ? [entry.name, entry.template] : []))

@@ -4,12 +4,12 @@ import type { Mark } from "./protected-rendering.ts";
 
 const roles: readonly string[] = ["system", "user", "assistant", "tool"];
 
-/** The marks of an answer that its reader reads: a first `<think>` and its end, and each tool call. */
+/** The tags of an answer that the parser reads: a leading `<think>` with its end, and tool calls. */
 const answerMarks = /^(\s*<think>)([\s\S]*?)(<\/think>)|(<tool_call>)([\s\S]*?)(<\/tool_call>|$)/g;
 
 /**
- * A message with each of its texts marked. In an assistant's text stay the tags of its reasoning and its tool calls:
- * there they mean what the template writes for reasoning and calls that are given apart.
+ * Marks all texts of a message. An assistant's text keeps its reasoning and tool-call tags, because they mean the same
+ * as separate reasoning and calls that the template renders.
  */
 export function markMessage(message: Message, mark: Mark): Message {
   const { role, content, toolCalls, toolCallId, name } = message;
@@ -46,18 +46,18 @@ function markAnswer(text: string, mark: Mark): string {
   return marked + mark(text.slice(at));
 }
 
-/** A tool with each of its texts marked. */
+/** Marks all texts of a tool. */
 export function markTool(spec: ToolSpec, mark: Mark): ToolSpec {
   const { name, description, parameters } = spec;
   return { ...spec, name: mark(name), description: mark(description), parameters: markValue(parameters, mark) };
 }
 
-/** The variables of a template with each text in them marked, but not their names. */
+/** Marks all texts in the variables of a template, but not the variables' names. */
 export function markVariables(variables: Readonly<Record<string, unknown>>, mark: Mark): Record<string, unknown> {
   return Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, markValue(value, mark)]));
 }
 
-/** A JSON value with each text and each key in it marked. */
+/** Marks all texts and keys of a JSON value. */
 function markValue<T>(value: T, mark: Mark): T {
   const walk = (item: unknown): unknown => {
     if (typeof item === "string") return mark(item);

@@ -3,7 +3,7 @@ import type { ContentMarks } from "./content-marks.ts";
 type Model = (words: readonly string[]) => string[];
 type PreTokenizer = (text: string, options: unknown) => string[];
 
-/** What is used of an engine of `@huggingface/tokenizers` to encode marked texts. */
+/** The used part of a `@huggingface/tokenizers` engine, for encoding marked texts. */
 export interface MarkedEngine {
   readonly splitter_unnormalized: { split(text: string): string[] };
   readonly added_tokens_map: ReadonlyMap<string, { readonly normalized?: boolean }>;
@@ -13,7 +13,7 @@ export interface MarkedEngine {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
 }
 
-/** The ids of a marked text: those of the text without marks, but content writes no control token. */
+/** Encodes a marked text. The ids are those of the text without marks, except that content writes no control token. */
 export function encodeMarked(engine: MarkedEngine, text: string, marks: ContentMarks): number[] {
   const { pre_tokenizer: split, model } = engine;
   engine.pre_tokenizer = (section, options) => {
@@ -32,14 +32,14 @@ export function encodeMarked(engine: MarkedEngine, text: string, marks: ContentM
   }
 }
 
-/** A vocabulary may have a control token as a word of its own: then its characters are encoded one by one. */
+/** If the vocabulary contains a control token as an ordinary word, encodes its characters one by one. */
 function withoutControl(model: Model, token: string, marks: ContentMarks): string[] {
   return marks.controlTokens.has(token) ? [...token].flatMap((character) => model([character])) : [token];
 }
 
 /**
- * The text with only those marks that keep a control token from being recognised, so that everything else is split and
- * normalised as it is without marks. If control tokens are looked for in normalised text, all marks are needed.
+ * Returns the text with only those marks that prevent the recognition of a control token, so that everything else is
+ * split and normalized as without marks. If control tokens are matched in normalized text, all marks are needed.
  */
 function neededMarks(engine: MarkedEngine, text: string, marks: ContentMarks): string {
   const isNormalized = (token: string): boolean => engine.added_tokens_map.get(token)?.normalized === true;

@@ -4,8 +4,8 @@ import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 
 /**
- * The text of a file in a model folder, or undefined where there is none. Throws `model.missing` for one that cannot be
- * read, and `model.malformed` for what is not a file.
+ * Reads a text file in a model folder. Returns undefined if it does not exist. Throws `model.missing` if it cannot be
+ * read, and `model.malformed` if it is not a regular file.
  */
 export async function readModelText(folder: string, name: string): Promise<string | undefined> {
   const file = path.join(folder, name);
@@ -23,13 +23,16 @@ export async function readModelText(folder: string, name: string): Promise<strin
   }
 }
 
-/** Throws `model.malformed` for a pipe, a device or a folder: opening a pipe waits until somebody writes into it. */
+/** Throws `model.malformed` for a pipe, a device or a folder. Opening a pipe would wait for a writer. */
 export async function assertFile(file: string): Promise<void> {
   const found = await stat(file);
   if (!found.isFile()) throw malformedFile({ file, reason: "it is not a file" });
 }
 
-/** A JSON object from a file in a model folder, undefined where there is none, `model.malformed` where it is none. */
+/**
+ * Reads a JSON object from a file in a model folder. Returns undefined if it does not exist. Throws `model.malformed`
+ * if it is not a JSON object.
+ */
 export async function readModelJson(folder: string, name: string): Promise<JsonObject | undefined> {
   const text = await readModelText(folder, name);
   if (text === undefined) return undefined;
@@ -43,7 +46,7 @@ export async function readModelJson(folder: string, name: string): Promise<JsonO
   return value;
 }
 
-/** The `model.malformed` error of one file. */
+/** Creates the `model.malformed` error for a file. */
 export function malformedFile(options: {
   readonly file: string;
   readonly reason: string;
@@ -58,7 +61,7 @@ export function malformedFile(options: {
   });
 }
 
-/** True for a Node error of this code. */
+/** True for a Node error with this code. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && (error as NodeJS.ErrnoException).code === code;
 }

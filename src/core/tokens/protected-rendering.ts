@@ -2,27 +2,27 @@ import type { ContentMarks } from "./content-marks.ts";
 import type { ControlTokens } from "./control-tokens.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** What is done to each text of a conversation before a template sees it. */
+/** Transforms each text of a conversation before the template renders it. */
 export type Mark = (text: string) => string;
 
-/** A rendered conversation in which it is known what the template wrote itself. */
+/** A rendered conversation that distinguishes the template's own text from content. */
 export interface ProtectedRendering {
-  /** The text, perhaps with marks. */
+  /** The text, with marks if necessary. */
   readonly text: string;
-  /** Marks the texts of a part of the conversation the same way. */
+  /** Marks the texts of a part of the conversation in the same way. */
   readonly mark: Mark;
-  /** The text without marks. */
+  /** Removes the marks of a text. */
   unmark(text: string): string;
-  /** The ids of a text with these marks. */
+  /** Encodes a text with these marks. */
   encode(text: string): number[];
 }
 
-const asIs: Mark = (text) => text;
+const unchanged: Mark = (text) => text;
 
 /**
- * Renders a conversation so that its content writes no control token. If a template looks at the marked characters, the
- * text differs from the one without marks. Then fewer marks do if they change nothing and no control token comes with
- * them. Otherwise all marks stay: the template sees content without control tokens.
+ * Renders a conversation such that its content writes no control token. If a template inspects marked characters, its
+ * output may differ from the output without marks. Then fewer marks, or none, are used if they give the output without
+ * marks and no additional control token. Otherwise all marks stay, so the template sees content without control tokens.
  */
 export function renderProtected(options: {
   readonly controlTokens: ControlTokens;
@@ -34,7 +34,7 @@ export function renderProtected(options: {
   const text = render(marks.mark);
   if (!marks.isUsed) return unmarked(text, tokenizer);
   const whole = marked({ text, mark: marks.mark, marks, tokenizer });
-  const plain = render(asIs);
+  const plain = render(unchanged);
   if (marks.unmark(text) === plain) return whole;
   const expected = controlTokens.find(text).join("\n");
   const fewer = render(marks.markKeys);
@@ -46,7 +46,7 @@ export function renderProtected(options: {
 }
 
 function unmarked(text: string, tokenizer: Tokenizer): ProtectedRendering {
-  return { text, mark: asIs, unmark: asIs, encode: (part) => tokenizer.encode(part) };
+  return { text, mark: unchanged, unmark: unchanged, encode: (part) => tokenizer.encode(part) };
 }
 
 function marked(options: {

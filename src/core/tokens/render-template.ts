@@ -1,9 +1,9 @@
 import * as jinja from "@huggingface/jinja";
 
-/** A part of a parsed template, with the fields that its type has. */
+/** A node of a parsed template, with the fields of its type. */
 type Node = Readonly<Record<string, unknown>>;
 
-/** What an expression gives. */
+/** The value of an expression. */
 interface Value {
   readonly value: unknown;
 }
@@ -13,7 +13,10 @@ interface Scope {
   set(name: string, value: unknown): unknown;
 }
 
-/** What is used of `@huggingface/jinja`, written out because its own types become `any` under `nodenext` resolution. */
+/**
+ * The used part of `@huggingface/jinja`. It is declared here because its own types become `any` under `nodenext`
+ * resolution.
+ */
 interface Runtime {
   readonly Environment: new () => Scope;
   readonly Interpreter: new (
@@ -23,21 +26,24 @@ interface Runtime {
 
 const { Environment, Interpreter } = jinja as unknown as Runtime;
 
-/** The most steps of one rendering. A long conversation takes some 100 a message; this many take less than a second. */
+/**
+ * The maximum number of steps of one rendering. A long conversation needs about 100 steps per message. The maximum
+ * takes less than a second.
+ */
 const mostSteps = 2_000_000;
 
-/** The longest text that a template may make. */
+/** The maximum length of a text that a template creates. */
 const mostCharacters = 50_000_000;
 
-/** A round of a loop counts so many steps, for it has variables of its own. */
+/** The number of steps per loop iteration, because each iteration has its own variables. */
 const stepsOfRound = 10;
 
-/** So many characters of a text count as a step. */
+/** The number of characters of a text that count as one step. */
 const charactersOfStep = 100;
 
 /**
- * The text of a parsed Jinja template. A template comes with a model that somebody else made, so that its work is
- * limited: throws an `Error` for one that loops without end, or makes a text or a list that grows without end.
+ * Renders a parsed Jinja template as text. Templates come with models from untrusted sources, so their work is limited:
+ * throws an `Error` for an infinite loop, and for a text or a list that grows without limit.
  */
 export function renderTemplate(
   program: jinja.Template["parsed"],
@@ -59,10 +65,10 @@ export function renderTemplate(
 
 const constants = { true: true, True: true, false: false, False: false, none: null, None: null };
 
-/** Counts what a template does: each statement and expression, the texts that they give, and the items they visit. */
+/** Counts the work of a template: statements, expressions, the length of their texts, and the visited items. */
 class BoundedInterpreter extends Interpreter {
   #steps = 0;
-  /** Parts of the template whose value is visited item by item, with the steps that an item counts. */
+  /** Nodes whose value is visited item by item, with the steps per item. */
   readonly #visited = new WeakMap<object, number>();
 
   override evaluate(node: Node | undefined, scope: Scope): Value {
@@ -71,7 +77,7 @@ class BoundedInterpreter extends Interpreter {
     const result = super.evaluate(node, scope);
     const { value } = result;
     if (typeof value === "string") {
-      if (value.length > mostCharacters) throw new Error(`it makes a text of more than ${mostCharacters} characters`);
+      if (value.length > mostCharacters) throw new Error(`it creates a text of more than ${mostCharacters} characters`);
       this.#count(Math.floor(value.length / charactersOfStep));
     } else if (node !== undefined) {
       const items = Array.isArray(value) ? value.length : value instanceof Map ? value.size : 0;
@@ -80,7 +86,7 @@ class BoundedInterpreter extends Interpreter {
     return result;
   }
 
-  /** Python's `range`. Each item counts as a step. */
+  /** Python's `range`. Each item counts as one step. */
   range(bounds: readonly number[]): number[] {
     const [start, stop, step = 1] = bounds.length === 1 ? [0, bounds[0]!] : (bounds as [number, number, number?]);
     if (step === 0) throw new Error("range() step must not be zero");
@@ -95,13 +101,13 @@ class BoundedInterpreter extends Interpreter {
   }
 }
 
-/** Filters that look at no more than one item. */
+/** Filters that read at most one item. */
 const quickFilters: readonly unknown[] = ["length", "count", "first", "last"];
 
-/** The parts of a statement whose items it goes through, one by one. */
+/** Returns the parts of a statement whose items are visited one by one. */
 function visitedParts({ type, iterable, lhs, left, right, operand, filter }: Node): readonly object[] {
   const parts = {
-    // A loop with a condition evaluates what is before the condition itself.
+    // A loop with a condition evaluates the iterable before the condition itself.
     For: [(iterable as Node | undefined)?.type === "SelectExpression" ? (iterable as Node).lhs : iterable],
     SelectExpression: [lhs],
     BinaryExpression: [left, right],

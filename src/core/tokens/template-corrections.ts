@@ -1,21 +1,22 @@
 import { isJsonObject } from "../../contract/json.ts";
 
 /**
- * Where `@huggingface/jinja` renders another text than Jinja in Python, found by the interop suite, and what makes
- * them agree. Delete a correction when the suite passes without it.
+ * Corrections where `@huggingface/jinja` renders a different text than Jinja in Python. The interop suite finds the
+ * differences. Delete a correction when the suite passes without it.
  *
- * `strip`, `lstrip`, `rstrip` and the filter `trim` ignore the characters that they are given (Qwen's templates strip
- * only newlines) and take JavaScript's white space for Python's (with U+FEFF; without U+001C to U+001F and U+0085).
+ * `strip`, `lstrip`, `rstrip` and the filter `trim` ignore their characters argument (Qwen's templates strip only
+ * newlines). They also use JavaScript's white space instead of Python's (with U+FEFF, but without U+001C to U+001F and
+ * U+0085).
  */
 
-/** Functions that a corrected template calls: variables to render it with. */
+/** The functions that a corrected template calls. Pass them as variables when rendering. */
 export const templateFunctions: Readonly<Record<string, (text: unknown, characters?: unknown) => string>> = {
   __strip: (text, characters) => strip(text, characters, { start: true, end: true }),
   __lstrip: (text, characters) => strip(text, characters, { start: true, end: false }),
   __rstrip: (text, characters) => strip(text, characters, { start: false, end: true }),
 };
 
-/** Rewrites, in place, the stripping in a parsed template to calls of {@link templateFunctions}. */
+/** Rewrites the strip calls in a parsed template, in place, to calls of {@link templateFunctions}. */
 export function correctTemplate(node: unknown): void {
   if (Array.isArray(node)) node.forEach(correctTemplate);
   else if (node instanceof Map) correctTemplate([...node].flat());
@@ -26,7 +27,7 @@ export function correctTemplate(node: unknown): void {
   }
 }
 
-/** The call that stands for `text.strip(...)` or `text | trim(...)`; undefined for every other node. */
+/** Returns the replacement for `text.strip(...)` or `text | trim(...)`. Undefined for all other nodes. */
 function strippingCall(node: Readonly<Record<string, unknown>>): object | undefined {
   const { callee, operand, filter } = node;
   if (node.type === "CallExpression" && isJsonObject(callee) && callee.type === "MemberExpression") {
@@ -50,7 +51,7 @@ function identifierOf(node: unknown): unknown {
   return isJsonObject(node) && node.type === "Identifier" ? node.value : undefined;
 }
 
-/** What `str.strip` of Python takes away when it is given no characters. */
+/** The characters that Python's `str.strip` removes by default. */
 const pythonWhitespace =
   "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a" +
   "\u2028\u2029\u202f\u205f\u3000";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Json } from "../../contract/json.ts";
 
-/** Names that a chat template is always given. */
+/** Variables that every chat template gets. */
 const reserved: readonly string[] = [
   "messages",
   "tools",
@@ -11,20 +11,20 @@ const reserved: readonly string[] = [
   "pad_token",
 ];
 
-/** Variables of a chat template, by name. */
+/** The variables of a chat template, by name. */
 export const templateVariablesSchema: z.ZodType<Readonly<Record<string, Json>>> = z
   .record(
     z
       .string()
-      .regex(/^[A-Za-z_]\w*$/, "a variable's name has letters, digits and _, and begins with no digit")
-      .refine((name) => !reserved.includes(name), "the template is given this one by the conversation"),
+      .regex(/^[A-Za-z_]\w*$/, "a variable's name may contain letters, digits and _, and must not begin with a digit")
+      .refine((name) => !reserved.includes(name), "this variable is reserved: the conversation sets it"),
     z.json(),
   )
-  .refine((variables) => Object.keys(variables).length > 0, "there are no variables in it: leave it out");
+  .refine((variables) => Object.keys(variables).length > 0, "it is empty: remove it");
 
 /**
- * A chat template in which variables have these values if they are not given, so that whoever renders it later, such as
- * transformers with an exported model, gets the same texts.
+ * Returns a chat template with default values for variables. A later renderer, such as transformers with an exported
+ * model, then renders the same texts.
  */
 export function withTemplateVariables(template: string, variables: Readonly<Record<string, Json>>): string {
   const settings = Object.entries(variables).map(
@@ -33,7 +33,7 @@ export function withTemplateVariables(template: string, variables: Readonly<Reco
   return `${settings.join("")}${template}`;
 }
 
-/** A value as Jinja writes it. */
+/** Returns a value as a Jinja literal. */
 function literal(value: Json): string {
   if (value === null) return "none";
   if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;

@@ -7,10 +7,10 @@ import { assertExpressible } from "./unsupported-input.ts";
 const accepts = ["text"] as const;
 
 /**
- * A renderer without a template: a conversation is the texts of its messages one after another, which the model goes
- * on with. This is how base models are asked, and what completion prompts of benchmarks are written for. No special
- * token stands before the text, and special tokens written in it are encoded as ordinary text. It ends at the
- * tokenizer's end-of-text token, or where a stop string says.
+ * Creates a renderer without a template. A conversation is the concatenated texts of its messages, which the model
+ * continues. Base models and completion prompts of benchmarks need this form. No special token precedes the text, and
+ * special tokens in the text are encoded as ordinary text. A completion ends at the tokenizer's end-of-text token or at
+ * a stop sequence.
  */
 export function createTextRenderer(tokenizer: Tokenizer): Renderer {
   const end = tokenizer.eosToken === undefined ? undefined : tokenizer.tokenId(tokenizer.eosToken);

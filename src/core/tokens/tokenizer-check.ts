@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { malformedFile } from "./model-file.ts";
 
-/** Far more than any published vocabulary has. Tables of a tokenizer have a place for every id up to the largest. */
+/** Far more ids than any published vocabulary has. A tokenizer's tables have a place for every id up to the largest. */
 const mostIds = 10_000_000;
 
 /**
- * Refuses a `tokenizer.json` with ids or merges that cannot be: `model.malformed`. Ids are whole numbers, one for each
- * token; a merge is two tokens that make a third.
+ * Throws `model.malformed` for a `tokenizer.json` with invalid ids or merges. Ids must be non-negative integers, unique
+ * for each token. A merge must consist of two tokens that form a third.
  */
 export function checkTokenizer({ file, definition }: { readonly file: string; readonly definition: JsonObject }): void {
   const fail = (reason: string): Error => malformedFile({ file, reason });
@@ -16,7 +16,7 @@ export function checkTokenizer({ file, definition }: { readonly file: string; re
   const add = (token: string, id: unknown): void => {
     const shown = JSON.stringify(token);
     if (!Number.isInteger(id) || Number(id) < 0) throw fail(`the id of token ${shown} is ${JSON.stringify(id)}`);
-    if (Number(id) >= mostIds) throw fail(`the id of token ${shown} is ${id}, and ids are below ${mostIds}`);
+    if (Number(id) >= mostIds) throw fail(`the id of token ${shown} is ${id}, but ids must be below ${mostIds}`);
     const other = tokens.get(Number(id)) ?? token;
     if (other !== token) throw fail(`the tokens ${JSON.stringify(other)} and ${shown} have the same id, ${id}`);
     tokens.set(Number(id), token);
@@ -38,7 +38,9 @@ export function checkTokenizer({ file, definition }: { readonly file: string; re
 
 type Fail = (reason: string) => Error;
 
-/** Tokens with their ids: an object, or a list of tokens and scores in the order of ids. */
+/**
+ * Returns the tokens with their ids. The vocabulary is an object, or a list of tokens and scores in the order of ids.
+ */
 function vocabularyOf({ vocab }: JsonObject, fail: Fail): Iterable<readonly [string, unknown]> {
   if (isJsonObject(vocab)) return Object.entries(vocab);
   if (!Array.isArray(vocab)) throw fail("its model has no vocabulary");

@@ -2,20 +2,20 @@ import { isJsonObject, type JsonObject } from "../../contract/json.ts";
 import { byteLevelCharacters } from "./byte-level.ts";
 
 /**
- * Where `@huggingface/tokenizers` gives other ids or texts than the `tokenizers` library of Python and Rust, found by
- * the interop suite, and what makes them agree. Delete a correction when the suite passes without it.
+ * Corrections where `@huggingface/tokenizers` returns different ids or texts than the `tokenizers` library of Python
+ * and Rust. The interop suite finds the differences. Delete a correction when the suite passes without it.
  */
 
-/** How byte-level BPE splits text in the absence of a pattern of its own: GPT-2's rule. */
+/** GPT-2's pattern, by which byte-level BPE splits text if it has no pattern of its own. */
 const byteLevelPattern = String.raw`'(?:s|t|d|m|re|ve|ll)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`;
 
 /**
- * The pre-tokenizer of a `tokenizer.json`, changed in three places:
- * - `Digits`, which knows only decimal digits and must know every number (`Ⅷ`, `½`, `²`), is written as a `Split`;
- * - so is the pattern inside `ByteLevel`, whose `\s` is JavaScript's (with U+FEFF, without U+0085) and must be
- *   Unicode's;
- * - bytes that the vocabulary lacks (SmolLM2's lacks some control characters) are dropped before merging, so that
- *   their neighbours can merge, where they would be dropped after it.
+ * Returns the pre-tokenizer of a `tokenizer.json` with three corrections:
+ * - `Digits` knows only decimal digits, but must know every number (`Ⅷ`, `½`, `²`). It is replaced by a `Split`.
+ * - The pattern inside `ByteLevel` uses JavaScript's `\s` (with U+FEFF, without U+0085) instead of Unicode's. It is
+ *   also replaced by a `Split`.
+ * - Bytes that the vocabulary lacks (SmolLM2's lacks some control characters) are dropped before merging instead of
+ *   after it, so that their neighbours can merge.
  */
 export function correctPreTokenizer(definition: JsonObject): unknown {
   const corrected = correctSplits(definition.pre_tokenizer ?? null);
@@ -39,7 +39,7 @@ function correctSplits(definition: unknown): unknown {
   return definition;
 }
 
-/** What is used of a decoder of `@huggingface/tokenizers`. */
+/** The used part of a `@huggingface/tokenizers` decoder. */
 export interface TokenDecoder {
   readonly config?: { readonly type?: string } | undefined;
   readonly decoders?: readonly TokenDecoder[];
@@ -47,9 +47,9 @@ export interface TokenDecoder {
 }
 
 /**
- * Makes the byte fallback inside a decoder keep a leading byte order mark, which it drops. One difference is left: of
- * a run of byte tokens that is no valid UTF-8, Rust makes every byte U+FFFD, also those of whole characters. Here only
- * the invalid parts become U+FFFD, so that text can be given out while it is being sampled.
+ * Makes the byte fallback in a decoder keep a leading byte order mark. One difference remains: for a run of byte tokens
+ * that is not valid UTF-8, Rust replaces every byte by U+FFFD, even those of whole characters. Here only the invalid
+ * parts become U+FFFD, so that text can be streamed during sampling.
  */
 export function correctDecoder(decoder: TokenDecoder | null | undefined): void {
   for (const part of decoder?.decoders ?? []) correctDecoder(part);
@@ -60,7 +60,7 @@ function splitBy(regex: string): object {
   return { type: "Split", pattern: { Regex: regex }, behavior: "Isolated", invert: false };
 }
 
-/** The characters of bytes that a byte-level vocabulary without an unknown token lacks. */
+/** Returns the characters of bytes that a byte-level vocabulary without an unknown token lacks. */
 function missingBytes(model: unknown, preTokenizer: unknown): string {
   if (!isJsonObject(model) || !isJsonObject(model.vocab) || model.unk_token != null) return "";
   if (!JSON.stringify(preTokenizer ?? null).includes('"ByteLevel"')) return "";

@@ -1,7 +1,7 @@
 import { LyceumError } from "../../contract/errors/lyceum-error.ts";
 import type { Message, PartType } from "../../contract/message.ts";
 
-/** Throws `policy.unsupported-input` where a message has a part that the renderer cannot express. */
+/** Throws `policy.unsupported-input` if a message has a part that the renderer cannot express. */
 export function assertExpressible(options: {
   readonly renderer: string;
   readonly accepts: readonly PartType[];
@@ -13,7 +13,7 @@ export function assertExpressible(options: {
       throw new LyceumError({
         code: "policy.unsupported-input",
         message: `The renderer "${options.renderer}" cannot express a part of type "${part.type}" (in a ${message.role} message).`,
-        hint: `It takes ${options.accepts.join(" and ")} parts: leave the others out, or use a model that takes them.`,
+        hint: `It accepts ${options.accepts.join(" and ")} parts: remove the others, or use a model that accepts them.`,
       });
     }
   }
