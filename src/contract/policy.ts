@@ -4,109 +4,123 @@ import type { SamplingSettings } from "./sampler.ts";
 import type { TaskEntry } from "./taskset.ts";
 import type { TokenSupport } from "./token-support.ts";
 
-/** What a policy is asked: what agent acts, on which conversation. */
+/** A request for one action of an agent. */
 export interface ActRequest {
   readonly agent: AgentId;
-  /** The whole conversation as this agent has it, oldest first; the last message is not the agent's own. */
+  /** The whole conversation from this agent's view, oldest message first. The last message is not the agent's own. */
   readonly messages: readonly Message[];
   readonly tools?: readonly ToolSpec[];
   readonly sampling: SamplingSettings;
-  /** Seeds this one action. The same request and seed give the same action where the policy can promise that. */
+  /** The seed of this action. The same request and seed give the same action if the policy is deterministic. */
   readonly seed: number;
   /**
-   * Present when a rollout loop composes batches: the place of this request in task order. A batching policy then
-   * holds the request until {@link Policy.flush} and sorts by it; without it, it answers as soon as it can.
+   * The position of this request in task order. Present if a rollout loop composes batches: a batching policy then
+   * keeps the request until {@link Policy.flush} and sorts by `order`. Without it, the policy answers as soon as
+   * possible.
    */
   readonly order?: readonly number[];
-  /** The tokens of this conversation so far, where the agent's earlier turns came with tokens. */
+  /** The tokens of this conversation so far, if the agent's earlier turns have tokens. */
   readonly previous?: PreviousTokens;
-  /** What is being played, for policies that are no model (an expert, a script). A model's policy never reads it. */
+  /**
+   * The position in the rollout, for policies that are not models (an expert, a script). Policies of models never read
+   * it.
+   */
   readonly episode?: EpisodeContext;
   readonly signal?: AbortSignal;
 }
 
-/** Where in a rollout a request stands. */
+/** The position of a request in a rollout. */
 export interface EpisodeContext {
   readonly task: TaskEntry;
-  /** What the environment was reset with. */
+  /** The seed of the environment's reset. */
   readonly seed: number;
   readonly member: number;
-  /** The step of the environment that the action is for, from 0. */
+  /** The environment step of the action, from 0. */
   readonly turn: number;
 }
 
-/** The tokens up to and including an agent's last action, and how many of the request's messages they stand for. */
+/**
+ * The tokens up to and including an agent's last action, and the number of the request's messages that they contain.
+ */
 export interface PreviousTokens {
   readonly ids: readonly number[];
   readonly messageCount: number;
 }
 
-/** The exact tokens behind an action. */
+/** The exact tokens of an action. */
 export interface ActTokens {
-  /** Everything the model saw, to the id. */
+  /** The exact prompt of the model. */
   readonly promptIds: readonly number[];
-  /** True when `promptIds` begins with the request's `previous.ids`; false begins a new training sequence. */
+  /** True if `promptIds` begins with the request's `previous.ids`. False begins a new training sequence. */
   readonly extendsPrevious: boolean;
-  /** What was sampled, end-of-turn token included where it was sampled. */
+  /** The sampled ids, including the end-of-turn token if it was sampled. */
   readonly completionIds: readonly number[];
-  /** One natural logarithm per completion id, under the distribution that was sampled from. */
+  /** One logprob per completion id, under the distribution that it was sampled from. */
   readonly logprobs: readonly number[];
-  /** One per completion id: the tokens that it was drawn from, if the request's sampling asks for that and truncates. */
+  /**
+   * One per completion id: the tokens that it was sampled from. Present if the request's sampling settings ask for
+   * supports and truncate the distribution.
+   */
   readonly supports?: readonly TokenSupport[];
-  /** The value of the state before each completion id, and of that after the last; from weights with a value head. */
+  /**
+   * The value of the state before each completion id and of the state after the last. Present if the weights have a
+   * value head.
+   */
   readonly values?: readonly number[];
-  /** The settings that it was sampled with, if these are not those of the request. */
+  /** The settings that were used, if they differ from the request's. */
   readonly sampling?: SamplingSettings;
-  /** Version of the weights that sampled. */
+  /** The version of the weights that sampled. */
   readonly weightsVersion: number;
 }
 
-/** What a policy answers. */
+/** The answer of a policy. */
 export interface ActResult {
   readonly action: Action;
-  /** Only from policies that see tokens. */
+  /** Present only for policies with access to tokens. */
   readonly tokens?: ActTokens;
-  /** The sampled tokens as far as a server tells of them; left out where `tokens` has them to the id. */
+  /** The sampled tokens as reported by a server. Absent if `tokens` has the exact ids. */
   readonly logprobs?: readonly TokenLogprob[];
   readonly usage?: TokenUsage;
-  /** Milliseconds of the request that was answered: neither waits for a rate limit nor failed tries count. */
+  /**
+   * The duration of the successful request in milliseconds, without waiting for rate limits and without failed tries.
+   */
   readonly latencyMs?: number;
-  /** Failed tries before it. */
+  /** The number of failed tries before the answer. */
   readonly retries?: number;
 }
 
-/** Tokens as the model's side counts them. */
+/** Token counts as reported by the model's side. */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** Of the prompt, read from a cache. */
+  /** The prompt tokens that were read from a cache. */
   readonly cachedPromptTokens?: number;
-  /** Of the completion, spent on reasoning. */
+  /** The completion tokens that were used for reasoning. */
   readonly reasoningTokens?: number;
 }
 
-/** One sampled token as a server reports it. */
+/** A sampled token as reported by a server. */
 export interface TokenLogprob {
   readonly text: string;
-  /** Natural logarithm of its probability, under the distribution that the server reports (often before sampling settings). */
+  /** The logprob under the distribution that the server reports, often before sampling settings. */
   readonly logprob: number;
   readonly id?: number;
 }
 
 /**
- * Something that acts: a model being trained, a model behind a server, a script, a person. It holds no state of an
- * episode; the loop hands it the conversation each time.
+ * Chooses actions: a model in training, a model behind a server, a script, a person. It has no state of an episode. The
+ * loop passes it the whole conversation each time.
  */
 export interface Policy {
   readonly specificationVersion: "v1";
   readonly name: string;
-  /** The part types it can take. The loop refuses an environment that sends others. */
+  /** The part types that it accepts. The loop rejects an environment that sends others. */
   readonly accepts: readonly PartType[];
   act(request: ActRequest): Promise<ActResult>;
   /**
-   * Called by the rollout loop when every live episode waits for a policy, so that no request can come before one is
-   * answered: a batching policy runs what it holds. A request is held as soon as `act` has been called. Policies that
-   * answer each request by itself leave `flush` out.
+   * Called by the rollout loop when every running episode waits for a policy, so that no request can arrive before one
+   * is answered. A batching policy then runs its queued requests. A request is queued as soon as `act` has been called.
+   * Policies that answer each request on its own omit `flush`.
    */
   flush?(): void;
   close?(): Promise<void>;

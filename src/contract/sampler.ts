@@ -1,77 +1,83 @@
 import type { TokenSupport } from "./token-support.ts";
 
-/** How completions are drawn. Training samples at temperature 1 without top-k, top-p or min-p by default. */
+/** The settings of sampling. Training uses temperature 1 without top-k, top-p and min-p by default. */
 export interface SamplingSettings {
-  /** 0 is greedy. */
+  /** 0 means greedy. */
   readonly temperature: number;
-  /** The most tokens of one completion, end-of-turn token included. */
+  /** The maximum number of tokens of one completion, including the end-of-turn token. */
   readonly maxTokens: number;
-  /** Keep the k likeliest tokens. */
+  /** Keeps the k most likely tokens. */
   readonly topK?: number;
-  /** Keep the smallest set of tokens whose probability reaches p. */
+  /** Keeps the smallest set of tokens whose total probability reaches p. */
   readonly topP?: number;
-  /** Keep tokens at least this fraction as likely as the likeliest. */
+  /** Keeps tokens whose probability is at least this fraction of the greatest one. */
   readonly minP?: number;
   /**
-   * If top-k, top-p or min-p is in use, records with each token which tokens it was drawn from: `Sample.supports`.
-   * Training on such tokens needs it. False by default: supports can be much longer than the tokens themselves.
+   * Records the support of each token in `Sample.supports` if top-k, top-p or min-p is in use. Training on such tokens
+   * requires it. Default: false, because supports can be much longer than the tokens.
    */
   readonly supports?: boolean;
-  /** End when the text contains one of these; the token that completes it is kept, the text is cut before it. */
+  /**
+   * Stop sequences. A completion ends when its text contains one of them. The ids include the token that completes it,
+   * and the text is cut before it.
+   */
   readonly stop?: readonly string[];
 }
 
-/** True if top-k, top-p or min-p may exclude tokens from a draw with these settings. */
+/** True if top-k, top-p or min-p may exclude tokens with these settings. */
 export function isTruncated({ temperature, topK = 0, topP = 1, minP = 0 }: SamplingSettings): boolean {
   return temperature > 0 && (topK > 0 || topP < 1 || minP > 0);
 }
 
-/** The settings used where none are given. */
+/** The default sampling settings. */
 export const defaultSampling: SamplingSettings = { temperature: 1, maxTokens: 256 };
 
-/** One prompt to be completed. */
+/** A prompt to complete. */
 export interface SampleRequest {
   readonly promptIds: readonly number[];
   readonly settings: SamplingSettings;
   readonly seed: number;
-  /** Token ids that end a completion; the sampled one is kept as the completion's last id. */
+  /** The token ids that end a completion. The sampled one is the completion's last id. */
   readonly stopTokenIds: readonly number[];
 }
 
-/** One completion. */
+/** A completion. */
 export interface Sample {
-  /** Index of the request that it answers. */
+  /** The index of its request. */
   readonly request: number;
   readonly ids: readonly number[];
-  /** One per id: natural logarithm of its probability under the distribution that was sampled from. */
+  /** The logprob of each id, under the distribution that it was sampled from. */
   readonly logprobs: readonly number[];
-  /** One per id: the tokens that it was drawn from. Only if the settings ask for that and truncate. */
+  /**
+   * One per id: the tokens that it was sampled from. Present only if the settings ask for supports and truncate the
+   * distribution.
+   */
   readonly supports?: readonly TokenSupport[];
   /**
-   * Where the weights have a value head: the value of each state, one before each id and one after the last, so one more
-   * than there are ids.
+   * The values of the states, if the weights have a value head: one before each id and one after the last, so one more
+   * than ids.
    */
   readonly values?: readonly number[];
   readonly finish: "stop" | "length";
-  /** The stop string that ended it, if one did. */
+  /** The stop sequence that ended it, if any. */
   readonly stopString?: string;
 }
 
-/** What {@link Sampler.sample} takes beside its requests. */
+/** The options of {@link Sampler.sample}. */
 export interface SampleOptions {
   readonly signal?: AbortSignal;
   /**
-   * Called now and then with how many tokens were sampled since the call began, those of unfinished completions
-   * included. A sampler may leave it uncalled.
+   * Called periodically with the number of tokens sampled since the call began, including those of unfinished
+   * completions. Optional for a sampler.
    */
   readonly onTokens?: (count: number) => void;
 }
 
-/** Token-level sampling from fixed weights. */
+/** Samples tokens from fixed weights. */
 export interface Sampler {
-  /** Version of the weights: grows by one with each optimizer step. */
+  /** The version of the weights. It increases by one with each optimizer step. */
   readonly version: number;
-  /** Completions in the order they finish. Repeats exactly for the same list of requests. */
+  /** Yields completions in the order in which they finish. Equal lists of requests give equal results. */
   sample(requests: readonly SampleRequest[], options?: SampleOptions): AsyncIterable<Sample>;
   close(): Promise<void>;
 }

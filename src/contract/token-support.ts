@@ -1,17 +1,17 @@
 /**
- * The tokens that one draw could have chosen (its support), after top-k, top-p and min-p: `null` for every token; else
- * their ids, ascending; or, if that is shorter, a bitmap of the vocabulary in base64. In the bitmap, id i is bit
- * i % 8 of byte i / 8, and the bytes fill up whole groups of four. A support of a vocabulary of V tokens never takes
- * more than about V / 6 characters. It is plain JSON, so that traces keep it as it is.
+ * The tokens that had a nonzero probability when a token was sampled, after top-k, top-p and min-p: `null` for the
+ * whole vocabulary, else a list of ascending ids or, if shorter, a bitmap of the vocabulary in base64. In the bitmap,
+ * id i is bit i % 8 of byte i / 8, padded to a multiple of four bytes. A support of a vocabulary of V tokens needs at
+ * most about V / 6 characters. It is plain JSON, so traces store it unchanged.
  */
 export type TokenSupport = readonly number[] | string | null;
 
-/** The 32-bit words of a bitmap of a vocabulary. */
+/** Returns the number of 32-bit words in a bitmap of a vocabulary. */
 export function supportWords(vocabularySize: number): number {
   return Math.ceil(vocabularySize / 32);
 }
 
-/** The support of the given distinct ids, in the shorter of its forms. */
+/** Encodes distinct ids as a support, in the shorter form. */
 export function encodeSupport(ids: ArrayLike<number>, vocabularySize: number): TokenSupport {
   if (ids.length === vocabularySize) return null;
   const words = supportWords(vocabularySize);
@@ -22,8 +22,8 @@ export function encodeSupport(ids: ArrayLike<number>, vocabularySize: number): T
 }
 
 /**
- * Writes a support as a bitmap, one bit per token, id i as bit i % 32 of word i / 32. `words` has
- * {@link supportWords} elements.
+ * Writes a support as a bitmap with one bit per token: id i is bit i % 32 of word i / 32. `words` has {@link
+ * supportWords} elements.
  */
 export function writeSupport(support: TokenSupport, words: Int32Array): void {
   if (support === null) {
@@ -39,7 +39,7 @@ export function writeSupport(support: TokenSupport, words: Int32Array): void {
   }
 }
 
-/** Why a support cannot be that of a draw of `id`; undefined if it can. */
+/** Returns why a support cannot belong to a sampled `id`. Undefined if it can. */
 export function supportProblem(support: TokenSupport, id: number, vocabularySize: number): string | undefined {
   if (support === null) return undefined;
   if (typeof support === "string") return bitmapProblem(support, id, vocabularySize);
@@ -49,7 +49,7 @@ export function supportProblem(support: TokenSupport, id: number, vocabularySize
     if (!Number.isInteger(support[i]) || support[i]! <= previous) return "is not a list of ascending ids";
   }
   if ((support.at(-1) ?? 0) >= vocabularySize) {
-    return `has the id ${support.at(-1)}; the vocabulary has ${vocabularySize} ids`;
+    return `has the id ${support.at(-1)}, but the vocabulary has ${vocabularySize} ids`;
   }
   return support.includes(id) ? undefined : lacks(id);
 }
@@ -58,10 +58,10 @@ function bitmapProblem(support: string, id: number, vocabularySize: number): str
   const bytes = Buffer.from(support, "base64");
   const expected = 4 * supportWords(vocabularySize);
   if (bytes.length !== expected) {
-    return `is a bitmap of ${bytes.length} bytes; a vocabulary of ${vocabularySize} ids has ${expected}`;
+    return `is a bitmap of ${bytes.length} bytes, but a vocabulary of ${vocabularySize} ids needs ${expected}`;
   }
   for (let bit = vocabularySize; bit < 8 * expected; bit++) {
-    if (hasBit(bytes, bit)) return `has the id ${bit}; the vocabulary has ${vocabularySize} ids`;
+    if (hasBit(bytes, bit)) return `has the id ${bit}, but the vocabulary has ${vocabularySize} ids`;
   }
   return hasBit(bytes, id) ? undefined : lacks(id);
 }

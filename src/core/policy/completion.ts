@@ -5,7 +5,7 @@ import { createIncrementalDecoder, type IncrementalDecoder } from "../tokens/inc
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { chooseToken } from "./token-choice.ts";
 
-/** One completion while it is being sampled. */
+/** A completion during sampling. */
 export class Completion {
   readonly request: SampleRequest;
   readonly index: number;
@@ -18,10 +18,12 @@ export class Completion {
   readonly #decoder: IncrementalDecoder | undefined;
   #text = "";
   #stopString: string | undefined;
-  /** How it ends, once its last token is sampled. */
+  /** How the completion ends. Set when its last token is sampled. */
   #end: Sample["finish"] | undefined;
 
-  /** `tokenizer` is needed only for stop strings; the sequence never grows beyond `maxLength` tokens. */
+  /**
+   * `tokenizer` is required only for stop sequences. Prompt and completion together have at most `maxLength` tokens.
+   */
   constructor(options: {
     readonly request: SampleRequest;
     readonly index: number;
@@ -38,14 +40,15 @@ export class Completion {
     this.#decoder = stops.length === 0 ? undefined : createIncrementalDecoder(options.tokenizer!);
   }
 
-  /** The token sampled last: the next one's input. */
+  /** The last sampled token, which is the next input. */
   get lastId(): number {
     return this.#ids.at(-1)!;
   }
 
   /**
-   * Samples one token from probabilities; the finished sample where it is the last one. Where the state's value is
-   * given, the sample is finished by the next call, which only takes the value of the state after the last token.
+   * Samples one token from probabilities. Returns the finished sample after the last token. If `value` (the value of
+   * the state) is given, the sample is finished by one more call, which only adds the value of the state after the last
+   * token.
    */
   advance(probabilities: Float32Array, value?: number): Sample | undefined {
     if (value !== undefined) this.#values.push(value);
@@ -66,7 +69,7 @@ export class Completion {
     const longest = Math.max(...stops.map((stop) => stop.length));
     const fresh = this.#decoder.push(id);
     this.#text = this.#text.slice(-longest) + fresh;
-    // One token may complete several: the text is cut at the one that begins first.
+    // One token may complete several stop sequences. The text is cut at the one that begins first.
     const begins = (stop: string): number => this.#text.indexOf(stop);
     const reached = stops.filter((stop) => begins(stop) !== -1).sort((a, b) => begins(a) - begins(b));
     this.#stopString = reached[0];

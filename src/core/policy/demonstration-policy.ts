@@ -7,9 +7,10 @@ import type { Renderer } from "../tokens/renderer.ts";
 import { renderPrompt } from "./render-prompt.ts";
 
 /**
- * The expert of an environment: answers as its `demonstrate` says. With a renderer the answers come with tokens, as if
- * a model had sampled them with certainty (log-probabilities 0, weights version 0), so that supervised training is a
- * rollout like any other. Rejects with `policy.unsupported-input` where the environment has no demonstration.
+ * Creates the expert of an environment, which answers with its `demonstrate` function. With a renderer the answers have
+ * tokens, as if a model had sampled them with certainty (log-probabilities 0, weights version 0), so supervised
+ * training can use an ordinary rollout. Rejects with `policy.unsupported-input` if the environment has no
+ * demonstration.
  */
 export function demonstrationPolicy<Task>(options: {
   readonly environment: Pick<EnvironmentDefinition<Task>, "spec" | "demonstrate">;
@@ -32,7 +33,7 @@ export function demonstrationPolicy<Task>(options: {
   };
 }
 
-/** An answer of a demonstration as a message. */
+/** Converts the answer of a demonstration to a message. */
 export function demonstratedMessage(answer: string | Message): Message {
   return typeof answer === "string" ? textMessage("assistant", answer) : answer;
 }
@@ -46,10 +47,11 @@ function demonstratedAnswer<Task>(
       ? undefined
       : environment.demonstrate?.(episode.task.task as Task, episode)?.[episode.turn]?.[agent];
   if (answer !== undefined) return answer;
-  const place = episode === undefined ? "" : ` turn ${episode.turn} of task "${episode.task.id}"`;
+  const place =
+    episode === undefined ? "outside of an episode" : `in turn ${episode.turn} of task "${episode.task.id}"`;
   throw new LyceumError({
     code: "policy.unsupported-input",
-    message: `Environment "${environment.spec.id}" demonstrates nothing for agent "${agent}" in${place || " no episode"}.`,
-    hint: "Give the environment a demonstrate function that covers every turn, or leave such tasks out.",
+    message: `Environment "${environment.spec.id}" has no demonstration for agent "${agent}" ${place}.`,
+    hint: "Add a demonstrate function that covers every turn to the environment, or remove such tasks.",
   });
 }

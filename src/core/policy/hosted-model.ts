@@ -1,6 +1,6 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** Models that only a provider runs, by how their names begin, and the names by which they are asked for here. */
+/** Models that only a provider serves: the pattern of their names, and the full names to use for them. */
 const hosted: readonly {
   readonly pattern: RegExp;
   readonly provider: string;
@@ -23,7 +23,7 @@ const hosted: readonly {
   },
 ];
 
-/** Where the models of some names that are no provider packages are asked. */
+/** The addresses of providers and servers without an `@ai-sdk` package. */
 const addresses: Readonly<Record<string, string>> = {
   dashscope: "https://dashscope.aliyuncs.com/compatible-mode/v1",
   ollama: "http://127.0.0.1:11434/v1",
@@ -32,14 +32,14 @@ const addresses: Readonly<Record<string, string>> = {
   vllm: "http://127.0.0.1:8000/v1",
 };
 
-/** The name of a model at its address, for `dashscope:MODEL` and the like. Undefined for any other provider. */
+/** Returns the address of a model, for names such as `dashscope:MODEL`. Undefined for any other provider. */
 export function addressOf(provider: string, model: string): string | undefined {
   return Object.hasOwn(addresses, provider) ? `${addresses[provider]}#${model}` : undefined;
 }
 
 /**
- * The error for a bare name, such as `deepseek-coder`, of a model that only a provider runs: it says by which name the
- * model is asked for. Undefined for any other name; that of a folder that exists is not asked about.
+ * Returns the error for the bare name of a model that only a provider serves, such as `deepseek-coder`. The error
+ * contains the full name to use. Undefined for any other name. Call it only for names that are not an existing folder.
  */
 export function hostedModelError(name: string): LyceumError | undefined {
   const found = hosted.find(({ pattern }) => pattern.test(name));
@@ -47,8 +47,8 @@ export function hostedModelError(name: string): LyceumError | undefined {
   const names = found.names(name);
   return new LyceumError({
     code: "config.invalid",
-    message: `"${name}" is a model that ${found.provider} serves, and no folder or hub id.`,
-    hint: `Name it with its provider: ${names.join(", or ")}. The key comes from the provider's variable; see policies.md.`,
+    message: `"${name}" is a model that ${found.provider} serves. It is not a folder or a hub id.`,
+    hint: `Include its provider in the name: ${names.join(", or ")}. The key is read from the provider's environment variable: see policies.md.`,
     data: { name, names: [...names] },
   });
 }

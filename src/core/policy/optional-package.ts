@@ -1,8 +1,8 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
 /**
- * A package that only some need, and who needs it installs it. Throws `config.invalid`, with the package to install,
- * where it is not there; what it throws itself passes through.
+ * Imports an optional package. Throws `config.invalid`, with the package to install, if it is not installed. Errors of
+ * the package itself pass through.
  */
 export async function importOptional(
   name: string,
@@ -17,7 +17,9 @@ export async function importOptional(
   }
 }
 
-/** Not there itself, rather than in need of something that is not: as Node says it, and as bundlers do. */
+/**
+ * True if the package itself is missing, not one of its dependencies. Recognizes the messages of Node and of bundlers.
+ */
 function isMissing(name: string, error: unknown): boolean {
   const { message } = error as Error;
   return /^(Cannot find package|Could not resolve) ["']/.test(message) && new RegExp(`["']${name}["']`).test(message);

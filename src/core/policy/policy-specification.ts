@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Json } from "../../contract/json.ts";
 
 /**
- * A policy as a config says it: a name as `parsePolicyName` reads it, the path of a policy file, or the keys of such a
- * file. The command line opens it; what else reads a config is given the opened policy.
+ * A policy in a config: a name for `parsePolicyName`, the path of a policy file, or the keys of such a file. The
+ * command line opens it. Other readers of a config get the opened policy.
  */
 export type PolicySpecification = string | Readonly<Record<string, Json>>;
 

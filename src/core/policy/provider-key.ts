@@ -1,11 +1,11 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** Reads variables of the environment. */
+/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * The variables in which a provider's key usually is, the usual one first, by the name in `PROVIDER:MODEL`. Providers
- * that take something else than one key (a cloud account, a token of the platform) are not here.
+ * The usual variables of a provider's key, the most common first, by the name in `PROVIDER:MODEL`. Providers that need
+ * something other than one key (a cloud account, a token of the platform) are not listed.
  */
 const providerVariables: Readonly<Record<string, readonly string[]>> = {
   anthropic: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
@@ -22,7 +22,7 @@ const providerVariables: Readonly<Record<string, readonly string[]>> = {
   xai: ["XAI_API_KEY"],
 };
 
-/** The same for servers that are known by their address. */
+/** The same for servers, by host name. */
 const hostVariables: Readonly<Record<string, readonly string[]>> = {
   "api.anthropic.com": ["ANTHROPIC_API_KEY"],
   "api.cerebras.ai": ["CEREBRAS_API_KEY"],
@@ -43,26 +43,29 @@ const hostVariables: Readonly<Record<string, readonly string[]>> = {
   "router.huggingface.co": ["HF_TOKEN"],
 };
 
-/** The variables that may hold a provider's key, the usual one first; none for a provider that takes something else. */
+/**
+ * Returns the variables that may contain a provider's key, the most common first. Empty for providers that need
+ * something else.
+ */
 export function providerKeyVariables(provider: string): readonly string[] {
   return Object.hasOwn(providerVariables, provider) ? providerVariables[provider]! : [];
 }
 
-/** The value of a variable that a config names. Throws `config.invalid`, with its name, if it is not set. */
+/** Returns the value of a variable that a config names. Throws `config.invalid`, with its name, if it is not set. */
 export function requiredVariable(name: string, variables: Variables): string {
   const value = variables[name];
   if (value) return value;
   throw new LyceumError({
     code: "config.invalid",
-    message: `The environment's variable ${name} is not set.`,
+    message: `The environment variable ${name} is not set.`,
     hint: `Set it to the key: export ${name}=...`,
     data: { variable: name },
   });
 }
 
 /**
- * Refuses a provider whose key is in none of its usual variables, before it is asked. Throws `config.invalid`, which
- * names the variable.
+ * Checks that a provider's key is set in one of its usual variables. Throws `config.invalid`, with the name of the
+ * variable, if not.
  */
 export function checkProviderKey(provider: string, variables: Variables): void {
   const names = providerKeyVariables(provider);
@@ -71,8 +74,8 @@ export function checkProviderKey(provider: string, variables: Variables): void {
 }
 
 /**
- * The key for a server: if its address is a provider's, the provider's key, otherwise `LYCEUM_API_KEY`, or undefined if
- * that is not set. Throws `config.invalid`, which names the variable, for a provider without a key.
+ * Returns the key for a server: the provider's key if the address belongs to a provider, else `LYCEUM_API_KEY`, or
+ * undefined if that is not set. Throws `config.invalid`, with the name of the variable, for a provider without a key.
  */
 export function serverKey(url: string, variables: Variables): string | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
@@ -87,8 +90,8 @@ function unset(names: readonly string[], whose: string): LyceumError {
   const [usual, ...others] = names as [string, ...string[]];
   return new LyceumError({
     code: "config.invalid",
-    message: `${whose} need a key, and the environment's variable ${usual} is not set.`,
-    hint: `Set it: export ${usual}=...${others.map((name) => ` (or ${name})`).join("")}. For a key in another variable, name that as apiKeyVariable.`,
+    message: `${whose} need a key, but the environment variable ${usual} is not set.`,
+    hint: `Set it: export ${usual}=...${others.map((name) => ` (or ${name})`).join("")}. If the key is in another variable, set apiKeyVariable to its name.`,
     data: { variable: usual },
   });
 }

@@ -2,13 +2,16 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import type { ActRequest } from "../../contract/policy.ts";
 import type { Renderer } from "../tokens/renderer.ts";
 
-/** The exact prompt of a request, and whether it goes on from the tokens of the agent's earlier turns. */
+/** The exact prompt of a request. `extendsPrevious` is true if it continues the tokens of the agent's earlier turns. */
 export interface RenderedPrompt {
   readonly promptIds: readonly number[];
   readonly extendsPrevious: boolean;
 }
 
-/** The prompt of a request: the earlier tokens extended where the template allows it, else the conversation anew. */
+/**
+ * Renders the prompt of a request. Extends the earlier tokens if the template allows it, and renders the whole
+ * conversation again if not.
+ */
 export function renderPrompt(renderer: Renderer, request: ActRequest): RenderedPrompt {
   const { messages, previous } = request;
   const tools = request.tools === undefined ? {} : { tools: request.tools };
@@ -22,7 +25,10 @@ export function renderPrompt(renderer: Renderer, request: ActRequest): RenderedP
   return { promptIds: previous.ids.concat(extension), extendsPrevious: true };
 }
 
-/** The settings of a request with the completion cut to what `maxLength` leaves. Throws `policy.prompt-too-long`. */
+/**
+ * Returns the sampling settings of a request, with the completion limited to the length that `maxLength` leaves. Throws
+ * `policy.prompt-too-long`.
+ */
 export function fitCompletion(options: {
   readonly request: ActRequest;
   readonly promptLength: number;
@@ -34,8 +40,8 @@ export function fitCompletion(options: {
   if (room > 0) return { ...request.sampling, maxTokens: room };
   throw new LyceumError({
     code: "policy.prompt-too-long",
-    message: `The prompt of agent "${request.agent}" has ${promptLength} tokens, and the model takes ${maxLength} with the answer.`,
-    hint: "Raise the model's maximum length, or leave out tasks that do not fit.",
+    message: `The prompt of agent "${request.agent}" has ${promptLength} tokens, but the model accepts ${maxLength} including the answer.`,
+    hint: "Raise the model's maximum length, or remove tasks that do not fit.",
     data: { agent: request.agent, promptLength, maxLength },
   });
 }

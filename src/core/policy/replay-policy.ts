@@ -4,17 +4,17 @@ import type { PartType } from "../../contract/message.ts";
 import type { ActRequest, ActResult, ActTokens, Policy } from "../../contract/policy.ts";
 import { deriveSeed } from "../random/random.ts";
 
-/** A recorded turn and the conversation it stands in. */
+/** A recorded turn, with the conversation that contains it. */
 interface RecordedTurn {
   readonly record: AgentEpisode;
   readonly turn: AgentTurn;
 }
 
 /**
- * A policy that acts as it did in recorded episodes, such as those of `readTrace(path)`: by task, seed, member, agent
- * and turn, with the tokens, log-probabilities and usage that were recorded (latencies are not its own, and are left
- * out). An action that was not recorded rejects with `policy.failed`. It holds the episodes in memory; of two records
- * of one episode the later counts, so that an episode that was tried again is replayed as it went in the end.
+ * Creates a policy that repeats the actions of recorded episodes, such as those of `readTrace(path)`. It finds them by
+ * task, seed, member, agent and turn, and returns the recorded tokens, log-probabilities and usage, but no latencies.
+ * Rejects with `policy.failed` for an action that was not recorded. It keeps the episodes in memory. If an episode was
+ * recorded twice, for example after a retry, the later record is used.
  */
 export async function replayPolicy(
   episodes: AsyncIterable<Episode> | Iterable<Episode>,
@@ -43,7 +43,7 @@ export async function replayPolicy(
   };
 }
 
-/** The seed of a request derives from the rollout's seed, the task, the member, the agent and the turn. */
+/** The seed of a request is derived from the rollout's seed, the task, the member, the agent and the turn. */
 function keyOf(agent: string, requestSeed: number): string {
   return `${requestSeed} ${agent}`;
 }
@@ -60,7 +60,10 @@ function replayed({ record, turn }: RecordedTurn, request: ActRequest): ActResul
   };
 }
 
-/** The tokens of an observation stand on the node before the action: all of the prompt, or what it adds to `previous`. */
+/**
+ * Returns the recorded tokens. The tokens of an observation are on the node before the action: the whole prompt, or the
+ * part that it adds to `previous`.
+ */
 function replayedTokens({ record, turn }: RecordedTurn, { previous }: ActRequest): ActTokens | undefined {
   const node = record.nodes[turn.node]!;
   const { ids: completionIds, logprobs = [], supports, weightsVersion = 0 } = node.tokens ?? { ids: [] };
@@ -83,8 +86,8 @@ function unrecorded({ agent, seed, episode }: ActRequest, tasks: ReadonlySet<str
     code: "policy.failed",
     message: `The recording has no action of agent "${agent}"${place}.`,
     hint: known
-      ? "Play with the seed of the recording, no more members than it has, and the same environment: an episode that goes another way, or that failed when it was recorded, has no more actions."
-      : "Play the tasks that were recorded.",
+      ? "Use the same environment, the seed of the recording and at most its group size. A recording ends if the episode failed, and has no actions for an episode that takes another course."
+      : "Use the recorded tasks.",
     data: {
       agent,
       seed,

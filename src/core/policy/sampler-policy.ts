@@ -4,7 +4,7 @@ import type { Sample, Sampler, SamplingSettings } from "../../contract/sampler.t
 import type { Renderer } from "../tokens/renderer.ts";
 import { fitCompletion, type RenderedPrompt, renderPrompt } from "./render-prompt.ts";
 
-/** A request that waits for its batch, or for its sample. */
+/** A request that waits for its batch or its sample. */
 interface Pending {
   readonly request: ActRequest;
   readonly prompt: RenderedPrompt;
@@ -15,24 +15,25 @@ interface Pending {
 }
 
 /**
- * The policy of a model whose tokens we see: it renders conversations to prompts and samples them in batches. Requests
- * with an `order` are held until `flush` and sampled in that order; others are sent from the event loop with whatever
- * is there. Each batch asks `sampler` for the weights to use, and its results carry their version.
+ * Creates the policy of a model with access to its tokens. It renders conversations to prompts and samples them in
+ * batches. Requests with an `order` wait until `flush` and are sampled in that order. Other requests are collected
+ * until the next turn of the event loop. Each batch calls `sampler` for the weights to use, and its results contain
+ * their version.
  *
- * An aborted request leaves its batch to the others. A prompt beyond `maxLength` rejects with
- * `policy.prompt-too-long`; one near it gets a shorter completion.
+ * An aborted request does not stop the rest of its batch. A prompt longer than `maxLength` rejects with
+ * `policy.prompt-too-long`. A prompt near it gets a shorter completion.
  */
 export function samplerPolicy(options: {
   readonly name: string;
   readonly sampler: () => Sampler;
   readonly renderer: Renderer;
-  /** The most tokens of prompt and completion together; no limit by default. */
+  /** The maximum number of tokens of prompt and completion together. Default: no limit. */
   readonly maxLength?: number;
-  /** Called with each number of tokens that were sampled, also before their completions end if the sampler tells. */
+  /** Called with the number of newly sampled tokens, also for unfinished completions if the sampler reports them. */
   readonly onTokens?: (count: number) => void;
 }): Policy {
   const { name, sampler, renderer, maxLength = Infinity, onTokens = () => undefined } = options;
-  let held: Pending[] = [];
+  let ordered: Pending[] = [];
   let unordered: Pending[] = [];
   const runUnordered = (): void => {
     const batch = unordered;
@@ -53,19 +54,21 @@ export function samplerPolicy(options: {
       const settings = fitCompletion({ request, promptLength: prompt.promptIds.length, maxLength });
       return new Promise((resolve, reject) => {
         const pending = watch({ request, prompt, settings, resolve, reject });
-        if (request.order !== undefined) held.push(pending);
+        if (request.order !== undefined) ordered.push(pending);
         else if (unordered.push(pending) === 1) setImmediate(runUnordered);
       });
     },
     flush: () => {
-      const batch = held;
-      held = [];
+      const batch = ordered;
+      ordered = [];
       run(batch.sort((first, second) => compareOrder(first.request.order!, second.request.order!)));
     },
   };
 }
 
-/** A request that is rejected as soon as its signal aborts, and that lets go of the signal when it is done. */
+/**
+ * Wraps a request so that it is rejected as soon as its signal aborts. Removes the listener when the request is done.
+ */
 function watch(options: Omit<Pending, "done">): Pending {
   const { signal } = options.request;
   const onAbort = (): void => pending.reject(signal!.reason);
@@ -167,7 +170,7 @@ function unanswered(): LyceumError {
   return new LyceumError({
     code: "policy.failed",
     message: "The sampler ended without a completion for this request.",
-    hint: "A sampler gives one sample for each request of a batch.",
+    hint: "A sampler must return one sample for each request of a batch.",
   });
 }
 

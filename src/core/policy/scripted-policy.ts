@@ -3,12 +3,12 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import { type Message, type PartType, textMessage } from "../../contract/message.ts";
 import type { ActRequest, Policy } from "../../contract/policy.ts";
 
-/** What a script may answer: a text, a message, or a whole action. */
+/** An answer of a script: a text, a message, or a whole action. */
 export type ScriptedAnswer = string | Message | Action;
 
 /**
- * A policy that answers by a script: a list has the answer of turn 0, 1, ... (the same for every task and agent), a
- * function computes it. A list that is too short rejects with `policy.failed`. It sees no tokens.
+ * Creates a policy that answers from a script. A list contains the answers of turns 0, 1, ... for every task and agent.
+ * A function computes the answer. Rejects with `policy.failed` if the list is too short. It returns no tokens.
  */
 export function scriptedPolicy(
   script: readonly ScriptedAnswer[] | ((request: ActRequest) => ScriptedAnswer | Promise<ScriptedAnswer>),
@@ -32,8 +32,8 @@ function listed(script: readonly ScriptedAnswer[], request: ActRequest): Scripte
   if (answer !== undefined) return answer;
   throw new LyceumError({
     code: "policy.failed",
-    message: `The script has ${script.length} answers and was asked for that of turn ${turn}.`,
-    hint: "Give an answer for every turn, or a function.",
+    message: `The script has ${script.length} answers, but none for turn ${turn} (counted from 0).`,
+    hint: "Add an answer for every turn, or use a function.",
   });
 }
 

@@ -2,7 +2,10 @@ import type { AgentId } from "../../contract/action.ts";
 import { unknownNameError } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 
-/** One policy that asks, for each agent, the one that is given for it. Rejects with `config.unknown-name` for others. */
+/**
+ * Creates one policy that forwards each request to the policy of its agent. Rejects with `config.unknown-name` for
+ * other agents.
+ */
 export function teamPolicy(policies: Readonly<Record<AgentId, Policy>>): Policy {
   const all = [...new Set(Object.values(policies))];
   return {

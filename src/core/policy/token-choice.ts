@@ -1,19 +1,19 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import { isTruncated, type SamplingSettings } from "../../contract/sampler.ts";
 
-/** A token and the natural logarithm of its probability under the distribution it was drawn from. */
+/** A token and its logprob under the distribution that it was sampled from. */
 export interface TokenChoice {
   readonly id: number;
   readonly logprob: number;
-  /** The ids that it was drawn from, likeliest first, if top-k, top-p or min-p is in use. */
+  /** The ids that it was sampled from, most likely first. Present if top-k, top-p or min-p is in use. */
   readonly kept?: Uint32Array;
 }
 
 /**
- * Draws a token from probabilities (the softmax of logits over temperature). `uniform` is a random number in [0, 1).
- * Top-k, top-p and min-p each look at the given distribution and keep what all of them keep; what is left is
- * normalised anew. Temperature 0 takes the likeliest token and reports its log-probability at temperature 1, which is
- * what the probabilities must then be. Throws `backend.not-finite` where the probabilities are NaN.
+ * Samples a token from probabilities (the softmax of logits / temperature). `uniform` is a random number in [0, 1).
+ * Top-k, top-p and min-p each apply to the given distribution. Tokens that all of them keep are renormalized.
+ * Temperature 0 takes the most likely token and reports its log-probability at temperature 1, so `probabilities` must
+ * be those at temperature 1 then. Throws `backend.not-finite` if the probabilities are NaN.
  */
 export function chooseToken(probabilities: Float32Array, settings: SamplingSettings, uniform: number): TokenChoice {
   const { temperature } = settings;
@@ -32,10 +32,13 @@ function chooseLikeliest(probabilities: Float32Array): TokenChoice {
   return { id, logprob: Math.log(probabilities[id]!) };
 }
 
-/** Tokens whose probabilities are summed before a draw looks for its token among them. */
+/** The number of tokens whose probabilities are summed as one block to find the sampled token. */
 const tokensPerBlock = 256;
 
-/** Inverse of the cumulative distribution, in order of id. The float32 sum may miss 1 by rounding; it is divided out. */
+/**
+ * Samples by the inverse of the cumulative distribution, in id order. Divides by the sum, because rounding in float32
+ * may move it away from 1.
+ */
 function draw(probabilities: Float32Array, uniform: number): TokenChoice {
   const sums = blockSums(probabilities);
   const total = sums.reduce((sum, value) => sum + value, 0);
@@ -52,7 +55,7 @@ function blockSums(values: Float32Array): Float64Array {
     let even = 0;
     let odd = 0;
     let i = block * tokensPerBlock;
-    // Two sums at a time: in one, each addition would wait for the one before.
+    // Two accumulators, so that an addition does not wait for the previous one.
     for (; i + 1 < end; i += 2) {
       even += values[i]!;
       odd += values[i + 1]!;
@@ -63,8 +66,8 @@ function blockSums(values: Float32Array): Float64Array {
 }
 
 /**
- * Where the running sum of values goes beyond a threshold, with the sum before it. By rounding it may never do so: then
- * the last value that is not 0.
+ * Finds the value at which the running sum exceeds a threshold, and the sum before it. If rounding prevents that,
+ * returns the last nonzero value.
  */
 function crossing(
   values: Float32Array | Float64Array,
@@ -97,7 +100,7 @@ function drawFiltered(probabilities: Float32Array, settings: SamplingSettings, u
   return { id: last, logprob: Math.log(probabilities[last]! / total), kept };
 }
 
-/** The ids that top-k, top-p and min-p all keep, likeliest first, never none. Ties go to the lower id. */
+/** Returns the ids that top-k, top-p and min-p all keep, most likely first, at least one. Ties go to the lower id. */
 export function keptTokens(
   probabilities: Float32Array,
   { topK, topP, minP }: Pick<SamplingSettings, "topK" | "topP" | "minP">,
@@ -129,6 +132,6 @@ function notFinite(temperature: number): LyceumError {
   return new LyceumError({
     code: "backend.not-finite",
     message: `The model's probabilities at temperature ${temperature} are not numbers.`,
-    hint: "Weights that have diverged give this (lower training.learningRate), and so does a temperature near 0 (0 itself is greedy).",
+    hint: "The weights may have diverged (lower training.learningRate), or the temperature is too close to 0 (use 0 for greedy sampling).",
   });
 }

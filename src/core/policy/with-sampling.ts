@@ -2,8 +2,8 @@ import type { Policy } from "../../contract/policy.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
 
 /**
- * The same policy with sampling settings of its own, which replace those of each request: for a judge that needs room
- * to think, or a partner that plays greedily. Settings that are left out are those of the request.
+ * Wraps a policy with sampling settings that replace those of each request. Use it for a judge that needs a longer
+ * answer, or for a partner that plays greedily. Absent settings keep the request's values.
  */
 export function withSampling(policy: Policy, sampling: Partial<SamplingSettings>): Policy {
   const { flush, close } = policy;

@@ -8,28 +8,28 @@ import { generatedAction } from "./generated-action.ts";
 import type { AiSdkModel, CallOptions, Generated, LanguageModelV4 } from "./language-model.ts";
 import { providerFailure } from "./provider-failure.ts";
 
-/** How a model of the AI SDK is asked. */
+/** The options of {@link aiSdkPolicy}. */
 export interface AiSdkOptions extends ServingOptions {
-  /** What the policy is called; the provider and the model by default. */
+  /** The name of the policy. Default: the provider and the model. */
   readonly name?: string;
-  /** What the model can read; text by default (earlier reasoning is accepted, and left out). */
+  /** The part types that the model can read. Default: text. Earlier reasoning is accepted but not sent. */
   readonly accepts?: readonly PartType[];
-  /** What only this provider knows, such as `{ openai: { logprobs: true, reasoningEffort: "low" } }`. */
+  /** Options that are specific to the provider, such as `{ openai: { logprobs: true, reasoningEffort: "low" } }`. */
   readonly providerOptions?: CallOptions["providerOptions"];
-  /** The key that the provider sends: it stands in no error. */
+  /** The key that the provider sends. It is removed from all errors. */
   readonly apiKey?: string | undefined;
-  /** Told once of each setting that the provider says it does not heed, such as a seed. */
+  /** Called once for each warning of the provider about a setting that it ignores, such as a seed. */
   readonly onWarning?: (warning: string) => void;
 }
 
 /**
- * The policy of any language model of the AI SDK, such as `openai("gpt-5-mini")` from `@ai-sdk/openai`. Tools are
- * passed on as schemas, and executed by the environment. It sees no token ids; log-probabilities come where the
- * provider is asked for them by `providerOptions` and gives them.
+ * Creates a policy from a language model of the AI SDK, such as `openai("gpt-5-mini")` from `@ai-sdk/openai`. Tools are
+ * sent as schemas, and the environment executes them. The policy has no access to token ids. It returns
+ * log-probabilities if `providerOptions` requests them and the provider returns them.
  *
- * Failures are those of {@link openAICompatiblePolicy}, the provider's own retries left out: `policy.unavailable` after
- * every try, `policy.unauthorized`, `policy.rejected` and `policy.prompt-too-long` at once, `policy.unsupported-input`
- * for what the model cannot take. Throws `config.invalid` for options that cannot be.
+ * It fails like {@link openAICompatiblePolicy}, without the provider's own retries: with `policy.unavailable` after all
+ * retries, immediately with `policy.unauthorized`, `policy.rejected` and `policy.prompt-too-long`, and with
+ * `policy.unsupported-input` for input that the model does not accept. Throws `config.invalid` for invalid options.
  */
 export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Policy {
   const { name = `${model.provider}:${model.modelId}`, providerOptions, onWarning } = options;
@@ -37,7 +37,7 @@ export function aiSdkPolicy(model: AiSdkModel, options: AiSdkOptions = {}): Poli
   const warned = new Set<string>();
   const generate = async (request: ActRequest, signal: AbortSignal): Promise<ActResult> => {
     const call = callOptions(request, { version: model.specificationVersion, signal });
-    // What an older interface takes and gives otherwise is seen to by callOptions and generatedAction.
+    // callOptions and generatedAction handle the differences of older interface versions.
     const { doGenerate } = model as LanguageModelV4;
     let generated: Generated;
     try {

@@ -11,9 +11,9 @@ type AssistantPart = Extract<Prompt[number], { readonly role: "assistant" }>["co
 type Version = AiSdkModel["specificationVersion"];
 
 /**
- * A request in the AI SDK's own form. Tools are told as schemas, for the environment to execute. Earlier reasoning is
- * left out: providers take back only what they signed. Throws `policy.unsupported-input` for an image where there is
- * no place for one, and for min-p, which the interface lacks.
+ * Converts a request to the AI SDK's form. Tools are sent as schemas for the environment to execute. Earlier reasoning
+ * is omitted, because providers accept only reasoning that they signed. Throws `policy.unsupported-input` for an image
+ * in a message that cannot contain one, and for min-p, which the interface does not have.
  */
 export function callOptions(
   { messages, tools = [], sampling, seed }: ActRequest,
@@ -24,14 +24,14 @@ export function callOptions(
     throw new LyceumError({
       code: "policy.unsupported-input",
       message: "The AI SDK has no setting for min-p.",
-      hint: "Leave minP out, or ask an OpenAI-compatible server that knows it.",
+      hint: "Remove minP, or use an OpenAI-compatible server that supports it.",
     });
   }
   return {
     prompt: promptOf(messages, options.version),
     maxOutputTokens: maxTokens,
     temperature,
-    // Providers keep a seed in 32 bits, some of them with a sign.
+    // Providers store a seed in 32 bits, some of them signed.
     seed: seed % 2 ** 31,
     abortSignal: options.signal,
     ...(topP === undefined ? {} : { topP }),
@@ -98,7 +98,7 @@ function textOnly({ role, content }: Message): string {
     if (part.type === "image") {
       throw new LyceumError({
         code: "policy.unsupported-input",
-        message: `The AI SDK's prompt has no place for an image in a ${role} message.`,
+        message: `The AI SDK does not support images in a ${role} message.`,
         hint: "Send images in user messages.",
         data: { role },
       });

@@ -7,8 +7,8 @@ import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 import type { Generated } from "./language-model.ts";
 
 /**
- * The action that a model generated, with its usage, and its log-probabilities where the provider's metadata has them.
- * Throws a `RequestFailure` for what no model can have meant: nothing at all, an end by an error or a filter.
+ * Converts a model's output to an action with its usage and, if the provider's metadata has them, its
+ * log-probabilities. Throws a `RequestFailure` for an unusable output: no content, or an end by an error or a filter.
  */
 export function generatedAction(generated: Generated, stop?: readonly string[]): ActResult {
   if (!Array.isArray(generated?.content)) throw malformed("has no content");
@@ -39,14 +39,14 @@ function actionFrom(
       try {
         toolCalls.push({ id, name, arguments: JSON.parse(input === "" ? "{}" : input) as Json });
       } catch (error) {
-        const message = `The arguments of the call of ${name} are no JSON: ${(error as Error).message}`;
+        const message = `The arguments of the call of ${name} are not JSON: ${(error as Error).message}`;
         parseErrors.push({ message, text: input });
       }
     }
   }
   const finish = finishOf(generated.finishReason, calls > 0);
   if (text === "" && reasoning === "" && calls === 0 && (usage?.completionTokens ?? 0) === 0)
-    throw malformed("holds no message");
+    throw malformed("contains no message");
   const content: Part[] = [];
   if (reasoning !== "") content.push({ type: "reasoning", text: reasoning });
   if (text !== "" || toolCalls.length === 0) content.push({ type: "text", text: cutAtStop(text, stop) });
@@ -57,7 +57,7 @@ function actionFrom(
   };
 }
 
-/** Up to v2 of the interface, the reason is a text. */
+/** Up to v2 of the interface, the reason is a string. */
 function finishOf(reason: Generated["finishReason"] | string, calls: boolean): Action["finish"] {
   const unified = typeof reason === "string" ? reason : reason?.unified;
   switch (unified) {
@@ -67,15 +67,15 @@ function finishOf(reason: Generated["finishReason"] | string, calls: boolean): A
       return "length";
     case "tool-calls":
       if (calls) return "tool-calls";
-      throw malformed("ends by tool calls and holds none");
+      throw malformed("ends with tool calls but contains none");
     case "content-filter":
       throw contentFiltered();
     default:
-      throw malformed(`ends by ${JSON.stringify(typeof reason === "string" ? reason : (reason?.raw ?? unified))}`);
+      throw malformed(`ends with ${JSON.stringify(typeof reason === "string" ? reason : (reason?.raw ?? unified))}`);
   }
 }
 
-/** Up to v2 of the interface, the counts stand side by side. */
+/** Up to v2 of the interface, the counts are direct fields of the usage. */
 function usageOf(usage: Generated["usage"] | undefined): TokenUsage | undefined {
   const { inputTokens: input, outputTokens: output } = usage ?? {};
   const flat = usage as { readonly reasoningTokens?: number; readonly cachedInputTokens?: number } | undefined;
@@ -99,7 +99,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** `@ai-sdk/openai` and others put them into their metadata, as the server gave them, when they are asked to. */
+/** `@ai-sdk/openai` and other providers put log-probabilities into their metadata on request, in the server's form. */
 function logprobsOf(metadata: Generated["providerMetadata"]): readonly TokenLogprob[] | undefined {
   for (const { logprobs } of Object.values(metadata ?? {})) {
     if (!Array.isArray(logprobs) || logprobs.length === 0) continue;

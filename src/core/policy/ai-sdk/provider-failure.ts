@@ -3,7 +3,7 @@ import { refusal } from "../serving/refusal.ts";
 import { RequestFailure } from "../serving/request-failure.ts";
 import { malformed } from "../serving/unusable-answer.ts";
 
-/** What an `AI_APICallError` says. */
+/** The fields of an `AI_APICallError`. */
 interface ApiCallError extends Error {
   readonly url?: string;
   readonly statusCode?: number;
@@ -11,7 +11,7 @@ interface ApiCallError extends Error {
   readonly responseBody?: string;
 }
 
-/** What a provider threw, as a failure that may pass or one that will not; anything else is handed back as it is. */
+/** Converts an error of a provider to a transient or a permanent failure. Returns other errors unchanged. */
 export function providerFailure(thrown: unknown, model: string): unknown {
   if (!(thrown instanceof Error)) return thrown;
   switch (thrown.name) {
@@ -22,19 +22,23 @@ export function providerFailure(thrown: unknown, model: string): unknown {
     case "AI_JSONParseError":
     case "AI_NoContentGeneratedError":
     case "AI_TypeValidationError":
-      return malformed(`is not what its provider promises: ${shortened(thrown.message)}`, thrown);
+      return malformed(`does not match the provider's interface: ${shortened(thrown.message)}`, thrown);
     case "AI_LoadAPIKeyError":
     case "AI_LoadSettingError":
-      return lasting(
+      return permanent(
         "policy.unauthorized",
         thrown,
-        "Set the variable that it names, or create the provider with the key.",
+        "Set the variable in the message, or create the provider with the key.",
       );
     case "AI_NoSuchModelError":
-      return lasting("policy.rejected", thrown, "Look up the model's name in the provider's list.");
+      return permanent("policy.rejected", thrown, "Look up the model's name in the provider's list.");
     case "AI_UnsupportedFunctionalityError":
     case "AI_InvalidPromptError":
-      return lasting("policy.unsupported-input", thrown, "Leave out what this model cannot take, or use another one.");
+      return permanent(
+        "policy.unsupported-input",
+        thrown,
+        "Remove the input that this model does not support, or use another model.",
+      );
     default:
       return thrown;
   }
@@ -43,27 +47,27 @@ export function providerFailure(thrown: unknown, model: string): unknown {
 function apiFailure(thrown: ApiCallError, model: string): RequestFailure {
   const { statusCode: status, url = "", responseHeaders: headers = {}, responseBody } = thrown;
   const address = URL.canParse(url) ? new URL(url) : new URL("https://provider.invalid");
-  // A provider that could not read a good answer reports its status too.
-  if (status === 200) return malformed(`is not what its provider promises: ${shortened(thrown.message)}`, thrown);
+  // A provider that could not parse a successful answer also reports its status.
+  if (status === 200) return malformed(`does not match the provider's interface: ${shortened(thrown.message)}`, thrown);
   if (status !== undefined) {
     return refusal({ status, headers, body: responseBody || thrown.message }, { url: address, model });
   }
   const error = new LyceumError({
     code: "policy.unavailable",
-    message: `${address.host} could not be asked: ${shortened(thrown.message)}`,
-    hint: "Is it running, and can it be reached from here?",
+    message: `The request to ${address.host} failed: ${shortened(thrown.message)}`,
+    hint: "Check that the server is running and can be reached from here.",
     data: { reason: "network" },
     cause: thrown,
   });
   return new RequestFailure({ error, transient: true });
 }
 
-function lasting(code: ErrorCode, cause: unknown, hint: string): RequestFailure {
+function permanent(code: ErrorCode, cause: unknown, hint: string): RequestFailure {
   const error = new LyceumError({ code, message: shortened(toErrorData(cause).message), hint, cause });
   return new RequestFailure({ error, transient: false });
 }
 
-/** Such errors quote all that came. */
+/** These errors quote the whole answer, so they are shortened. */
 function shortened(text: string): string {
   return text.length > 400 ? `${text.slice(0, 400)}...` : text;
 }

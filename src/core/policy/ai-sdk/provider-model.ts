@@ -4,7 +4,7 @@ import { addressOf } from "../hosted-model.ts";
 import { importOptional } from "../optional-package.ts";
 import type { AiSdkModel } from "./language-model.ts";
 
-/** Providers that the AI SDK's makers keep; any other package `@ai-sdk/<name>` works as well. */
+/** The providers that the AI SDK's own packages support. Any other package `@ai-sdk/<name>` works as well. */
 export const knownProviders: readonly string[] = [
   "anthropic",
   "azure",
@@ -27,15 +27,15 @@ export const knownProviders: readonly string[] = [
   "xai",
 ];
 
-/** The part of a provider's package that makes models. */
+/** The part of a provider's package that creates models. */
 interface Provider {
   languageModel(modelId: string): AiSdkModel;
 }
 
 /**
- * A model of a provider's package: `providerModel("openai", "gpt-5-mini")` is that of `@ai-sdk/openai`, which reads its
- * key from the environment unless one is given. Throws `config.invalid`, with the package to install, where it is not
- * there.
+ * Returns a model of a provider's package: `providerModel("openai", "gpt-5-mini")` uses `@ai-sdk/openai`. The package
+ * reads its key from the environment unless `apiKey` is given. Throws `config.invalid`, with the package to install, if
+ * it is not installed.
  */
 export async function providerModel(
   provider: string,
@@ -47,7 +47,7 @@ export async function providerModel(
   const address = addressOf(provider, modelId);
   const module = await importOptional(name, {
     message: `Models of "${provider}" need the package ${name}, which is not installed.`,
-    ...(address === undefined ? {} : { hint: `Such a model is asked at an address: ${address}.` }),
+    ...(address === undefined ? {} : { hint: `Use the model's address instead: ${address}.` }),
     ...(near === undefined || address !== undefined
       ? {}
       : { hint: `Did you mean "${near}"? If not, run npm install ${name}.` }),
@@ -57,14 +57,15 @@ export async function providerModel(
   if (made !== undefined) return made.languageModel(modelId);
   throw new LyceumError({
     code: "config.invalid",
-    message: `The package ${name} exports no function that makes a provider.`,
-    hint: "Create the model in a program, and give it to aiSdkPolicy.",
+    message: `The package ${name} exports no function that creates a provider.`,
+    hint: "Create the model in a program and pass it to aiSdkPolicy.",
   });
 }
 
 /**
- * The provider that the package makes by its `create...` function, the one with the provider's name first. Its requests
- * follow no redirect: a key in a header of its own, such as `x-api-key`, would go to wherever that leads.
+ * Returns the provider that one of the package's `create...` functions creates, preferably the function with the
+ * provider's name. Its requests do not follow redirects, because a redirect would leak a key in a custom header such as
+ * `x-api-key`.
  */
 function createdProvider(
   module: Readonly<Record<string, unknown>>,

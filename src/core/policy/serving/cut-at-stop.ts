@@ -1,6 +1,6 @@
 /**
- * The text before the stop string that begins first; all of it where there is none. Servers differ in whether they
- * keep the string that ended an answer: one that leaves it out never sends it, so cutting again changes nothing.
+ * Returns the text before the stop sequence that begins first, or the whole text. Some servers keep the stop sequence
+ * at the end of an answer. For the others this changes nothing, because they never send it.
  */
 export function cutAtStop(text: string, stop: readonly string[] = []): string {
   let end = text.length;

@@ -6,13 +6,16 @@ import { RateLimiter } from "./rate-limiter.ts";
 import { RequestFailure } from "./request-failure.ts";
 import { resolveServing, type ServingOptions, type ServingSettings } from "./serving-options.ts";
 
-/** Asks a model's server within its limits, and again where a failure may pass. One for all requests to a server. */
+/**
+ * Sends requests to a model's server within its limits and retries transient failures. Use one instance for all
+ * requests to a server.
+ */
 export class ModelServer {
   readonly #name: string;
   readonly #settings: ServingSettings;
   readonly #limiter: RateLimiter;
 
-  /** Throws `config.invalid` for options that cannot be. */
+  /** Throws `config.invalid` for invalid options. */
   constructor(name: string, options: ServingOptions) {
     this.#name = name;
     this.#settings = resolveServing(options);
@@ -20,9 +23,10 @@ export class ModelServer {
   }
 
   /**
-   * Tries `attempt` until it answers, and adds how long that took and how often it had to try again. It throws a
-   * {@link RequestFailure} for what it understands; anything else it throws is an error in the program. Rejects with
-   * the failure's error, with `policy.unavailable` where no try helped, and with the signal's reason when that aborts.
+   * Calls `attempt` until it succeeds, and adds the latency and the number of retries to its result. `attempt` throws a
+   * {@link RequestFailure} for known failures. Any other error counts as a bug and is thrown unchanged. Rejects with
+   * the error of a permanent failure, with `policy.unavailable` if all retries failed, and with the signal's reason on
+   * abort.
    */
   async ask(request: ActRequest, attempt: (signal: AbortSignal) => Promise<ActResult>): Promise<ActResult> {
     const { signal } = request;
@@ -47,7 +51,7 @@ export class ModelServer {
     }
   }
 
-  /** One try, ended by the time limit or the caller's signal whether or not it heeds them. */
+  /** Makes one try. Stops waiting at the timeout or on abort, even if the try ignores its signal. */
   async #within<T>(attempt: (signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     const { timeoutMs } = this.#settings;
     const ended = new AbortController();
@@ -70,7 +74,7 @@ export class ModelServer {
     }
   }
 
-  /** Waits until it makes sense to try again. Throws `policy.unavailable` where it does not. */
+  /** Waits before a retry. Throws `policy.unavailable` if there are no more retries. */
   async #waitAfter(
     failure: RequestFailure,
     options: { readonly retries: number; readonly random: number; readonly signal: AbortSignal | undefined },
@@ -91,7 +95,7 @@ export class ModelServer {
   }
 }
 
-/** Waits; rejects with the signal's reason when it aborts. */
+/** Waits. Rejects with the signal's reason on abort. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
@@ -107,7 +111,10 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** The wait before another try: doubling, and half of it random, so that those who failed together do not return so. */
+/**
+ * Returns the wait before a retry. It doubles with each retry, and half of it is random, so that clients that failed
+ * together do not retry together.
+ */
 export function backoffMs(options: {
   readonly retryDelayMs: number;
   readonly maxRetryDelayMs: number;
@@ -120,7 +127,10 @@ export function backoffMs(options: {
   return whole * (0.5 + 0.5 * random);
 }
 
-/** What a request may take: its prompt at four characters a token, and all that it may generate. */
+/**
+ * Estimates the maximum tokens of a request: its prompt at four characters per token, plus all tokens that it may
+ * generate.
+ */
 function estimatedTokens({ messages, tools = [], sampling }: ActRequest): number {
   let characters = tools.length === 0 ? 0 : JSON.stringify(tools).length;
   for (const { content, toolCalls = [] } of messages) {
@@ -139,7 +149,7 @@ function unavailable(options: {
   return new LyceumError({
     code: "policy.unavailable",
     message: `Model "${name}" did not answer. ${what.trim()}`,
-    hint: "The model is not at fault, and the episode is unscored. Look at the server, lower maxConcurrent or the rates, or raise maxRetries.",
+    hint: "This is not the model's fault, so the episode is unscored. Check the server, lower maxConcurrent or the rates, or raise maxRetries.",
     ...(cause.data === undefined ? {} : { data: cause.data }),
     cause,
   });
@@ -149,7 +159,7 @@ function timeoutError(name: string, ms: number): LyceumError {
   return new LyceumError({
     code: "timeout",
     message: `No answer came from "${name}" within ${ms} ms.`,
-    hint: "Raise timeoutMs if the model only needs longer.",
+    hint: "Raise timeoutMs if the model needs more time.",
     data: { reason: "timeout", ms },
   });
 }

@@ -1,11 +1,11 @@
 import type { ServingSettings } from "./serving-options.ts";
 
-/** The time that rates are counted over. */
+/** The time window of the rates. */
 const windowMs = 60_000;
 
-/** A place among the requests under way. */
+/** A place among the running requests. */
 export interface RequestSlot {
-  /** Ends the request, once. `tokens` it took in fact replace those that were reserved. */
+  /** Ends the request, once. The actual `tokens` replace the reserved ones. */
   release(tokens?: number): void;
 }
 
@@ -20,15 +20,15 @@ interface Waiting {
 }
 
 /**
- * Lets requests through in the order in which they come, as many at once and within any 60 seconds as the settings
- * allow. A request of more tokens than a minute has goes alone. {@link pause} holds all of them back.
+ * Admits requests in the order of arrival, within the settings' limits on running requests and on requests and tokens
+ * per 60 seconds. A request with more tokens than the limit per minute runs alone. {@link pause} delays all of them.
  */
 export class RateLimiter {
   readonly #limits: Pick<ServingSettings, "maxConcurrent" | "requestsPerMinute" | "tokensPerMinute">;
   readonly #waiting: Waiting[] = [];
-  /** What was sent within the last minute, oldest first; kept only where a rate is limited. */
+  /** The requests of the last minute, oldest first. Empty if no rate is limited. */
   readonly #sent: Sent[] = [];
-  #underWay = 0;
+  #running = 0;
   #pausedUntil = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -36,7 +36,7 @@ export class RateLimiter {
     this.#limits = limits;
   }
 
-  /** Waits for a place. Rejects with the signal's reason when it aborts. */
+  /** Waits for a place. Rejects with the signal's reason on abort. */
   acquire(options: { readonly tokens: number; readonly signal?: AbortSignal }): Promise<RequestSlot> {
     const { tokens, signal } = options;
     return new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@ export class RateLimiter {
     });
   }
 
-  /** Sends nothing for this long. A shorter pause does not end a longer one. */
+  /** Sends nothing for this time. A shorter pause does not end a longer one. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms);
   }
@@ -68,7 +68,7 @@ export class RateLimiter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      if (this.#underWay >= this.#limits.maxConcurrent) return;
+      if (this.#running >= this.#limits.maxConcurrent) return;
       const wait = this.#wait(next.tokens);
       if (wait > 0) {
         this.#timer = setTimeout(() => this.#advance(), Math.ceil(wait));
@@ -79,7 +79,7 @@ export class RateLimiter {
     }
   }
 
-  /** Milliseconds until a request of so many tokens may be sent. */
+  /** Returns the milliseconds until a request with this many tokens may be sent. */
   #wait(tokens: number): number {
     const now = performance.now();
     const { requestsPerMinute, tokensPerMinute } = this.#limits;
@@ -99,7 +99,7 @@ export class RateLimiter {
   #slot(tokens: number): RequestSlot {
     const { requestsPerMinute, tokensPerMinute } = this.#limits;
     const sent = { at: performance.now(), tokens };
-    this.#underWay += 1;
+    this.#running += 1;
     if (requestsPerMinute < Infinity || tokensPerMinute < Infinity) this.#sent.push(sent);
     let released = false;
     return {
@@ -107,7 +107,7 @@ export class RateLimiter {
         if (released) return;
         released = true;
         sent.tokens = taken;
-        this.#underWay -= 1;
+        this.#running -= 1;
         this.#advance();
       },
     };

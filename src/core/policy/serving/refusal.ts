@@ -3,7 +3,7 @@ import { tryParseJson } from "../../../contract/json.ts";
 import { RequestFailure } from "./request-failure.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** The failure that an answer without a completion stands for: one that may pass, or one that will not. */
+/** Returns the failure for an answer without a completion: transient or permanent. */
 export function refusal(
   answer: {
     readonly status: number;
@@ -41,40 +41,40 @@ function verdict({
 }): { readonly code: ErrorCode; readonly hint: string } {
   if (status === 401 || status === 403) {
     const where = "as apiKey; on the command line in LYCEUM_API_KEY, or the variable that apiKeyVariable names";
-    return { code: "policy.unauthorized", hint: `Give the key that ${url.host} asks for ${where}.` };
+    return { code: "policy.unauthorized", hint: `Pass the key for ${url.host} ${where}.` };
   }
   if (status === 402 || said.includes("insufficient_quota") || said.includes("exceeded your current quota")) {
-    return { code: "policy.unauthorized", hint: `The account at ${url.host} has nothing left to spend.` };
+    return { code: "policy.unauthorized", hint: `The account at ${url.host} has no credit left.` };
   }
   if (isTransient(status)) {
     return {
       code: "policy.unavailable",
-      hint: "The failure may pass. Look at the server's log, or ask less at once.",
+      hint: "The failure may be temporary. Check the server's log, or send fewer requests at once.",
     };
   }
-  if (saysTooLong(said)) {
+  if (isTooLong(said)) {
     return {
       code: "policy.prompt-too-long",
-      hint: "Raise the server's context length, or leave out tasks that do not fit.",
+      hint: "Raise the server's context length, or remove tasks that do not fit.",
     };
   }
   if (status === 404) {
     return {
       code: "policy.rejected",
-      hint: `Does ${url.origin} serve the model "${model}", and does its API begin there (most addresses end in /v1)?`,
+      hint: `Check that ${url.origin} serves the model "${model}" and that the address is the start of its API (most addresses end in /v1).`,
     };
   }
-  if (status >= 300 && status < 400) return { code: "policy.rejected", hint: "Give the address that it redirects to." };
-  return { code: "policy.rejected", hint: "The server takes no such request: change what it complains of." };
+  if (status >= 300 && status < 400) return { code: "policy.rejected", hint: "Use the address that it redirects to." };
+  return { code: "policy.rejected", hint: "The server rejects this request: change what its message describes." };
 }
 
-/** 408 a timeout, 409 a lock, 425 too early, 429 a rate, 5xx the server's own fault (but 501: there is no such thing). */
+/** 408 timeout, 409 lock, 425 too early, 429 rate limit, 5xx server errors except 501 (not implemented). */
 function isTransient(status: number): boolean {
   return status === 408 || status === 409 || status === 425 || status === 429 || (status >= 500 && status !== 501);
 }
 
-/** How vLLM, llama.cpp, SGLang, TGI and OpenAI say that a prompt does not fit. */
-function saysTooLong(said: string): boolean {
+/** The messages of vLLM, llama.cpp, SGLang, TGI and OpenAI for a prompt that does not fit. */
+function isTooLong(said: string): boolean {
   return (
     said.includes("context_length_exceeded") ||
     said.includes("exceed_context_size") ||
@@ -85,15 +85,15 @@ function saysTooLong(said: string): boolean {
   );
 }
 
-/** What the body says, shortened: the message of its error, else the body itself. */
+/** Returns the error message in a body, or else the body itself, shortened. */
 function errorText(body: string): string {
-  // What is no JSON may be the page of a proxy.
+  // A body that is not JSON may be the page of a proxy.
   const text = messageIn(tryParseJson(body)) ?? body;
   const line = text.replace(/\s+/g, " ").trim();
   return line.length > 400 ? `${line.slice(0, 400)}...` : line;
 }
 
-/** `{ error: { message, type, code } }`, `{ error }`, `{ message }` or `{ detail }`, as servers differ. */
+/** Servers use `{ error: { message, type, code } }`, `{ error }`, `{ message }` or `{ detail }`. */
 function messageIn(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null) return undefined;

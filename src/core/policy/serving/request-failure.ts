@@ -1,10 +1,10 @@
 import type { LyceumError } from "../../../contract/errors/index.ts";
 
-/** A try that failed: with what, and whether another one may succeed. */
+/** A failed try. It is transient if a retry may succeed. */
 export class RequestFailure extends Error {
   readonly error: LyceumError;
   readonly transient: boolean;
-  /** How long the server asks to wait. */
+  /** The wait that the server asks for, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(options: {

@@ -1,29 +1,35 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 
-/** How a model's server is asked: how often, how much at once, and how patiently. */
+/** The limits and retries of requests to a model's server. */
 export interface ServingOptions {
-  /** The most requests under way at once; no limit by default (a rollout's concurrency is one). */
+  /** The maximum number of concurrent requests. Default: no limit (a rollout limits its own concurrency). */
   readonly maxConcurrent?: number;
-  /** The most requests sent within any 60 seconds; no limit by default. */
+  /** The maximum number of requests within 60 seconds. Default: no limit. */
   readonly requestsPerMinute?: number;
   /**
-   * The most tokens within any 60 seconds; no limit by default. A request counts as its prompt, estimated at four
-   * characters a token, and the most it may generate, until its answer tells its usage.
+   * The maximum number of tokens within 60 seconds. Default: no limit. Until its answer reports its usage, a request
+   * counts as its prompt (estimated at four characters per token) plus the maximum that it may generate.
    */
   readonly tokensPerMinute?: number;
-  /** How long one try may take, in milliseconds; 10 minutes by default. The request is then really aborted. */
+  /** The timeout of one try in milliseconds. Default: 10 minutes. The request is then aborted. */
   readonly timeoutMs?: number;
-  /** Further tries after a failure that may pass (429, 5xx, network, timeout, malformed answer); 6 by default. */
+  /** The number of retries after a transient failure (429, 5xx, network, timeout, malformed answer). Default: 6. */
   readonly maxRetries?: number;
-  /** The wait before the first retry is half to all of it, in milliseconds, and doubles each time; 1,000 by default. */
+  /**
+   * The maximum wait before the first retry in milliseconds. The actual wait is random, at least half of it. It doubles
+   * with each retry. Default: 1,000.
+   */
   readonly retryDelayMs?: number;
-  /** The longest wait between tries, in milliseconds; 60,000 by default. */
+  /** The maximum wait between retries in milliseconds. Default: 60,000. */
   readonly maxRetryDelayMs?: number;
-  /** The longest wait that a server's Retry-After may ask for, in milliseconds; beyond it the action fails at once. 5 minutes by default. */
+  /**
+   * The maximum wait that a server's Retry-After may ask for in milliseconds. If it asks for more, the action fails
+   * immediately. Default: 5 minutes.
+   */
   readonly maxRetryAfterMs?: number;
 }
 
-/** Options of which every one is known. */
+/** Options with all defaults filled in. */
 export type ServingSettings = Required<ServingOptions>;
 
 const defaults: ServingSettings = {
@@ -37,7 +43,7 @@ const defaults: ServingSettings = {
   maxRetryAfterMs: 300_000,
 };
 
-/** The given options over the default ones. Throws `config.invalid` for one that cannot be. */
+/** Applies the defaults to options. Throws `config.invalid` for an invalid value. */
 export function resolveServing(options: ServingOptions): ServingSettings {
   const settings = { ...defaults };
   for (const name of Object.keys(defaults) as (keyof ServingSettings)[]) {
@@ -50,7 +56,7 @@ export function resolveServing(options: ServingOptions): ServingSettings {
       throw new LyceumError({
         code: "config.invalid",
         message: `${name} cannot be ${value}.`,
-        hint: counts ? "It is a whole number." : "It is a number above 0.",
+        hint: counts ? "It must be an integer." : "It must be a number above 0.",
       });
     }
     settings[name] = value;

@@ -1,19 +1,22 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { RequestFailure } from "./request-failure.ts";
 
-/** An answer that is no completion, or contradicts itself, in words that follow "it": "is no JSON". Another try may help. */
+/**
+ * Creates the failure for an answer that is not a valid completion. `problem` follows "it", such as "is not JSON". A
+ * retry may help.
+ */
 export function malformed(problem: string, cause?: unknown): RequestFailure {
   const error = new LyceumError({
     code: "policy.unavailable",
     message: `The server's answer cannot be used: it ${problem}.`,
-    hint: "The server, or a proxy before it, does not answer as it should.",
+    hint: "Check the server and any proxy before it.",
     data: { reason: "malformed" },
     ...(cause === undefined ? {} : { cause }),
   });
   return new RequestFailure({ error, transient: true });
 }
 
-/** An answer that the server has cut or replaced. */
+/** Creates the failure for an answer that the server's content filter cut or replaced. */
 export function contentFiltered(): RequestFailure {
   const error = new LyceumError({
     code: "policy.rejected",

@@ -2,25 +2,25 @@ import { LyceumError } from "../../../contract/errors/index.ts";
 import type { Json } from "../../../contract/json.ts";
 import { namedSecrets, urlSecrets, withoutUrlSecrets } from "../../text/url-secrets.ts";
 
-/** What a request sends and no error may show. */
+/** The parts of a request that must not appear in errors. */
 export interface RequestSecrets {
   /** Sent as `Authorization: Bearer ...`. */
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** The values of its query are secrets too. */
+  /** The values in its query are secrets too. */
   readonly baseUrl?: string | undefined;
-  /** Further fields of the request: what is named as a secret among them. */
+  /** Further fields of the request. Fields with the name of a secret are secrets. */
   readonly extraBody?: object | undefined;
   readonly providerOptions?: object | undefined;
 }
 
-/** A shorter value is no secret, and may be part of any word. */
+/** Shorter values are not treated as secrets, because they may be part of any word. */
 const shortestSecret = 8;
 
-/** Letters of a secret at the end of a text that was cut there. */
+/** The minimum number of characters of a secret at the end of a text that was cut within it. */
 const shortestRest = 4;
 
-/** An error without what must stand in none: some servers repeat the key that they refuse. */
+/** Removes secrets from an error, because some servers repeat the key that they reject. */
 export function withoutSecrets(error: unknown, given: RequestSecrets): unknown {
   if (!LyceumError.isInstance(error)) return error;
   const secrets = secretsOf(given);
@@ -31,10 +31,10 @@ export function withoutSecrets(error: unknown, given: RequestSecrets): unknown {
   return new LyceumError({ ...error.toData(), message, ...(hint === undefined ? {} : { hint: clean(hint) }) });
 }
 
-/** Every form in which a server may repeat a secret, the longest first. */
+/** Returns all forms in which a server may repeat a secret, the longest first. */
 function secretsOf(secrets: RequestSecrets): readonly string[] {
   const { apiKey = "", headers = {}, baseUrl = "", extraBody = {}, providerOptions = {} } = secrets;
-  // The value of a header may name its scheme before the key: Bearer KEY.
+  // A header's value may have a scheme before the key: Bearer KEY.
   const values = Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/)]);
   const named = [extraBody, providerOptions].flatMap((options) => namedSecrets(options as Json));
   const long = [...values, ...named, ...urlSecrets(baseUrl)].filter(({ length }) => length >= shortestSecret);
@@ -43,7 +43,7 @@ function secretsOf(secrets: RequestSecrets): readonly string[] {
   return [...new Set(forms)].sort((one, other) => other.length - one.length);
 }
 
-/** A long answer of a server is cut, perhaps within the secret. */
+/** Removes a secret from a text. A long answer of a server is cut, perhaps within the secret. */
 function withoutSecret(text: string, secret: string): string {
   let clean = text.replaceAll(secret, "***");
   for (let length = secret.length - 1; length >= shortestRest; length--) {

@@ -1,6 +1,6 @@
 import { importOptional } from "../optional-package.ts";
 
-/** What is used of `@huggingface/transformers`, which is installed by those who want it. */
+/** The used part of `@huggingface/transformers`, an optional package. */
 export interface TransformersLibrary {
   readonly Tensor: new (type: "int64", data: BigInt64Array, dims: readonly number[]) => LibraryTensor;
   readonly LogitsProcessorList: new () => LibraryList<(ids: unknown, logits: LibraryTensor) => LibraryTensor>;
@@ -13,7 +13,7 @@ export interface TransformersLibrary {
   };
 }
 
-/** A tensor; logits are of the shape `[1, vocabulary]`, in float32. */
+/** A tensor. Logits have the shape `[1, vocabulary]` and are float32. */
 export interface LibraryTensor {
   readonly data: ArrayLike<number | bigint>;
 }
@@ -29,7 +29,7 @@ export interface LibraryModel {
   dispose(): Promise<unknown>;
 }
 
-/** Loads the library. Throws `config.invalid` where it is not installed. */
+/** Loads the library. Throws `config.invalid` if it is not installed. */
 export async function loadTransformers(): Promise<TransformersLibrary> {
   const library = await importOptional("@huggingface/transformers", {
     message: "Models in ONNX files need the package @huggingface/transformers, which is not installed.",

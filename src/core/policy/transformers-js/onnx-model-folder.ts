@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { downloadHubFile, type HubOptions, listHubFiles, resolveHubRevision } from "../../hub/hub.ts";
 
-/** How the file of each precision is called, after `onnx/model` and before `.onnx`. */
+/** The file name suffix of each precision, between `onnx/model` and `.onnx`. */
 const suffixes = {
   fp32: "",
   fp16: "_fp16",
@@ -19,9 +19,9 @@ const suffixes = {
 export type OnnxPrecision = keyof typeof suffixes;
 
 /**
- * The folder of a model with its ONNX file in this precision: `model` itself where it is a folder, else the hub model of
- * that id, downloaded into the shared cache unless it is there. Throws `model.missing`, with what there is, and
- * `config.unknown-name` for a precision that does not exist.
+ * Returns the folder of a model with its ONNX file in this precision: `model` itself if it is a folder, else the hub
+ * model with that id, which is downloaded into the shared cache if necessary. Throws `model.missing`, with the present
+ * precisions, and `config.unknown-name` for an unknown precision.
  */
 export async function onnxModelFolder(
   model: string,
@@ -43,13 +43,13 @@ export async function onnxModelFolder(
   const pinned = { ...repository, revision: commit };
   const files = await listHubFiles(pinned, hub);
   checkPresent({ model, wanted, files });
-  // A large model's weights lie beside it: model.onnx_data, model.onnx_data_1, ...
+  // A large model's weights are in files next to it: model.onnx_data, model.onnx_data_1, ...
   const needed = files.filter((file) => /^[^/]+\.(json|jinja|txt|model)$/.test(file) || file.startsWith(wanted));
   const paths = await Promise.all(needed.map((path) => downloadHubFile({ ...pinned, path }, hub)));
   return dirname(paths[needed.indexOf("config.json")]!);
 }
 
-/** The precision of this name, full precision where there is none. Throws `config.unknown-name`. */
+/** Returns the precision with this name. Default: full precision. Throws `config.unknown-name`. */
 export function onnxPrecision(name: string = "fp32"): OnnxPrecision {
   if (Object.hasOwn(suffixes, name)) return name as OnnxPrecision;
   const known = Object.keys(suffixes);

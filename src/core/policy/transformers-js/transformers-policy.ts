@@ -8,31 +8,32 @@ import { loadTransformers, type TransformersLibrary } from "./library.ts";
 import { onnxModelFolder, onnxPrecision } from "./onnx-model-folder.ts";
 import { transformersSampler } from "./transformers-sampler.ts";
 
-/** Which model is run, and how. */
+/** The options of {@link transformersPolicy}. */
 export interface TransformersOptions extends HubOptions {
-  /** A hub id or a folder, with ONNX files as transformers.js takes them. */
+  /** A hub id or a folder, with ONNX files for transformers.js. */
   readonly model: string;
   /** The precision of the weights: `"fp32"` (the default), `"fp16"`, `"q8"`, `"q4"`, `"q4f16"`, ... */
   readonly dtype?: string;
-  /** What runs it, as transformers.js names it; `"cpu"` by default. */
+  /** The device, by its name in transformers.js. Default: `"cpu"`. */
   readonly device?: string;
-  /** Branch, tag or commit of a hub model; `main` by default. */
+  /** The branch, tag or commit of a hub model. Default: `main`. */
   readonly revision?: string;
-  /** The model goes on with the text of its prompt, without a chat template. False by default. */
+  /** True if the model continues the text of its prompt without a chat template. Default: false. */
   readonly completion?: boolean;
-  /** What the policy is called; the model by default. */
+  /** The name of the policy. Default: the model. */
   readonly name?: string;
-  /** The library; `@huggingface/transformers` of the project by default. */
+  /** The library. Default: the project's `@huggingface/transformers`. */
   readonly library?: TransformersLibrary;
 }
 
 /**
- * The policy of a model in ONNX files, run by transformers.js: most model families there are. Its tokens are seen to the
- * id, with the log-probabilities of what was sampled from; the same request and seed give the same action. Prompts are
- * run one after the other: for many episodes a server or Lyceum's own engine is faster. Close it after use.
+ * Creates the policy of a model in ONNX files, run by transformers.js, which supports most model families. It returns
+ * exact token ids with the log-probabilities of the sampled distribution. The same request and seed give the same
+ * action. Prompts run one after the other, so for many episodes a server or Lyceum's own engine is faster. Close it
+ * after use.
  *
- * Throws `config.invalid` where the package `@huggingface/transformers` is not installed, `model.missing` where the
- * model has no such files, and what the hub throws.
+ * Throws `config.invalid` if the package `@huggingface/transformers` is not installed, `model.missing` if the model has
+ * no such files, and the errors of the hub.
  */
 export async function transformersPolicy(options: TransformersOptions): Promise<Policy> {
   const { model: name, dtype, device = "cpu", revision, completion = false, ...others } = options;

@@ -5,8 +5,8 @@ import { Completion } from "../completion.ts";
 import type { LibraryModel, LibraryTensor, TransformersLibrary } from "./library.ts";
 
 /**
- * A sampler on transformers.js, one prompt after the other. The library runs the model and keeps its cache; which token
- * comes next is chosen here, by the seed and the settings of the request, as on Lyceum's own engine.
+ * Creates a sampler that uses transformers.js, one prompt after the other. The library runs the model and manages its
+ * cache. The next token is chosen here, with the seed and the settings of the request, as in Lyceum's own engine.
  */
 export function transformersSampler(options: {
   readonly library: TransformersLibrary;
@@ -61,7 +61,7 @@ async function complete(
     max_new_tokens: settings.maxTokens,
     logits_processor: processors,
     stopping_criteria: criteria,
-    // The model's own generation settings must not change what is chosen here.
+    // The model's own generation settings must not change the chosen tokens.
     do_sample: false,
     eos_token_id: null,
     repetition_penalty: 1,
@@ -70,11 +70,11 @@ async function complete(
   throw new LyceumError({
     code: "policy.failed",
     message: "transformers.js ended a completion before it was complete.",
-    hint: "A generation setting of the model ends it; look at its generation_config.json.",
+    hint: "A generation setting of the model ends it: check its generation_config.json.",
   });
 }
 
-/** The softmax of logits over temperature; of the logits themselves at temperature 0. */
+/** Returns the softmax of logits / temperature, or of the logits at temperature 0. */
 function probabilitiesOf(logits: LibraryTensor, temperature: number): Float32Array {
   const values = logits.data as Float32Array;
   const scale = temperature === 0 ? 1 : 1 / temperature;
@@ -91,7 +91,7 @@ function probabilitiesOf(logits: LibraryTensor, temperature: number): Float32Arr
   return probabilities;
 }
 
-/** Logits that leave the library's greedy search no other choice. */
+/** Sets the logits such that the library's greedy search must choose this token. */
 function onlyToken(logits: LibraryTensor, id: number): LibraryTensor {
   const values = logits.data as Float32Array;
   values.fill(-Infinity);
