@@ -3,8 +3,8 @@ import type { Message } from "./message.ts";
 const roles: readonly unknown[] = ["system", "user", "assistant", "tool"];
 
 /**
- * What keeps a value from being a {@link Message}, as in "has no list of parts as content"; undefined for a message.
- * Environments and policies may be plain JavaScript, or take what they say from elsewhere.
+ * Returns why a value is not a {@link Message}, such as "has no list of parts as content". Returns undefined for a
+ * valid message. Needed because environments and policies may be plain JavaScript or use external data.
  */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return `is ${value === null ? "null" : `of type ${typeof value}`}`;
@@ -12,7 +12,7 @@ export function messageProblem(value: unknown): string | undefined {
   if (!roles.includes(role)) return `has the role ${JSON.stringify(role)}`;
   if (!Array.isArray(content)) return "has no list of parts as content";
   if (!content.every(isPart)) return "has a part that is neither text, reasoning nor image";
-  if (toolCalls !== undefined && !Array.isArray(toolCalls)) return "has toolCalls that are no list";
+  if (toolCalls !== undefined && !Array.isArray(toolCalls)) return "has toolCalls that are not a list";
   return undefined;
 }
 

@@ -1,25 +1,25 @@
 import type { Json } from "./json.ts";
 
-/** Who speaks. Environments speak as `system`, `user` or `tool`; policies as `assistant`. */
+/** The author of a message. Environments write as `system`, `user` or `tool`, policies as `assistant`. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
-/** One piece of a message. A policy that cannot take a part type refuses it before the rollout starts. */
+/** A part of a message. A rollout checks before it starts that its policies accept the part types. */
 export type Part =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "image"; readonly mediaType: string; readonly data: string };
 
-/** The kinds of part there are. */
+/** The types of parts. */
 export type PartType = Part["type"];
 
-/** A call that an assistant asks the environment to make. `arguments` is parsed JSON. */
+/** A tool call of an assistant. `arguments` is parsed JSON. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: Json;
 }
 
-/** A tool as a model is told of it: JSON Schema for its arguments. */
+/** The description of a tool for a model, with a JSON Schema of its arguments. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -31,25 +31,25 @@ export interface Message {
   readonly role: Role;
   readonly content: readonly Part[];
   readonly toolCalls?: readonly ToolCall[];
-  /** On a `tool` message: the call that it answers. */
+  /** The call that a `tool` message answers. */
   readonly toolCallId?: string;
   readonly name?: string;
 }
 
 /**
- * The role of a message in a request to a server. A `tool` message that answers no call (the call cannot be read) is sent
- * as a user's: servers refuse a result without its call.
+ * Returns the role of a message in a request to a server. A `tool` message that answers no call (because the call could
+ * not be parsed) is sent as a user message: servers reject a result without its call.
  */
 export function servedRole({ role, toolCallId }: Message): Role {
   return role === "tool" && toolCallId === undefined ? "user" : role;
 }
 
-/** A message of one text part. */
+/** Creates a message with one text part. */
 export function textMessage(role: Role, text: string): Message {
   return { role, content: [{ type: "text", text }] };
 }
 
-/** The text parts of a message, joined; reasoning and images left out. */
+/** Returns the joined text parts of a message, without reasoning and images. */
 export function textOf(message: Message): string {
   let text = "";
   for (const part of message.content) if (part.type === "text") text += part.text;

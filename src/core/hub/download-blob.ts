@@ -6,12 +6,12 @@ import { type HubFileInfo, patientFetch } from "./hub-client.ts";
 import { unavailable } from "./hub-error.ts";
 import type { HubFile, HubSettings } from "./hub-options.ts";
 
-/** How often a transfer that brings nothing new is begun again. */
+/** The number of consecutive attempts without new bytes after which a transfer fails. */
 const maximumAttempts = 3;
 
 /**
- * Downloads the content of a file to `path`, whole and with the right checksum or not at all. A broken transfer is
- * taken up where it stopped; what was received stays in `<path>.incomplete` for the next call.
+ * Downloads the content of a file to `path`. The file appears there only when it is complete and its checksum matches.
+ * A broken transfer is resumed. Received bytes stay in `<path>.incomplete` for the next call.
  */
 export async function downloadBlob(
   file: HubFile,
@@ -22,13 +22,13 @@ export async function downloadBlob(
   await mkdir(dirname(path), { recursive: true });
   const shared = `${path}.incomplete`;
   const own = `${path}.${randomUUID()}.incomplete`;
-  // Taking the partial file by renaming it keeps two processes from writing to the same one.
+  // Renaming the partial file prevents two processes from writing to the same file.
   await rename(shared, own).catch(() => undefined);
   try {
     await transfer(file, info, own, settings);
     if ((await checksumOf(own, info)) !== info.etag) {
       await rm(own, { force: true });
-      throw unavailable(file, "what arrived does not match its checksum");
+      throw unavailable(file, "the received content does not match its checksum");
     }
     await rename(own, path);
   } catch (error) {
@@ -61,10 +61,13 @@ async function transfer(file: HubFile, info: HubFileInfo, path: string, settings
   }
 }
 
-/** One request; appends what it brings from byte `from` on. Silence for `timeoutMs` ends it. */
+/** Sends one request and appends its body from byte `from`. Aborts if no byte arrives for `timeoutMs`. */
 async function receive(info: HubFileInfo, target: FileHandle, from: number, settings: HubSettings): Promise<void> {
   const silence = new AbortController();
-  const timer = setTimeout(() => silence.abort(new Error(`no byte for ${settings.timeoutMs} ms`)), settings.timeoutMs);
+  const timer = setTimeout(
+    () => silence.abort(new Error(`no byte arrived for ${settings.timeoutMs} ms`)),
+    settings.timeoutMs,
+  );
   const signal = settings.signal === undefined ? silence.signal : AbortSignal.any([settings.signal, silence.signal]);
   try {
     const response = await patientFetch(settings, signal)(info.url, {

@@ -11,22 +11,22 @@ import type { HubFile, HubRepository } from "./hub-options.ts";
  * and, of our own, listings/<commit>.json: the paths of the repository at that commit.
  */
 
-/** The folder of one repository within the cache. */
+/** Returns the folder of one repository within the cache. */
 export function repositoryFolder(cacheFolder: string, { type, repository }: HubRepository): string {
   return join(resolve(cacheFolder), [`${type}s`, ...repository.split("/")].join("--"));
 }
 
-/** The path at which a file is served once it is there. */
+/** Returns the path of a downloaded file. */
 export function snapshotPath(folder: string, commit: string, path: string): string {
   return join(folder, "snapshots", commit, ...path.split("/"));
 }
 
-/** The path of a file's content. */
+/** Returns the path of a file's content. */
 export function blobPath(folder: string, etag: string): string {
   return join(folder, "blobs", etag);
 }
 
-/** True where a file (or the file that a link leads to) exists. */
+/** True if a file (or the target of a link) exists. */
 export async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -34,18 +34,18 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** The commit that a branch or tag was last seen at; undefined when it never was. */
+/** Returns the last known commit of a branch or tag, or undefined. */
 export async function readReference(folder: string, revision: string): Promise<string | undefined> {
   const text = await readFile(join(folder, "refs", revision), "utf8").catch(() => undefined);
   return text?.trim() || undefined;
 }
 
-/** Remembers the commit of a branch or tag. */
+/** Stores the commit of a branch or tag. */
 export function writeReference(folder: string, revision: string, commit: string): Promise<void> {
   return writeWhole(join(folder, "refs", revision), commit);
 }
 
-/** Makes a blob available under its path in a snapshot: by a relative link, or a copy where links are not allowed. */
+/** Links a blob to its path in a snapshot. Copies it if links are not allowed. */
 export async function linkSnapshot(folder: string, commit: string, file: HubFile, etag: string): Promise<string> {
   const path = snapshotPath(folder, commit, file.path);
   const blob = blobPath(folder, etag);
@@ -56,18 +56,18 @@ export async function linkSnapshot(folder: string, commit: string, file: HubFile
   return path;
 }
 
-/** Remembers which paths a commit holds. */
+/** Stores the list of paths of a commit. */
 export function writeListing(folder: string, commit: string, paths: readonly string[]): Promise<void> {
   return writeWhole(join(folder, "listings", `${commit}.json`), JSON.stringify(paths));
 }
 
-/** The paths that a commit holds, where they were remembered. */
+/** Returns the stored list of paths of a commit, or undefined. */
 export async function readListing(folder: string, commit: string): Promise<string[] | undefined> {
   const listing = await readFile(join(folder, "listings", `${commit}.json`), "utf8").catch(() => undefined);
   return listing === undefined ? undefined : (JSON.parse(listing) as string[]);
 }
 
-/** The paths of a commit's files that are in the cache; undefined when there is none. */
+/** Returns the paths of a commit's files that are in the cache, or undefined if there are none. */
 export async function listSnapshot(folder: string, commit: string): Promise<string[] | undefined> {
   const snapshot = join(folder, "snapshots", commit);
   const entries = await readdir(snapshot, { recursive: true, withFileTypes: true }).catch(() => undefined);

@@ -2,16 +2,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import { hubError } from "./hub-error.ts";
 import type { HubFile, HubRepository, HubSettings } from "./hub-options.ts";
 
-/** What the hub says of a file. */
+/** A file's metadata on the hub. */
 export interface HubFileInfo {
   readonly size: number;
-  /** Names the content: the SHA-256 of a large file, the git object id of a small one. */
+  /** The identifier of the content: the SHA-256 of a large file, the git object id of a small one. */
   readonly etag: string;
   readonly checksum: "sha256" | "git";
   readonly url: string;
 }
 
-/** The commit that a revision points to now. */
+/** Fetches the current commit of a revision. */
 export async function fetchCommit(target: HubRepository, settings: HubSettings): Promise<string> {
   return request(target, settings, async (common) => {
     const { datasetInfo, modelInfo } = await import("@huggingface/hub");
@@ -22,12 +22,12 @@ export async function fetchCommit(target: HubRepository, settings: HubSettings):
       additionalFields: ["sha" as const],
     };
     const { sha } = target.type === "model" ? await modelInfo(parameters) : await datasetInfo(parameters);
-    if (!/^[0-9a-f]{40}$/.test(sha)) throw new Error("the answer names no commit");
+    if (!/^[0-9a-f]{40}$/.test(sha)) throw new Error("the answer contains no commit");
     return sha;
   });
 }
 
-/** The paths of all files of a repository at a commit, sorted. */
+/** Fetches the sorted paths of all files of a repository at a commit. */
 export async function fetchListing(target: HubRepository, commit: string, settings: HubSettings): Promise<string[]> {
   return request(target, settings, async (common) => {
     const { listFiles } = await import("@huggingface/hub");
@@ -39,7 +39,7 @@ export async function fetchListing(target: HubRepository, commit: string, settin
   });
 }
 
-/** Size, checksum and address of a file at a commit; undefined when there is none. */
+/** Fetches the size, checksum and address of a file at a commit. Returns undefined if the file does not exist. */
 export async function fetchFileInfo(
   file: HubFile,
   commit: string,
@@ -51,7 +51,7 @@ export async function fetchFileInfo(
     const info = answer.find(({ path, type }) => path === file.path && type === "file");
     if (info === undefined) return undefined;
     const etag = info.lfs?.oid ?? info.oid;
-    if (etag === undefined || !/^[0-9a-f]{40,64}$/.test(etag)) throw new Error("the answer names no content");
+    if (etag === undefined || !/^[0-9a-f]{40,64}$/.test(etag)) throw new Error("the answer contains no content hash");
     const base = `${settings.hubUrl ?? HUB_URL}/${file.type === "dataset" ? "datasets/" : ""}${file.repository}`;
     return {
       size: info.lfs?.size ?? info.size,
@@ -62,7 +62,7 @@ export async function fetchFileInfo(
   });
 }
 
-/** Fetch that asks again, twice, after an answer of 429 or of 500 and above. */
+/** Wraps fetch with two retries after status 429 or 500 and above. */
 export function patientFetch(settings: HubSettings, signal: AbortSignal): typeof fetch {
   return async (input, init) => {
     for (let attempt = 0; ; attempt++) {

@@ -3,8 +3,8 @@ import { withoutUrlSecrets } from "../text/url-secrets.ts";
 import type { HubRepository } from "./hub-options.ts";
 
 /**
- * What a failed request to the hub means: `data.not-found` for a refusal (404, 401, 403), `data.unavailable` for
- * everything that another try or a working network may cure. The caller's own abort passes through.
+ * Converts a failed hub request to an error: `data.not-found` for 404, 401 and 403, and `data.unavailable` for failures
+ * that a retry or a working network may solve. The caller's own abort passes through.
  */
 export function hubError(
   error: unknown,
@@ -26,8 +26,8 @@ export function hubError(
   if (statusCode === 401 || statusCode === 403) {
     return new LyceumError({
       code: "data.not-found",
-      message: `The hub does not let us read ${what} (${statusCode}).`,
-      hint: "It does not exist, is private, or asks you to accept its terms: check its name, accept them, and set HF_TOKEN.",
+      message: `The hub denies access to ${what} (${statusCode}).`,
+      hint: "It does not exist, is private, or requires that you accept its terms: check its name, accept the terms, and set HF_TOKEN.",
       cause: error,
     });
   }
@@ -36,7 +36,7 @@ export function hubError(
     return new LyceumError({
       code: "data.unavailable",
       message: `Cannot store ${what} in the cache: ${reasonOf(error)}.`,
-      hint: "Free some space, or set HF_HOME to a folder that can be written.",
+      hint: "Free some disk space, or set HF_HOME to a writable folder.",
       cause: error,
     });
   }
@@ -45,7 +45,7 @@ export function hubError(
 
 const localFaults: readonly string[] = ["ENOSPC", "EDQUOT", "EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST"];
 
-/** A `data.unavailable` error: nothing in the cache, and no answer from the hub. */
+/** Creates a `data.unavailable` error: the file is not in the cache and the hub did not answer. */
 export function unavailable(
   target: HubRepository & { readonly path?: string },
   reason: string,
@@ -54,7 +54,7 @@ export function unavailable(
   return new LyceumError({
     code: "data.unavailable",
     message: `Cannot download ${describeHubTarget(target)}: ${reason}.`,
-    hint: "Check the network (HF_ENDPOINT names a mirror), or give the path of a local copy instead of the hub's id.",
+    hint: "Check the network (HF_ENDPOINT sets a mirror), or use the path of a local copy instead of the hub id.",
     ...(cause === undefined ? {} : { cause }),
   });
 }
@@ -63,7 +63,7 @@ function describeHubTarget({ type, repository, revision, path }: HubRepository &
   return `${path === undefined ? "" : `file ${path} of `}${type} ${repository}${revision === undefined ? "" : ` at ${revision}`}`;
 }
 
-/** The innermost message: `fetch failed` alone says nothing. */
+/** Returns the innermost message, because `fetch failed` alone has no information. */
 function reasonOf(error: unknown): string {
   let innermost = error;
   while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;

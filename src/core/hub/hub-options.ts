@@ -10,39 +10,42 @@ export interface HubRepository {
   readonly revision?: string;
 }
 
-/** One file of a repository; `path` is relative to its root, with forward slashes. */
+/** A file of a repository. `path` is relative to the repository's root, with forward slashes. */
 export interface HubFile extends HubRepository {
   readonly path: string;
 }
 
-/** How the hub is reached. What is absent comes from the environment variables that Hugging Face's own tools read. */
+/** The connection to the hub. Absent options are read from the environment variables of Hugging Face's own tools. */
 export interface HubOptions {
   readonly signal?: AbortSignal;
   readonly fetch?: typeof fetch;
-  /** The hub's address; else `HF_ENDPOINT`, else the public hub. */
+  /** The hub's address. Default: `HF_ENDPOINT`, or else the public hub. */
   readonly hubUrl?: string;
-  /** The cache, shared with Python; else `HF_HUB_CACHE`, else `hub` in `HF_HOME`, else `~/.cache/huggingface/hub`. */
+  /**
+   * The cache folder, shared with Python. Default: `HF_HUB_CACHE`, or else `hub` in `HF_HOME`, or else
+   * `~/.cache/huggingface/hub`.
+   */
   readonly cacheFolder?: string;
-  /** An access token (`hf_...`); else `HF_TOKEN`. Without one, only public repositories can be read. */
+  /** An access token (`hf_...`). Default: `HF_TOKEN`. Without a token, only public repositories can be read. */
   readonly token?: string;
-  /** The longest silence of the hub, in milliseconds, before a request is given up; 60,000 by default. */
+  /** The timeout in milliseconds after which a request without new data fails. Default: 60,000. */
   readonly timeoutMs?: number;
 }
 
-/** {@link HubOptions} with every default filled in. */
+/** {@link HubOptions} with all defaults filled in. */
 export interface HubSettings {
   readonly signal: AbortSignal | undefined;
   readonly fetch: typeof fetch;
-  /** Undefined: the public hub. */
+  /** Undefined for the public hub. */
   readonly hubUrl: string | undefined;
   readonly cacheFolder: string;
   readonly token: string | undefined;
   readonly timeoutMs: number;
-  /** `HF_HUB_OFFLINE=1`: nothing is asked of the hub. */
+  /** True with `HF_HUB_OFFLINE=1`: no request is sent to the hub. */
   readonly offline: boolean;
 }
 
-/** Fills in defaults from the environment. Throws `config.invalid` for a token that cannot be one. */
+/** Fills in defaults from the environment. Throws `config.invalid` for a malformed token. */
 export function hubSettings(options: HubOptions = {}): HubSettings {
   const { env } = process;
   const token = options.token ?? (env.HF_TOKEN || undefined);
@@ -71,7 +74,7 @@ function cacheFolderOf(env: NodeJS.ProcessEnv): string {
   return join(home, "hub");
 }
 
-/** Throws `config.invalid` for a repository, revision or path that is malformed or would leave its folder. */
+/** Throws `config.invalid` for a malformed repository, revision or path, and for a path that leaves its folder. */
 export function checkHubNames(file: HubRepository & { readonly path?: string }): void {
   const { repository, revision, path } = file;
   if (!/^[\w.-]+(\/[\w.-]+)?$/.test(repository) || leavesFolder(repository)) {

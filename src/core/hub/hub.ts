@@ -26,9 +26,9 @@ import {
 export type { HubFile, HubOptions, HubRepository } from "./hub-options.ts";
 
 /**
- * The local path of a hub file, downloaded unless the cache has it. A branch or tag is looked up at each call; when
- * the hub cannot be reached, the commit it was last seen at serves. A commit hash that is in the cache costs no
- * request. Throws `data.not-found` or `data.unavailable`; nothing half-written is ever served.
+ * Returns the local path of a hub file. Downloads it if it is not in the cache. A branch or tag is looked up in each
+ * call. If the hub cannot be reached, its last known commit is used. A commit hash that is in the cache needs no
+ * request. Throws `data.not-found` or `data.unavailable`. Never returns a partial file.
  */
 export async function downloadHubFile(file: HubFile, options?: HubOptions): Promise<string> {
   checkHubNames(file);
@@ -41,8 +41,8 @@ export async function downloadHubFile(file: HubFile, options?: HubOptions): Prom
 }
 
 /**
- * The paths of all files of a repository, sorted. When the hub cannot be reached: those that it told of before, else
- * the files that are in the cache.
+ * Returns the sorted paths of all files of a repository. If the hub cannot be reached, returns the stored list, or else
+ * the files in the cache.
  */
 export async function listHubFiles(repository: HubRepository, options?: HubOptions): Promise<string[]> {
   checkHubNames(repository);
@@ -62,8 +62,8 @@ export async function listHubFiles(repository: HubRepository, options?: HubOptio
 }
 
 /**
- * The commit hash of a repository's revision. Ask for files at this hash to get all of them from one commit, and
- * cached ones without a request.
+ * Returns the commit hash of a repository's revision. Use it to get all files from the same commit, and cached files
+ * without a request.
  */
 export async function resolveHubRevision(repository: HubRepository, options?: HubOptions): Promise<string> {
   checkHubNames(repository);
@@ -84,7 +84,7 @@ async function resolveCommit(target: HubRepository, folder: string, settings: Hu
   );
 }
 
-/** What helps later, without the hub, is not worth failing for now. */
+/** A cache that cannot be written must not fail the current call. */
 function ignoreReadOnlyCache(): void {}
 
 async function fill(file: HubFile, commit: string, folder: string, settings: HubSettings): Promise<void> {
@@ -106,7 +106,7 @@ function online(target: HubRepository, settings: HubSettings): HubSettings {
   return settings;
 }
 
-/** What the hub answers, or when it cannot be reached, what the cache holds. */
+/** Returns the hub's answer, or the cached result if the hub cannot be reached. */
 async function orElse<Result>(ask: () => Promise<Result>, recall: () => Promise<Result | undefined>): Promise<Result> {
   try {
     return await ask();

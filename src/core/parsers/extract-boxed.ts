@@ -1,7 +1,7 @@
-/** What stands in the last `\boxed{}` (or `\fbox{}`) of a text that is closed. Undefined if there is none. */
+/** Returns the content of the last complete `\boxed{}` (or `\fbox{}`) in a text, or undefined. */
 export function extractBoxed(text: string): string | undefined {
   const starts = Array.from(text.matchAll(/\\(?:boxed|fbox)\s*\{/g), (match) => match.index + match[0].length);
-  // What follows the last box that is not closed would be read again from each before it.
+  // Limits the number of boxes, because unclosed boxes make each earlier box scan the rest of the text again.
   for (const start of starts.slice(-20).reverse()) {
     const content = untilClosingBrace(text.slice(start));
     if (content !== undefined) return content;
@@ -9,7 +9,7 @@ export function extractBoxed(text: string): string | undefined {
   return undefined;
 }
 
-/** The text before the brace that closes what is open at its start; undefined if none does. */
+/** Returns the text before the closing brace that matches an opening brace before `rest`, or undefined. */
 export function untilClosingBrace(rest: string): string | undefined {
   let depth = 1;
   for (let i = 0; i < rest.length; i++) {

@@ -1,15 +1,18 @@
-/** A fenced block of code. */
+/** A fenced code block. */
 export interface CodeBlock {
-  /** The first word after the opening fence; empty if there is none. */
+  /** The first word after the opening fence, or an empty text. */
   readonly language: string;
   readonly code: string;
 }
 
-/** The blocks between lines that begin with three or more backticks or tildes. A block that is cut off is the last. */
+/**
+ * Returns the blocks between lines that begin with three or more backticks or tildes. An unclosed block at the end is
+ * included.
+ */
 export function codeBlocks(text: string): readonly CodeBlock[] {
   const blocks: CodeBlock[] = [];
   let open: { fence: string; language: string; lines: string[] } | undefined;
-  // CommonMark 0.31, section 4.5.
+  // The rules of CommonMark 0.31, section 4.5.
   for (const line of text.split(/\r?\n/)) {
     const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
     if (open === undefined) {
@@ -27,8 +30,8 @@ export function codeBlocks(text: string): readonly CodeBlock[] {
 }
 
 /**
- * The code of the last fenced block of a text; with `languages`, of the last one that is marked with one of them or with
- * none. Undefined if there is no such block.
+ * Returns the code of the last fenced block of a text. With `languages`, returns the last block that is marked with one
+ * of them or has no language. Undefined if there is no such block.
  */
 export function extractCode(
   text: string,

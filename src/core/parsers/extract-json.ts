@@ -1,16 +1,16 @@
 import { type Json, tryParseJson } from "../../contract/json.ts";
 
-/** Brackets that are tried although nothing closes them, or that hold no JSON. */
-const mostFailures = 100;
+/** The maximum number of opening brackets that are unclosed or contain invalid JSON. */
+const maximumFailures = 100;
 
 /**
- * The last JSON object or list in a text, wherever it stands: alone, in a fenced block, among words. One within another
- * is a part of it. Undefined if there is none.
+ * Returns the last JSON object or list in a text: alone, in a fenced block or between words. A nested value is part of
+ * its outer one. Undefined if there is none.
  */
 export function extractJson(text: string): Json | undefined {
   let found: Json | undefined;
   let failures = 0;
-  for (let start = nextBracket(text, 0); start >= 0 && failures < mostFailures; ) {
+  for (let start = nextBracket(text, 0); start >= 0 && failures < maximumFailures; ) {
     const end = closingBracket(text, start);
     const value = end === undefined ? undefined : tryParseJson<Json>(text.slice(start, end));
     if (value === undefined) failures++;
@@ -25,7 +25,7 @@ function nextBracket(text: string, from: number): number {
   return at < 0 ? -1 : from + at;
 }
 
-/** The place after the bracket that closes the one at `start`; brackets in strings do not count. */
+/** Returns the index after the bracket that closes the one at `start`. Ignores brackets in strings. */
 function closingBracket(text: string, start: number): number | undefined {
   let depth = 0;
   let isString = false;

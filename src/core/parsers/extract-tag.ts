@@ -1,10 +1,10 @@
 /**
- * What stands between the last `<tag>` of a text and the `</tag>` after it, without white space around it; letters' case
- * in the tag does not matter. Undefined if there is no such pair.
+ * Returns the trimmed text between the last `<tag>` of a text and the `</tag>` after it. The tag's case is ignored.
+ * Undefined if there is no such pair.
  */
 export function extractTag(text: string, tag: string): string | undefined {
   const [open, close] = [`<${tag.toLowerCase()}>`, `</${tag.toLowerCase()}>`];
-  // Lower case can have another length than the text in a few scripts; tags are ASCII.
+  // Only ASCII letters are lowercased, because lower case has another length in a few scripts. Tags are ASCII.
   const lower = text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
   const end = lower.lastIndexOf(close);
   if (end < 0) return undefined;

@@ -1,20 +1,21 @@
-/** A stream of random numbers that depends on nothing but its seed. */
+/** A stream of random numbers that depends only on its seed. */
 export interface Random {
-  /** A number in [0, 1) with 53 random bits. */
+  /** Returns a number in [0, 1) with 53 random bits. */
   next(): number;
-  /** An integer in [minimum, maximum], both included. */
+  /** Returns an integer in [minimum, maximum], both included. */
   integer(minimum: number, maximum: number): number;
-  /** One of the items, each equally likely. Throws RangeError on an empty list. */
+  /** Returns one of the items, with equal probability. Throws a RangeError for an empty list. */
   pick<T>(items: readonly T[]): T;
-  /** A new array of the items in random order (Fisher-Yates). */
+  /** Returns a new array of the items in random order (Fisher-Yates). */
   shuffle<T>(items: readonly T[]): T[];
-  /** A normally distributed number with mean 0 and standard deviation 1 (Box-Muller). */
+  /** Returns a sample of the standard normal distribution (Box-Muller). */
   normal(): number;
 }
 
 /**
- * A stream from any finite seed: equal seeds give equal streams, different seeds unrelated ones (xoshiro128** of
- * Blackman and Vigna 2018, https://arxiv.org/abs/1805.01407, its state filled from all 64 bits of the seed).
+ * Creates a stream from any finite seed. Equal seeds give equal streams. Different seeds give unrelated streams. Uses
+ * xoshiro128** (Blackman and Vigna 2018, https://arxiv.org/abs/1805.01407) with a state that is filled from all 64 bits
+ * of the seed.
  */
 export function createRandom(seed: number): Random {
   const state = initialState(seed);
@@ -27,7 +28,7 @@ export function createRandom(seed: number): Random {
   const integer = (minimum: number, maximum: number): number => {
     const count = maximum - minimum + 1;
     if (!(Number.isSafeInteger(minimum) && Number.isSafeInteger(maximum) && count >= 1 && count <= 2 ** 53)) {
-      throw new RangeError(`There is no integer range from ${minimum} to ${maximum}.`);
+      throw new RangeError(`The range from ${minimum} to ${maximum} contains no integers or too many.`);
     }
     return minimum + Math.floor(next() * count);
   };
@@ -51,13 +52,13 @@ export function createRandom(seed: number): Random {
 }
 
 /**
- * A seed for one purpose, from a root seed and the names or numbers that single the purpose out, such as
- * `deriveSeed(seed, taskHash, member, agent, turn)`. The result is an integer in [0, 2^53).
+ * Derives a seed from a root seed and a key of names or numbers that identifies its purpose, such as `deriveSeed(seed,
+ * taskHash, member, agent, turn)`. Returns an integer in [0, 2^53).
  */
 export function deriveSeed(seed: number, ...key: readonly (string | number)[]): number {
   let low = 0;
   let high = 0;
-  // Invertible for each word, so that two states never become one.
+  // Invertible for each word, so that different states stay different.
   const mix = (word: number): void => {
     low = mix32(low ^ word);
     high = mix32((high ^ low) + 0x9e3779b9);
@@ -91,18 +92,23 @@ interface SeedWords {
   readonly high: number;
 }
 
-/** All of a finite number: an integer as 64 bits, anything else as its floating-point bits; 0 and -0 are one seed. */
+/**
+ * Returns all bits of a finite number: an integer as 64 bits, any other number as its floating-point bits. 0 and -0 are
+ * the same seed.
+ */
 function seedWords(seed: number): SeedWords {
   if (Number.isSafeInteger(seed)) {
     return { kind: wordKinds.integer, low: seed | 0, high: Math.floor(seed / 4_294_967_296) };
   }
-  if (!Number.isFinite(seed)) throw new RangeError(`A seed must be a finite number, got ${seed}.`);
+  if (!Number.isFinite(seed)) throw new RangeError(`A seed must be a finite number, but it is ${seed}.`);
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, seed);
   return { kind: wordKinds.fraction, low: view.getInt32(4), high: view.getInt32(0) };
 }
 
-/** Different seeds give different states: each round is invertible, and the third word holds the kind of seed. */
+/**
+ * Different seeds give different states: each round is invertible, and the third word contains the kind of the seed.
+ */
 function initialState(seed: number): Uint32Array {
   let { kind, low, high } = seedWords(seed);
   for (let round = 0; round < 3; round++) {
@@ -110,11 +116,14 @@ function initialState(seed: number): Uint32Array {
     high = mix32((high ^ low) + 0x85ebca6b);
   }
   const third = mix32(low + kind);
-  // A state of zeros would stay so for ever.
+  // A state of zeros would never change.
   return Uint32Array.of(low, high, third, mix32(high ^ third) | 1);
 }
 
-/** A bijection of 32-bit words that spreads every bit over all (murmur-style, constants of Wellons' hash prospector). */
+/**
+ * A bijection of 32-bit words that spreads every bit over all bits (murmur-style, with constants of Wellons' hash
+ * prospector).
+ */
 function mix32(word: number): number {
   let mixed = word ^ (word >>> 16);
   mixed = Math.imul(mixed, 0x21f0aaad);

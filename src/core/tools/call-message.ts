@@ -1,12 +1,12 @@
 import type { Json } from "../../contract/json.ts";
 import type { Message } from "../../contract/message.ts";
 
-/** A call as a demonstration writes it: the name of the tool, and its arguments if it takes any. */
+/** A tool call of a demonstration: the name of the tool, and its arguments if it has any. */
 export type DemonstratedCall = readonly [name: string, input?: { readonly [key: string]: Json }];
 
 /**
- * An assistant's message that calls tools, for demonstrations: `callMessage(["look"])` makes one call,
- * `callMessage(["take", { item: "key" }], ["look"])` makes two.
+ * Creates an assistant message with tool calls, for demonstrations. `callMessage(["look"])` has one call,
+ * `callMessage(["take", { item: "key" }], ["look"])` has two.
  */
 export function callMessage(...calls: readonly DemonstratedCall[]): Message {
   const toolCalls = calls.map(([name, input = {}], index) => ({ id: `call_${index}`, name, arguments: input }));

@@ -5,40 +5,39 @@ import { untilAborted } from "../concurrency/until-aborted.ts";
 import type { ToolContext } from "./tool.ts";
 import type { NamedTool, ToolSet } from "./tool-set.ts";
 
-/** Limits of calls. */
+/** The limits of tool calls. */
 export interface ToolLimits {
-  /** The most milliseconds of one call; 30,000 by default. A call that takes longer is an error for the model. */
+  /** The timeout of one call in milliseconds. Default: 30,000. The model gets an error for a call that takes longer. */
   readonly callMs?: number;
-  /** The most characters of a result; 4,000 by default. The rest is left out. */
+  /** The maximum number of characters of a result. Default: 4,000. The rest is cut. */
   readonly resultCharacters?: number;
-  /** The most calls of one message that are run; 8 by default. */
+  /** The maximum number of calls that are run per message. Default: 8. */
   readonly callsPerMessage?: number;
 }
 
-/** The limits that hold if nothing else is said. */
+/** The default limits. */
 export const defaultToolLimits: Required<ToolLimits> = { callMs: 30_000, resultCharacters: 4_000, callsPerMessage: 8 };
 
-/** What came of a call. */
+/** The result of a call. */
 export interface ToolResult {
-  /** What the model reads. */
+  /** The text for the model. */
   readonly text: string;
-  /** The tool ran and did not fail. */
+  /** True if the tool ran without an error. */
   readonly ok: boolean;
-  /** What the tool threw, if it did. */
+  /** The error that the tool threw, if any. */
   readonly thrown?: unknown;
 }
 
 /**
- * Runs a call. An unknown tool, an input that its schema refuses, an error and a call that takes too long are results
- * that say what to do. Rejects only with the signal's reason, with an error that means that the tool's infrastructure
- * is down (`sandbox.unavailable`, `sandbox.closed`, `data.unavailable`; also a service that takes too long), and with
- * `environment.contract`.
+ * Runs a tool call. An unknown tool, an invalid input, an error and a timeout are results with a message for the model.
+ * Rejects only with the signal's reason, with `environment.contract`, and with errors of the tool's infrastructure:
+ * `sandbox.unavailable`, `sandbox.closed` and `data.unavailable` (also for a service that does not answer in time).
  */
 export async function callTool(options: {
   readonly tools: ToolSet;
   readonly limits: Required<ToolLimits>;
   readonly call: { readonly name: string; readonly arguments: Json };
-  /** What the tool is given beside its input, with the signal of this call. */
+  /** Creates the tool's context with the signal of this call. */
   readonly context: (signal: AbortSignal) => ToolContext;
   /** Stops the episode. */
   readonly signal?: AbortSignal | undefined;
@@ -60,13 +59,13 @@ export async function callTool(options: {
   } catch (error) {
     options.signal?.throwIfAborted();
     if (isFatal(error)) throw error;
-    if (timeout.aborted && tool.asksService) throw tooLate(tool, callMs);
+    if (timeout.aborted && tool.asksService) throw serviceTimeout(tool, callMs);
     if (timeout.aborted) return failed(`${name} took longer than ${callMs / 1000} s and was stopped.`);
-    return { ...failed(cut(inWords(error), resultCharacters)), thrown: error };
+    return { ...failed(cut(describe(error), resultCharacters)), thrown: error };
   }
 }
 
-/** The value of a tool; of a stream, its last one. */
+/** Returns the value of a tool, or the last value of a stream. */
 async function lastValue(output: unknown): Promise<unknown> {
   const value: unknown = await output;
   if (typeof value !== "object" || value === null || !(Symbol.asyncIterator in value)) return value;
@@ -75,11 +74,11 @@ async function lastValue(output: unknown): Promise<unknown> {
   return last;
 }
 
-function tooLate({ spec }: NamedTool, callMs: number): LyceumError {
+function serviceTimeout({ spec }: NamedTool, callMs: number): LyceumError {
   return new LyceumError({
     code: "data.unavailable",
     message: `The service behind ${spec.name} did not answer within ${callMs / 1000} s.`,
-    hint: "Check that it runs, or give calls more time.",
+    hint: "Check that the service is running, or raise the time limit of calls.",
   });
 }
 
@@ -97,7 +96,7 @@ function failed(reason: string): ToolResult {
   return { text: `Error: ${reason}`, ok: false };
 }
 
-function inWords(error: unknown): string {
+function describe(error: unknown): string {
   if (LyceumError.isInstance(error)) return error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   return error instanceof Error ? error.message : String(error);
 }
@@ -105,16 +104,16 @@ function inWords(error: unknown): string {
 function shown(output: unknown): string {
   if (typeof output === "string") return output === "" ? "(no output)" : output;
   if (output === undefined) return "(no output)";
-  if (typeof output === "function" || typeof output === "symbol") throw noData(`a ${typeof output}`);
+  if (typeof output === "function" || typeof output === "symbol") throw notJson(`a ${typeof output}`);
   try {
     return JSON.stringify(output) ?? "(no output)";
   } catch (cause) {
-    throw noData(inWords(cause).split("\n")[0]!);
+    throw notJson(describe(cause).split("\n")[0]!);
   }
 }
 
-function noData(what: string): TypeError {
-  return new TypeError(`The tool's result is no data: ${what}`);
+function notJson(what: string): TypeError {
+  return new TypeError(`The tool's result is not JSON data: ${what}`);
 }
 
 function cut(text: string, characters: number): string {

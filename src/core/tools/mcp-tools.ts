@@ -3,33 +3,33 @@ import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import { withoutUrlSecrets } from "../text/url-secrets.ts";
 import type { Tool, ToolRecord } from "./tool.ts";
 
-/** A server of the Model Context Protocol: a program that is started, or one that is reached by HTTP. */
+/** A server of the Model Context Protocol: a program to start, or an HTTP address. */
 export type McpServer =
   | {
       readonly command: string;
       readonly args?: readonly string[];
-      /** In place of the few variables that are handed on by default. */
+      /** Replaces the few variables that are passed on by default. */
       readonly env?: Readonly<Record<string, string>>;
       readonly cwd?: string;
     }
   | { readonly url: string; readonly headers?: Readonly<Record<string, string>> };
 
-/** The tools of a server, as long as the connection stands. Disposing ends it, and a server that was started. */
+/** The tools of a server while it is connected. Disposing closes the connection and stops a started server. */
 export interface McpTools extends AsyncDisposable {
   readonly tools: ToolRecord;
 }
 
-/** The most characters of a server's stderr that an error shows. */
+/** The maximum number of characters of a server's stderr in an error. */
 const keptStderr = 2000;
 
-/** How long a server may take to answer the first time. */
+/** The timeout of the connection, in milliseconds. */
 const connectMs = 30_000;
 
 /**
- * Connects to a server and lists its tools. Needs the package `@modelcontextprotocol/client`. One connection serves
- * every episode: what a server keeps between calls, it keeps between episodes. A connection that is lost is made anew
- * once and the call repeated; if that fails too, the call rejects with `data.unavailable`. Rejects with
- * `config.invalid` if the package is not installed, `data.unavailable` if the server does not answer.
+ * Connects to a server and lists its tools. Requires the package `@modelcontextprotocol/client`. One connection serves
+ * all episodes, so state that a server keeps between calls is shared between episodes. If the connection is lost, it
+ * connects again once and repeats the call. If that fails too, the call rejects with `data.unavailable`. Rejects with
+ * `config.invalid` if the package is not installed, and with `data.unavailable` if the server does not answer.
  */
 export async function mcpTools(server: McpServer, options: { readonly signal?: AbortSignal } = {}): Promise<McpTools> {
   const client = await loadClient();
@@ -65,7 +65,7 @@ export async function mcpTools(server: McpServer, options: { readonly signal?: A
 
 type ClientModule = Awaited<ReturnType<typeof loadClient>>;
 
-/** A connection to a server, which is made at the first use, and anew after it was lost. */
+/** A connection to a server. It connects on first use, and again after the connection is lost. */
 class Connection {
   readonly #server: McpServer;
   readonly #module: ClientModule;
@@ -79,7 +79,7 @@ class Connection {
     this.#request = { timeout: connectMs, ...(signal === undefined ? {} : { signal }) };
   }
 
-  /** The end of what a server that was started has written to stderr. */
+  /** The end of a started server's stderr. */
   get stderr(): string {
     return this.#stderr;
   }
@@ -98,7 +98,7 @@ class Connection {
         return await (await connected).callTool(call, { signal });
       } catch (error) {
         signal.throwIfAborted();
-        // What the server itself says of a call is for the model.
+        // Errors that the server reports for a call are for the model.
         if (this.#module.ProtocolError.isInstance(error)) throw error;
         if (this.#client === connected) await this.close();
         if (attempt === 2) throw unavailable(this.#server, { error, stderr: this.#stderr });
@@ -140,7 +140,7 @@ class Connection {
 
 function transportTo(server: McpServer, module: ClientModule): Transport {
   if ("url" in server) {
-    // Headers may hold a key: an address that the server redirects to gets none.
+    // Headers may contain a key, so redirects are not followed.
     const requestInit: RequestInit =
       server.headers === undefined ? {} : { headers: { ...server.headers }, redirect: "error" };
     return new module.StreamableHTTPClientTransport(new URL(server.url), { requestInit });
@@ -165,7 +165,7 @@ function unavailable(
     message:
       `The MCP server ${withoutUrlSecrets(`${name} does not answer: ${toErrorData(error).message}`)}` +
       (written === "" ? "" : `\nIts stderr ends with:\n${written}`),
-    hint: "Check that it runs, and that it speaks the protocol over this transport. If it redirects, give the address that it redirects to.",
+    hint: "Check that it is running and supports the protocol over this transport. If it redirects, use the address that it redirects to.",
     cause: error,
   });
 }

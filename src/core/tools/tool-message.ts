@@ -3,26 +3,26 @@ import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from 
 import { inlineText, parseAssistantText } from "../tokens/assistant-text.ts";
 
 /**
- * How a model learns which tools there are. `native`: its own template or server lists them. `tagged`: in the system message, with
- * calls as `<tool_call>` tags in its text. Calls are read in both forms, whichever it is.
+ * How a model gets the list of tools. `native`: from its own template or server. `tagged`: from the system message,
+ * with calls as `<tool_call>` tags in the text. Calls are parsed in both forms in either case.
  */
 export const toolProtocols = ["native", "tagged"] as const;
 
 /** One of {@link toolProtocols}. */
 export type ToolProtocol = (typeof toolProtocols)[number];
 
-/** What an assistant's message says and calls. */
+/** The parsed message of an assistant. */
 export interface ToolMessage {
-  /** Its text, without reasoning and tagged calls. */
+  /** The text without reasoning and tagged calls. */
   readonly text: string;
   readonly calls: readonly ToolCall[];
-  /** Calls came apart from the text, or it is not clear how: `tool` messages answer them. */
+  /** True if the calls were separate from the text, or if there are none. Answers are then `tool` messages. */
   readonly native: boolean;
-  /** What is wrong with calls that cannot be read. */
+  /** The problems of calls that could not be parsed. */
   readonly problems: readonly string[];
 }
 
-/** Reads an action: its native calls, or else the `<tool_call>` tags in its text. */
+/** Parses an action: its native calls, or else the `<tool_call>` tags in its text. */
 export function readToolMessage(action: Action): ToolMessage {
   const { toolCalls = [] } = action.message;
   const parsed = parseAssistantText(textOf(action.message), { toolCallFormat: "hermes" });
@@ -36,14 +36,14 @@ export function readToolMessage(action: Action): ToolMessage {
   };
 }
 
-/** The messages that answer a message with calls. */
+/** Creates the messages that answer a message with calls. */
 export function toolReply(options: {
   readonly message: Pick<ToolMessage, "calls" | "native">;
-  /** One of each call. */
+  /** One result per call. */
   readonly results: readonly string[];
-  /** One of each call that cannot be read. */
+  /** One problem per call that could not be parsed. */
   readonly problems: readonly string[];
-  /** What else there is to say. */
+  /** A further text for the model. */
   readonly remark?: string | undefined;
 }): Message[] {
   const { message, results, problems, remark } = options;
@@ -63,7 +63,7 @@ export function toolReply(options: {
   ];
 }
 
-/** A prompt whose system message lists the tools. */
+/** Adds the list of tools to the system message of a prompt. */
 export function withToolInstruction(messages: readonly Message[], specs: readonly ToolSpec[]): readonly Message[] {
   const instruction = [
     "You can call these tools:",
@@ -76,7 +76,7 @@ export function withToolInstruction(messages: readonly Message[], specs: readonl
   return [{ ...first, content: [...first.content, { type: "text", text: `\n\n${instruction}` }] }, ...rest];
 }
 
-/** A message with its calls as tags in its text. */
+/** Moves a message's calls into its text, as tags. */
 export function withTaggedCalls(message: Message): Message {
   if (message.toolCalls === undefined) return message;
   return textMessage(message.role, inlineText(message, { reasoning: false, toolCalls: true }));

@@ -4,15 +4,15 @@ import { isJsonObject, type Json, type JsonObject } from "../../contract/json.ts
 import type { ToolSpec } from "../../contract/message.ts";
 import type { Tool, ToolRecord } from "./tool.ts";
 
-/** Tools as an author gives them: a record by name, or several. */
+/** Tools of an environment's author: a record by name, or several records. */
 export type ToolSource = ToolRecord | readonly ToolRecord[];
 
-/** A tool with its name and its schema read. */
+/** A tool with its name and its parsed schema. */
 export interface NamedTool {
   readonly spec: ToolSpec;
   readonly schema: z.ZodType;
   readonly asksService: boolean;
-  /** The function as its author wrote it. */
+  /** The function that the author wrote. */
   readonly written: object;
   readonly execute: NonNullable<Tool["execute"]>;
 }
@@ -20,13 +20,13 @@ export interface NamedTool {
 /** The tools of an environment. */
 export interface ToolSet {
   readonly specs: readonly ToolSpec[];
-  /** The tool of this name, or what is wrong with the name, in words for a model. */
+  /** Returns the tool with this name, or an error text for the model. */
   find(name: string): NamedTool | string;
 }
 
 /**
- * Reads tools. Throws `config.invalid` for two of one name, for a name that no model can call, for a tool without
- * `execute`, and for a schema that is neither of Zod 4 nor of `jsonSchema()`.
+ * Reads tools. Throws `config.invalid` for two tools with the same name, for a name that models cannot call, for a tool
+ * without `execute`, and for a schema that is neither from Zod 4 nor from `jsonSchema()`.
  */
 export function createToolSet(source: ToolSource): ToolSet {
   const byName = new Map<string, NamedTool>();
@@ -51,14 +51,18 @@ export function createToolSet(source: ToolSource): ToolSet {
 
 function namedTool(name: string, tool: Tool): NamedTool {
   if (!/^[\w.:/-]{1,128}$/.test(name)) {
-    throw invalid(name, "This name cannot be called", "A name has letters, digits, _, -, ., : and /, at most 128.");
+    throw invalid(
+      name,
+      "Models cannot call this name",
+      "A name has at most 128 characters: letters, digits, _, -, ., : and /.",
+    );
   }
   if (typeof tool?.execute !== "function") {
     const hint = "A tool is { description, inputSchema, execute }. Tools that a provider runs itself cannot be used.";
     throw invalid(name, "It has no execute function", hint);
   }
   if (tool.inputSchema === undefined && "parameters" in tool) {
-    throw invalid(name, "It has parameters and no inputSchema", "Rename parameters to inputSchema.");
+    throw invalid(name, "It has parameters but no inputSchema", "Rename parameters to inputSchema.");
   }
   const { schema, jsonSchema } = readSchema(name, tool.inputSchema);
   const description = typeof tool.description === "string" ? tool.description : "";
@@ -68,7 +72,7 @@ function namedTool(name: string, tool: Tool): NamedTool {
     schema,
     asksService: tool.asksService === true,
     written: execute,
-    // As a method: an object of a class may be a tool.
+    // Called as a method, because a tool may be an instance of a class.
     execute: (input, context) => execute.call(tool, input, context),
   };
 }
@@ -82,19 +86,23 @@ function readSchema(name: string, given: unknown): { readonly schema: z.ZodType;
       return fromJsonSchema(value.jsonSchema);
     }
   }
-  const hint = "Give it an inputSchema of Zod 4 (z.object), or of jsonSchema() of the AI SDK.";
-  throw invalid(name, "Its inputSchema is neither of Zod 4 nor a JSON Schema", hint);
+  const hint = "Use an inputSchema from Zod 4 (z.object) or from jsonSchema() of the AI SDK.";
+  throw invalid(name, "Its inputSchema is neither from Zod 4 nor a JSON Schema", hint);
 }
 
 function fromZod(name: string, schema: z.ZodType): { readonly schema: z.ZodType; readonly jsonSchema: Json } {
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   if (jsonSchema.type !== undefined && jsonSchema.type !== "object") {
-    throw invalid(name, "Its inputSchema is no object", "Models call by named arguments: use z.object({ ... }).");
+    throw invalid(
+      name,
+      "Its inputSchema is not an object",
+      "Models call tools with named arguments: use z.object({ ... }).",
+    );
   }
   return { schema, jsonSchema: jsonSchema as Json };
 }
 
-/** Lets any object through if the JSON Schema says what cannot be checked here. */
+/** If a JSON Schema cannot be checked here, any object is accepted. */
 function fromJsonSchema(given: object): { readonly schema: z.ZodType; readonly jsonSchema: Json } {
   const { $schema: _, ...jsonSchema } = given as JsonObject;
   try {
