@@ -92,14 +92,14 @@ describe("a malformed file", () => {
     [
       "a shape larger than its bytes",
       safetensorsBytes({ a: entry("F32", [3], [0, 8]) }, new Uint8Array(8)),
-      /takes 12 bytes but has 8/,
+      /needs 12 bytes but has 8/,
     ],
     [
       "a shape smaller than its bytes",
       safetensorsBytes({ a: entry("F32", [1], [0, 8]) }, new Uint8Array(8)),
-      /takes 4 bytes/,
+      /needs 4 bytes/,
     ],
-    ["half a byte", safetensorsBytes({ a: entry("F4", [3], [0, 2]) }, new Uint8Array(2)), /takes 1.5 bytes/],
+    ["half a byte", safetensorsBytes({ a: entry("F4", [3], [0, 2]) }, new Uint8Array(2)), /needs 1.5 bytes/],
     [
       "a shape that overflows",
       safetensorsBytes({ a: entry("F32", Array(40).fill(2 ** 50), [0, 8]) }, new Uint8Array(8)),

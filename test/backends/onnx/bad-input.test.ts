@@ -130,7 +130,7 @@ const badFolders: Record<string, readonly [(folder: string) => Promise<unknown>,
   "a width beyond any memory": [
     changeConfig({ hidden_size: 1e9, head_dim: 5e8 }),
     "backend.unsupported",
-    "There is no memory for",
+    "There is not enough memory for",
   ],
   "a vocabulary beyond any memory": [changeConfig({ vocab_size: 1e12 }), "backend.unsupported", "GB"],
   "a size beyond whole numbers": [changeConfig({ hidden_size: 1e300 }), "model.malformed", "hidden_size"],

@@ -100,7 +100,7 @@ describe("a model folder without a chat template", () => {
     expect(promptOf(await open({ path: whole, templateVariables: { enable_thinking: true } }))).toMatch(/<think>$/);
     await expect(open({ templateVariables: { enable_thinking: true } })).rejects.toMatchObject({
       code: "model.template",
-      message: expect.stringContaining("variables for one are given"),
+      message: expect.stringContaining("but template variables are set"),
     });
   });
 

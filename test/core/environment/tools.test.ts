@@ -388,9 +388,9 @@ describe("where tools come from", () => {
     [
       "a schema of something else",
       { a: { inputSchema: { type: "object" }, execute: () => 1 } },
-      /"a".*neither of Zod 4/,
+      /"a".*neither from Zod 4/,
     ],
-    ["a schema of no object", { a: { inputSchema: z.string(), execute: () => 1 } }, /"a".*is no object/],
+    ["a schema that is not an object", { a: { inputSchema: z.string(), execute: () => 1 } }, /"a".*is not an object/],
   ])("%s is refused when the environment is defined", (_, tools, message) => {
     expect(() => one(() => 1, { tools })).toThrow(
       expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(message) }),

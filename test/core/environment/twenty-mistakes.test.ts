@@ -231,9 +231,9 @@ describe("a mistake in a tool", () => {
     [
       "parameters in place of inputSchema",
       { inputSchema: undefined, parameters: {} },
-      "has parameters and no inputSchema",
+      "has parameters but no inputSchema",
     ],
-    ["a schema of something else", { inputSchema: { n: "number" } }, "inputSchema is neither of Zod 4"],
+    ["a schema of something else", { inputSchema: { n: "number" } }, "inputSchema is neither from Zod 4"],
   ])("is refused when the environment is defined: %s", (_, tool, message) => {
     expect(() => shop(tool)).toThrow(message);
   });

@@ -114,7 +114,7 @@ describe("a replayed run", () => {
       [0, 1].map((member) => expect.stringMatching(`in turn 2 of task ".*" \\(member ${member}\\)`)),
     );
     const [other] = await play(await replayPolicy(recorded.slice(2)));
-    expect(other).toMatchObject({ error: { code: "policy.failed", hint: "Play the tasks that were recorded." } });
+    expect(other).toMatchObject({ error: { code: "policy.failed", hint: "Use the recorded tasks." } });
     expect(other!.agents.agent!.reward.status).toBe("unscored");
   });
 

@@ -78,7 +78,7 @@ export class DecodeBatch {
     const size = layers * keyValueHeads * headSize;
     const existing = this.#groups.length;
     const fresh = prompts.map(({ completions }) => ({ prompt: Symbol("prompt"), rows: [...completions] }));
-    const capacity = Math.max(this.#prefix.longest(held), ...prompts.map(({ length }) => length));
+    const capacity = Math.max(this.#prefix.longest(existing), ...prompts.map(({ length }) => length));
     this.#prefix.layOut({
       width: 1,
       capacity: roundUp(capacity, 16),
