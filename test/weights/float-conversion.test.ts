@@ -6,7 +6,7 @@ import {
   type WritableDtype,
 } from "../../trainers/backends/onnx/weights/float-conversion.ts";
 
-/** Bits of a float32, as a number. */
+/** Returns the bits of a float32 as a number. */
 function bits(value: number): number {
   return new Uint32Array(Float32Array.of(value).buffer)[0]!;
 }
@@ -53,13 +53,13 @@ describe("float32 to bfloat16", () => {
     expect(encodeHalf("BF16", fromBits(word))).toBe(expected);
   });
 
-  it("gives the nearest bfloat16, and of two the even one", () => {
+  it("gives the nearest bfloat16, and the even one for ties", () => {
     const finite = fc.nat({ max: 0xffffffff }).filter((word) => (word & 0x7f800000) !== 0x7f800000);
     fc.assert(
       fc.property(finite, (word) => {
         const value = fromBits(word)[0]!;
         const half = encodeHalf("BF16", fromBits(word));
-        // In the order of the magnitude; the value after the largest is 2^128, where infinity stands.
+        // In order of magnitude. The value after the largest is 2^128, in the place of infinity.
         const read = (candidate: number): number => {
           const magnitude = candidate & 0x7fff;
           return magnitude === 0x7f80 ? 2 ** 128 : fromBits(magnitude << 16)[0]!;
@@ -108,7 +108,7 @@ describe("to float32", () => {
     expect(decode("F64", values.buffer, 4)).toEqual(Float32Array.from(values, Math.fround));
   });
 
-  it("writes only where it was told to, also in shared memory", () => {
+  it("writes only to the given range, also in shared memory", () => {
     const shared = new Float32Array(new SharedArrayBuffer(16)).fill(7);
     decodeFloats("BF16", new Uint8Array(Uint16Array.of(0x3f80, 0x4000).buffer), shared.subarray(1, 3));
     expect([...shared]).toEqual([7, 1, 2, 7]);
@@ -123,14 +123,14 @@ describe("float32 to the other types", () => {
     expect(encodeHalf("F16", Float32Array.of(Number.NaN)) & 0x7fff).toBeGreaterThan(0x7c00);
   });
 
-  it("refuses what float16 cannot hold", () => {
+  it("refuses values too large for float16", () => {
     expect(encodeHalf("F16", Float32Array.of(65519))).toBe(0x7bff);
     expect(() => encodeFloats("F16", Float32Array.of(0, -65520))).toThrow(
       expect.objectContaining({ code: "model.unsupported", message: expect.stringContaining("-65520") }),
     );
   });
 
-  it("gives float32 as it lies in memory", () => {
+  it("gives float32 as a view of memory", () => {
     const bytes = encodeFloats("F32", Float32Array.of(1, -0.5).subarray(1));
     expect([...bytes]).toEqual([0, 0, 0, 0xbf]);
     expect(bits(-0.5)).toBe(0xbf000000);

@@ -35,7 +35,7 @@ const folderOf = async (model: string, options?: ModelFolderOptions): Promise<st
   (await findModel(model, options)).folder;
 
 describe("an exported folder", () => {
-  it("holds config, weights and a tokenizer that can be loaded", async () => {
+  it("contains config, weights and a tokenizer that can be loaded", async () => {
     await using parent = await temporaryFolder();
     const folder = path.join(parent.path, "model");
     await mkdir(folder);
@@ -55,7 +55,7 @@ describe("an exported folder", () => {
     expect((await loadRenderer(folder)).start({ messages })).toEqual(createByteRenderer().start({ messages }));
   });
 
-  it("gives its tokenizer files on to the next export, byte for byte", async () => {
+  it("passes its tokenizer files on to the next export, byte for byte", async () => {
     await using parent = await temporaryFolder();
     const [first, second] = ["first", "second"].map((name) => path.join(parent.path, name)) as [string, string];
     await writeModel(first);
@@ -69,7 +69,7 @@ describe("an exported folder", () => {
     expect(tokenizerFiles["chat_template.jinja"]).toBe(template);
   });
 
-  it("is not written over anything, nor left half-written", async () => {
+  it("does not overwrite anything and is never incomplete", async () => {
     await using parent = await temporaryFolder();
     await writeModel(path.join(parent.path, "model"));
     await expect(writeModel(path.join(parent.path, "model"))).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe("a local folder", () => {
     ["config.json", ["config.json"], /again with all its files/],
     ["tokenizer.json", ["tokenizer.json"], /again with all its files/],
     ["model.safetensors", ["model.safetensors (or model.safetensors.index.json)"], /again with all its files/],
-  ])("without %s is refused, with what is there and what is needed", async (absent, needed, hint) => {
+  ])("without %s is refused, with the present and the required files", async (absent, needed, hint) => {
     await using parent = await temporaryFolder();
     const folder = path.join(parent.path, "model");
     await writeModel(folder);
@@ -113,7 +113,7 @@ describe("a local folder", () => {
     ["model-q4.gguf", /GGUF/],
     ["pytorch_model.bin", /save_pretrained/],
     ["tokenizer.model", /save_pretrained/],
-  ])("of another kind is told from a broken one by its %s", async (name, hint) => {
+  ])("of another kind is distinguished from a broken one by its %s", async (name, hint) => {
     await using folder = await temporaryFolder();
     await writeFile(path.join(folder.path, name), "");
     await expect(folderOf(folder.path)).rejects.toMatchObject({
@@ -122,12 +122,12 @@ describe("a local folder", () => {
     });
   });
 
-  it("that is empty says so", async () => {
+  it("that is empty has its own message", async () => {
     await using folder = await temporaryFolder();
     await expect(folderOf(folder.path)).rejects.toThrow(/It is empty/);
   });
 
-  it("lacks a shard that its index names", async () => {
+  it("without a shard of its index is refused", async () => {
     await using parent = await temporaryFolder();
     const folder = path.join(parent.path, "model");
     await writeModel(folder);
@@ -141,7 +141,7 @@ describe("a local folder", () => {
     });
   });
 
-  it("that does not exist, or is a file, is refused without asking the hub", async () => {
+  it("that does not exist, or is a file, is refused without a request to the hub", async () => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, "model.safetensors");
     await writeFile(file, "");
@@ -158,7 +158,7 @@ describe("a local folder", () => {
 describe("a hub model", () => {
   const commit = "1".repeat(40);
 
-  it("is downloaded, no more than is needed, into one folder", async () => {
+  it("is downloaded into one folder, with only the required files", async () => {
     await using scratch = await temporaryFolder();
     const source = path.join(scratch.path, "source");
     await writeModel(source);
@@ -198,7 +198,7 @@ describe("a hub model", () => {
     expect(hub.requests.filter((request) => request.includes("resolve"))).toEqual([]);
   });
 
-  it("that does not exist is no folder either, and says so", async () => {
+  it("that does not exist has a message about both folder and hub", async () => {
     await using scratch = await temporaryFolder();
     await using hub = await startFakeHub([]);
     const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache") };
@@ -208,7 +208,7 @@ describe("a hub model", () => {
     });
   });
 
-  it("is not looked for once the caller aborts", async () => {
+  it("is not searched for after the caller aborts", async () => {
     await using scratch = await temporaryFolder();
     await using hub = await startFakeHub([]);
     const options = { hubUrl: hub.url, cacheFolder: path.join(scratch.path, "cache"), signal: AbortSignal.abort() };

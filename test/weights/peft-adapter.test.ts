@@ -17,7 +17,7 @@ const more: TensorToWrite[] = [
 const config = { rank: 2, alpha: 4, targets: ["down_proj", "q_proj"], baseModel: "owner/base" };
 const plain = { peft_type: "LORA", r: 2, lora_alpha: 4, target_modules: ["q_proj"], bias: "none" };
 
-/** An adapter folder as PEFT would write it. */
+/** Writes an adapter folder in PEFT's form. */
 async function adapterFolder(json: unknown, tensors: readonly TensorToWrite[] = [a, b]) {
   const folder = await temporaryFolder();
   await writeFile(path.join(folder.path, "adapter_config.json"), JSON.stringify(json));
@@ -29,7 +29,7 @@ async function adapterFolder(json: unknown, tensors: readonly TensorToWrite[] = 
 }
 
 describe("a PEFT adapter", () => {
-  it("is read back as it was written", async () => {
+  it("is read back unchanged", async () => {
     await using parent = await temporaryFolder();
     const folder = path.join(parent.path, "new", "adapter");
     await writePeftAdapter({ folder, config, tensors: [a, b, ...more] });
@@ -39,7 +39,7 @@ describe("a PEFT adapter", () => {
     expect(Object.fromEntries(adapter.tensors)).toEqual(Object.fromEntries(expected));
   });
 
-  it("has the names and the options that PEFT has", async () => {
+  it("has PEFT's names and options", async () => {
     await using parent = await temporaryFolder();
     const folder = path.join(parent.path, "adapter");
     await writePeftAdapter({ folder, config, tensors: [a, b] });
@@ -57,7 +57,7 @@ describe("a PEFT adapter", () => {
     });
   });
 
-  it("takes its targets from its weights, whatever the config selects them by", async () => {
+  it("derives its targets from its weights, however the config selects them", async () => {
     await using folder = await adapterFolder({ ...plain, target_modules: "all-linear" }, [a, b, ...more]);
     expect((await readPeftAdapter(folder.path)).config).toEqual({ rank: 2, alpha: 4, targets: config.targets });
   });
@@ -86,7 +86,7 @@ describe("a PEFT adapter", () => {
     });
   });
 
-  it("with options at their defaults is taken", async () => {
+  it("with options at their defaults is accepted", async () => {
     const defaults = {
       modules_to_save: null,
       rank_pattern: {},
@@ -108,7 +108,7 @@ describe("a PEFT adapter", () => {
     ["a half that is no matrix", [{ ...a, shape: [6] }, b], /rank 2/],
     ["a weight that is none of LoRA's", [a, b, { ...a, name: "model.norm.weight" }], /not the name/],
     ["nothing", [], /no LoRA weights/],
-  ])("that holds %s is malformed", async (_, tensors, reason) => {
+  ])("with %s is malformed", async (_, tensors, reason) => {
     await using folder = await adapterFolder(plain, tensors);
     await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
       code: "model.malformed",
@@ -121,7 +121,7 @@ describe("a PEFT adapter", () => {
     await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({ code: "model.malformed" });
   });
 
-  it("that is not there is missing", async () => {
+  it("that does not exist is missing", async () => {
     await using folder = await temporaryFolder();
     await expect(readPeftAdapter(folder.path)).rejects.toMatchObject({
       code: "model.missing",
@@ -134,7 +134,7 @@ describe("a PEFT adapter", () => {
     });
   });
 
-  it("never takes the place of what is there, and is never half there", async () => {
+  it("never overwrites existing files, and is never incomplete", async () => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, "precious");
     await writeFile(file, "kept");

@@ -19,7 +19,7 @@ const entry = (dtype: string, shape: unknown, offsets: unknown) => ({ dtype, sha
 const a = entry("F32", [2], [0, 8]);
 
 describe("a valid header", () => {
-  it("gives types, shapes and places in the file", () => {
+  it("gives types, shapes and offsets in the file", () => {
     const header = { b: entry("BF16", [2, 3], [8, 20]), a, __metadata__: { format: "pt" } };
     const start = 8 + JSON.stringify(header).length;
     expect(Object.fromEntries(parse(safetensorsBytes(header, new Uint8Array(20))))).toEqual({
@@ -39,7 +39,7 @@ describe("a valid header", () => {
       JSON.parse('{"__proto__": {"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'),
       1,
     ],
-  ])("may hold %s", (_, header, dataLength) => {
+  ])("may contain %s", (_, header, dataLength) => {
     expect(parse(safetensorsBytes(header, new Uint8Array(dataLength))).size).toBe(Object.keys(header).length);
   });
 
@@ -130,7 +130,7 @@ describe("a malformed file", () => {
   });
 });
 
-/** Any outcome but a typed error or tensors that lie in the file and cover it is a failure. */
+/** Fails unless the result is a typed error, or tensors that lie in the file and cover it. */
 function checkOutcome(bytes: Uint8Array): void {
   let tensors: ReadonlyMap<string, TensorLocation>;
   try {
@@ -163,7 +163,7 @@ describe("any file", () => {
   );
   const names = fc.oneof(fc.constantFrom("__metadata__", "__proto__", "a"), fc.string());
 
-  it("of wild entries is read whole or refused", () => {
+  it("with random entries is read completely or refused", () => {
     fc.assert(
       fc.property(fc.dictionary(names, wildEntry), fc.uint8Array({ maxLength: 40 }), (header, data) => {
         checkOutcome(safetensorsBytes(header, data));
@@ -172,7 +172,7 @@ describe("any file", () => {
     );
   });
 
-  it("of random bytes is read whole or refused", () => {
+  it("of random bytes is read completely or refused", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         checkOutcome(bytes);
@@ -181,7 +181,7 @@ describe("any file", () => {
     );
   });
 
-  it("with one byte changed or its end cut off is read whole or refused", () => {
+  it("with one byte changed or its end cut off is read completely or refused", () => {
     const header = { a, b: entry("BF16", [2, 2], [8, 16]), __metadata__: { format: "pt" } };
     const good = safetensorsBytes(header, new Uint8Array(16));
     fc.assert(

@@ -10,7 +10,7 @@ import { type TensorToWrite, writeSafetensors } from "../../trainers/backends/on
 import { temporaryFolder, writeRawFile } from "./weights-folder.ts";
 
 const dtype = fc.constantFrom("F32", "F16", "BF16");
-/** Values that every type holds exactly. */
+/** Values that every type represents exactly. */
 const exactValue = fc.integer({ min: -128, max: 128 }).map((n) => n / 16);
 const tensor = fc
   .record({ shape: fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 3 }), dtype })
@@ -30,8 +30,8 @@ const one = (values: number[], name = "a"): TensorToWrite => ({
   data: Float32Array.from(values),
 });
 
-describe("written and read again", () => {
-  it("tensors are the same, in one file or in shards", async () => {
+describe("writing and reading again", () => {
+  it("gives the same tensors, in one file or in shards", async () => {
     await fc.assert(
       fc.asyncProperty(tensors, fc.constantFrom(1, 16, 1e9), async (written, maximumShardBytes) => {
         await using folder = await temporaryFolder();
@@ -49,7 +49,7 @@ describe("written and read again", () => {
     );
   });
 
-  it("files begin with an aligned header that says who wrote them for", async () => {
+  it("writes an aligned header with the format", async () => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, "x.safetensors");
     expect(await writeSafetensors(file, [one([1])])).toEqual([file]);
@@ -62,7 +62,7 @@ describe("written and read again", () => {
     });
   });
 
-  it("shards are named as transformers names them, and indexed", async () => {
+  it("names and indexes shards like transformers", async () => {
     await using folder = await temporaryFolder();
     const written = [one([1, 2], "b"), one([3], "a"), one([4], "c")];
     await writeSafetensors(path.join(folder.path, "model.safetensors"), written, { maximumShardBytes: 8 });
@@ -82,7 +82,7 @@ describe("written and read again", () => {
     });
   });
 
-  it("tensors larger than a chunk survive in every type, also into shared memory", async () => {
+  it("keeps tensors larger than a chunk in every type, also in shared memory", async () => {
     await using folder = await temporaryFolder();
     const data = Float32Array.from({ length: 5_000_001 }, (_, i) => (i % 255) - 127);
     const types = ["F32", "F16", "BF16"] as const;
@@ -101,7 +101,7 @@ describe("written and read again", () => {
     }
   });
 
-  it("data can be made when their turn comes", async () => {
+  it("calls data functions one at a time", async () => {
     await using folder = await temporaryFolder();
     const made: string[] = [];
     const lazy = (name: string): TensorToWrite => ({
@@ -118,7 +118,7 @@ describe("written and read again", () => {
 });
 
 describe("reading", () => {
-  it("finds a file that is named itself", async () => {
+  it("accepts the path of a file", async () => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, "adapter_model.safetensors");
     await writeRawFile(file, { a: { dtype: "BF16", shape: [1], data_offsets: [0, 2] } }, Uint8Array.of(0x80, 0x3f));
@@ -128,7 +128,7 @@ describe("reading", () => {
     expect(weights.has("b")).toBe(false);
   });
 
-  it.each(["I64", "U8", "BOOL", "F8_E4M3", "F4"])("refuses %s where floats are needed", async (type) => {
+  it.each(["I64", "U8", "BOOL", "F8_E4M3", "F4"])("refuses %s if floats are needed", async (type) => {
     await using folder = await temporaryFolder();
     const length = { I64: 16, F4: 1 }[type] ?? 2;
     const header = { a: { dtype: type, shape: [2], data_offsets: [0, length] } };
@@ -141,7 +141,7 @@ describe("reading", () => {
     });
   });
 
-  it("refuses an array of another length, and a name that is not there", async () => {
+  it("refuses an array of another length, and an unknown name", async () => {
     await using folder = await temporaryFolder();
     await writeSafetensors(path.join(folder.path, "model.safetensors"), [one([1, 2])]);
     await using weights = await openWeights(folder.path);
@@ -149,7 +149,7 @@ describe("reading", () => {
     await expect(weights.read("b")).rejects.toMatchObject({ code: "model.missing", data: { name: "b" } });
   });
 
-  it("says what is missing", async () => {
+  it("lists missing files", async () => {
     await using folder = await temporaryFolder();
     await expect(openWeights(folder.path)).rejects.toMatchObject({
       code: "model.missing",
@@ -189,7 +189,7 @@ describe("reading", () => {
     await expect(weights.read("a")).rejects.toMatchObject({ code: "model.malformed" });
   });
 
-  it("refuses a folder in the place of a file", async () => {
+  it("refuses a folder in place of a file", async () => {
     await using folder = await temporaryFolder();
     await using inner = await temporaryFolder();
     await symlink(inner.path, path.join(folder.path, "model.safetensors"));
@@ -206,7 +206,7 @@ describe("reading", () => {
 });
 
 describe("writing that fails", () => {
-  it("refuses data that are not of their shape, and a name used twice", async () => {
+  it("refuses data of another shape, and a name used twice", async () => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, "model.safetensors");
     await expect(writeSafetensors(file, [{ ...one([1, 2]), shape: [3] }])).rejects.toThrow(RangeError);
@@ -214,7 +214,7 @@ describe("writing that fails", () => {
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  it("leaves the earlier file when it is aborted or its data cannot be made", async () => {
+  it("keeps the earlier file if it is aborted or its data function fails", async () => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, "model.safetensors");
     await writeSafetensors(file, [one([1])]);
@@ -226,14 +226,14 @@ describe("writing that fails", () => {
     expect(await readdir(folder.path)).toEqual(["model.safetensors"]);
   });
 
-  it("is a typed error where the folder does not exist", async () => {
+  it("is a typed error if the folder does not exist", async () => {
     await using folder = await temporaryFolder();
     const file = path.join(folder.path, "absent", "model.safetensors");
     await expect(writeSafetensors(file, [one([1])])).rejects.toMatchObject({ code: "checkpoint.write-failed" });
   });
 
   it.skipIf(!existsSync("/dev/full"))(
-    "says that the disk is full, and leaves the earlier file (needs /dev/full)",
+    "reports that the disk is full, and keeps the earlier file (needs /dev/full)",
     async () => {
       await using folder = await temporaryFolder();
       const file = path.join(folder.path, "model.safetensors");
@@ -251,7 +251,7 @@ describe("writing that fails", () => {
   );
 
   it.skipIf(process.platform === "win32")(
-    "leaves no shard behind when the last one does not fit (limits a child's file size)",
+    "leaves no shard behind if the last one does not fit (limits a child's file size)",
     async () => {
       await using folder = await temporaryFolder();
       const file = path.join(folder.path, "model.safetensors");

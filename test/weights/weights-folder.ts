@@ -8,7 +8,7 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { readonly pa
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** The bytes of a safetensors file with this header (an object, or text as it is) and these data. */
+/** Returns the bytes of a safetensors file with this header (an object, or a text unchanged) and these data. */
 export function safetensorsBytes(header: unknown, data: Uint8Array = new Uint8Array(), claimedLength?: number): Buffer {
   const json = Buffer.from(typeof header === "string" ? header : JSON.stringify(header));
   const length = Buffer.alloc(8);

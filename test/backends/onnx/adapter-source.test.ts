@@ -57,7 +57,7 @@ describe("an adapter as a model", () => {
     return [...result!.logprobs!];
   }
 
-  /** A copy of the adapter that a test may spoil. */
+  /** A copy of the adapter that a test may damage. */
   async function copied(name: string): Promise<string> {
     const copy = path.join(folder, "run", name);
     await cp(adapter, copy, { recursive: true });
@@ -69,7 +69,7 @@ describe("an adapter as a model", () => {
     await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...change }));
   }
 
-  it("plays and is trained on with the weights that it has", async () => {
+  it("plays and continues training with its weights", async () => {
     expect(await logprobs(await open(adapter, { type: "frozen" }))).toEqual(expected);
     const continued = await open(adapter, { type: "lora", lora: {} });
     expect(await logprobs(continued)).toEqual(expected);
@@ -90,11 +90,11 @@ describe("an adapter as a model", () => {
       expect(value).toBeCloseTo(expected[i]!, 4);
     });
     await learn(merged, 1);
-    // What was merged is a copy: the base and the adapter on it are as they were.
+    // The merge works on a copy: the base and the adapter are unchanged.
     expect(await logprobs(await open(adapter, { type: "frozen" }))).toEqual(expected);
   });
 
-  it("is exported again as it is, and merged", async () => {
+  it("is exported again unchanged, and merged", async () => {
     const again = path.join(folder, "run", "again");
     const model = await open(adapter, { type: "frozen" });
     await model.export(again, "peft");
@@ -107,7 +107,7 @@ describe("an adapter as a model", () => {
     });
   });
 
-  it("names its base by a path from its own folder, so that both can be moved", async () => {
+  it("stores its base's path relative to its own folder, so that both can be moved", async () => {
     expect((await readPeftAdapter(adapter)).config.baseModel).toBe("../../base model");
     const moved = path.join(folder, "moved");
     await mkdir(moved);
@@ -122,7 +122,7 @@ describe("an adapter as a model", () => {
     }
   });
 
-  it("finds a base that stayed where it was, and the one that is given", async () => {
+  it("finds a base at its recorded path, and a base that is given", async () => {
     const far = path.join(folder, "some", "where", "else");
     await cp(adapter, far, { recursive: true });
     expect(await logprobs(await open(far, { type: "frozen" }))).toEqual(expected);
@@ -132,7 +132,7 @@ describe("an adapter as a model", () => {
     expect(await logprobs(await open(far, { type: "frozen" }, { base }))).toEqual(expected);
   });
 
-  it("keeps a base of random weights beside itself", async () => {
+  it("stores a base with random weights in its own folder", async () => {
     const model = await backend.openModel({ source: scratch, trainable: lora });
     await learn(model, 2);
     const target = path.join(folder, "scratch adapter");
@@ -143,7 +143,7 @@ describe("an adapter as a model", () => {
     expect(await logprobs(await open(moved, { type: "frozen" }))).toEqual(await logprobs(model));
   });
 
-  it("of another base is refused, whether its weights differ or its shapes", async () => {
+  it("is refused for another base, whether the weights or the shapes differ", async () => {
     const otherWeights = path.join(folder, "other weights");
     const seeded = await backend.openModel({ source: { ...scratch, seed: 2 }, trainable: { type: "full" } });
     await seeded.export(otherWeights, "huggingface");
@@ -161,11 +161,11 @@ describe("an adapter as a model", () => {
       code: "model.mismatch",
       message: expect.stringMatching(/the model needs \[/),
     });
-    // What was refused leaves nothing behind: the same base opens with what fits.
+    // A refused adapter leaves nothing behind: the same base opens with an adapter that fits.
     expect(await logprobs(await open(adapter, { type: "frozen" }))).toEqual(expected);
   });
 
-  it("without a named base, on another adapter, or half-written is refused", async () => {
+  it("is refused without a named base, on another adapter, or if incomplete", async () => {
     const nameless = await copied("nameless");
     await changeConfig(nameless, { base_model_name_or_path: null });
     await expect(open(nameless, { type: "frozen" })).rejects.toMatchObject({ code: "model.missing" });
@@ -179,7 +179,7 @@ describe("an adapter as a model", () => {
     });
   });
 
-  it("a base for what is no adapter is refused", async () => {
+  it("refuses a base for a whole model", async () => {
     const whole = open(base, { type: "frozen" }, { base });
     await expect(whole).rejects.toMatchObject({ code: "config.invalid", hint: expect.stringContaining("base") });
   });
@@ -188,14 +188,14 @@ describe("an adapter as a model", () => {
     ["rank", { rank: 4 }],
     ["alpha", { alpha: 5 }],
     ["targets", { targets: ["q_proj"] as const }],
-  ])("is not trained on with another %s", async (key, other) => {
+  ])("does not continue training with another %s", async (key, other) => {
     await expect(open(adapter, { type: "lora", lora: other })).rejects.toMatchObject({
       code: "config.invalid",
       data: { key },
     });
   });
 
-  it("of some layers plays, and is trained on only merged", async () => {
+  it("of some layers plays, but continues training only if merged", async () => {
     const { config, tensors } = await readPeftAdapter(adapter);
     const first = [...tensors].filter(([name]) => name.startsWith("model.layers.0."));
     expect(first.length).toBeLessThan(tensors.size);
@@ -207,13 +207,13 @@ describe("an adapter as a model", () => {
     await learn(await open(target, { type: "lora", start: "merge", lora: {} }), 1);
   });
 
-  it("of the hub brings its base from the hub, at the named revision", async () => {
+  it("on the hub uses its base from the hub, at the named revision", async () => {
     const files = async (at: string): Promise<Record<string, Uint8Array>> =>
       Object.fromEntries(
         await Promise.all((await readdir(at)).map(async (name) => [name, await readFile(path.join(at, name))])),
       );
     const published = await copied("published");
-    // An adapter on a hub model has no path of its own to look at.
+    // An adapter of a hub model has no recorded path.
     await writeFile(path.join(published, "base_model.json"), "{}");
     const commits = { base: "1".repeat(40), newer: "2".repeat(40), adapter: "3".repeat(40) };
     await changeConfig(published, { base_model_name_or_path: "owner/base", revision: commits.base });

@@ -50,7 +50,7 @@ function newPath(): string {
   return path.join(folder, String(count));
 }
 
-/** A copy of the good model folder with one thing spoiled. */
+/** A copy of the good model folder with one change. */
 async function spoiled(spoil: (folder: string) => Promise<unknown>): Promise<string> {
   const copy = newPath();
   await cp(good, copy, { recursive: true });
@@ -65,7 +65,7 @@ const changeConfig =
     await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...change }));
   };
 
-/** Writes the weights anew, some tensors changed or left out. */
+/** Writes the weights again, with some tensors changed or omitted. */
 const changeTensors =
   (change: (name: string, shape: readonly number[]) => readonly number[] | undefined) =>
   async (folder: string): Promise<void> => {
@@ -112,7 +112,7 @@ const makePipe =
     await promisify(execFile)("mkfifo", [path.join(model, name)]);
   };
 
-/** What is wrong with a model folder: [spoil, code, words of the message]. */
+/** The faults of a model folder: [change, code, words of the message]. */
 const badFolders: Record<string, readonly [(folder: string) => Promise<unknown>, string, string]> = {
   "no config.json": [remove("config.json"), "model.missing", "config.json"],
   "no weights": [remove(weights), "model.missing", weights],
@@ -241,7 +241,7 @@ const badFolders: Record<string, readonly [(folder: string) => Promise<unknown>,
 };
 
 describe("a model folder with", () => {
-  it.each(Object.entries(badFolders))("%s is refused by a typed error that says what to do", async (_, bad) => {
+  it.each(Object.entries(badFolders))("%s is refused by a typed error with a remedy", async (_, bad) => {
     const [spoil, code, words] = bad;
     const source = { type: "pretrained", path: await spoiled(spoil) } as const;
     for (const trainable of [full, lora(2)]) {
@@ -249,7 +249,7 @@ describe("a model folder with", () => {
     }
   });
 
-  it("options that say what is built anyway is opened", async () => {
+  it("options that request the default behaviour is opened", async () => {
     const source = {
       type: "pretrained",
       path: await spoiled(
@@ -268,7 +268,7 @@ describe("a model folder with", () => {
     expect(await model.forward(data, outputs)).toEqual(await original.forward(data, outputs));
   });
 
-  it("the wrong path says so", async () => {
+  it("the wrong path is refused with a message that says so", async () => {
     const missing = { type: "pretrained", path: path.join(folder, "nowhere") } as const;
     await expect(backend.openModel({ source: missing, trainable: full })).rejects.toMatchObject(
       typed("model.missing", "nowhere"),
@@ -276,7 +276,7 @@ describe("a model folder with", () => {
   });
 });
 
-describe("a spec that no model can be opened with", () => {
+describe("an invalid model spec", () => {
   const bad: Record<string, readonly [ModelSpec, string, string]> = {
     "rank 0": [scratch(lora(0)), "config.invalid", "rank"],
     "rank 1.5": [scratch(lora(1.5)), "config.invalid", "rank"],
@@ -304,7 +304,7 @@ describe("a spec that no model can be opened with", () => {
   });
 });
 
-describe("a request that can only be misread is refused:", () => {
+describe("an invalid request is refused:", () => {
   const term = (type: string): LossTerm => ({ type }) as LossTerm;
   const bad: Record<string, readonly [(model: Model) => Promise<unknown>, string, string]> = {
     "an unknown loss term": [(model) => model.forwardBackward(data, [term("hinge")]), "backend.unsupported", "hinge"],
@@ -389,7 +389,7 @@ describe("a request that can only be misread is refused:", () => {
 });
 
 describe("a loss that is NaN", () => {
-  it("is an error, and leaves weights and gradient as they were", async () => {
+  it("is an error, and leaves weights and gradient unchanged", async () => {
     const model = await backend.openModel(scratch(full));
     const untouched = await backend.openModel(scratch(full));
     for (const each of [model, untouched]) await each.forwardBackward(data, [{ type: "crossEntropy" }]);
@@ -412,7 +412,7 @@ describe("a training state", () => {
   }
   const logprobsOf = (model: Model) => model.forward(data, { outputs: ["logprobs"] });
 
-  it("of another model is refused, and the model stays as it was", async () => {
+  it("of another model is refused, and the model is unchanged", async () => {
     const adapter = newPath();
     await (await trained(scratch(lora(2)))).save(adapter);
     const whole = newPath();
@@ -438,7 +438,7 @@ describe("a training state", () => {
     }
   });
 
-  it("that is incomplete or spoiled is refused, and the model stays as it was", async () => {
+  it("that is incomplete or damaged is refused, and the model is unchanged", async () => {
     const saved = newPath();
     await (await trained(scratch(full))).save(saved);
     const state = JSON.parse(await readFile(path.join(saved, "state.json"), "utf8"));
@@ -473,7 +473,7 @@ describe("a training state", () => {
     await model.load(saved);
   });
 
-  it("is not written over anything", async () => {
+  it("does not overwrite anything", async () => {
     const model = await trained(scratch(lora(1)));
     const taken = newPath();
     await mkdir(taken);
@@ -486,7 +486,7 @@ describe("a training state", () => {
   });
 
   it.skipIf(process.platform === "win32")(
-    "and an export that a full disk stops leave nothing behind, and say so (limits a child's file size)",
+    "and an export leave nothing behind if the disk is full, and report it (limits a child's file size)",
     async () => {
       const target = newPath();
       await mkdir(target);

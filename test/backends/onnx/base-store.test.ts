@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-it("has equal weights in memory once, also from several folders, until the last user gives them back", async () => {
+it("keeps equal weights in memory once, also from several folders, until the last user releases them", async () => {
   const store = new BaseStore();
   const [a, b] = copies as [() => Parameters<BaseStore["share"]>[0], () => Parameters<BaseStore["share"]>[0]];
   const first = await store.share(a());
@@ -31,7 +31,7 @@ it("has equal weights in memory once, also from several folders, until the last 
   expect(await store.share(b())).not.toBe(first);
 });
 
-it("reads a folder anew once its users are gone, also while another has the weights that it had", async () => {
+it("reads a folder again after its users are gone, even if another user has its earlier weights", async () => {
   const store = new BaseStore();
   const changing = path.join(folder, "d");
   await cp(path.join(folder, "a"), changing, { recursive: true });
@@ -47,12 +47,12 @@ it("reads a folder anew once its users are gone, also while another has the weig
   expect(second.config.rope?.theta).toBe(77);
 });
 
-it("keeps weights apart that differ in one value that the hash does not see", async () => {
+it("keeps weights apart that differ only in a value that the hash does not cover", async () => {
   const other = path.join(folder, "c");
   await cp(path.join(folder, "a"), other, { recursive: true });
   const file = path.join(other, "model.safetensors");
   const bytes = await readFile(file);
-  // The second value of the last tensor, of two bytes or four: only every 997th is in the hash.
+  // The second value of the last tensor, of two or four bytes. Only every 997th value is hashed.
   bytes[bytes.length - 6]! ^= 1;
   await writeFile(file, bytes);
   const store = new BaseStore();

@@ -40,14 +40,14 @@ describe("a model folder without a chat template", () => {
     backend.openModel({ source: { type: "pretrained", path: base, ...more } as ModelSource, trainable });
   const promptOf = ({ renderer, tokenizer }: Model): string => tokenizer.decode(renderer.start(conversation));
 
-  it("is refused with all ways out", async () => {
+  it("is refused with a list of all remedies", async () => {
     await expect(open({})).rejects.toMatchObject({
       code: "model.template",
       hint: expect.stringMatching(/chatTemplate.*none.*--format completion/),
     });
   });
 
-  it("reads the plain texts of messages if the template is none", async () => {
+  it("uses the plain texts of messages if the template is none", async () => {
     const model = await open({ chatTemplate: "none" }, lora);
     expect(promptOf(model)).toBe("Add. 1+1=");
     const { renderer, tokenizer } = model;
@@ -58,7 +58,7 @@ describe("a model folder without a chat template", () => {
     const added = renderer.extend({ ids, messages: turns, messageCount: 3 });
     expect(added).not.toBe("broken");
     expect(tokenizer.decode(added as number[])).toBe(" 2+2=");
-    // An export reads its prompts in the same way, without the setting.
+    // An exported model reads its prompts in the same way, without the setting.
     for (const format of ["peft", "huggingface"] as const) {
       const at = path.join(folder, `plain ${format}`);
       await model.export(at, format);
@@ -66,7 +66,7 @@ describe("a model folder without a chat template", () => {
     }
   });
 
-  it("takes a template from a file, and exports it", async () => {
+  it("uses a template from a file, and exports it", async () => {
     const model = await open({ chatTemplate: templateFile });
     expect(promptOf(model)).toBe("<system>Add. <user>1+1=<assistant>");
     const whole = path.join(folder, "whole");
@@ -76,13 +76,13 @@ describe("a model folder without a chat template", () => {
     const adapter = path.join(folder, "adapter");
     await (await open({ chatTemplate: templateFile }, lora)).export(adapter, "peft");
     expect(promptOf(await open({ path: adapter }))).toBe("<system>Add. <user>1+1=<assistant>");
-    // An adapter of a model with a template of its own brings no tokenizer.
+    // An adapter of a model with its own template has no tokenizer files.
     const plain = path.join(folder, "plain adapter");
     await (await open({ path: whole }, lora)).export(plain, "peft");
     expect(existsSync(path.join(plain, "tokenizer.json"))).toBe(false);
   });
 
-  it("takes variables of its template, and an export keeps them", async () => {
+  it("fills in variables of its template, and an export keeps them", async () => {
     const thinking = path.join(folder, "thinking.jinja");
     const choice = "{% if enable_thinking is defined and not enable_thinking %}<none>{% else %}<think>{% endif %}";
     await writeFile(thinking, `${template}${choice}`);
@@ -96,7 +96,7 @@ describe("a model folder without a chat template", () => {
     const adapter = path.join(folder, "not thinking adapter");
     await (await open(variables, lora)).export(adapter, "peft");
     expect(promptOf(await open({ path: adapter }))).toBe("<system>Add. <user>1+1=<assistant><none>");
-    // A folder's own template takes them too; one without a template has nothing that they are for.
+    // They also apply to a folder's own template. Without any template, they are an error.
     expect(promptOf(await open({ path: whole, templateVariables: { enable_thinking: true } }))).toMatch(/<think>$/);
     await expect(open({ templateVariables: { enable_thinking: true } })).rejects.toMatchObject({
       code: "model.template",
@@ -104,7 +104,7 @@ describe("a model folder without a chat template", () => {
     });
   });
 
-  it("is refused with a template that is no file", async () => {
+  it("refuses a template path that is not a file", async () => {
     await expect(open({ chatTemplate: path.join(folder, "absent.jinja") })).rejects.toMatchObject({
       code: "model.template",
       message: expect.stringContaining("absent.jinja"),

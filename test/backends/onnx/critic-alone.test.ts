@@ -26,13 +26,13 @@ function parametersRead(terms: readonly LossTerm[], outputs: readonly ForwardOut
   return baseParameters.map(({ name }) => name);
 }
 
-describe("a critic alone", () => {
-  it("never reads the head over the vocabulary, to learn or to tell values", () => {
+describe("a model with only a value loss", () => {
+  it("never reads the vocabulary head, for training or for values", () => {
     expect(parametersRead([{ type: "value" }], ["values"])).not.toContain("lm_head.weight");
     expect(parametersRead([], ["values"])).not.toContain("lm_head.weight");
   });
 
-  it("is a head beside that one where the policy learns too", () => {
+  it("reads both heads if the policy is trained too", () => {
     const both = parametersRead([{ type: "policyGradient" }, { type: "value" }], ["logprobs", "values"]);
     expect(both).toEqual(expect.arrayContaining(["lm_head.weight", "value_head.weight", "value_head.bias"]));
     expect(parametersRead([{ type: "policyGradient" }], ["logprobs"])).not.toContain("value_head.weight");

@@ -5,17 +5,17 @@ import { chooseWidth, rowCost } from "../../../trainers/backends/onnx/engine/dec
 describe("the width of groups of rows with one prompt", () => {
   const grid = { rowCost: 500, length: 500, width: 1 };
 
-  it("is the prompts' number of rows where they are alike", () => {
+  it("is the number of rows per prompt if all prompts have equally many", () => {
     expect(chooseWidth({ ...grid, rows: [8, 8, 8] })).toBe(8);
     expect(chooseWidth({ ...grid, rows: [1, 1, 1, 1] })).toBe(1);
   });
 
-  it("leaves rows idle only where reading a prompt again costs more", () => {
+  it("leaves rows idle only if reading a prompt again costs more", () => {
     expect(chooseWidth({ ...grid, rows: [8, 1, 1, 1, 1], length: 10 })).toBe(1);
     expect(chooseWidth({ ...grid, rows: [8, 7], length: 4000 })).toBe(8);
   });
 
-  it("changes for what is better by a tenth, never for less", () => {
+  it("changes only for a gain of at least a tenth", () => {
     const options = fc.record({
       rows: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1, maxLength: 12 }),
       length: fc.integer({ min: 1, max: 5000 }),
@@ -24,7 +24,7 @@ describe("the width of groups of rows with one prompt", () => {
     });
     fc.assert(
       fc.property(options, (drawn) => {
-        // What a step costs: every row of every group, and every group's prompt once.
+        // The cost of a step: every row of every group, and every group's prompt once.
         const cost = (width: number): number => {
           const groups = drawn.rows.flatMap((rows) => Array.from({ length: Math.ceil(rows / width) }, () => width));
           return groups.reduce((sum, rows) => sum + rows * drawn.rowCost + drawn.length, 0);
@@ -41,6 +41,6 @@ describe("the width of groups of rows with one prompt", () => {
   });
 });
 
-it("a row costs as much as reading a tenth of the cached tokens that hold as many numbers as the weights", () => {
+it("a row costs as much as reading a tenth of the cached tokens that contain as many values as the weights", () => {
   expect(rowCost(1_000_000, 1_000)).toBe(100);
 });

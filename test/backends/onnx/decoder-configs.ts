@@ -1,4 +1,4 @@
-/** One small config of each family and option that the engine builds, with random weights large enough to matter. */
+/** A small config for each supported family and option, with random weights that are large enough to matter. */
 const base = {
   vocab_size: 29,
   hidden_size: 16,

@@ -7,7 +7,7 @@ import { Differentiated } from "./graph/differentiate.ts";
 import { operators } from "./graph/operator-cases.ts";
 import { tinyConfig } from "./tiny-config.ts";
 
-/** What a short training run of one model gave. */
+/** The result of a short training run of one model. */
 export interface TrainingRun {
   readonly losses: readonly number[];
   readonly gradientNorms: readonly number[];
@@ -16,7 +16,7 @@ export interface TrainingRun {
   readonly values: readonly number[];
   /** A greedy completion. */
   readonly ids: readonly number[];
-  /** How far log-probabilities of a sampled completion are from those that forward gives for it. */
+  /** The distance between a sampled completion's log-probabilities and those of forward. */
   readonly sampledApart: number;
 }
 
@@ -40,7 +40,10 @@ const kinds: Record<string, { readonly config: object; readonly trainable: Train
   },
 };
 
-/** A few steps of PPO with KL, entropy and values on sequences of unlike lengths, then sampling; for each kind of model. */
+/**
+ * Runs a few steps of PPO with KL, entropy and values on sequences of different lengths, then samples, for each kind of
+ * model.
+ */
 export async function trainOn(device: Device, precision?: Precision): Promise<Record<string, TrainingRun>> {
   const sentence = [..."a tiny training run, the same on any device"].map((letter) => letter.charCodeAt(0));
   const data = [sentence.slice(0, 20), sentence.slice(5), sentence.slice(30)].map((ids) => {
@@ -110,14 +113,14 @@ export async function trainOn(device: Device, precision?: Precision): Promise<Re
   return runs;
 }
 
-/** What losses of very unlike sizes gave. */
+/** The results of losses of very different magnitudes. */
 export interface ScaledLoss {
-  /** The gradient's norm over the loss term's weight. */
+  /** The gradient's norm divided by the loss term's weight. */
   readonly norm: number;
   readonly overflows: number;
 }
 
-/** The gradient of one loss, multiplied by each of the weights; in turn, on one model. */
+/** Computes the gradient of one loss, multiplied by each of the weights in turn, on one model. */
 export async function scaleLosses(options: {
   readonly device: Device;
   readonly precision: Precision;
@@ -139,7 +142,7 @@ export async function scaleLosses(options: {
   return found;
 }
 
-/** The largest difference of each operator's values and gradients between a device and the CPU. */
+/** Returns the largest difference of each operator's values and gradients between a device and the CPU. */
 export async function compareOperators(device: Device): Promise<Record<string, number>> {
   const worst: Record<string, number> = {};
   for (const [name, cases] of Object.entries(operators)) {

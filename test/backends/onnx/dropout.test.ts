@@ -40,7 +40,7 @@ function batch(seed: number, lengths: readonly number[] = [9, 4, 12]): Datum[] {
   });
 }
 
-/** Steps of supervised training on the batches of the given seeds. */
+/** Runs steps of supervised training on the batches of the given seeds. */
 async function learn(model: Model, seeds: readonly number[]): Promise<void> {
   for (const seed of seeds) {
     await model.forwardBackward(batch(seed), crossEntropy);
@@ -75,7 +75,7 @@ describe("masks of adapters", () => {
     { name: "first.lora_B.weight", shape: [9, 2], initial: "zeros" },
     { name: "second.lora_A.weight", shape: [2, 70], initial: "normal" },
   ]);
-  /** Whether each input of each token is kept, by adapter. */
+  /** 1 for each kept input of each token, by adapter. */
   const bitsOf = (rate: number, seeds: readonly number[], tokens = 200): Record<string, number[]> => {
     const feeds = dropoutFeeds({ block, rate, sequences: seeds.map((seed) => ({ tokens, seed })) });
     return Object.fromEntries(
@@ -100,7 +100,7 @@ describe("masks of adapters", () => {
     }
   });
 
-  it("are unrelated between sequences, adapters, tokens and inputs, and repeat for a seed", () => {
+  it("are independent between sequences, adapters, tokens and inputs, and reproducible for a seed", () => {
     const { "first.lora_dropout": first, "second.lora_dropout": second } = bitsOf(0.5, [1, 2, 1]);
     const length = 200 * 70;
     const agreement = (a: readonly number[], b: readonly number[]): number =>
@@ -118,7 +118,7 @@ describe("masks of adapters", () => {
     }
   });
 
-  it("have seeds of their own for each step and each time that a sequence comes", () => {
+  it("have different seeds for each step and each occurrence of a sequence", () => {
     const data = [datumFromIds({ ids: [1, 2, 3], mask: [0, 1, 1] }), datumFromIds({ ids: [1, 2, 3], mask: [0, 1, 1] })];
     const seen = new Map<string, number>();
     const seeds = [
@@ -168,7 +168,7 @@ describe("a pass with dropout", () => {
     }
   });
 
-  it("has the same gradient however its data are cut and ordered", async () => {
+  it("has the same gradient however its data are split and ordered", async () => {
     const data = [...batch(1), ...batch(2), ...batch(1)];
     const lengths = fc.record({ maxTokens: fc.integer({ min: 1, max: 80 }), first: fc.integer({ min: 1, max: 8 }) });
     const expected = await gradientOf(await openModel(await createBackend()), [data]);
@@ -187,7 +187,7 @@ describe("a pass with dropout", () => {
     );
   });
 
-  it("has other masks in the next step, and after a call that was aborted the same", async () => {
+  it("has other masks in the next step, and the same masks after an aborted call", async () => {
     const model = await openModel(await createBackend());
     const data = batch(1);
     const aborted = AbortSignal.abort();
@@ -201,7 +201,7 @@ describe("a pass with dropout", () => {
   });
 });
 
-describe("log-probabilities that are compared", () => {
+describe("log-probabilities for comparison", () => {
   const terms: Readonly<Record<string, readonly LossTerm[]>> = {
     policyGradient: [{ type: "policyGradient" }],
     importanceSampling: [{ type: "importanceSampling" }],
@@ -245,7 +245,7 @@ describe("log-probabilities that are compared", () => {
 });
 
 describe("a run with dropout", () => {
-  it("gives the same weights again, resumed too, and others at another rate or none", async () => {
+  it("is reproducible, also after resuming, and differs at another rate or without dropout", async () => {
     const backend = await createBackend();
     const whole = await openModel(backend);
     await learn(whole, [1, 2, 3, 4]);
@@ -256,7 +256,7 @@ describe("a run with dropout", () => {
     const folder = await newFolder();
     await begun.save(folder);
     const resumed = await openModel(backend);
-    // What was added to a gradient before is dropped, and its masks with it.
+    // Loading drops an accumulated gradient and its masks.
     await resumed.forwardBackward(batch(3), crossEntropy);
     await resumed.load(folder);
     await learn(resumed, [3, 4]);
@@ -269,7 +269,7 @@ describe("a run with dropout", () => {
     }
   });
 
-  it("says so in the adapter that it exports", async () => {
+  it("writes the rate into the adapter that it exports", async () => {
     const backend = await createBackend();
     for (const [lora, expected] of [
       [{ dropout: 0.25 }, 0.25],

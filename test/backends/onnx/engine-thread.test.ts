@@ -19,7 +19,7 @@ const lora: ModelSpec = { source, trainable: { type: "lora", lora: { rank: 2, al
 const terms: LossTerm[] = [{ type: "crossEntropy" }];
 const adam = { learningRate: 0.01, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 };
 
-/** Sequences of 10 tokens; with so small a micro-batch each of them is a run of its own. */
+/** Sequences of 10 tokens. The micro-batch is so small that each sequence is a separate run. */
 function exampleData(count: number, seed = 1): Datum[] {
   const random = createRandom(seed);
   return Array.from({ length: count }, () => {
@@ -47,12 +47,12 @@ async function collect(samples: AsyncIterable<Sample>): Promise<Sample[]> {
   return all;
 }
 
-/** Every gradient of a model as one array. */
+/** Returns all gradients of a model as one array. */
 async function gradientOf(model: Model): Promise<number[]> {
   return [...(await readGradients(model)).values()].flatMap(({ data }) => [...data]);
 }
 
-/** Aborts when the event loop has turned a few times: while the engine works. */
+/** Aborts after a few turns of the event loop, while the engine works. */
 function abortSoon(reason?: unknown): AbortSignal {
   const controller = new AbortController();
   setTimeout(() => controller.abort(reason), 20);
@@ -71,7 +71,7 @@ describe("an aborted call", () => {
     await model.forwardBackward(data, terms);
     const before = await gradientOf(model);
     const reason = new Error("enough");
-    // So much work that only an abort ends it within the test's time.
+    // Enough work that only an abort ends it within the test's time.
     const long = exampleData(100_000, 2);
     await expect(model.forwardBackward(long, terms, { signal: abortSoon(reason) })).rejects.toBe(reason);
     await expect(model.forward(long, { outputs: ["logprobs"], signal: abortSoon(reason) })).rejects.toBe(reason);
@@ -81,7 +81,7 @@ describe("an aborted call", () => {
     expect((await model.optimStep(adam, { stepId: 1 })).version).toBe(1);
   });
 
-  it("of sampling has told how many tokens there were by then", async () => {
+  it("of sampling has reported the number of tokens so far", async () => {
     await using backend = await openBackend();
     const sampler = await (await backend.openModel(lora)).snapshot();
     const stop = new AbortController();
@@ -95,7 +95,7 @@ describe("an aborted call", () => {
     expect(counts.every(Number.isSafeInteger)).toBe(true);
   });
 
-  it("is seen between any two runs", async () => {
+  it("takes effect between any two runs", async () => {
     const engine = createEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 1 });
     const { model } = await engine.open(full as { source: typeof source; trainable: { type: "full" } });
     const { sampler } = await engine.snapshot({ model });
@@ -108,11 +108,11 @@ describe("an aborted call", () => {
     await engine.forwardBackward({ model, data: exampleData(6), terms }, context);
     expect(looks.mock.calls.length).toBeGreaterThanOrEqual(6);
     looks.mockClear();
-    // Two prompts one after the other, six tokens each: the first of reading the prompt.
+    // Two prompts one after the other, six tokens each. The prefill gives the first one.
     await engine.sample({ sampler, requests: requests(2, 6) }, context);
     expect(looks.mock.calls.length).toBeGreaterThanOrEqual(12);
     looks.mockClear();
-    // Four prompts that are read one by one before the first step.
+    // Four prompts that are prefilled one by one before the first step.
     const prompts = [1, 2, 3, 4].map((id) => ({ ...requests(1, 1)[0]!, promptIds: Array(10).fill(id) }));
     const wide = createEngine({ device: "cpu", threads: 1, maxTokensPerMicroBatch: 10, decodeBatchSize: 4 });
     await wide.open(full as { source: typeof source; trainable: { type: "full" } });
@@ -121,7 +121,7 @@ describe("an aborted call", () => {
     expect(looks.mock.calls.length).toBeGreaterThanOrEqual(4);
   });
 
-  it("of sampling gives what was ready, and the sampler goes on afterwards", async () => {
+  it("of sampling returns the finished samples, and the sampler stays usable", async () => {
     await using backend = await openBackend();
     const sampler = await (await backend.openModel(lora)).snapshot();
     const stop = new AbortController();
@@ -138,14 +138,14 @@ describe("an aborted call", () => {
     expect(await collect(sampler.sample(requests(3, 5)))).toHaveLength(3);
   });
 
-  it("of sampling is what a consumer's break is", async () => {
+  it("of sampling is the same as a consumer's break", async () => {
     await using backend = await openBackend();
     const sampler = await (await backend.openModel(full)).snapshot();
     for await (const { ids } of sampler.sample(requests(20_000, 20))) {
       expect(ids).toHaveLength(20);
       break;
     }
-    // Answered only once the engine has let go of the 20,000.
+    // Answered only after the engine has stopped working on the 20,000 tokens.
     expect(await collect(sampler.sample(requests(1, 5)))).toHaveLength(1);
   });
 
@@ -186,7 +186,7 @@ describe("an error in the engine", () => {
     expect((await model.forwardBackward(data, terms)).loss).toBeGreaterThan(0);
   });
 
-  it("of memory for a model that is too large is one that says so", async () => {
+  it("of memory for too large a model has its own message", async () => {
     await using backend = await openBackend();
     const config = { ...tinyConfig, hidden_size: 1_000_000, vocab_size: 1_000_000 };
     await expect(backend.openModel({ ...full, source: { ...source, config } })).rejects.toMatchObject({
@@ -197,7 +197,7 @@ describe("an error in the engine", () => {
     await backend.openModel(full);
   });
 
-  it("in sending a call leaves nothing waiting for it", async () => {
+  it("in sending a call leaves no pending call", async () => {
     const backend = await openBackend();
     const model = await backend.openModel(full);
     const [datum] = exampleData(1);
@@ -209,7 +209,7 @@ describe("an error in the engine", () => {
 });
 
 describe("the engine's thread", () => {
-  it("that dies rejects every call under way and every later one, and closing goes well", async () => {
+  it("rejects every running and later call if it dies, and closing succeeds", async () => {
     let thread: Worker | undefined;
     const original = Worker.prototype.postMessage;
     vi.spyOn(Worker.prototype, "postMessage").mockImplementation(function (this: Worker, ...message) {
@@ -252,7 +252,7 @@ describe("the engine's thread", () => {
     expect(ticks).toBeGreaterThan(10);
   });
 
-  it("answers two models that are used at once as if each were alone", async () => {
+  it("answers two concurrent models as if each were alone", async () => {
     const run = async (model: Model): Promise<unknown[]> => {
       const found: unknown[] = [];
       for (let step = 1; step <= 3; step++) {
@@ -272,7 +272,7 @@ describe("the engine's thread", () => {
     expect(await Promise.all(models.map(run))).toEqual(alone);
   });
 
-  it("that is closed while it works stops, and rejects what was under way", async () => {
+  it("stops if it is closed while it works, and rejects running calls", async () => {
     const backend = await openBackend();
     const model = await backend.openModel(full);
     const sampler = await model.snapshot();
@@ -302,7 +302,7 @@ describe("a process", () => {
     return promisify(execFile)(process.execPath, ["--input-type=module", "-e", lines], { timeout: 300_000 });
   };
 
-  it("ends by itself with an idle engine, quietly, whatever was left open", async () => {
+  it("ends by itself, without output, if the engine is idle, whatever is still open", async () => {
     const { stdout, stderr } = await run(`
       await model.forwardBackward(data, [{ type: "crossEntropy" }]);
       const sampler = await model.snapshot();
@@ -313,7 +313,7 @@ describe("a process", () => {
     expect(stderr).toBe("");
   });
 
-  it("lives as long as the engine works for it", async () => {
+  it("stays alive while the engine works for it", async () => {
     const { stdout } = await run(`
       model.forwardBackward(data, [{ type: "crossEntropy" }]).then(({ tokens }) => console.log(tokens));`);
     expect(stdout).toBe("2\n");

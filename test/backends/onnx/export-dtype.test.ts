@@ -80,7 +80,7 @@ it.each([
   expect(differ).toBe(dtype !== "float32");
 });
 
-it("keeps the older key of the config, and both where both are there", async () => {
+it("keeps the older key of the config, and both if both are present", async () => {
   for (const [name, keys] of [
     ["older", { torch_dtype: "bfloat16" }],
     ["both", { torch_dtype: "bfloat16", dtype: "bfloat16" }],
@@ -97,7 +97,7 @@ it("keeps the older key of the config, and both where both are there", async () 
   }
 });
 
-it("loses nothing of the base beside an adapter: one that was merged is in no file, and is written in float32", async () => {
+it("loses no precision of an adapter's base: a merged base has no files of its own and is written in float32", async () => {
   await using first = await trained("bfloat16", lora);
   await first.export(at("first"), "peft");
   await using second = await trained("first", { ...lora, start: "merge" });

@@ -61,7 +61,7 @@ async function logprobs(model: Model): Promise<readonly number[]> {
   return [...result!.logprobs!];
 }
 
-/** A whole model of a family that has learned a little, so that no bias is zero. */
+/** Exports a whole model of a family after a little training, so that no bias is zero. */
 async function exportWhole(config: Readonly<Record<string, unknown>>): Promise<string> {
   const model = await open({ type: "scratch", config, seed: 1 }, { type: "full" });
   await learn(model);
@@ -89,7 +89,7 @@ describe.each(Object.entries(families))("%s", (family, config) => {
     expect(await logprobs(await open(from(at), { type: "frozen" }))).toEqual(expected);
   });
 
-  it("trains an adapter that continues, merges, and is exported as peft names it", async () => {
+  it("trains an adapter that continues, merges, and is exported with peft's names", async () => {
     const base = await exportWhole(config);
     const model = await open(from(base), lora());
     await learn(model);
@@ -109,7 +109,7 @@ describe.each(Object.entries(families))("%s", (family, config) => {
     expectClose(await logprobs(await open(from(merged), { type: "frozen" })), expected);
   });
 
-  it("samples as likely as forward says, beyond its window", async () => {
+  it("samples with the log-probabilities of forward, beyond its window", async () => {
     const model = await open({ type: "scratch", config, seed: 1 }, lora());
     await learn(model);
     const sampler = await model.snapshot();
@@ -128,7 +128,7 @@ describe.each(Object.entries(families))("%s", (family, config) => {
     }
   });
 
-  it("names the targets that it knows if it is asked for another", async () => {
+  it("lists the known targets in the error for an unknown one", async () => {
     const source: ModelSource = { type: "scratch", config, seed: 1 };
     await expect(open(source, lora(["c_porj"]))).rejects.toMatchObject({
       code: "config.unknown-name",
@@ -140,7 +140,7 @@ describe.each(Object.entries(families))("%s", (family, config) => {
 });
 
 describe("gpt2", () => {
-  it("stores the matrices of its linear layers as (inputs, outputs), in files", async () => {
+  it("stores the matrices of its linear layers as (inputs, outputs) in files", async () => {
     await using weights = await openWeights(await exportWhole(gpt2));
     expect(weights.info("transformer.h.0.attn.c_attn.weight").shape).toEqual([32, 96]);
     expect(weights.info("transformer.h.1.mlp.c_proj.weight").shape).toEqual([128, 32]);
@@ -148,7 +148,7 @@ describe("gpt2", () => {
     expect(weights.has("lm_head.weight")).toBe(false);
   });
 
-  it("is read from a file of the body alone, as the published one is, with its masks of attention", async () => {
+  it("is read from a file of the body alone, with attention masks, as it is published", async () => {
     const at = await exportWhole(gpt2);
     const expected = await logprobs(await open(from(at), { type: "frozen" }));
     const file = path.join(at, "model.safetensors");
@@ -166,7 +166,7 @@ describe("gpt2", () => {
     expect(await logprobs(await open(from(at), { type: "frozen" }))).toEqual(expected);
   });
 
-  it("tells its two layers called c_proj apart where asked to", async () => {
+  it("distinguishes its two layers called c_proj if asked to", async () => {
     const base = await exportWhole(gpt2);
     const model = await open(from(base), lora(["mlp.c_proj", "c_attn"]));
     await learn(model);
@@ -177,7 +177,7 @@ describe("gpt2", () => {
     expect(modules).toEqual(new Set(["mlp.c_proj", "attn.c_attn"]));
     const json = JSON.parse(await readFile(path.join(at, "adapter_config.json"), "utf8")) as Record<string, unknown>;
     expect(json.target_modules).toEqual(["mlp.c_proj", "c_attn"]);
-    // The same layers in other words go on; fewer or more of them do not.
+    // The same layers under other names continue. Fewer or more layers do not.
     const expected = await logprobs(model);
     for (const targets of [undefined, ["attn.c_attn", "mlp.c_proj"], ["c_attn", "mlp.c_proj"]]) {
       const trainable: TrainableSpec = { type: "lora", lora: targets === undefined ? {} : { targets } };
@@ -189,7 +189,7 @@ describe("gpt2", () => {
     });
   });
 
-  it("reads no further than its table of positions", async () => {
+  it("limits its length to its table of positions", async () => {
     const model = await open({ type: "scratch", config: gpt2, seed: 1 }, { type: "frozen" });
     expect(model.maxLength).toBe(64);
     const long = Array.from({ length: 70 }, (_, i) => i);

@@ -9,7 +9,7 @@ const block = (): ParameterBlock =>
     Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8),
   );
 
-it("adds up by groups of parameters, and is zero where nothing was added", () => {
+it("adds up by groups of parameters, and is zero for parameters without a gradient", () => {
   const sum = new GradientSum();
   sum.add("b+c", Float32Array.of(1, 2, 3, 4));
   sum.add("b+c", Float32Array.of(10, 20, 30, 40));
@@ -25,7 +25,7 @@ it("adds up by groups of parameters, and is zero where nothing was added", () =>
   ]);
 });
 
-it("in parts makes the same step as in one", () => {
+it("in parts gives the same step as in one piece", () => {
   const params = { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.5 };
   const parts = [
     { names: ["c", "d"], gradient: Float32Array.of(3, -4, 0.5, 0) },

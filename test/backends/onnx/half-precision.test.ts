@@ -12,7 +12,7 @@ import { type ScaledLoss, scaleLosses, type TrainingRun, trainOn } from "./devic
 import { ModelUnderTest, randomData, withOtherPolicies } from "./model-under-test.ts";
 
 describe("the loss scale", () => {
-  it("halves where a gradient overflows, and doubles after many that do not, up to a bound", () => {
+  it("halves after an overflow, and doubles after many clean runs, up to a bound", () => {
     const scale = new LossScale({ scale: 1024, cleanRuns: 0 });
     scale.shrink();
     expect(scale.state).toEqual({ scale: 512, cleanRuns: 0 });
@@ -25,7 +25,7 @@ describe("the loss scale", () => {
     expect(scale.state).toEqual({ scale: 2 ** 24, cleanRuns: 0 });
   });
 
-  it("counts clean runs anew after an overflow, and gives up far below 1", () => {
+  it("counts clean runs from 0 after an overflow, and gives up far below 1", () => {
     const scale = new LossScale({ scale: 2 ** -23, cleanRuns: 7 });
     scale.shrink();
     expect(scale.state).toEqual({ scale: 2 ** -24, cleanRuns: 0 });
@@ -33,7 +33,7 @@ describe("the loss scale", () => {
   });
 });
 
-/** The CPU computes what is cast to float16 in float32: what remains to be seen there is that scaling leaves no trace. */
+/** The CPU computes float16 products in float32, so this only tests that scaling does not change the result. */
 describe("a graph for float16, on the cpu", () => {
   const config = decoderConfigs["llama, tied, grouped queries"]!;
   const terms: LossTerm[] = [
@@ -62,7 +62,7 @@ describe("a graph for float16, on the cpu", () => {
   });
 });
 
-describe("float16 where there is none", () => {
+describe("float16 on an unsupported device", () => {
   it.each(["cpu", "coreml", "dml"] as const)("%s is refused by a typed error", async (device) => {
     await expect(createOnnxBackend({ device, precision: "float16" })).rejects.toMatchObject({
       code: "backend.unsupported",
@@ -72,7 +72,10 @@ describe("float16 where there is none", () => {
   });
 });
 
-/** Mesa's software Vulkan driver, from 24 on, has float16; chromium's has not. `VK_DRIVER_FILES` names another. */
+/**
+ * Mesa's software Vulkan driver supports float16 from version 24. Chromium's does not. `VK_DRIVER_FILES` sets another
+ * driver.
+ */
 const mesaDriver = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const named = process.env.VK_DRIVER_FILES !== undefined || !existsSync(mesaDriver);
 const environment = named ? process.env : { ...process.env, VK_DRIVER_FILES: mesaDriver };
@@ -89,7 +92,7 @@ const trial = await run(path.join(engine, "device-trial.ts"), ["webgpu", "float1
 const reason = trial.failure === undefined ? "" : ` (skipped, no adapter has it: ${trial.failure.slice(0, 120)})`;
 
 describe.skipIf(trial.failure !== undefined)(`float16 on webgpu${reason}`, () => {
-  it("trains as float32 does but for rounding, and loses neither small nor large gradients", async () => {
+  it("trains like float32 except for rounding, and loses neither small nor large gradients", async () => {
     const weights = [1e-6, 1e-2, 1e6];
     const { stdout } = await run(path.join(import.meta.dirname, "half-precision-process.ts"), [
       "webgpu",
@@ -106,7 +109,7 @@ describe.skipIf(trial.failure !== undefined)(`float16 on webgpu${reason}`, () =>
       expect(apart(actual.losses, expected.losses)).toBeLessThan(0.02);
       expect(apart(actual.gradientNorms, expected.gradientNorms)).toBeLessThan(0.05);
       expect(apart(actual.logprobs, expected.logprobs)).toBeLessThan(0.03);
-      // Not float32 after all.
+      // Proves that it did not run in float32.
       expect(apart(actual.losses, expected.losses)).toBeGreaterThan(1e-6);
       expect(actual.sampledApart).toBeLessThan(0.03);
     }

@@ -8,15 +8,15 @@ const config = readDecoderConfig(decoderConfigs["llama, tied, grouped queries"]!
 const { layers, keyValueHeads, headSize } = config;
 const size = layers * keyValueHeads * headSize;
 
-/** What a lane's tokens are told by: keys are `token`, values its negative, each plus a fraction by place. */
+/** Values that identify a lane's tokens: keys are `token`, values its negative, each plus a fraction by index. */
 function numbersOf(tokens: readonly number[], sign: 1 | -1): Float32Array {
   return Float32Array.from({ length: tokens.length * size }, (_, i) => {
     return sign * (tokens[Math.floor(i / size)]! + (i % size) / size);
   });
 }
 
-/** Holds the cache's feeds against the tokens of each lane. */
-function expectHolds(
+/** Compares the cache's feeds with the tokens of each lane. */
+function expectTokens(
   cache: KeyValueCache,
   options: {
     readonly lanes: readonly (readonly number[])[];
@@ -50,10 +50,7 @@ function expectHolds(
   }
 }
 
-it.each([
-  true,
-  false,
-])("a cache holds the tokens it was given, wherever they are moved (keys transposed: %s)", (transposedKeys) => {
+it.each([true, false])("a cache keeps its tokens wherever they are moved (keys transposed: %s)", (transposedKeys) => {
   const step = fc.oneof(
     fc.record({ type: fc.constant("append" as const), lane: fc.nat(), count: fc.integer({ min: 1, max: 40 }) }),
     fc.record({ type: fc.constant("copy" as const), lane: fc.nat(), to: fc.nat() }),
@@ -98,7 +95,7 @@ it.each([
       }
     }
     expect(cache.longest(lanes.length / width)).toBe(Math.max(...lanes.map((held) => held.length)));
-    expectHolds(cache, { lanes, width, transposedKeys });
+    expectTokens(cache, { lanes, width, transposedKeys });
   });
   fc.assert(run, { numRuns: 60 });
 });

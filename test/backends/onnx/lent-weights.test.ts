@@ -8,7 +8,7 @@ import { tinyConfig } from "./tiny-config.ts";
 
 const adam = { learningRate: 0.1, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1 };
 
-/** A model whose steps are weight decay alone, as nothing gives it a gradient. */
+/** A model without gradients, so that its steps only apply weight decay. */
 function openModel({ adapter }: { readonly adapter: boolean }) {
   const config = readDecoderConfig(tinyConfig);
   const base = new ParameterBlock(decoderParameters(config));
@@ -27,7 +27,7 @@ function openModel({ adapter }: { readonly adapter: boolean }) {
 }
 
 describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %j,", (kind) => {
-  it("stay as they were through steps and loads, and the model goes on with its own", () => {
+  it("are not changed by steps and loads, while the model continues with a copy", () => {
     const { model, base, lend, step } = openModel(kind);
     const first = lend();
     const same = lend();
@@ -46,7 +46,7 @@ describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %
     expect(model.weights.base === base).toBe(kind.adapter);
   });
 
-  it("are changed in place once they are given back, by all who had them", () => {
+  it("are changed in place after all borrowers have given them back", () => {
     const { model, lend, step } = openModel(kind);
     const block = model.trained!;
     const [first, second] = [lend(), lend()];
@@ -60,7 +60,7 @@ describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %
     step(2);
     expect(model.trained).not.toBe(block);
     expect(kept.block.data).toEqual(kept.before);
-    // Who gives back what was left to it has no say in the block that is trained now.
+    // Giving back an older block does not affect the block that is trained now.
     const now = lend();
     kept.giveBack();
     first.giveBack();
@@ -68,7 +68,7 @@ describe.each([{ adapter: true }, { adapter: false }])("weights that are lent, %
     expect(now.block.data).toEqual(now.before);
   });
 
-  it("are not copied by a step that is not taken", () => {
+  it("are not copied by a step that is skipped", () => {
     const { model, lend, step } = openModel(kind);
     step(1);
     const { block } = lend();

@@ -40,7 +40,7 @@ const tied = decoderConfigs["llama, tied, grouped queries"]!;
 const lora = { rank: 3, alpha: 6 };
 const lengths = [7, 3, 1, 9];
 
-/** The loss by its formulas in float64, from the model's log-probabilities, entropies and values. */
+/** The loss by its formulas in float64, computed from the model's log-probabilities, entropies and values. */
 async function loss(model: ModelUnderTest, data: readonly Datum[], terms: readonly LossTerm[]): Promise<number> {
   const outputs = ["logprobs", "entropy", "values"] as const;
   const { logprobs, entropy, values } = await model.pass(data, [], { outputs });
@@ -76,7 +76,7 @@ async function loss(model: ModelUnderTest, data: readonly Datum[], terms: readon
   return sum;
 }
 
-/** The data with cispo's clipped ratios, as they are now, multiplied into the advantages. */
+/** The data with cispo's current clipped ratios multiplied into the advantages. */
 async function withConstantRatios(model: ModelUnderTest, data: readonly Datum[], range: ClipRange): Promise<Datum[]> {
   const { logprobs } = await model.pass(data, []);
   return data.map((datum, i) => ({
@@ -118,7 +118,7 @@ async function expectExactGradients(options: {
   readonly adapter?: LoraSpec & { readonly rank: number; readonly alpha: number };
   readonly logitsPerChunk?: number;
   readonly maxTokens?: number;
-  /** Whether targets were drawn from some of the tokens only. */
+  /** True if targets were sampled from a part of the vocabulary. */
   readonly truncated?: boolean;
 }): Promise<void> {
   const { config, terms, adapter, truncated = false, ...layout } = options;
@@ -129,7 +129,7 @@ async function expectExactGradients(options: {
   const expected = await loss(model, data, terms);
   const sum = pass.terms.reduce((a, b) => a + b);
   expect(Math.abs(sum - expected)).toBeLessThan(1e-4 * Math.max(1, Math.abs(expected)));
-  // The ratios of cispo have no gradient: its slope is that of a policy gradient weighted by them.
+  // The ratios of cispo have no gradient, so its slope is that of a policy gradient weighted by them.
   const ratioTerm = terms.find((term) => term.type === "cispo");
   const slopeData = ratioTerm === undefined ? data : await withConstantRatios(model, data, ratioTerm);
   const slopeTerms = terms.map((term): LossTerm => (term === ratioTerm ? { type: "policyGradient" } : term));
@@ -149,7 +149,7 @@ async function expectExactGradients(options: {
       const numeric = await slopeAlong({
         values: model.trained.view(name),
         direction,
-        // Short enough that no ratio of PPO reaches an edge of its range.
+        // Short enough that no ratio of PPO crosses an edge of its clipping range.
         step: 0.02 / Math.max(1, norm),
         evaluate: () => loss(model, slopeData, slopeTerms),
       });
@@ -168,7 +168,8 @@ describe("the gradient of a whole model agrees with finite differences", () => {
 
   it.each(Object.entries(decoderConfigs))("of %s, full and LoRA", async (_, config) => {
     await expectExactGradients({ config, terms: everything });
-    // In one batch there are more tokens than inputs or outputs, so that adapters are added to the weights; in small ones not.
+    // In one batch there are more tokens than inputs or outputs, so adapters are added to the weights. In small batches
+    // they are not.
     await expectExactGradients({ config, terms: everything, adapter: lora });
     await expectExactGradients({ config, terms: everything, adapter: lora, maxTokens: 10 });
   });
@@ -214,7 +215,7 @@ describe("a batch", () => {
   });
   const truncations = fc.boolean();
 
-  it("gives what its sequences give one by one, in whatever micro-batches and chunks", async () => {
+  it("gives the results of its sequences one by one, in any micro-batches and chunks", async () => {
     await fc.assert(
       fc.asyncProperty(sequences, kinds, layouts, truncations, fc.nat(1000), async (...drawn) => {
         const [lengths, adapter, layout, truncated, seed] = drawn;
@@ -224,7 +225,7 @@ describe("a batch", () => {
         const together = await model.pass(data, everything, { ...layout, outputs });
         const alone = new Float32Array(model.trained.data.length);
         const terms = everything.map(() => 0);
-        // Adapters are added to the weights in large micro-batches only, which rounds otherwise.
+        // Adapters are added to the weights only in large micro-batches, which round differently.
         const tolerance = adapter === undefined ? 1e-5 : 3e-5;
         for (const [i, datum] of data.entries()) {
           const one = await model.pass([datum], everything, { outputs });
@@ -245,8 +246,8 @@ describe("a batch", () => {
     );
   });
 
-  it("gives the same whether its attention is cut into blocks or not", async () => {
-    // Alone the first sequence is too short to be cut; beside the second it is cut as that one is.
+  it("gives the same result whether its attention is split into blocks or not", async () => {
+    // Alone, the first sequence is too short for blocks. Together with the second it is split too.
     await using model = new ModelUnderTest(tied, lora);
     const data = await withOtherPolicies(model, randomData([126, 131], { vocabulary: 29, seed: 3 }));
     const [short, long] = data.map((datum, i) =>
@@ -258,10 +259,11 @@ describe("a batch", () => {
     expect(distance(alone.gradient.data, together.gradient.data)).toBeLessThan(1e-5);
   });
 
-  it("is not disturbed by what fills its chunks up, however unlikely that is", async () => {
+  it("is not affected by the padding of its chunks, however unlikely its tokens are", async () => {
     await using model = new ModelUnderTest(decoderConfigs["llama with every bias"]!);
     const data = await withOtherPolicies(model, randomData([9, 4], { vocabulary: 29, seed: 2 }));
-    // Filling positions predict token 0 from the first token: make that so unlikely that e^(-logprob) is infinite.
+    // Padding positions predict token 0 from the first token. This makes that so unlikely that e^(-logprob) is
+    // infinite.
     const head = model.weights.base.view("lm_head.weight").subarray(0, model.weights.config.hiddenSize);
     const [first] = data;
     const probe = { ...first!, targets: first!.targets.map(() => 0), lossMask: first!.lossMask.map(() => 1) };

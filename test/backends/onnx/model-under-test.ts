@@ -14,7 +14,7 @@ import { loraParameters } from "../../../trainers/backends/onnx/models/lora.ts";
 import { ParameterBlock } from "../../../trainers/backends/onnx/models/parameter-block.ts";
 import { valueHeadParameters } from "../../../trainers/backends/onnx/models/value-head.ts";
 
-/** What a pass over data gave, put together from its micro-batches. */
+/** The result of a pass over data, combined from its micro-batches. */
 export interface PassResult {
   readonly terms: readonly number[];
   readonly logprobs: readonly Float32Array[];
@@ -25,16 +25,16 @@ export interface PassResult {
   readonly overflows: number;
 }
 
-/** A model of random weights with a value head, run on this thread, whose weights can be changed at will. */
+/** A model with random weights and a value head that runs on this thread. Its weights can be changed. */
 export class ModelUnderTest implements AsyncDisposable {
   readonly weights: ModelWeights;
-  /** The parameters that gradients are taken by: the adapter's where there is one. */
+  /** The parameters with a gradient: the adapter's if there is one. */
   readonly trained: ParameterBlock;
   readonly #sessions: SessionCache = new SessionCache({ device: "cpu", threads: 1 });
   readonly #tables: PositionTables;
   readonly #lossScale: LossScale | undefined;
 
-  /** Products in float16 where there is a loss scale. */
+  /** Products are in float16 if there is a loss scale. */
   constructor(
     source: Readonly<Record<string, unknown>>,
     lora?: LoraSpec & { readonly rank: number; readonly alpha: number },
@@ -54,7 +54,7 @@ export class ModelUnderTest implements AsyncDisposable {
     this.#lossScale = lossScale;
   }
 
-  /** One pass; without terms it only evaluates. */
+  /** Runs one pass. Without terms it only evaluates. */
   async pass(
     data: readonly Datum[],
     terms: readonly LossTerm[],
@@ -133,8 +133,8 @@ export function randomData(lengths: readonly number[], options: { vocabulary: nu
 }
 
 /**
- * The data with a support for each target: about a third of them every token, the others the target and random other
- * tokens, down to the target alone, as ids or as a bitmap.
+ * The data with a support for each target. About a third of the supports are the whole vocabulary. The others are the
+ * target and random other tokens, down to the target alone, as ids or as a bitmap.
  */
 export function withSupports(data: readonly Datum[], options: { vocabulary: number; seed: number }): Datum[] {
   const random = createRandom(options.seed);
@@ -149,8 +149,8 @@ export function withSupports(data: readonly Datum[], options: { vocabulary: numb
 }
 
 /**
- * The data with log-probabilities of a behaviour and a reference policy, with returns and old values, at known
- * distances from the current ones, so that nothing is near an edge of a clipping range of about 0.2.
+ * The data with log-probabilities of a behaviour and a reference policy, with returns and old values. Their distances
+ * from the current ones are known and not near the edge of a clipping range of about 0.2.
  */
 export async function withOtherPolicies(model: ModelUnderTest, data: readonly Datum[]): Promise<Datum[]> {
   const pass = await model.pass(data, [], { outputs: ["logprobs", "values"] });
@@ -163,7 +163,7 @@ export async function withOtherPolicies(model: ModelUnderTest, data: readonly Da
     ...datum,
     behaviourLogprobs: shifted(i, [-0.5, -0.05, 0.05, 0.5]),
     referenceLogprobs: shifted(i, [-1, -0.2, 0.3, 0.8]),
-    // Within a range of 0.2 and beyond it, and returns on both sides of the value.
+    // Within a range of 0.2 and beyond it, with returns on both sides of the value.
     oldValues: values[i]!.map((value) => value + random.pick([-0.5, -0.05, 0.05, 0.5])),
     returns: values[i]!.map((value) => value + random.pick([-1, -0.3, 0.3, 1])),
   }));

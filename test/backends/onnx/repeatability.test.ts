@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const program = path.join(import.meta.dirname, "training-process.ts");
 
-describe("training in a process of its own", () => {
+describe("training in a separate process", () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), "lyceum-repeat-"));
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** Trains from step to step; the digest covers weights, optimizer states and samples, full and LoRA. */
+  /** Trains from step to step. The digest covers weights, optimizer states and samples, full and LoRA. */
   async function train(name: string, steps: { first: number; last: number; resumed?: string }): Promise<string> {
     const target = path.join(folder, name);
     await mkdir(target);
@@ -27,7 +27,7 @@ describe("training in a process of its own", () => {
     return stdout;
   }
 
-  it("ends with the same bits each time, also where it was stopped and resumed", async () => {
+  it("ends with the same bits each time, also after a stop and a resume", async () => {
     const whole = await train("whole", { first: 1, last: 4 });
     expect(await train("again", { first: 1, last: 4 })).toBe(whole);
     const half = await train("half", { first: 1, last: 2 });

@@ -19,7 +19,9 @@ const vocabulary = 29;
 const lora: TrainableSpec = { type: "lora", lora: { rank: 3, alpha: 6, seed: 1 } };
 const tied = { ...decoderConfigs["llama, tied, grouped queries"], max_position_embeddings: maxLength };
 
-/** An engine on this thread with one model whose weights have left their initial values, and a sampler of it. */
+/**
+ * Opens an engine on this thread with one model whose weights differ from their initial values, and a sampler of it.
+ */
 async function openSampler(options: {
   readonly config?: Readonly<Record<string, unknown>>;
   readonly trainable?: TrainableSpec;
@@ -41,7 +43,7 @@ async function openSampler(options: {
   return { engine, model, sampler };
 }
 
-/** A step great enough to change what a model says. */
+/** A step large enough to change what a model samples. */
 async function takeStep(
   engine: EngineCalls,
   model: number,
@@ -67,14 +69,14 @@ async function sampleAll(engine: EngineCalls, sampler: number, requests: readonl
   const samples: Sample[] = [];
   await engine.sample(
     { sampler, requests },
-    // Numbers count tokens, in calls that take long.
+    // Numbers are token counts, which long calls emit.
     context((item) => typeof item !== "number" && samples.push(item as Sample)),
   );
   expect(samples.map(({ request }) => request).toSorted((a, b) => a - b)).toEqual([...requests.keys()]);
   return samples.toSorted((a, b) => a.request - b.request);
 }
 
-/** Requests of unlike prompts, lengths and temperatures, a third of them greedy. */
+/** Requests with different prompts, lengths and temperatures, a third of them greedy. */
 function mixedRequests(count: number, options: { longestPrompt: number; longest: number }): SampleRequest[] {
   return Array.from({ length: count }, (_, i) => {
     const random = createRandom(i);
@@ -88,7 +90,7 @@ function mixedRequests(count: number, options: { longestPrompt: number; longest:
   });
 }
 
-/** Log-probabilities of every next token after each of `ids`, of logits divided by the temperature. */
+/** The log-probabilities of all next tokens after each of `ids`, with logits divided by the temperature. */
 async function logSoftmaxRows(
   engine: EngineCalls,
   model: number,
@@ -103,7 +105,10 @@ async function logSoftmaxRows(
   });
 }
 
-/** Every token of a sample is what a pass without a cache over the whole sequence gives, and as likely. */
+/**
+ * Expects that every token of a sample, and its log-probability, equals the result of a pass over the whole sequence
+ * without a cache.
+ */
 async function expectAsWithoutCache(
   engine: EngineCalls,
   model: number,
@@ -117,7 +122,7 @@ async function expectAsWithoutCache(
     const row = rows[promptIds.length - 1 + i]!;
     expect(Math.abs(sample.logprobs[i]! - row[id]!), `token ${i}`).toBeLessThan(1e-4);
     if (settings.temperature !== 0) continue;
-    // Greedy: no other token is likelier by more than rounding.
+    // Greedy: no other token is more likely beyond rounding.
     expect(Math.max(...row) - row[id]!).toBeLessThan(1e-4);
   }
 }
@@ -125,8 +130,8 @@ async function expectAsWithoutCache(
 describe("sampling with a cache", () => {
   const kinds: Record<string, TrainableSpec> = { full: { type: "full" }, LoRA: lora, frozen: { type: "frozen" } };
 
-  it.each(Object.entries(decoderConfigs))("is as without one: %s", async (_, config) => {
-    // Few rows and many are computed by different graphs.
+  it.each(Object.entries(decoderConfigs))("gives the results of a pass without one: %s", async (_, config) => {
+    // Few rows and many rows use different graphs.
     for (const [trainable, batchSize] of Object.values(kinds).flatMap((kind) => [
       [kind, 4] as const,
       [kind, 10] as const,
@@ -144,9 +149,9 @@ describe("sampling with a cache", () => {
     }
   });
 
-  it("is as without one while the cache grows to the end of the context and shrinks again", async () => {
+  it("gives the same results while the cache grows to the end of the context and shrinks again", async () => {
     const { engine, model, sampler } = await openSampler({ batchSize: 3 });
-    // Rows of 1 to 199 tokens beside one another, then short ones in the room that long ones left.
+    // Rows of 1 to 199 tokens together, then short ones in the memory of the long ones.
     const lengths = [199, 3, 33, 64, 65, 97, 1, 150, 2, 5, 31, 32];
     const requests = lengths.map(
       (maxTokens, i): SampleRequest => ({
@@ -165,7 +170,7 @@ describe("sampling with a cache", () => {
     }
   });
 
-  it.each(Object.entries(decoderConfigs))("is as without one where rows share prompts: %s", async (_, config) => {
+  it.each(Object.entries(decoderConfigs))("gives the same results if rows share prompts: %s", async (_, config) => {
     const random = createRandom(5);
     for (const [batchSize, groups] of [
       [16, [8, 8]],
@@ -180,7 +185,7 @@ describe("sampling with a cache", () => {
       const requests = groups.flatMap((rows, group) => {
         const length = random.integer(1, 60);
         const promptIds = Array.from({ length }, () => random.integer(0, vocabulary - 1));
-        // Rows of a group end at unlike times, so that groups thin out, are cut anew, and make room for others.
+        // Rows of a group end at different times, so that groups shrink, are split again, and make room for others.
         return Array.from({ length: rows }, (_, row) => ({
           promptIds,
           settings: { temperature: [1, 0][group % 2]!, maxTokens: random.integer(1, row % 3 === 0 ? 90 : 12) },
@@ -238,10 +243,10 @@ describe("sampling with a cache", () => {
   it.each([
     ["full", { type: "full" }],
     ["LoRA", lora],
-  ] as const)("gives the values that forward gives, whatever graph decodes: %s", async (_, trainable) => {
+  ] as const)("gives the values that forward gives, whichever graph decodes: %s", async (_, trainable) => {
     for (const batchSize of [3, 12]) {
       const { engine, model, sampler } = await openSampler({ trainable, batchSize, valueHead: true });
-      // Rows of their own prompts, rows of one prompt, and a context that is filled to its end.
+      // Rows with their own prompts, rows of one prompt, and a context that is filled to its end.
       const prompt = Array.from({ length: 40 }, (_, i) => (i * i) % vocabulary);
       const requests: SampleRequest[] = [
         ...mixedRequests(9, { longestPrompt: 30, longest: 30 }),
@@ -275,7 +280,7 @@ describe("sampling with a cache", () => {
     }
   });
 
-  it("renormalises what filters keep, from the distribution that the model gives", async () => {
+  it("renormalizes the tokens that filters keep, from the model's distribution", async () => {
     const { engine, model, sampler } = await openSampler({});
     const filters: Partial<SamplingSettings>[] = [
       { topK: 4 },
@@ -315,7 +320,7 @@ describe("sampling with a cache", () => {
 });
 
 describe("a request", () => {
-  it("gives the same completion wherever it stands and whatever is sampled beside it, but for rounding", async () => {
+  it("gives the same completion in any position and with any other requests, except for rounding", async () => {
     const requests = mixedRequests(30, { longestPrompt: 30, longest: 40 });
     for (const trainable of [{ type: "full" }, lora] as const) {
       const { engine, sampler } = await openSampler({ trainable, batchSize: 32 });
@@ -334,7 +339,7 @@ describe("a request", () => {
         );
         for (const [place, sample] of samples.entries()) {
           const alike = expected[order[place]!]!;
-          // Products over other numbers of rows round differently, by less than a token's choice depends on here.
+          // Products over other numbers of rows round differently, but too little to change a token here.
           expect(sample.ids).toEqual(alike.ids);
           expect(sample.finish).toBe(alike.finish);
           for (const [t, logprob] of sample.logprobs.entries()) expect(logprob).toBeCloseTo(alike.logprobs[t]!, 4);
@@ -343,7 +348,7 @@ describe("a request", () => {
     }
   });
 
-  it("repeats to the bit in the same list, after others too", async () => {
+  it("repeats to the bit in the same list, also after others", async () => {
     for (const trainable of [{ type: "full" }, lora, { type: "frozen" }] as const) {
       const { engine, sampler } = await openSampler({ trainable, batchSize: 4 });
       const requests = mixedRequests(10, { longestPrompt: 20, longest: 70 });
@@ -357,7 +362,7 @@ describe("a request", () => {
 
   it.each([
     6, 12,
-  ])("of a group differs from the group's others by its seed and settings alone, %i at a time", async (batchSize) => {
+  ])("of a group differs from the group's others only by its seed and settings, %i at a time", async (batchSize) => {
     const { engine, model, sampler } = await openSampler({ batchSize });
     const promptIds = Array.from({ length: 50 }, (_, i) => (i * i) % vocabulary);
     const request = (seed: number, temperature = 1): SampleRequest => ({
@@ -404,7 +409,7 @@ describe("a request", () => {
     expect(order).toEqual([1, 3, 2, 0]);
   });
 
-  it("that has a stop string ends where the decoded text has it", async () => {
+  it("with a stop sequence ends where the decoded text contains it", async () => {
     const bytes = { ...tied, vocab_size: 263 };
     const { engine, sampler } = await openSampler({ config: bytes });
     const request: SampleRequest = {
@@ -464,14 +469,14 @@ describe("the work of a batch", () => {
     stopTokenIds: [],
   });
 
-  it("is one reading of a prompt that many requests share, and one step for each token of all", async () => {
+  it("is one prefill of a prompt that many requests share, and one step for each token of all requests", async () => {
     const shared = Array.from({ length: 90 }, () => 1);
     const group = [1, 2, 3, 4, 5, 6].map((seed) => request(shared, seed));
     expect(await countRuns(group, 6)).toEqual({ prefill: 1, decode: 9 });
     expect(await countRuns([...group, request([2], 7)], 7)).toEqual({ prefill: 2, decode: 9 });
   });
 
-  it("is no decoding at all for single tokens", async () => {
+  it("is no decoding step if all completions have one token", async () => {
     expect(await countRuns([request([1], 1, 1), request([1, 2], 2, 1)], 4)).toEqual({ prefill: 1, decode: 0 });
   });
 });
@@ -480,14 +485,14 @@ describe("adapters over one base", () => {
   const adapters: TrainableSpec[] = [
     lora,
     { type: "lora", lora: { rank: 3, alpha: 6, seed: 2 } },
-    // As many numbers on the diagonals as the others have, at other places.
+    // The diagonals have as many values as those of the others, in other places.
     { type: "lora", lora: { rank: 3, alpha: 3, seed: 3, targets: ["k_proj", "up_proj", "down_proj"] } },
     { type: "lora", lora: { rank: 3, alpha: 3, seed: 4, targets: ["v_proj", "gate_proj", "o_proj"] } },
     { type: "frozen" },
   ];
   const requests = mixedRequests(10, { longestPrompt: 9, longest: 12 });
 
-  it("decode in turn, each as its own", async () => {
+  it("decode in turn with their own weights", async () => {
     const { engine, model, sampler } = await openSampler({ trainable: adapters[0]! });
     const agents = [{ model, sampler }];
     for (const trainable of adapters.slice(1)) {
@@ -510,14 +515,14 @@ describe("adapters over one base", () => {
     expect(spoken.size).toBe(agents.length);
   });
 
-  it("decode as they were when they were lent, and with what they have learned since", async () => {
+  it("decode with the weights from when they were lent, and later with the trained ones", async () => {
     const { engine, model, sampler } = await openSampler({ trainable: lora });
     const before = await sampleAll(engine, sampler, requests);
     await takeStep(engine, model, { stepId: 2 });
     const changed = (await engine.snapshot({ model })).sampler;
     expect(await sampleAll(engine, changed, requests)).not.toEqual(before);
     expect(await sampleAll(engine, sampler, requests)).toEqual(before);
-    // Given back, the weights are changed in place.
+    // After they are given back, the weights are changed in place.
     for (const closed of [sampler, changed]) await engine.closeSampler({ sampler: closed });
     for (const stepId of [3, 4]) {
       await takeStep(engine, model, { stepId });
@@ -532,7 +537,7 @@ describe("adapters over one base", () => {
 });
 
 describe("sampling that is aborted", () => {
-  it("stops between two runs, keeps what was given, and leaves the sampler usable", async () => {
+  it("stops between two runs, keeps finished samples, and leaves the sampler usable", async () => {
     const { engine, sampler } = await openSampler({ batchSize: 2 });
     const requests = mixedRequests(8, { longestPrompt: 3, longest: 60 });
     const expected = await sampleAll(engine, sampler, requests);
@@ -555,7 +560,7 @@ describe("sampling that is aborted", () => {
 });
 
 describe("a model that has diverged", () => {
-  it("is refused by name rather than sampled from", async () => {
+  it("throws its own error instead of sampling", async () => {
     const { engine, model } = await openSampler({});
     const shape = [16];
     const data = new Float32Array(16).fill(Number.NaN);

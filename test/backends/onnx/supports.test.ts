@@ -18,7 +18,7 @@ function keeps(support: TokenSupport, id: number): boolean {
   return ((words[id >> 5]! >>> (id & 31)) & 1) === 1;
 }
 
-/** The distribution after one token by definition: softmax of the logits over temperature among the kept tokens. */
+/** The distribution after one token by definition: the softmax of logits / temperature over the kept tokens. */
 function distributionOf(logits: Float32Array, support: TokenSupport, temperature: number): Map<number, number> {
   const weights = new Map<number, number>();
   const peak = Math.max(...logits);
@@ -30,7 +30,7 @@ function distributionOf(logits: Float32Array, support: TokenSupport, temperature
 }
 
 describe("log-probabilities and entropies on supports", () => {
-  it("are those of the renormalised distribution over the kept tokens", async () => {
+  it("are those of the renormalized distribution over the kept tokens", async () => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const data = withSupports(randomData([9, 4, 12], { vocabulary, seed: 1 }), { vocabulary, seed: 2 });
@@ -52,7 +52,7 @@ describe("log-probabilities and entropies on supports", () => {
     expect(truncated).toBeGreaterThan(5);
   });
 
-  it("change nothing where every token was kept", async () => {
+  it("change nothing if all tokens were kept", async () => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     const model = await backend.openModel({ source, trainable: { type: "frozen" } });
     const data = randomData([9, 4, 12], { vocabulary, seed: 1 });
@@ -91,8 +91,8 @@ function dataOf(samples: readonly Sample[], temperature: number): Datum[] {
   );
 }
 
-describe("what is sampled with top-k, top-p and min-p", () => {
-  it("has in forward the log-probabilities that the sampler gave, for any settings", async () => {
+describe("tokens sampled with top-k, top-p and min-p", () => {
+  it("have the same log-probabilities in forward and in the sampler, for any settings", async () => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const settings = fc.record(
@@ -128,7 +128,7 @@ describe("what is sampled with top-k, top-p and min-p", () => {
     expect(sizes).toEqual(new Set(["all", "object", "string"]));
   });
 
-  it("keeps its supports when the weights change, also for tokens that the new weights would cut off", async () => {
+  it("keep their supports when the weights change, even for tokens that the new weights would exclude", async () => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const settings = { temperature: 1.3, topK: 4, maxTokens: 8, supports: true };
@@ -140,7 +140,7 @@ describe("what is sampled with top-k, top-p and min-p", () => {
     for await (const sample of sampler.sample(requests)) samples.push(sample);
     await sampler.close();
     const data = dataOf(samples, settings.temperature);
-    // Away from what was sampled, over every token, so that others become likelier.
+    // Trains away from the sampled tokens over the whole vocabulary, so that others become more likely.
     const away = data.map(({ supports: _, ...datum }) => ({ ...datum, lossMask: datum.lossMask.map((mask) => -mask) }));
     for (let step = 1; step <= 5; step++) {
       await model.forwardBackward(away, [{ type: "crossEntropy" }]);
@@ -170,7 +170,7 @@ describe("what is sampled with top-k, top-p and min-p", () => {
     expect(Number.isFinite(loss)).toBe(true);
   });
 
-  it("has other log-probabilities without its supports", async () => {
+  it("have other log-probabilities without their supports", async () => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const settings = { temperature: 1, topK: 3, maxTokens: 8, supports: true };
@@ -186,7 +186,7 @@ describe("what is sampled with top-k, top-p and min-p", () => {
     expect(gap).toBeLessThan(-8);
   });
 
-  it("has no supports where none were asked for, or nothing is cut off", async () => {
+  it("have no supports unless requested, or if nothing is excluded", async () => {
     await using backend = await createOnnxBackend({ device: "cpu", threads: 1 });
     const model = await backend.openModel({ source, trainable: { type: "full" } });
     const sampler = await model.snapshot();

@@ -14,10 +14,10 @@ interface Shape {
   readonly group: number;
 }
 
-/** Rows of queries, keys and values of the tokens of all sequences, one sequence after another. */
+/** The queries, keys and values of the tokens of all sequences, one sequence after another. */
 type Rows = Record<"queries" | "keys" | "values", Float32Array>;
 
-/** What the graph gives: (tokens, heads x headSize). */
+/** Returns the graph's output: (tokens, heads x headSize). */
 async function run({ lengths, keyValueHeads, group }: Shape, rows: Rows, blocks: number): Promise<Float32Array> {
   const { tokens, length, sequences, tokenAt, placeOf, present } = layOutSequences(
     lengths.map((length) => new Array<number>(length).fill(0)),
@@ -50,7 +50,7 @@ async function run({ lengths, keyValueHeads, group }: Shape, rows: Rows, blocks:
   return y!;
 }
 
-/** The definition, token by token and head by head, in float64. */
+/** Computes attention by its definition, token by token and head by head, in float64. */
 function expected({ lengths, keyValueHeads, group }: Shape, { queries, keys, values }: Rows): number[] {
   const heads = keyValueHeads * group;
   const result: number[] = [];
@@ -85,7 +85,7 @@ function expected({ lengths, keyValueHeads, group }: Shape, { queries, keys, val
   return result;
 }
 
-it("mixes the values of a sequence's own earlier tokens, in however many blocks", async () => {
+it("mixes the values of a sequence's own earlier tokens, with any number of blocks", async () => {
   const shapes = fc.record({
     lengths: fc.array(fc.integer({ min: 1, max: 13 }), { minLength: 1, maxLength: 3 }),
     keyValueHeads: fc.constantFrom(1, 2),

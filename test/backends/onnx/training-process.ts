@@ -1,6 +1,7 @@
 /**
- * A program for tests: trains a full model, and an adapter with a value head, from step `first` to step `last` and saves both states under
- * `folder`, beginning from those under `resumed` where it is given. Prints a digest of states and samples.
+ * A program for tests. Trains a full model, and an adapter with a value head, from step `first` to step `last`. Begins
+ * from the states under `resumed` if given, and saves both states under `folder`. Prints a digest of states and
+ * samples.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -21,7 +22,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Many tokens of few kinds, so that their gradients meet in few rows of the embedding. */
+/** Many tokens of few kinds, so that their gradients are added to few rows of the embedding. */
 function dataOf(step: number): Datum[] {
   const random = createRandom(step);
   return Array.from({ length: 32 }, () => {

@@ -48,7 +48,7 @@ describe("an export of a model with a value head", () => {
       weights: "model.safetensors",
     },
     { name: "an adapter", trainable: { type: "lora", lora }, format: "peft", weights: "adapter_model.safetensors" },
-  ] as const)("$name: holds it in a file of its own, which is not there without one", async (kind) => {
+  ] as const)("$name: writes it to its own file, which does not exist without one", async (kind) => {
     const { name, trainable, format, weights } = kind;
     const model = await trained({ trainable, valueHead: true });
     const target = path.join(folder, name);

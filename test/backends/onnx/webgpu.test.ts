@@ -7,8 +7,8 @@ import type { DeviceTrial } from "../../../trainers/backends/onnx/device.ts";
 import { type TrainingRun, trainOn } from "./device-run.ts";
 
 /**
- * The software Vulkan driver of Debian's chromium package, with the loader beside it: a GPU path that runs anywhere.
- * Without it, whatever adapter the machine has.
+ * The software Vulkan driver of Debian's chromium package, with its loader in the same folder: a GPU path that runs on
+ * any machine. If it is absent, the test uses the machine's own adapter.
  */
 const softwareDriver = "/usr/lib/chromium/vk_swiftshader_icd.json";
 const environment = existsSync(softwareDriver)
@@ -27,7 +27,7 @@ const trial = await run(path.join(engine, "device-trial.ts"), environment).then(
 const reason = trial.failure === undefined ? "" : ` (skipped, there is no adapter: ${trial.failure})`;
 
 describe.skipIf(trial.failure !== undefined)(`on webgpu${reason}`, () => {
-  it("training, sampling and every operator are as on the cpu, and print nothing", async () => {
+  it("training, sampling and every operator match the cpu, and nothing is printed", async () => {
     const { stdout, stderr } = await run(path.join(import.meta.dirname, "device-run-process.ts"), environment);
     expect(stderr).toBe("");
     const found = JSON.parse(stdout) as { runs: Record<string, TrainingRun>; operators: Record<string, number> };
@@ -55,7 +55,7 @@ describe.skipIf(trial.failure !== undefined)(`on webgpu${reason}`, () => {
 });
 
 describe.skipIf(process.platform !== "linux")("a machine without an adapter (hidden by Vulkan's variables)", () => {
-  it("refuses the device by a typed error, and nothing else is printed", async () => {
+  it("refuses the device with a typed error, and prints nothing else", async () => {
     const script = `
       const { createOnnxBackend } = await import(${JSON.stringify(path.join(engine, "index.ts"))});
       await createOnnxBackend({ device: "webgpu" }).catch(({ code, hint }) => console.log(code, hint.length > 0));`;

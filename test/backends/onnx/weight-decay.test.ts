@@ -51,7 +51,7 @@ const notDecayed: Record<DecoderFamily, { readonly block: readonly string[]; rea
 const names = (specs: readonly ParameterSpec[]): string[] => specs.map(({ name }) => name).toSorted();
 
 describe.each(Object.keys(architectures) as DecoderFamily[])("%s", (family) => {
-  it("decays every parameter but biases and norms", () => {
+  it("decays all parameters except biases and norms", () => {
     const config = configOf(family);
     const specs = decoderParameters(config);
     const { body, blocks } = config.architecture;
@@ -65,14 +65,14 @@ describe.each(Object.keys(architectures) as DecoderFamily[])("%s", (family) => {
     expect(names(specs.filter(isDecayed))).toContain(`${body}.${config.architecture.embedding}.weight`);
   });
 
-  it("decays both halves of adapters, and of a value head the weights", () => {
+  it("decays both halves of adapters, and the weights of a value head", () => {
     const config = configOf(family);
     expect(loraParameters(config, { rank: 2 }).filter((spec) => !isDecayed(spec))).toEqual([]);
     expect(names(valueHeadParameters(config).filter((spec) => !isDecayed(spec)))).toEqual(["value_head.bias"]);
   });
 });
 
-it("takes the learning rate times the weight decay off a matrix, and nothing off a bias", () => {
+it("subtracts the learning rate times the weight decay from a matrix, and nothing from a bias", () => {
   const specs = [
     { name: "a.weight", shape: [2, 2], initial: "normal" },
     { name: "a.bias", shape: [2], initial: "zeros" },

@@ -5,7 +5,10 @@ import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts"
 import type { Device } from "../../../../trainers/backends/onnx/index.ts";
 import { type OperatorCase, sizesOf } from "./operator-cases.ts";
 
-/** A case as a graph: outputs `y<i>`, gradients `gradient<i>` of sum over i of <cotangent<i>, y<i>> by operand i. */
+/**
+ * A case as a graph: outputs `y<i>`, and `gradient<i>`, the gradients of sum over i of <cotangent<i>, y<i>> with
+ * respect to operand i.
+ */
 export class Differentiated implements AsyncDisposable {
   readonly #session: GraphSession;
   readonly #feeds: Feeds;
@@ -78,7 +81,7 @@ export class Differentiated implements AsyncDisposable {
 
   /**
    * The gradients by central differences of the outputs, of fourth order, summed in float64. Steps are powers of two,
-   * which the operands' grid of 1/1024 takes without rounding.
+   * which do not round on the operands' grid of 1/1024.
    */
   async numeric(): Promise<number[][]> {
     const step = 1 / 32;

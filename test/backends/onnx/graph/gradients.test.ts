@@ -25,7 +25,7 @@ function gradientBy(by: Tensor, tensor: Tensor, gradient = tensor.graph.scalar(1
 }
 
 describe("gradients", () => {
-  it("adds what flows over several paths and from several outputs", async () => {
+  it("adds the gradients of several paths and several outputs", async () => {
     // 3 d/dx x e^x + d/dx e^x
     const slopes = await compute([0.5, -1], (x, graph) => {
       const y = exp(x);
@@ -44,7 +44,7 @@ describe("gradients", () => {
     }
   });
 
-  it("by a tensor in the middle takes it for independent", async () => {
+  it("with respect to an intermediate tensor treats it as independent", async () => {
     const slopes = await compute([0.5, 2], (x) => {
       const middle = exp(x);
       return gradientBy(middle, reduceSum(multiply(middle, x)))!;
@@ -52,7 +52,7 @@ describe("gradients", () => {
     expect(slopes).toEqual([0.5, 2]);
   });
 
-  it("by parameters come last, in the order asked for", () => {
+  it("with respect to parameters come last, in the requested order", () => {
     const graph = new Graph();
     const [x, a, b] = ["x", "a", "b"].map((name) => graph.input(name, "float32", [2, 2])) as [Tensor, Tensor, Tensor];
     const y = exp(batchedProduct(exp(batchedProduct(x, a)), b));
@@ -61,7 +61,7 @@ describe("gradients", () => {
     expect(last).toEqual(found);
   });
 
-  it("is undefined where no output depends on a tensor, and asks for nothing else", () => {
+  it("is undefined if no output depends on a tensor, and computes nothing else", () => {
     const graph = new Graph();
     const x = graph.input("x", "float32", ["n"]);
     const other = graph.input("other", "float32", ["n"]);
@@ -69,12 +69,12 @@ describe("gradients", () => {
     const before = graph.nodes.length;
     expect(gradientBy(other, y)).toBeUndefined();
     expect(graph.nodes).toHaveLength(before);
-    // compare has no gradient, and stands beside the path that is differentiated.
+    // compare has no gradient and is not on the differentiated path.
     compare("Less", x, other);
     expect(gradientBy(x, y)).toBeDefined();
   });
 
-  it("takes what is behind stopGradient for a constant", async () => {
+  it("treats the input of stopGradient as a constant", async () => {
     expect(await compute([0.5, -2], (x) => gradientBy(x, reduceSum(multiply(stopGradient(exp(x)), x)))!)).toEqual(
       [0.5, -2].map((x) => Math.fround(Math.exp(x))),
     );
@@ -83,7 +83,7 @@ describe("gradients", () => {
     expect(gradientBy(x, reduceSum(stopGradient(x)))).toBeUndefined();
   });
 
-  it("of an output by itself is the gradient given", async () => {
+  it("of an output with respect to itself is the given gradient", async () => {
     expect(await compute([1, 2], (x) => gradientBy(x, x, negate(x))!)).toEqual([-1, -2]);
   });
 
@@ -104,7 +104,7 @@ describe("gradients", () => {
 });
 
 describe("gathering", () => {
-  it("adds the gradients of a row that is gathered thousands of times, the same in every run", async () => {
+  it("adds the gradients of a row that is gathered thousands of times, with the same result in every run", async () => {
     const [rows, width, count] = [8, 64, 4096];
     const graph = new Graph();
     const matrix = graph.input("matrix", "float32", [rows, width]);
@@ -127,7 +127,7 @@ describe("gathering", () => {
     }
   });
 
-  it("leaves rows that are not named at 0, also where nothing is added", async () => {
+  it("leaves the other rows at 0, also if nothing is added", async () => {
     const scatter = (indices: number[]): Promise<number[]> =>
       compute([1, 2, 3, 4, 5, 6], (x, graph) => {
         const like = reshape(x, [3, 2]);
@@ -140,7 +140,7 @@ describe("gathering", () => {
 });
 
 describe("packing", () => {
-  it("puts tokens at their places, and is undone by unpacking", async () => {
+  it("puts tokens at their places, and unpacking is its inverse", async () => {
     const layout = (graph: Graph) =>
       splitHeads(
         {

@@ -33,25 +33,25 @@ import {
 import type { Dimension, Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts";
 import { trainingAttention } from "../../../../trainers/backends/onnx/models/training-attention.ts";
 
-/** Values to differentiate by. */
+/** Values with a gradient. */
 export interface Operand {
   readonly shape: readonly Dimension[];
   readonly values: Float32Array;
 }
 
-/** Values that are only read. */
+/** Values without a gradient. */
 export interface FixedInput {
   readonly type: "float32" | "int32";
   readonly shape: readonly Dimension[];
   readonly values: Float32Array | Int32Array;
 }
 
-/** One application of an operator, and where to differentiate it. */
+/** One application of an operator, and the operands to differentiate by. */
 export interface OperatorCase {
   readonly operands: readonly Operand[];
-  /** Sizes of the dimensions that have names. */
+  /** The sizes of named dimensions. */
   readonly sizes: Readonly<Record<string, number>>;
-  /** What else is fed, by name. */
+  /** Further inputs by name. */
   readonly fixed?: Readonly<Record<string, FixedInput>>;
   readonly apply: (
     operands: readonly Tensor[],
@@ -60,7 +60,7 @@ export interface OperatorCase {
   ) => Tensor | readonly Tensor[];
 }
 
-/** Draws one number: away from kinks and poles, a multiple of 1/1024 so that finite differences step exactly. */
+/** Draws one number, away from kinks and poles. It is a multiple of 1/1024, so that finite differences step exactly. */
 type Domain = (random: Random) => number;
 
 const onGrid = (value: number): number => Math.round(value * 1024) / 1024;
@@ -70,7 +70,7 @@ const between =
     onGrid(low + (high - low) * random.next());
 const anywhere = between(-2, 2);
 const awayFromZero: Domain = (random) => (random.next() < 0.5 ? -1 : 1) * between(0.7, 2)(random);
-/** Never within 0.3 of a value of the other. */
+/** Never within 0.3 of a value of the other operand. */
 const nearIntegers: Domain = (random) => random.integer(-2, 2) + between(-0.1, 0.1)(random);
 const nearHalves: Domain = (random) => random.integer(-2, 1) + 0.5 + between(-0.1, 0.1)(random);
 
@@ -82,7 +82,7 @@ interface Dimensions {
 const size = fc.integer({ min: 1, max: 4 });
 const seed = fc.nat(1e6);
 
-/** Distinct dimensions of 1 to 4, some of a size known while building, some of a name. */
+/** Distinct dimensions of 1 to 4, some with a known size and some with a name. */
 function dimensions(count: number): fc.Arbitrary<Dimensions> {
   return fc.array(fc.record({ size, known: fc.boolean() }), { minLength: count, maxLength: count }).map((drawn) => ({
     named: drawn.map(({ size, known }, i) => (known ? size : `d${i}`)),
@@ -90,7 +90,7 @@ function dimensions(count: number): fc.Arbitrary<Dimensions> {
   }));
 }
 
-/** A shape as numbers. */
+/** Returns a shape as numbers. */
 export function sizesOf(shape: readonly Dimension[], sizes: Readonly<Record<string, number>>): number[] {
   return shape.map((dimension) => (typeof dimension === "number" ? dimension : sizes[dimension]!));
 }
@@ -131,7 +131,7 @@ function ofPair(apply: (a: Tensor, b: Tensor) => Tensor): fc.Arbitrary<OperatorC
   });
 }
 
-/** A function of two tensors that broadcast: axes of size 1, axes left out at the front, on either side. */
+/** A function of two tensors that broadcast: with axes of size 1 or missing leading axes, on either side. */
 function ofBroadcast(
   apply: (a: Tensor, b: Tensor) => Tensor,
   domains: readonly [Domain, Domain] = [anywhere, anywhere],
@@ -171,7 +171,7 @@ const means = fc
     };
   });
 
-/** Shapes that attention goes through, and others: [from, to] with the sizes of their names. */
+/** Shapes of attention, and others: [from, to], with the sizes of their names. */
 const reshapes: readonly (readonly [readonly Dimension[], readonly Dimension[], Readonly<Record<string, number>>])[] = [
   [["b", "l", 12], ["b", "l", 3, 4], { b: 2, l: 3 }],
   [["b", "l", 3, 4], ["b", "l", 12], { b: 2, l: 3 }],
@@ -215,7 +215,7 @@ const concatenations = fc
     };
   });
 
-/** Splits of which some parts are used, some twice, some not at all. */
+/** Splits whose parts are used once, twice or not at all. */
 const splits = fc
   .tuple(outerAxes, sizeLists, fc.array(fc.nat(2), { minLength: 1, maxLength: 3 }), seed)
   .map(([[{ named, sizes }, axis], parts, used, seed]): OperatorCase => {
@@ -256,7 +256,7 @@ const matrixProducts = fc
     };
   });
 
-/** Gradients of products that add to one another, in all orders with other uses. */
+/** Products whose gradients are added to each other, in all orders with other uses. */
 const severalProducts = fc.tuple(size, fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 2 }), seed).map(
   ([side, uses, seed]): OperatorCase => ({
     operands: [operand({ shape: [side, side], sizes: {}, random: createRandom(seed) })],
@@ -288,7 +288,7 @@ const batchedProducts = fc
     };
   });
 
-/** Few rows, so that most are gathered more than once, and indices of one or two axes. */
+/** Few rows, so that most rows are gathered more than once, and indices with one or two axes. */
 const gathers = fc
   .record({ rows: size, width: size, shape: fc.array(size, { minLength: 1, maxLength: 2 }), seed })
   .map(({ rows, width, shape, seed }): OperatorCase => {
@@ -306,7 +306,7 @@ const lengthLists = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, max
 const layOut = (lengths: readonly number[]): Batch =>
   layOutSequences(lengths.map((length) => new Array(length).fill(0)));
 
-/** Causal attention of ragged sequences as training does it, heads sharing keys. */
+/** Causal attention of ragged sequences as in training, with heads that share keys. */
 const attentions = fc
   .record({
     lengths: lengthLists,
@@ -321,7 +321,7 @@ const attentions = fc
     const heads = keyValueHeads * group;
     const { tokens, length, sequences, tokenAt, placeOf, present } = layOut(lengths);
     const sizes = { tokens, batch: sequences, length, group };
-    // As many blocks as wanted, but none without a place.
+    // At most the wanted number of blocks, none of them empty.
     const blocks = Math.ceil(length / Math.ceil(length / Math.min(wantedBlocks, length)));
     const widths = [heads * headSize, keyValueHeads * headSize, keyValueHeads * headSize];
     return {
@@ -341,7 +341,7 @@ const attentions = fc
     };
   });
 
-/** As in attention: some logits of each row are masked by minus infinity, never all. */
+/** As in attention, some logits of each row are masked by minus infinity, but never all. */
 const maskedSoftmaxes = fc.tuple(dimensions(2), size, seed).map(([{ named, sizes }, width, seed]): OperatorCase => {
   const random = createRandom(seed);
   const open = random.integer(0, width - 1);
@@ -403,7 +403,7 @@ const rotations = fc
     };
   });
 
-/** Every operator that has a gradient. A new operator is a new row. */
+/** Every operator with a gradient. A new operator needs a new row. */
 export const operators: Readonly<Record<string, fc.Arbitrary<OperatorCase>>> = {
   add: ofBroadcast(add),
   subtract: ofBroadcast(subtract),

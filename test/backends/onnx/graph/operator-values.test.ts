@@ -14,7 +14,7 @@ import type { Tensor } from "../../../../trainers/backends/onnx/graph/tensor.ts"
 /** Six numbers, as a matrix of two rows. */
 const values = [-2, -0.5, 3, 1, 0.25, -1];
 
-/** Each function of the matrix, and what it gives, row by row, by a formula of its own. */
+/** Each function of the matrix, and its result row by row from an independent formula. */
 const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, readonly number[]]> = {
   silu: [silu, values.map((x) => x / (1 + Math.exp(-x)))],
   // Values of the standard normal distribution from tables.
@@ -53,7 +53,7 @@ const table: Record<string, readonly [(x: Tensor, graph: Graph) => Tensor, reado
     }),
   ],
   rotate: [
-    // One token of one head of four numbers, at position 1: halves (a, b) become (a cos - b sin, a sin + b cos).
+    // One token of one head with four values, at position 1: halves (a, b) become (a cos - b sin, a sin + b cos).
     (x, graph) =>
       rotate(reshape(matrixProduct(reshape(x, [1, 6]), graph.constant(firstFour, [6, 4])), [1, 4]), 1, {
         cos: graph.constant(Float32Array.of(1, 1, 0.6, 0.8), [2, 2]),
