@@ -384,7 +384,7 @@ describe("where tools come from", () => {
     ["two of one name", [{ a: { execute: () => 1 } }, { a: { execute: () => 2 } }], /"a".*Two tools have this name/],
     ["no execute", { a: { description: "A." } }, /"a".*no execute function/],
     ["nothing at all", { a: undefined }, /"a".*no execute function/],
-    ["a name with a space", { "a b": { execute: () => 1 } }, /"a b".*cannot be called/],
+    ["a name with a space", { "a b": { execute: () => 1 } }, /"a b".*cannot call this name/],
     [
       "a schema of something else",
       { a: { inputSchema: { type: "object" }, execute: () => 1 } },

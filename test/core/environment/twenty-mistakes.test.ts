@@ -245,11 +245,11 @@ describe("a mistake in a tool", () => {
       "TypeError: Cannot read properties of undefined",
     ],
     ["a name that there is not", { execute: () => (globalThis as Loose).cart.push(1) }, "TypeError"],
-    ["a result that is a function", { execute: () => () => 1 }, "The tool's result is no data: a function"],
+    ["a result that is a function", { execute: () => () => 1 }, "The tool's result is not JSON data: a function"],
     [
       "a result that refers to itself",
       { execute: () => circular() },
-      "The tool's result is no data: Converting circular",
+      "The tool's result is not JSON data: Converting circular",
     ],
   ])("is warned of with task, turn, file and line, and found by check: %s", async (_, tool, message) => {
     const mistaken = shop(tool);

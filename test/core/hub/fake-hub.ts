@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What a fake hub holds: files by commit, and the commits that branches point to. */
+/** The contents of a fake hub: files by commit, and the commits of branches. */
 export interface FakeRepository {
   readonly type: "model" | "dataset";
   readonly name: string;
@@ -10,25 +10,25 @@ export interface FakeRepository {
   readonly commits: Record<string, Record<string, string | Uint8Array>>;
   /** Paths stored as large files, whose etag is a SHA-256. */
   readonly large?: readonly string[];
-  /** The token without which nothing of it can be read. */
+  /** The token that is required to read the repository. */
   readonly token?: string;
 }
 
-/** Ways in which the next answers go wrong; tests change them while the hub runs. */
+/** The faults of the next answers. Tests change them while the hub runs. */
 export interface FakeHubFaults {
-  /** Cuts the connection of each transfer after so many bytes. */
+  /** Cuts the connection of each transfer after this many bytes. */
   breakAfter?: number;
-  /** Answers so many requests with this status first. */
+  /** Answers this many requests with this status first. */
   failures?: { status: number; count: number };
   ignoreRange?: boolean;
   corrupt?: boolean;
-  /** Accepts requests for files and never answers. */
+  /** Accepts requests for files but never answers. */
   silent?: boolean;
-  /** Appends bytes that were not announced. */
+  /** Appends more bytes than announced. */
   excess?: boolean;
 }
 
-/** A hub on loopback, with the parts of the API that downloads need. */
+/** A hub on loopback with the part of the API that downloads need. */
 export interface FakeHub extends AsyncDisposable {
   readonly url: string;
   readonly faults: FakeHubFaults;
@@ -70,7 +70,7 @@ export async function startFakeHub(repositories: readonly FakeRepository[]): Pro
       case "revision":
         return json(response, 200, { id: repository.name, _id: "1", sha: commit, lastModified: "2026-01-01" });
       case "tree": {
-        // Two entries a page, so that the listing has to follow links.
+        // Two entries per page, so that the listing has to follow links.
         const all = [{ type: "directory", path: "folder", oid: "0", size: 0 }, ...Object.keys(files).map(describe)];
         const from = Number(url.searchParams.get("cursor") ?? 0);
         url.searchParams.set("cursor", String(from + 2));

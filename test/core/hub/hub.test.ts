@@ -51,7 +51,7 @@ const big = { ...config, path: "weights/model #1.bin" } as const;
 const closed: typeof fetch = () =>
   Promise.reject(new TypeError("fetch failed", { cause: new Error("getaddrinfo ENOTFOUND") }));
 
-test("downloads into the layout that Python shares, prints nothing", async () => {
+test("downloads into the cache layout of Python's tools, and prints nothing", async () => {
   const spies = [vi.spyOn(console, "debug"), vi.spyOn(console, "log"), vi.spyOn(console, "info")];
   const path = await downloadHubFile(big, options);
   expect(path).toBe(join(cacheFolder, "models--owner--small", "snapshots", first, "weights", "model #1.bin"));
@@ -61,7 +61,7 @@ test("downloads into the layout that Python shares, prints nothing", async () =>
   for (const spy of spies) expect(spy).not.toHaveBeenCalled();
 });
 
-test("files of one revision lie in one folder, whatever commit touched each last", async () => {
+test("files of one revision are in one folder, whichever commit changed each last", async () => {
   const paths = await Promise.all(
     ["config.json", "empty"].map((path) => downloadHubFile({ ...config, path }, options)),
   );
@@ -69,7 +69,7 @@ test("files of one revision lie in one folder, whatever commit touched each last
   expect(await readFile(paths[1]!, "utf8")).toBe("");
 });
 
-test("a cached file is not downloaded again, and at a commit hash costs no request", async () => {
+test("a cached file is not downloaded again, and needs no request at a commit hash", async () => {
   await downloadHubFile(big, options);
   const transfers = (): number => hub.requests.filter((request) => request.includes("/resolve/")).length;
   expect(transfers()).toBe(1);
@@ -80,14 +80,14 @@ test("a cached file is not downloaded again, and at a commit hash costs no reque
   expect(hub.requests.length).toBe(before);
 });
 
-test("a branch that moved gives the new file; equal content is stored once", async () => {
+test("a branch that moved gives the new file, and equal content is stored once", async () => {
   const before = await downloadHubFile(config, options);
   const pull = await downloadHubFile({ ...config, revision: "refs/pr/1" }, options);
   expect([await readFile(before, "utf8"), await readFile(pull, "utf8")]).toEqual(["{}", '{"v":2}']);
   expect(await readdir(join(cacheFolder, "models--owner--small", "blobs"))).toHaveLength(2);
 });
 
-test("without the hub the cache serves what it has", async () => {
+test("without the hub, files come from the cache", async () => {
   const path = await downloadHubFile(config, options);
   const listing = await listHubFiles(config, options);
   const offline = { ...options, fetch: closed };
@@ -104,12 +104,12 @@ test("without the hub the cache serves what it has", async () => {
   });
 });
 
-test("a listing that was never asked for falls back on the files that are there", async () => {
+test("a listing that was never requested falls back to the cached files", async () => {
   await downloadHubFile(big, options);
   expect(await listHubFiles(config, { ...options, fetch: closed })).toEqual([big.path]);
 });
 
-test("HF_HUB_OFFLINE asks nothing of the hub", async () => {
+test("HF_HUB_OFFLINE sends no request to the hub", async () => {
   const path = await downloadHubFile(config, options);
   vi.stubEnv("HF_HUB_OFFLINE", "1");
   const before = hub.requests.length;
@@ -121,7 +121,7 @@ test("HF_HUB_OFFLINE asks nothing of the hub", async () => {
   expect(hub.requests.length).toBe(before);
 });
 
-test("the environment names hub, cache and token", async () => {
+test("the environment sets hub, cache and token", async () => {
   vi.stubEnv("HF_ENDPOINT", `${hub.url}/`);
   vi.stubEnv("HF_HOME", cacheFolder);
   vi.stubEnv("HF_TOKEN", "hf_secret");
@@ -145,7 +145,7 @@ test.each([
   });
 });
 
-test("what is gone from the hub is not served from the cache by its branch", async () => {
+test("a file that was removed from the hub's branch is not served from the cache", async () => {
   await downloadHubFile(config, options);
   const gone = await startFakeHub([]);
   await expect(downloadHubFile(config, { ...options, hubUrl: gone.url })).rejects.toMatchObject({
@@ -154,7 +154,7 @@ test("what is gone from the hub is not served from the cache by its branch", asy
   await gone[Symbol.asyncDispose]();
 });
 
-test("a private repository asks for a token, and takes one", async () => {
+test("a private repository requires a token and accepts one", async () => {
   const file = { repository: "owner/secret", type: "dataset", path: "rows.jsonl" } as const;
   await expect(downloadHubFile(file, options)).rejects.toMatchObject({
     code: "data.not-found",
@@ -184,7 +184,7 @@ test("an error never shows a password or a query of the hub's address", async ()
   }
 });
 
-test("the token does not follow a download to where the hub keeps large files", async () => {
+test("the token is not sent to the host of large files", async () => {
   const authorizations: (string | undefined)[] = [];
   const start = async (answer: RequestListener): Promise<string> => {
     const server = createServer(answer);
@@ -206,7 +206,7 @@ test("the token does not follow a download to where the hub keeps large files", 
   expect(authorizations).toEqual(["Bearer hf_mine", undefined]);
 });
 
-test("a connection that keeps breaking is taken up where it stopped", async () => {
+test("a connection that keeps breaking is resumed where it stopped", async () => {
   hub.faults.breakAfter = 70_000;
   const path = await downloadHubFile(big, options);
   expect(Buffer.compare(await readFile(path), weights)).toBe(0);
@@ -214,7 +214,7 @@ test("a connection that keeps breaking is taken up where it stopped", async () =
   expect(hub.ranges.every((range) => Number(/\d+/.exec(range)![0]) > 0)).toBe(true);
 });
 
-test("a download that was cut off goes on in the next call", async () => {
+test("a download that was cut off is resumed in the next call", async () => {
   let transfers = 0;
   const cut: typeof fetch = async (input, init) => {
     if (String(input).includes("/resolve/") && ++transfers > 1) throw new TypeError("fetch failed");
@@ -229,7 +229,7 @@ test("a download that was cut off goes on in the next call", async () => {
   expect(await readdir(join(cacheFolder, "models--owner--small", "blobs"))).toHaveLength(1);
 });
 
-test("a server that ignores ranges starts over rather than corrupting the file", async () => {
+test("with a server that ignores ranges, the download starts again and the file is correct", async () => {
   let broken = false;
   const once: typeof fetch = (input, init) => {
     if (broken) delete hub.faults.breakAfter;
@@ -257,14 +257,14 @@ test.each([
   expect(await readFile(await downloadHubFile(config, options), "utf8")).toBe("{}");
 });
 
-test("a busy hub is asked again; one that stays down is unavailable", async () => {
+test("a busy hub is retried, and one that stays down is unavailable", async () => {
   hub.faults.failures = { status: 503, count: 1 };
   expect(await readFile(await downloadHubFile(config, options), "utf8")).toBe("{}");
   hub.faults.failures = { status: 500, count: 99 };
   await expect(downloadHubFile(big, options)).rejects.toMatchObject({ code: "data.unavailable" });
 });
 
-test("a hub that falls silent is given up", async () => {
+test("a hub that stops answering is given up", async () => {
   hub.faults.silent = true;
   await expect(downloadHubFile(config, { ...options, timeoutMs: 50 })).rejects.toMatchObject({
     code: "data.unavailable",
@@ -282,7 +282,7 @@ test("an abort ends the download with the caller's reason", async () => {
   clearInterval(watch);
 });
 
-test("many at once give whole files", async () => {
+test("concurrent downloads give complete files", async () => {
   const paths = await Promise.all(Array.from({ length: 8 }, () => downloadHubFile(big, options)));
   expect(new Set(paths).size).toBe(1);
   expect(Buffer.compare(await readFile(paths[0]!), weights)).toBe(0);

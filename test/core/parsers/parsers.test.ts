@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { codeBlocks, extractBoxed, extractCode, extractJson, extractTag } from "../../../src/core/parsers/index.ts";
 
 describe("extractCode", () => {
-  test("takes the last block of the language, or of none", () => {
+  test("returns the last block with the language or without one", () => {
     const text = "```py\na\n```\ntext\n~~~\nb\n~~~\n```js\nc\n```";
     expect(extractCode(text)).toBe("c");
     expect(extractCode(text, { languages: ["python", "py"] })).toBe("b");
@@ -28,7 +28,7 @@ describe("extractTag", () => {
     ["", undefined],
   ])("%s", (text, answer) => expect(extractTag(text, "answer")).toBe(answer));
 
-  test("takes any name as it is", () => expect(extractTag("<a.b>1</a.b> <axb>2</axb>", "a.b")).toBe("1"));
+  test("accepts any name unchanged", () => expect(extractTag("<a.b>1</a.b> <axb>2</axb>", "a.b")).toBe("1"));
 });
 
 describe("extractBoxed", () => {
@@ -59,5 +59,5 @@ describe("extractJson", () => {
     );
   });
 
-  test("gives up on what is made to be slow", () => expect(extractJson("[{".repeat(200_000))).toBeUndefined());
+  test("gives up on texts that are built to be slow", () => expect(extractJson("[{".repeat(200_000))).toBeUndefined());
 });

@@ -8,7 +8,7 @@ import { actRequest } from "./act-request.ts";
 import { chatServer } from "./chat-server.ts";
 import { type Asked, describePolicy, type ModelAnswer } from "./policy-conformance.ts";
 
-/** A model of each version of the interface that does as it is told. */
+/** A model of each version of the interface whose behaviour is given. */
 const versions: Readonly<Record<string, (doGenerate: (call: CallOptions) => Promise<Generated>) => AiSdkModel>> = {
   v4: (doGenerate) => new MockLanguageModelV4({ doGenerate }),
   v3: (doGenerate) => new MockLanguageModelV3({ doGenerate: doGenerate as never }),
@@ -94,7 +94,7 @@ function askedOf(call: CallOptions): Asked {
 const quick = { retryDelayMs: 1, maxRetryDelayMs: 2, maxRetries: 2 } as const;
 const four = generated({ text: "4", finish: "stop" });
 
-/** A policy whose model does these things in turn, the last for ever. */
+/** A policy whose model does these things in turn, and then repeats the last. */
 function inTurn(...turns: readonly (Generated | Error)[]) {
   let calls = 0;
   const model = new MockLanguageModelV4({
@@ -108,7 +108,7 @@ function inTurn(...turns: readonly (Generated | Error)[]) {
   return { policy: aiSdkPolicy(model, quick), calls: () => calls };
 }
 
-/** An error as the SDK throws it. */
+/** An error in the form that the SDK throws. */
 function sdkError(name: string, fields: object = {}): Error {
   return Object.assign(new Error("It says so."), { name: `AI_${name}`, ...fields });
 }
@@ -117,7 +117,7 @@ function api(statusCode: number | undefined, fields: object = {}): Error {
   return sdkError("APICallError", { url: "https://api.example/v1/chat", statusCode, ...fields });
 }
 
-describe("what a provider throws", () => {
+describe("an error of a provider", () => {
   test.each([
     ["500", api(500)],
     ["429", api(429, { responseHeaders: { "retry-after-ms": "2" } })],
@@ -126,7 +126,7 @@ describe("what a provider throws", () => {
     ["a body that is no JSON", sdkError("JSONParseError")],
     ["a body of another shape", sdkError("TypeValidationError")],
     ["an empty body", sdkError("EmptyResponseBodyError")],
-  ])("%s is tried again", async (_, error) => {
+  ])("%s is retried", async (_, error) => {
     const passing = inTurn(error, four);
     expect(await passing.policy.act(actRequest())).toMatchObject({ action: { finish: "stop" }, retries: 1 });
     const lasting = inTurn(error);
@@ -142,13 +142,13 @@ describe("what a provider throws", () => {
     [sdkError("LoadAPIKeyError"), "policy.unauthorized"],
     [sdkError("NoSuchModelError"), "policy.rejected"],
     [sdkError("UnsupportedFunctionalityError"), "policy.unsupported-input"],
-  ])("%s ends the action at once", async (error, code) => {
+  ])("%s fails the action immediately", async (error, code) => {
     const { policy, calls } = inTurn(error);
     await expect(policy.act(actRequest())).rejects.toMatchObject({ code, hint: expect.any(String) });
     expect(calls()).toBe(1);
   });
 
-  test("a model that heeds no signal is left alone after its time", async () => {
+  test("a model that ignores its signal is abandoned at the timeout", async () => {
     const model = new MockLanguageModelV4({ doGenerate: () => new Promise(() => {}) });
     const policy = aiSdkPolicy(model, { ...quick, timeoutMs: 10 });
     await expect(policy.act(actRequest())).rejects.toMatchObject({
@@ -158,7 +158,7 @@ describe("what a provider throws", () => {
   });
 });
 
-test("waits between tries as the seed of the action says", async () => {
+test("waits between tries depend on the seed of the action", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
   onTestFinished(() => {
     vi.useRealTimers();
@@ -189,7 +189,7 @@ test("waits between tries as the seed of the action says", async () => {
   expect(await waits(2)).not.toEqual(first);
 });
 
-describe("what a model generates", () => {
+describe("the output of a model", () => {
   test.each([
     ["an end by an error", { ...four, finishReason: { unified: "error", raw: "overloaded" } } as const],
     ["an interruption", { ...four, finishReason: { unified: "interrupted", raw: undefined } } as const],
@@ -200,27 +200,27 @@ describe("what a model generates", () => {
     ["a count below 0", generated({ text: "4", finish: "stop" }, { input: -1, output: 2 })],
     ["no content", { ...four, content: undefined } as unknown as Generated],
     ["undefined", undefined as unknown as Generated],
-  ])("%s is tried again", async (_, bad) => {
+  ])("%s is retried", async (_, bad) => {
     expect(await inTurn(bad, four).policy.act(actRequest())).toMatchObject({ retries: 1 });
     await expect(inTurn(bad).policy.act(actRequest())).rejects.toMatchObject({ code: "policy.unavailable" });
   });
 
-  test("nothing is an answer where the model sampled its end", async () => {
+  test("an empty text is an answer if the model sampled its end", async () => {
     const { policy } = inTurn(generated({ text: "", finish: "stop" }, { input: 5, output: 1 }));
     expect((await policy.act(actRequest())).action.message).toEqual(textMessage("assistant", ""));
   });
 
-  test("an answer need not be counted", async () => {
+  test("an answer needs no usage", async () => {
     const { policy } = inTurn(generated({ text: "4", finish: "stop" }, { input: Number.NaN, output: Number.NaN }));
     expect((await policy.act(actRequest())).usage).toBeUndefined();
   });
 
-  test("a filter's end is no answer", async () => {
+  test("an answer that a filter ended is not used", async () => {
     const filtered = { ...four, finishReason: { unified: "content-filter", raw: undefined } } as const;
     await expect(inTurn(filtered).policy.act(actRequest())).rejects.toMatchObject({ code: "policy.rejected" });
   });
 
-  test("reasoning and log-probabilities are kept, a provider's own tools are not", async () => {
+  test("reasoning and log-probabilities are kept, calls of a provider's own tools are not", async () => {
     const { policy } = inTurn({
       ...four,
       content: [
@@ -244,7 +244,7 @@ describe("what a model generates", () => {
     });
   });
 
-  test("warnings are told once", async () => {
+  test("each warning is reported once", async () => {
     const warnings = [{ type: "unsupported", feature: "seed" }] as const;
     const model = new MockLanguageModelV4({ doGenerate: async () => ({ ...four, warnings: [...warnings] }) });
     const told: string[] = [];
@@ -254,8 +254,8 @@ describe("what a model generates", () => {
   });
 });
 
-describe("what a model is given", () => {
-  test("has images where the model takes them, and the provider's own options", async () => {
+describe("the input of a model", () => {
+  test("contains images if the model accepts them, and the provider's own options", async () => {
     const image = { type: "image", mediaType: "image/png", data: "aGk=" } as const;
     const messages = [{ role: "user", content: [image] }] as const;
     const calls: CallOptions[] = [];
@@ -274,7 +274,7 @@ describe("what a model is given", () => {
     ]);
   });
 
-  test("names the tool that a result is of", async () => {
+  test("names the tool of a result", async () => {
     const model = new MockLanguageModelV4({ doGenerate: async () => four });
     const messages = [
       textMessage("user", "2 + 2?"),
@@ -291,7 +291,7 @@ describe("what a model is given", () => {
     ]);
   });
 
-  test("cannot have min-p", async () => {
+  test("cannot contain min-p", async () => {
     const { policy, calls } = inTurn(four);
     const sampling = { ...defaultSampling, minP: 0.1 };
     await expect(policy.act(actRequest({ sampling }))).rejects.toMatchObject({ code: "policy.unsupported-input" });
@@ -299,13 +299,13 @@ describe("what a model is given", () => {
   });
 });
 
-describe("a provider by its name", () => {
-  test("is the package of that name", async () => {
+describe("a provider by name", () => {
+  test("is the package with that name", async () => {
     const model = await providerModel("gateway", "openai/gpt-5-mini");
     expect(model).toMatchObject({ modelId: "openai/gpt-5-mini", provider: "gateway" });
   });
 
-  test("follows no redirect, so that no key does", async () => {
+  test("follows no redirect, so a key cannot leak", async () => {
     const seen: unknown[] = [];
     await using other = await chatServer((_, index) => {
       seen.push(index);
@@ -326,7 +326,7 @@ describe("a provider by its name", () => {
     expect(seen).toEqual([]);
   });
 
-  test("that repeats a secret of its options does not get it into an error", async () => {
+  test("that repeats a secret of its options does not leak it into an error", async () => {
     const model = versions.v4!(async () => {
       throw Object.assign(new Error("no such account: planted-secret-1"), {
         name: "AI_APICallError",
@@ -346,7 +346,7 @@ describe("a provider by its name", () => {
     ["openai", "Run npm install @ai-sdk/openai."],
     ["antropic", 'Did you mean "anthropic"? If not, run npm install @ai-sdk/antropic.'],
     ["my-own", "Run npm install @ai-sdk/my-own."],
-  ])("that is not installed says what to install: %s", async (provider, hint) => {
+  ])("that is not installed gives the package to install: %s", async (provider, hint) => {
     await expect(providerModel(provider, "m")).rejects.toMatchObject({
       code: "config.invalid",
       hint,

@@ -7,7 +7,7 @@ import type { Tokenizer } from "../../../src/core/tokens/tokenizer.ts";
 
 const bytes = createByteTokenizer();
 
-/** Token ids that are words, some of many characters, some of half a character. */
+/** Token ids that are words, some with many characters and some with half a character. */
 const words: readonly (readonly number[])[] = ["a", "b", "ab", "END\n", "\n", " ", "é", "日本"]
   .map((word) => bytes.encode(word))
   .concat([[0xe6], [0x97], [0xa5], [0xf0, 0x9f], [0x98, 0x80]]);
@@ -17,7 +17,7 @@ const wordTokenizer: Tokenizer = {
   decode: (ids) => bytes.decode(ids.flatMap((id) => words[id]!)),
 };
 
-/** Feeds a completion certain tokens until it ends; what is left over stays. */
+/** Feeds tokens to a completion until it ends. Returns the rest. */
 function complete(options: {
   readonly ids: readonly number[];
   readonly settings?: Partial<SamplingSettings>;
@@ -53,13 +53,13 @@ describe("a completion", () => {
     });
   });
 
-  it("that is given the states' values ends by the state after its last token", () => {
+  it("with values of states ends with the value of the state after its last token", () => {
     const certain = Float32Array.of(0, 1);
     const request = { promptIds: [0], settings: { temperature: 1, maxTokens: 2 }, seed: 1, stopTokenIds: [] };
     const completion = new Completion({ request, index: 0, tokenizer: undefined, maxLength: 10 });
     expect(completion.advance(certain, 0.5)).toBeUndefined();
     expect(completion.advance(certain, 0)).toBeUndefined();
-    // Only the value is taken: no third token is drawn.
+    // Only the value is used: no third token is sampled.
     expect(completion.advance(Float32Array.of(Number.NaN, 0), -2)).toEqual({
       request: 0,
       ids: [1, 1],
@@ -69,20 +69,20 @@ describe("a completion", () => {
     });
   });
 
-  it("ends after maxTokens, or where the model's context is full", () => {
+  it("ends after maxTokens, or when the model's context is full", () => {
     expect(complete({ ids: [0, 0, 0], settings: { maxTokens: 2 } })).toMatchObject({ ids: [0, 0], finish: "length" });
     expect(complete({ ids: [0], settings: { maxTokens: 1 } })).toMatchObject({ ids: [0], finish: "length" });
     expect(complete({ ids: [0, 0, 0], maxLength: 5 })).toMatchObject({ ids: [0, 0], finish: "length" });
     expect(complete({ ids: [0, 0, 0], settings: { maxTokens: 4 } })).toBeUndefined();
   });
 
-  it("stops rather than runs out where its last token is a stop token", () => {
+  it('finishes with "stop" if its last possible token is a stop token', () => {
     const settings = { maxTokens: 2 };
     expect(complete({ ids: [0, 1], stopTokenIds: [1], settings })).toMatchObject({ finish: "stop" });
     expect(complete({ ids: [0, 1], settings: { ...settings, stop: ["b"] } })).toMatchObject({ finish: "stop" });
   });
 
-  it("ends where its text first contains a stop string, wherever tokens and characters are cut", () => {
+  it("ends where its text first contains a stop sequence, however tokens split the characters", () => {
     const texts = fc.array(fc.nat(words.length - 1), { minLength: 1, maxLength: 30 });
     const places = fc.array(fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 5 })), { minLength: 1, maxLength: 3 });
     fc.assert(
@@ -113,7 +113,7 @@ describe("a completion", () => {
     );
   });
 
-  it("is cut at the stop string that begins first where one token completes several", () => {
+  it("is cut at the stop sequence that begins first if one token completes several", () => {
     const end = 3;
     for (const stop of [
       ["\n", "END"],
@@ -123,7 +123,7 @@ describe("a completion", () => {
     }
   });
 
-  it("finds a stop string in a character that comes in three tokens, and none in its parts", () => {
+  it("finds a stop sequence in a character of three tokens, and none in its parts", () => {
     const [first, second, third] = [8, 9, 10] as const;
     expect(complete({ ids: [0, first, second, third, 0], settings: { stop: ["日"] } })).toMatchObject({
       ids: [0, first, second, third],
@@ -138,7 +138,7 @@ describe("a completion", () => {
     expect(bytes.decode(sample!.ids)).toBe("hello<|eot|>");
   });
 
-  it("draws from its own seed alone", () => {
+  it("depends only on its own seed", () => {
     const sampled = (seed: number): number[] => {
       const request: SampleRequest = {
         promptIds: [0],

@@ -23,7 +23,7 @@ const countdown = defineEnvironment({
 });
 
 describe("demonstrations", () => {
-  test("are a rollout like any other, with tokens to train on", async () => {
+  test("are an ordinary rollout, with tokens to train on", async () => {
     const task = await (await countdown.tasks("train")).get(0);
     const renderer = characterRenderer();
     const policies = demonstrationPolicy({ environment: countdown, renderer });
@@ -48,7 +48,7 @@ describe("demonstrations", () => {
     ]);
   });
 
-  test("need no renderer where no tokens are wanted", async () => {
+  test("need no renderer if no tokens are wanted", async () => {
     const task = await (await countdown.tasks("train")).get(0);
     const policies = demonstrationPolicy({ environment: countdown });
     const episode = await rolloutEpisode({ environment: countdown, task, policies, seed: 0 });

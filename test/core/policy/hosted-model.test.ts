@@ -8,7 +8,7 @@ test.each([
   ["claude-3-5-sonnet-20241022", ["anthropic:claude-3-5-sonnet-20241022"]],
   ["gemini-2.5-pro", ["google:gemini-2.5-pro"]],
   ["qwen3-coder-plus", ["https://dashscope.aliyuncs.com/compatible-mode/v1#qwen3-coder-plus"]],
-])("the error for the bare name %s has the names to ask for", (name, names) => {
+])("the error for the bare name %s contains the names to use", (name, names) => {
   const error = hostedModelError(name);
   expect(error).toMatchObject({ code: "config.invalid", data: { name, names } });
   for (const full of names) expect(error!.hint).toContain(full);

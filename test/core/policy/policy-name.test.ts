@@ -19,6 +19,6 @@ test.each([
   ["demonstration", { kind: "demonstration" }],
 ])("%s", (name, parsed) => expect(parsePolicyName(name)).toStrictEqual(parsed));
 
-test.each(["openai:", "replay:", "transformers:", "http:"])("%s names nothing", (name) => {
+test.each(["openai:", "replay:", "transformers:", "http:"])("%s has no name after its prefix", (name) => {
   expect(() => parsePolicyName(name)).toThrow(expect.objectContaining({ code: "config.invalid" }));
 });

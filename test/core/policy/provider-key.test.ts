@@ -7,7 +7,7 @@ describe("the key of a provider", () => {
     ["anthropic", "ANTHROPIC_API_KEY"],
     ["deepseek", "DEEPSEEK_API_KEY"],
     ["google", "GOOGLE_GENERATIVE_AI_API_KEY"],
-  ])("of %s is in %s, which an error names", (provider, variable) => {
+  ])("of %s is in %s, which the error names", (provider, variable) => {
     for (const variables of [{}, { [variable]: "" }, { LYCEUM_API_KEY: "another's" }]) {
       expect(() => checkProviderKey(provider, variables)).toThrow(
         expect.objectContaining({
@@ -20,7 +20,7 @@ describe("the key of a provider", () => {
     expect(() => checkProviderKey(provider, { [variable]: "k" })).not.toThrow();
   });
 
-  test("may be in another of its variables, and is not asked for where none is usual", () => {
+  test("may be in another of its variables, and is not required if the provider has no usual variable", () => {
     expect(() => checkProviderKey("anthropic", { ANTHROPIC_AUTH_TOKEN: "k" })).not.toThrow();
     for (const provider of ["gateway", "amazon-bedrock", "constructor"]) {
       expect(() => checkProviderKey(provider, {})).not.toThrow();
@@ -35,7 +35,7 @@ describe("the key of a server", () => {
     ["https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"],
     ["https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"],
     ["https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY"],
-  ])("at %s is its provider's, before any other", (url, variable) => {
+  ])("at %s is its provider's key, before any other", (url, variable) => {
     expect(serverKey(url, { [variable]: "own", LYCEUM_API_KEY: "another's" })).toBe("own");
     expect(serverKey(url, { LYCEUM_API_KEY: "general" })).toBe("general");
     expect(() => serverKey(url, {})).toThrow(
@@ -47,7 +47,7 @@ describe("the key of a server", () => {
     );
   });
 
-  test("of an address that is no provider's is LYCEUM_API_KEY or none, and never a provider's", () => {
+  test("of another address is LYCEUM_API_KEY or undefined, and never a provider's key", () => {
     const providers = { OPENAI_API_KEY: "a", DASHSCOPE_API_KEY: "b" };
     for (const url of ["http://127.0.0.1:8000/v1", "https://api.openai.com.example/v1", "nonsense"]) {
       expect(serverKey(url, providers)).toBeUndefined();
@@ -56,7 +56,7 @@ describe("the key of a server", () => {
   });
 });
 
-test("a variable that a config names has to be set", () => {
+test("a variable that a config names must be set", () => {
   expect(requiredVariable("TEAM_KEY", { TEAM_KEY: "k" })).toBe("k");
   expect(() => requiredVariable("TEAM_KEY", {})).toThrow(expect.objectContaining({ data: { variable: "TEAM_KEY" } }));
 });

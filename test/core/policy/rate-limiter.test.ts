@@ -13,12 +13,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Lets what has been settled go on. */
+/** Runs the continuations of settled promises. */
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round++) await Promise.resolve();
 }
 
-/** Asks for places, and notes when each is given. */
+/** Requests places, and records when each is admitted. */
 function asking(limiter: RateLimiter) {
   const admitted: {
     readonly index: number;
@@ -39,13 +39,13 @@ function asking(limiter: RateLimiter) {
 }
 
 describe("the rate limiter", () => {
-  test("lets all through at once where nothing is limited", async () => {
+  test("admits all requests at once if nothing is limited", async () => {
     const { admitted, ask } = asking(new RateLimiter(unlimited));
     await Promise.all(Array.from({ length: 100 }, () => ask()));
     expect(admitted.map(({ index }) => index)).toEqual(Array.from(Array(100).keys()));
   });
 
-  test("keeps so many under way, and takes a place back once", async () => {
+  test("limits the number of running requests, and counts a released place once", async () => {
     const { admitted, ask } = asking(new RateLimiter({ ...unlimited, maxConcurrent: 2 }));
     for (let index = 0; index < 5; index++) void ask();
     await settle();
@@ -56,7 +56,7 @@ describe("the rate limiter", () => {
     expect(admitted).toHaveLength(3);
   });
 
-  test("sends no more in any minute than it may, and no later than it must", async () => {
+  test("sends the maximum per minute, no more and no later than necessary", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 5 }),
@@ -80,7 +80,7 @@ describe("the rate limiter", () => {
             const taken = earlier.reduce((sum, other) => sum + other.tokens, 0);
             expect(earlier.length + 1).toBeLessThanOrEqual(requestsPerMinute);
             if (earlier.length > 0) expect(taken + tokens).toBeLessThanOrEqual(tokensPerMinute);
-            // What was held back could not have gone a moment before.
+            // A delayed request could not have been sent a moment earlier.
             const before = admitted.slice(0, last);
             const free = Math.max(cameAt[last]!, before.at(-1)?.at ?? 0);
             if (at > free + 1) {
@@ -96,7 +96,7 @@ describe("the rate limiter", () => {
     );
   });
 
-  test("counts what a request took in fact once that is known", async () => {
+  test("counts the actual tokens of a request once they are known", async () => {
     const { admitted, ask } = asking(new RateLimiter({ ...unlimited, tokensPerMinute: 100 }));
     void ask(90);
     void ask(80);
@@ -112,7 +112,7 @@ describe("the rate limiter", () => {
     expect(admitted).toHaveLength(3);
   });
 
-  test("sends one that is larger than a minute by itself", async () => {
+  test("sends a request larger than the limit per minute on its own", async () => {
     const { admitted, ask } = asking(new RateLimiter({ ...unlimited, tokensPerMinute: 100 }));
     void ask(10);
     void ask(1_000);
@@ -121,7 +121,7 @@ describe("the rate limiter", () => {
     expect(admitted.map(({ at }) => at - admitted[0]!.at)).toEqual([0, 60_000, 120_000]);
   });
 
-  test("holds all of them back in a pause, and forgets who has gone", async () => {
+  test("delays all requests in a pause, and forgets aborted ones", async () => {
     const limiter = new RateLimiter(unlimited);
     const { admitted, ask } = asking(limiter);
     limiter.pause(10_000);
@@ -139,7 +139,7 @@ describe("the rate limiter", () => {
   });
 });
 
-test("the wait between tries doubles up to a limit, and half of it is by chance", () => {
+test("the wait between retries doubles up to a limit, and half of it is random", () => {
   const options = { retryDelayMs: 100, maxRetryDelayMs: 1_000 };
   expect([0, 1, 2, 3, 4, 50].map((retries) => backoffMs({ ...options, retries, random: 0 }))).toEqual([
     50, 100, 200, 400, 500, 500,

@@ -18,7 +18,7 @@ import { createTraceWriter } from "../../../src/core/trace/trace-writer.ts";
 import { characterRenderer } from "../rollout/character-renderer.ts";
 import { seededSampler } from "../rollout/seeded-sampler.ts";
 
-/** Rewards the length of what was said, tells it back, and goes on for as many turns as the task says. */
+/** Rewards the length of each answer, repeats it, and has as many turns as the task says. */
 const echo = defineEnvironment<number, { left: number }>({
   id: "echo",
   tasks: [1, 2, 3],
@@ -39,7 +39,7 @@ async function play(policies: Policy, options: { readonly seed?: number; readonl
     .sort((first, second) => first.task.index - second.task.index || first.member - second.member);
 }
 
-/** All but the time it took, and who is said to have played. */
+/** The episodes without their durations and the names of their policies. */
 function outcome(episodes: readonly Episode[]): unknown {
   return episodes.map(({ durationMs: _, ...rest }) => ({
     ...rest,
@@ -47,7 +47,7 @@ function outcome(episodes: readonly Episode[]): unknown {
   }));
 }
 
-/** Says something random, reports everything that a policy can, and parses badly now and then. */
+/** Answers at random, returns every optional result, and sometimes has parse errors. */
 const chatty = scriptedPolicy(({ seed }) => {
   const random = createRandom(seed);
   const message = textMessage("assistant", String(random.next()));
@@ -56,7 +56,7 @@ const chatty = scriptedPolicy(({ seed }) => {
 });
 
 describe("a replayed run", () => {
-  test("goes as it was recorded, from a file too", async () => {
+  test("repeats the recorded episodes, from a file too", async () => {
     const folder = await mkdtemp(join(tmpdir(), "lyceum-replay-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const recorded = await play(chatty);
@@ -71,7 +71,7 @@ describe("a replayed run", () => {
     ).toBe(true);
   });
 
-  test("comes with the tokens that were recorded", async () => {
+  test("has the recorded tokens", async () => {
     const sampler = seededSampler(3);
     const policy = samplerPolicy({ name: "random", sampler: () => sampler, renderer: characterRenderer() });
     const recorded = await play(policy);
@@ -80,7 +80,7 @@ describe("a replayed run", () => {
     expect(outcome(replayed)).toStrictEqual(outcome(recorded));
   });
 
-  test("of usage and log-probabilities has them, and no latency of its own", async () => {
+  test("has the recorded usage and log-probabilities, but no latency", async () => {
     const usage = { promptTokens: 12, completionTokens: 3 };
     const logprobs = [{ text: "hm", logprob: -0.5, id: 4 }];
     const served: Policy = {
@@ -95,7 +95,7 @@ describe("a replayed run", () => {
     expect(turn).not.toHaveProperty("retries");
   });
 
-  test("fails where nothing was recorded: another seed, member, turn or task, and says which", async () => {
+  test("fails and says why for an unrecorded seed, member, turn or task", async () => {
     const recorded = await play(chatty);
     const errors = async (policy: Policy, options: Parameters<typeof play>[1] = {}): Promise<readonly string[]> =>
       (await play(policy, options)).flatMap(({ error }) =>
@@ -118,7 +118,7 @@ describe("a replayed run", () => {
     expect(other!.agents.agent!.reward.status).toBe("unscored");
   });
 
-  test("of an episode that was tried again is the later one", async () => {
+  test("uses the later record of an episode that was retried", async () => {
     const recorded = await play(chatty);
     const failed = recorded.map((episode) => ({
       ...episode,
@@ -127,7 +127,7 @@ describe("a replayed run", () => {
     expect(outcome(await play(await replayPolicy([...failed, ...recorded])))).toStrictEqual(outcome(recorded));
   });
 
-  test("holds for every seed and group size", async () => {
+  test("works for every seed and group size", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), fc.integer({ min: 1, max: 4 }), async (seed, groupSize) => {
         const recorded = await play(chatty, { seed, groupSize });

@@ -19,8 +19,8 @@ function request(text: string, extra: Partial<ActRequest> = {}): ActRequest {
   return actRequest({ messages: [textMessage("user", text)], ...extra });
 }
 
-describe("the batching room", () => {
-  test("holds ordered requests until flush, and sorts them", async () => {
+describe("batching", () => {
+  test("queues ordered requests until flush, and sorts them", async () => {
     const sampler = seededSampler();
     const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
     const orders = [[2, 0], [0, 10], [0, 9], [1], [0, 9, 1]];
@@ -34,7 +34,7 @@ describe("the batching room", () => {
     expect(prompts).toEqual(["0.9", "0.9.1", "0.10", "1", "2.0"]);
   });
 
-  test("counts each token once, whether its sampler tells of unfinished completions or not", async () => {
+  test("counts each token once, whether its sampler reports unfinished completions or not", async () => {
     for (const tells of [false, true]) {
       const sampler: Sampler = {
         version: 1,
@@ -81,7 +81,7 @@ describe("the batching room", () => {
     }
   });
 
-  test("sends requests without an order by itself, together, and not those that are held", async () => {
+  test("sends requests without an order on its own, together, and not the ordered ones", async () => {
     const sampler = seededSampler();
     const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
     const held = policy.act(request("held", { order: [0] }));
@@ -92,7 +92,7 @@ describe("the batching room", () => {
     expect(sampler.batches.map(({ requests }) => requests.length)).toEqual([2, 1]);
   });
 
-  test("flushing nothing samples nothing", async () => {
+  test("samples nothing if the queue is empty at a flush", async () => {
     const sampler = seededSampler();
     samplerPolicy({ name: "model", sampler: () => sampler, renderer }).flush!();
     expect(sampler.batches).toHaveLength(0);
@@ -106,7 +106,7 @@ describe("the batching room", () => {
     expect((await policy.act(request("a"))).tokens!.weightsVersion).toBe(2);
   });
 
-  test("goes on from earlier tokens, or anew where the template breaks", async () => {
+  test("continues earlier tokens, or begins again if the template breaks", async () => {
     const messages = [textMessage("user", "a"), textMessage("assistant", "b"), textMessage("user", "c")];
     const ids = [...renderer.start({ messages: messages.slice(0, 1) }), 106];
     const asked = request("", { messages, previous: { ids, messageCount: 2 } });
@@ -123,7 +123,7 @@ describe("the batching room", () => {
 });
 
 describe("an abort", () => {
-  test("takes one request out of a batch that waits", async () => {
+  test("removes one request from a batch that waits", async () => {
     const sampler = seededSampler();
     const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer });
     const controller = new AbortController();
@@ -136,7 +136,7 @@ describe("an abort", () => {
     expect(sampler.batches[0]!.requests).toHaveLength(1);
   });
 
-  /** Answers the second request at once and the first never. */
+  /** Answers the second request at once and never answers the first. */
   function stuckSampler(signals: AbortSignal[]): Sampler {
     return {
       ...seededSampler(),
@@ -150,7 +150,7 @@ describe("an abort", () => {
     };
   }
 
-  test("takes one out of a batch that runs; the batch ends when none is left", async () => {
+  test("removes one request from a running batch, and the batch ends when none is left", async () => {
     const signals: AbortSignal[] = [];
     const policy = samplerPolicy({ name: "model", sampler: () => stuckSampler(signals), renderer });
     const controllers = [new AbortController(), new AbortController(), new AbortController()];
@@ -167,7 +167,7 @@ describe("an abort", () => {
     expect(signals[0]!.aborted).toBe(true);
   });
 
-  test("is listened for only while a request is open", async () => {
+  test("listeners are removed when a request is done", async () => {
     const policy = samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer });
     const { signal } = new AbortController();
     for (let turn = 0; turn < 5; turn++) await policy.act(request("x", { signal }));
@@ -175,7 +175,7 @@ describe("an abort", () => {
     expect(getEventListeners(signal, "abort")).toHaveLength(0);
   });
 
-  test("before the request refuses it", async () => {
+  test("before the request rejects it", async () => {
     const policy = samplerPolicy({ name: "model", sampler: () => seededSampler(), renderer });
     await expect(policy.act(request("x", { signal: AbortSignal.abort() }))).rejects.toMatchObject({
       name: "AbortError",
@@ -183,10 +183,10 @@ describe("an abort", () => {
   });
 });
 
-describe("what goes wrong", () => {
+describe("failures", () => {
   const broken = (sample: Sampler["sample"]): Sampler => ({ ...seededSampler(), sample });
 
-  test("in the sampler reaches the requests without an answer only", async () => {
+  test("in the sampler reach only the requests without an answer", async () => {
     const sampler = broken(async function* () {
       yield { request: 0, ids: [105, 0], logprobs: [0, 0], finish: "stop" };
       throw new Error("device lost");
@@ -197,7 +197,7 @@ describe("what goes wrong", () => {
     expect((await answers).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   });
 
-  test("a sampler that cannot be had, or answers too few, rejects", async () => {
+  test("a sampler that cannot be created, or returns too few samples, rejects", async () => {
     const none = samplerPolicy({
       name: "model",
       sampler: () => {
@@ -210,7 +210,7 @@ describe("what goes wrong", () => {
     await expect(silent.act(request("x"))).rejects.toMatchObject({ code: "policy.failed" });
   });
 
-  test("a template that fails spares the rest of the batch", async () => {
+  test("a renderer error for one request does not affect the rest of the batch", async () => {
     const failing = characterRenderer();
     const policy = samplerPolicy({
       name: "model",
@@ -230,7 +230,7 @@ describe("what goes wrong", () => {
     expect((await answers).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   });
 
-  test("a prompt that leaves no room is refused; one that leaves little gets little", async () => {
+  test("a prompt without room for an answer is refused, and one with little room gets a short answer", async () => {
     const sampler = seededSampler();
     const policy = samplerPolicy({ name: "model", sampler: () => sampler, renderer, maxLength: 10 });
     // A prompt of n characters has n + 3 tokens.

@@ -10,7 +10,7 @@ const settings = (filters: Partial<SamplingSettings> = {}): SamplingSettings => 
   ...filters,
 });
 
-/** Probabilities as a softmax in float32 gives them: ties, zeros, and a sum that may miss 1 by rounding. */
+/** Probabilities as from a softmax in float32: with ties, zeros, and a sum that rounding may move away from 1. */
 const probabilities = fc
   .array(fc.constantFrom(0, 0, 1, 1, 2, 3, 7, 20, 1e-6), { minLength: 1, maxLength: 12 })
   .filter((weights) => weights.some((weight) => weight > 0))
@@ -31,7 +31,7 @@ const filters = fc.record(
   { requiredKeys: [] },
 );
 
-/** What each filter keeps by itself, from its definition. */
+/** What each filter keeps on its own, by definition. */
 function keptByDefinition(values: Float32Array, { topK, topP, minP }: Partial<SamplingSettings>): Set<number> {
   const ids = [...values.keys()].filter((id) => values[id]! > 0);
   const ranked = ids.toSorted((a, b) => values[b]! - values[a]! || a - b);
@@ -45,7 +45,7 @@ function keptByDefinition(values: Float32Array, { topK, topP, minP }: Partial<Sa
 }
 
 describe("filters", () => {
-  it("keep what each of them keeps, likeliest first, never none", () => {
+  it("keep the intersection of what each keeps, most likely first, never an empty set", () => {
     fc.assert(
       fc.property(probabilities, filters, (values, filters) => {
         const kept = [...keptTokens(values, filters)];
@@ -61,14 +61,14 @@ describe("filters", () => {
     );
   });
 
-  it("that are off, or wider than the vocabulary, keep everything that is possible", () => {
+  it("that are off, or wider than the vocabulary, keep all tokens with a nonzero probability", () => {
     const values = Float32Array.of(0.5, 0, 0.25, 0.25);
     for (const off of [{}, { topK: 0 }, { topK: 4 }, { topK: 1000 }, { topP: 1 }, { minP: 0 }]) {
       expect([...keptTokens(values, off)]).toEqual([0, 2, 3]);
     }
   });
 
-  it("give ties to the lower id where only one may stay", () => {
+  it("break ties by the lower id", () => {
     const values = Float32Array.of(0.2, 0.4, 0.4);
     expect([...keptTokens(values, { topK: 1 })]).toEqual([1]);
     expect([...keptTokens(values, { topP: 0.1 })]).toEqual([1]);
@@ -77,7 +77,7 @@ describe("filters", () => {
 });
 
 describe("a chosen token", () => {
-  it("is possible and kept, and its log-probability is that of the renormalised distribution", () => {
+  it("is possible and kept, and its log-probability is that of the renormalized distribution", () => {
     fc.assert(
       fc.property(probabilities, filters, uniforms, (values, filters, uniform) => {
         const { id, logprob } = chooseToken(values, settings(filters), uniform);
@@ -99,7 +99,7 @@ describe("a chosen token", () => {
     "min-p": { minP: 0.35 },
     "all of them": { topK: 5, topP: 0.8, minP: 0.2 },
   };
-  it.each(Object.entries(drawn))("is distributed as it should be: %s", (_, filters) => {
+  it.each(Object.entries(drawn))("has the right distribution: %s", (_, filters) => {
     const kept = keptByDefinition(values, filters);
     const mass = [...kept].reduce((sum, id) => sum + values[id]!, 0);
     const random = createRandom(20);
@@ -115,17 +115,17 @@ describe("a chosen token", () => {
       chiSquare += ((counts.get(id) ?? 0) - expected) ** 2 / expected;
     }
     expect([...counts.keys()].every((id) => kept.has(id))).toBe(true);
-    // The 99.9 % point of chi-square with 6 degrees of freedom is 22.5; fewer have less.
+    // The 99.9 % quantile of chi-square with 6 degrees of freedom is 22.5. With fewer it is lower.
     expect(chiSquare).toBeLessThan(22.5);
   });
 
-  it("covers the line from 0 to 1 in order of id, each its share", () => {
+  it("divides the range from 0 to 1 in order of id, in proportion to the probabilities", () => {
     const values = Float32Array.of(0.25, 0, 0.5, 0.25, 0);
     const at = (uniform: number): number => chooseToken(values, settings(), uniform).id;
     expect([0, 0.2499, 0.25, 0.7499, 0.75, 1 - 2 ** -53].map(at)).toEqual([0, 0, 2, 2, 3, 3]);
   });
 
-  it("stands where its share of the line does in large vocabularies too, with runs that are impossible", () => {
+  it("is found at its place in that range in large vocabularies too, with runs of impossible tokens", () => {
     const run = fc.record({
       length: fc.integer({ min: 1, max: 700 }),
       weight: fc.constantFrom(0, 0, 1, 3, 1e-6, 1000),
@@ -151,21 +151,21 @@ describe("a chosen token", () => {
     );
   });
 
-  it("is the only one where one has probability 1, and never an impossible one by rounding", () => {
+  it("is the only token if one has probability 1, and never an impossible one because of rounding", () => {
     for (const uniform of [0, 0.5, 1 - 2 ** -53]) {
       expect(chooseToken(Float32Array.of(0, 1, 0), settings(), uniform)).toEqual({ id: 1, logprob: 0 });
       expect(chooseToken(Float32Array.of(0, 1, 0), settings({ topP: 0.5 }), uniform)).toMatchObject({
         id: 1,
         logprob: 0,
       });
-      // Sums of 0.9999999 and 1.0000001, a zero at either end.
+      // Sums of 0.9999999 and 1.0000001, with a zero at either end.
       expect([1, 2]).toContain(chooseToken(Float32Array.of(0, 0.4999999, 0.5, 0), settings(), uniform).id);
       expect([1, 2]).toContain(chooseToken(Float32Array.of(0, 0.5000001, 0.5, 0), settings(), uniform).id);
     }
     expect(chooseToken(Float32Array.of(1e-45, 0), settings(), 0.9).id).toBe(0);
   });
 
-  it("at temperature 0 is the likeliest, the first of equals, whatever the filters and the random number", () => {
+  it("at temperature 0 is the most likely one, the first among equals, regardless of filters and random number", () => {
     fc.assert(
       fc.property(probabilities, filters, uniforms, (values, filters, uniform) => {
         const { id, logprob } = chooseToken(values, settings({ ...filters, temperature: 0 }), uniform);
@@ -176,7 +176,7 @@ describe("a chosen token", () => {
     );
   });
 
-  it.each([{}, { temperature: 0 }, { topK: 2 }, { minP: 0.5 }])("is refused from NaN: %j", (filters) => {
+  it.each([{}, { temperature: 0 }, { topK: 2 }, { minP: 0.5 }])("from NaN is an error: %j", (filters) => {
     expect(() => chooseToken(new Float32Array(3).fill(Number.NaN), settings(filters), 0.5)).toThrowError(
       expect.objectContaining({ code: "backend.not-finite", hint: expect.any(String) }),
     );

@@ -8,7 +8,7 @@ import {
   writeSupport,
 } from "../../../src/contract/token-support.ts";
 
-/** A vocabulary with some of its ids, in any order, at least one. */
+/** A vocabulary with some of its ids in any order, at least one. */
 const kept = fc
   .integer({ min: 1, max: 200 })
   .chain((vocabulary) =>
@@ -26,7 +26,7 @@ function idsOf(support: TokenSupport, vocabulary: number): number[] {
 }
 
 describe("a support", () => {
-  it("keeps the ids that it was made of, also as a line of a trace", () => {
+  it("keeps its ids, also as a line of a trace", () => {
     fc.assert(
       fc.property(kept, ([vocabulary, ids]) => {
         const support = JSON.parse(JSON.stringify(encodeSupport(ids, vocabulary))) as TokenSupport;
@@ -39,7 +39,7 @@ describe("a support", () => {
     );
   });
 
-  it("is null for every token, ids where they are few, and never longer than a bitmap", () => {
+  it("is null for the whole vocabulary, ids if there are few, and never longer than a bitmap", () => {
     const vocabulary = 49_152;
     const all = Array.from({ length: vocabulary }, (_, id) => id);
     expect(encodeSupport(all, vocabulary)).toBeNull();
@@ -56,7 +56,7 @@ describe("a support", () => {
     ["with an id twice", [3, 3], /ascending/],
     ["with an id below 0", [-1, 3], /ascending/],
     ["with an id that is no number", [3, Number.NaN], /ascending/],
-    ["beyond the vocabulary", [3, 40], /has the id 40; the vocabulary has 40 ids/],
+    ["beyond the vocabulary", [3, 40], /has the id 40, but the vocabulary has 40 ids/],
     ["as a bitmap of another vocabulary", "CAAAAA==", /bitmap of 4 bytes.*40 ids has 8/],
     ["as a bitmap beyond the vocabulary", Buffer.alloc(8, 255).toString("base64"), /has the id 40/],
     ["as a bitmap without the target", Buffer.alloc(8).toString("base64"), /lacks the target 3/],

@@ -162,17 +162,17 @@ describe.each(["chat", "completions"] as const)("a refusal that will not pass, a
   test.each([
     [401, { error: { message: "Incorrect API key provided: sk-secret." } }, "policy.unauthorized", /apiKey/],
     [403, {}, "policy.unauthorized", /apiKey/],
-    [402, { detail: "Payment required" }, "policy.unauthorized", /spend/],
+    [402, { detail: "Payment required" }, "policy.unauthorized", /credit/],
     [
       429,
       { error: { message: "You exceeded your current quota", code: "insufficient_quota" } },
       "policy.unauthorized",
-      /spend/,
+      /credit/,
     ],
-    [404, { error: "model 'm' not found" }, "policy.rejected", /serve the model "m"/],
-    [400, { object: "error", message: "top_k must be -1 or at least 1", code: 400 }, "policy.rejected", /complains/],
-    [422, { detail: [{ loc: ["body"] }] }, "policy.rejected", /complains/],
-    [501, "", "policy.rejected", /complains/],
+    [404, { error: "model 'm' not found" }, "policy.rejected", /serves the model "m"/],
+    [400, { object: "error", message: "top_k must be -1 or at least 1", code: 400 }, "policy.rejected", /rejects this request/],
+    [422, { detail: [{ loc: ["body"] }] }, "policy.rejected", /rejects this request/],
+    [501, "", "policy.rejected", /rejects this request/],
     [307, "", "policy.rejected", /redirects/],
   ])("%s ends the action at once: %j", async (status, body, code, hint) => {
     await using server = await chatServer(() => ({ status, body }));

@@ -35,7 +35,7 @@ function policy(): Policy & { readonly asked: ActRequest[]; readonly calls: stri
   } as Policy & { asked: ActRequest[]; calls: string[] };
 }
 
-test("a policy with sampling of its own is asked with it, and says so", async () => {
+test("a policy with its own sampling settings uses and reports them", async () => {
   const inner = policy();
   const own = withSampling(inner, { temperature: 0.7, maxTokens: 512 });
   const { tokens } = await own.act(request);
@@ -48,7 +48,7 @@ test("a policy with sampling of its own is asked with it, and says so", async ()
   expect(own).toMatchObject({ name: "p", accepts: ["text"] });
 });
 
-test("of two, the inner one counts", async () => {
+test("of two nested settings, the inner one is used", async () => {
   const inner = policy();
   const { tokens } = await withSampling(withSampling(inner, { temperature: 0.2 }), { temperature: 1 }).act(request);
   expect(inner.asked[0]!.sampling.temperature).toBe(0.2);

@@ -8,13 +8,13 @@ const stream = (seed: number, length = 8): number[] => {
   return Array.from({ length }, random.next);
 };
 
-/** Pearson's statistic for counts that should be equal; its mean is the number of cells less 1. */
+/** Pearson's statistic for counts that should be equal. Its mean is the number of cells minus 1. */
 function chiSquared(counts: readonly number[]): number {
   const expected = counts.reduce((sum, count) => sum + count, 0) / counts.length;
   return counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
 }
 
-/** Five standard deviations above and below the mean of chi-squared: seeds are fixed, so this never flickers. */
+/** Five standard deviations above and below the mean of chi-squared. Seeds are fixed, so the result never changes. */
 function expectUniform(counts: readonly number[]): void {
   const freedom = counts.length - 1;
   expect(Math.abs(chiSquared(counts) - freedom)).toBeLessThan(5 * Math.sqrt(2 * freedom));
@@ -30,7 +30,7 @@ function correlation(a: readonly number[], b: readonly number[]): number {
 }
 
 describe("streams", () => {
-  test("these numbers never change: runs of old versions can be repeated", () => {
+  test("these numbers never change, so runs of old versions can be repeated", () => {
     expect(stream(0, 3)).toMatchInlineSnapshot(`
       [
         0.06280315409392478,
@@ -126,7 +126,7 @@ describe("streams", () => {
 });
 
 describe("integer, pick, shuffle and normal", () => {
-  test("integers stay in their range, ends included", () => {
+  test("integers stay in their range, including its ends", () => {
     const bound = fc.integer({ min: -(2 ** 52), max: 2 ** 52 });
     fc.assert(
       fc.property(finite, bound, bound, (seed, a, b) => {
@@ -153,18 +153,18 @@ describe("integer, pick, shuffle and normal", () => {
     [0, Number.POSITIVE_INFINITY],
     [0, 2 ** 53],
     [-(2 ** 53) + 1, 2 ** 53 - 1],
-  ])("there is no integer from %s to %s", (minimum, maximum) => {
+  ])("a range without integers is refused: %s to %s", (minimum, maximum) => {
     expect(() => createRandom(0).integer(minimum, maximum)).toThrow(RangeError);
   });
 
-  test("pick takes one of the items, and nothing from nothing", () => {
+  test("pick returns one of the items, and refuses an empty list", () => {
     const random = createRandom(1);
     expect(new Set(Array.from({ length: 100 }, () => random.pick(["a", "b", "c"])))).toEqual(new Set(["a", "b", "c"]));
     expect(random.pick([undefined])).toBeUndefined();
     expect(() => random.pick([])).toThrow(RangeError);
   });
 
-  test("shuffle keeps the items and leaves its argument alone", () => {
+  test("shuffle keeps the items and does not change its argument", () => {
     fc.assert(
       fc.property(finite, fc.array(fc.integer()), (seed, items) => {
         const before = [...items];
@@ -226,7 +226,7 @@ describe("derived seeds", () => {
     );
   });
 
-  test("keys that read alike are kept apart", () => {
+  test("keys that look alike give different seeds", () => {
     const keys: (string | number)[][] = [
       [],
       [""],
@@ -276,7 +276,7 @@ describe("derived seeds", () => {
     expectUniform(low);
   });
 
-  test("a derived seed does not lead back to its root's stream", () => {
+  test("a derived seed does not give its root's stream", () => {
     expect(deriveSeed(7)).not.toBe(7);
     expect(stream(deriveSeed(7, 0))).not.toEqual(stream(7));
     expect(deriveSeed(deriveSeed(1, 2), 3)).not.toBe(deriveSeed(1, 2, 3));

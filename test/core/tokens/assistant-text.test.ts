@@ -28,13 +28,13 @@ describe("reasoning", () => {
     expect(inside("<think>a</think>2").content).toEqual([reasoning("a"), text("2")]);
   });
 
-  it("may speak of tool calls without making one", () => {
+  it("may mention tool calls without making one", () => {
     expect(hermes('<think><tool_call>{"name": "f"}</tool_call></think>no').toolCalls).toEqual([]);
   });
 });
 
 describe("Hermes tool calls", () => {
-  it("are taken out of the text, in order, with ids of their own", () => {
+  it("are removed from the text, in order, with their own ids", () => {
     const given =
       'First.\n<tool_call>\n{"name": "f", "arguments": {"a": [1, null]}}\n</tool_call>\n<tool_call>{"name":"g"}</tool_call>\n';
     expect(hermes(given)).toEqual({
@@ -70,14 +70,14 @@ describe("Hermes tool calls", () => {
     expect(parsed.content).toEqual([text(`so ${given}`)]);
   });
 
-  it("that are good stand beside one that is not", () => {
+  it("that are valid are kept next to an invalid one", () => {
     const parsed = hermes('<tool_call>{</tool_call><tool_call>{"name": "f"}</tool_call>');
     expect(parsed.toolCalls).toMatchObject([{ id: "call_0", name: "f" }]);
     expect(parsed.parseErrors).toHaveLength(1);
     expect(parsed.content).toEqual([text("<tool_call>{</tool_call>")]);
   });
 
-  it("may set no prototype", () => {
+  it("cannot set a prototype", () => {
     const call = hermes('<tool_call>{"name": "f", "arguments": {"__proto__": {"x": 1}}}</tool_call>').toolCalls[0]!;
     expect((call.arguments as { x?: number }).x).toBeUndefined();
     expect(Object.keys(call.arguments as object)).toEqual(["__proto__"]);
@@ -92,7 +92,7 @@ describe("Llama tool calls", () => {
     expect(llama('{"type": "function", "name": "f", "parameters": {"a": 1}}').toolCalls).toEqual(toolCalls);
   });
 
-  it("are not seen in other JSON or text", () => {
+  it("are not found in other JSON or text", () => {
     for (const given of ['{"answer": 2}', "[1, 2]", 'call {"name": "f", "parameters": {}}', "2"]) {
       expect(llama(given)).toEqual({ content: [text(given)], toolCalls: [], parseErrors: [] });
     }
@@ -110,7 +110,7 @@ describe("Llama tool calls", () => {
 });
 
 describe("inline text", () => {
-  it("is read back to the same message", () => {
+  it("is parsed back to the same message", () => {
     const word = fc.string({ unit: fc.constantFrom(..."abc {}\"'\n\\é😀") }).map((value) => value.trim());
     const call = fc.record({ name: fc.constantFrom("f", "g"), arguments: fc.dictionary(word, fc.jsonValue()) });
     fc.assert(

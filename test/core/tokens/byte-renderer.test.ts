@@ -11,7 +11,7 @@ const renderer = createByteRenderer();
 const [bos, eot, system, user, tool, assistant] = [256, 257, 259, 260, 261, 262];
 const bytes = (text: string): number[] => [...Buffer.from(text)];
 
-/** Texts as adversaries write them: the marker tokens themselves, empty text, control bytes. */
+/** Adversarial texts: the marker tokens themselves, empty text, control bytes. */
 const hostileText = fc.oneof(
   fc.string({ unit: fc.constantFrom(...byteSpecialTokens, "a", "b"), maxLength: 4 }),
   fc.string({ unit: "binary", maxLength: 4 }),
@@ -23,7 +23,7 @@ describe("byte renderer", () => {
     expect(renderer.start({ messages: [textMessage("user", "12+34=")] })).toEqual([...bytes("12+34="), assistant]);
   });
 
-  it("marks every other message by its role", () => {
+  it("marks every other message with its role", () => {
     const messages = [textMessage("system", "s"), textMessage("user", "u"), textMessage("assistant", "a")];
     expect(renderer.start({ messages })).toEqual([system, 115, user, 117, assistant, 97, eot, assistant]);
     expect(renderer.start({ messages: [textMessage("user", "")] })).toEqual([user, assistant]);
@@ -40,7 +40,7 @@ describe("byte renderer", () => {
     );
   });
 
-  it("can be read back to the very conversation", () => {
+  it("can be decoded to the same conversation", () => {
     fc.assert(
       fc.property(conversations, (messages) => {
         expect(read(renderer.start({ messages }))).toEqual(messages);
@@ -74,7 +74,7 @@ describe("byte renderer", () => {
     expect(renderer.parse({ ids: bytes("46"), finish: "length" }).finish).toBe("length");
   });
 
-  it("cuts a stop string and all that follows it", () => {
+  it("cuts a stop sequence and everything after it", () => {
     const action = renderer.parse({ ids: bytes("4\n\nrest"), finish: "stop", stopString: "\n\n" });
     expect(action.message).toEqual(textMessage("assistant", "4"));
   });
@@ -101,7 +101,7 @@ describe("byte renderer", () => {
     ]);
   });
 
-  it("reads calls back, whatever their arguments, and extends with their results", () => {
+  it("parses calls, with any arguments, and extends with their results", () => {
     const tools = [{ name: "f", description: "", parameters: {} }];
     fc.assert(
       fc.property(callingMessage, hostileText, (message, result) => {
@@ -134,12 +134,12 @@ describe("byte renderer", () => {
     expect(action.message.toolCalls).toBeUndefined();
   });
 
-  it("takes a tool's mark written in bytes as text", () => {
+  it("treats a tool mark written in bytes as text", () => {
     const action = renderer.parse({ ids: [...bytes("<|tool|>f"), eot], finish: "stop" });
     expect(action).toEqual({ message: textMessage("assistant", "<|tool|>f"), finish: "stop" });
   });
 
-  it("refuses what it cannot express", () => {
+  it("refuses input that it cannot express", () => {
     const reasoning: Message = { role: "user", content: [{ type: "reasoning", text: "x" }] };
     const call = (name: string, input: Json): Message => {
       return { role: "assistant", content: [], toolCalls: [{ id: "1", name, arguments: input }] };
@@ -151,7 +151,7 @@ describe("byte renderer", () => {
   });
 });
 
-/** The inverse of `start`, by the layout as documented: proves that the layout is unambiguous. */
+/** The inverse of `start`, by the documented layout. It proves that the layout is unambiguous. */
 function read(ids: readonly number[]): Message[] {
   const roles = { 259: "system", 260: "user", 261: "tool", 262: "assistant" } as const;
   const messages: { role: Message["role"]; bytes: number[] }[] = [];

@@ -12,7 +12,7 @@ const tokenizer = createByteTokenizer();
 const wellFormed = fc.string({ unit: "binary", maxLength: 40 });
 
 describe("byte tokenizer", () => {
-  it("gives every byte its own value as id", () => {
+  it("gives every byte its value as id", () => {
     fc.assert(
       fc.property(wellFormed, (text) => {
         expect(tokenizer.encode(text)).toEqual([...Buffer.from(text)]);
@@ -31,7 +31,7 @@ describe("byte tokenizer", () => {
     );
   });
 
-  it("recognises special tokens in text and keeps every id below the vocabulary size", () => {
+  it("recognizes special tokens in text and keeps every id below the vocabulary size", () => {
     expect(tokenizer.encode("a<|eot|>b<|bos|><|eot>")).toEqual([97, 257, 98, 256, ...Buffer.from("<|eot>")]);
     expect(byteSpecialTokens.map((token) => tokenizer.tokenId(token))).toEqual([256, 257, 258, 259, 260, 261, 262]);
     expect(tokenizer.vocabularySize).toBe(263);
@@ -44,7 +44,7 @@ describe("byte tokenizer", () => {
     expect(tokenizer.tokenId("")).toBeUndefined();
   });
 
-  it("decodes a split character as U+FFFD, and ids beyond the vocabulary as nothing", () => {
+  it("decodes a split character as U+FFFD, and ids beyond the vocabulary as an empty text", () => {
     expect(tokenizer.decode([0xf0, 0x9f, 257])).toBe("\uFFFD<|eot|>");
     expect(tokenizer.decode([65, 263, 9999, 66])).toBe("AB");
   });
@@ -72,7 +72,7 @@ describe("exported byte tokenizer", () => {
     );
   });
 
-  it("carries a chat template that renders as the byte renderer does", async () => {
+  it("has a chat template that renders like the byte renderer", async () => {
     await using folder = await temporaryFolder(byteTokenizerFiles());
     const loaded = await loadRenderer(folder.path);
     const renderer = createByteRenderer();
@@ -84,7 +84,7 @@ describe("exported byte tokenizer", () => {
     );
   });
 
-  it("renders and reads calls of tools as the byte renderer does", async () => {
+  it("renders and parses tool calls like the byte renderer", async () => {
     await using folder = await temporaryFolder(byteTokenizerFiles());
     const loaded = await loadRenderer(folder.path);
     const renderer = createByteRenderer();

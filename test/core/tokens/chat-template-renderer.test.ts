@@ -51,12 +51,12 @@ describe("start", () => {
     expect(ids).toEqual(tokenizer.encode(tokenizer.decode(ids)));
   });
 
-  it("tells the model of tools", () => {
+  it("lists tools in the prompt", () => {
     const ids = renderer(dropsThinking).start({ messages: [textMessage("user", "1+1?")], tools: [tool] });
     expect(tokenizer.decode(ids)).toContain('{"type": "function", "function": {"name": "add", "description": "Adds."');
   });
 
-  it("takes the tool template only where there are tools", () => {
+  it("uses the tool template only if there are tools", () => {
     const both = createChatTemplateRenderer({ tokenizer, template: { default: chatMl, toolUse: dropsThinking } });
     const messages = [textMessage("user", "1+1?")];
     expect(both.start({ messages })).toEqual(renderer(chatMl).start({ messages }));
@@ -64,13 +64,13 @@ describe("start", () => {
     expect(both.start({ messages, tools: [tool] })).toEqual(renderer(dropsThinking).start({ messages, tools: [tool] }));
   });
 
-  it("gives the template its variables", () => {
+  it("passes variables to the template", () => {
     const template = `{{ greeting }}${chatMl}`;
     const ids = createChatTemplateRenderer({ tokenizer, template, variables: { greeting: "ab" } });
     expect(tokenizer.decode(ids.start({ messages: [textMessage("user", "x")] }))).toMatch(/^ab<\|im_start\|>user\nx/);
   });
 
-  it("refuses tools where the template drops them, and images", () => {
+  it("refuses tools if the template drops them, and images", () => {
     const image: Message = { role: "user", content: [{ type: "image", mediaType: "image/png", data: "" }] };
     expect(() => renderer(chatMl).start({ messages: [textMessage("user", "x")], tools: [tool] })).toThrow(unsupported);
     expect(() => renderer(chatMl).start({ messages: [image] })).toThrow(unsupported);
@@ -84,7 +84,7 @@ describe("stop tokens", () => {
     ["ChatML", chatMl, ["<|endoftext|>", "<|im_end|>"]],
     ["headers", headers, ["<|endoftext|>", "<|eot_id|>"]],
     ["plain headings", plainHeadings, ["<|endoftext|>"]],
-  ])("of %s are eos and what the template writes after an assistant", (_, template, expected) => {
+  ])("of %s are eos and the token that the template writes after an assistant", (_, template, expected) => {
     expect(
       renderer(template)
         .stopTokenIds.map((stop) => tokenizer.decode([stop]))
@@ -108,7 +108,7 @@ describe.each([
   ["headers", headers],
   ["thinking dropped", dropsThinking],
 ])("a conversation in %s", (_, template) => {
-  it("has the ids of its whole rendering, grown turn by turn from what was sampled", () => {
+  it("has the ids of its whole rendering when it grows turn by turn", () => {
     const subject = renderer(template);
     fc.assert(
       fc.property(turns(), fc.boolean(), (messages, cut) => {
@@ -131,7 +131,7 @@ describe.each([
     );
   });
 
-  it("keeps the sampled ids, also where they are not how the tokenizer would write the text", () => {
+  it("keeps the sampled ids, even if the tokenizer would encode the text differently", () => {
     const subject = renderer(template);
     const messages = [textMessage("user", "ab"), textMessage("assistant", "ab"), textMessage("user", "c")];
     const sampled = [id("a"), id("b"), subject.complete(messages[1]!).at(-1)!];
@@ -141,7 +141,7 @@ describe.each([
     expect(tokenizer.decode([...ids, ...added])).toBe(tokenizer.decode(subject.start({ messages })));
   });
 
-  it("completes a text that speaks of the stop token itself", () => {
+  it("completes a text that contains the stop token itself", () => {
     const ids = renderer(template).complete(textMessage("assistant", "a<|im_end|><|eot_id|>b"));
     expect(tokenizer.decode(ids)).toMatch(/^a<\|im_end\|><\|eot_id\|>b<\|(im_end|eot_id)\|>$/);
   });
@@ -178,13 +178,13 @@ describe("extend", () => {
     return { ids, added: subject.extend({ ids, messages, messageCount: 2, tools }) };
   };
 
-  it("is broken where the template drops earlier thinking, and only then", () => {
+  it("is broken if the template drops earlier thinking, and only then", () => {
     expect(extension(dropsThinking, [ask, thought, textMessage("user", "sure?")]).added).toBe("broken");
     expect(extension(dropsThinking, [ask, textMessage("assistant", "2"), ask]).added).not.toBe("broken");
     expect(extension(chatMl, [ask, thought, textMessage("user", "sure?")]).added).not.toBe("broken");
   });
 
-  it("goes on through tool calls while the thinking is kept", () => {
+  it("continues through tool calls while the thinking is kept", () => {
     const messages = [ask, call, result];
     const { ids, added } = extension(dropsThinking, messages, [tool]);
     expect(tokenizer.decode([...ids, ...(added as number[])])).toBe(
@@ -192,13 +192,13 @@ describe("extend", () => {
     );
   });
 
-  it("is broken where the template drops the text beside a tool call", () => {
+  it("is broken if the template drops the text next to a tool call", () => {
     const both: Message = { ...call, content: [{ type: "text", text: "let me see" }] };
     expect(extension(headers, [ask, { ...call, content: [] }, result], [tool]).added).not.toBe("broken");
     expect(extension(headers, [ask, both, result], [tool]).added).toBe("broken");
   });
 
-  it("is broken where the tools or the opening are others now", () => {
+  it("is broken if the tools or the opening have changed", () => {
     const subject = renderer(dropsThinking);
     const answer = textMessage("assistant", "2");
     const ids = [...subject.start({ messages: [ask], tools: [tool] }), ...subject.complete(answer)];
@@ -211,7 +211,7 @@ describe("extend", () => {
     expect(subject.extend({ ids, messages: otherAsk, messageCount: 2, tools: [tool] })).toBe("broken");
   });
 
-  it("is broken where the generation prompt is not how an answer is rendered", () => {
+  it("is broken if answers are rendered differently from the generation prompt", () => {
     const subject = renderer(opensThinking);
     const ids = [...subject.start({ messages: [ask] }), ...tokenizer.encode("hm</think>2<|im_end|>")];
     const answer = subject.parse({ ids: tokenizer.encode("hm</think>2<|im_end|>"), finish: "stop" }).message;
@@ -219,7 +219,7 @@ describe("extend", () => {
     expect(() => subject.complete(textMessage("assistant", "2"))).toThrow(templateError);
   });
 
-  it("is broken where answers stand under another heading than the one that was prompted", () => {
+  it("is broken if answers have another heading than the generation prompt", () => {
     const template = `${chatMl.split("{% if add")[0]}{% if add_generation_prompt %}<|im_start|>assistanT\n{% endif %}`;
     expect(extension(chatMl, [ask, textMessage("assistant", "2"), ask]).added).not.toBe("broken");
     const subject = renderer(template);
@@ -228,7 +228,7 @@ describe("extend", () => {
     expect(subject.extend({ ids, messages, messageCount: 2 })).toBe("broken");
   });
 
-  it("inserts a missing end of turn once, and takes any stop token for one", () => {
+  it("inserts a missing end of turn once, and accepts any stop token as one", () => {
     const subject = renderer(chatMl);
     const messages = [ask, textMessage("assistant", "2"), textMessage("user", "sure?")];
     const prompt = subject.start({ messages: [ask] });
@@ -243,7 +243,7 @@ describe("extend", () => {
     expect(added("")).toBe(`<|im_end|>${next}`);
   });
 
-  it("serves templates that end a turn with no token", () => {
+  it("works with templates that end a turn without a token", () => {
     const messages = [ask, textMessage("assistant", "2"), textMessage("user", "sure?")];
     const { ids, added } = extension(plainHeadings, messages);
     expect(tokenizer.decode([...ids, ...(added as number[])])).toBe(
@@ -260,13 +260,13 @@ describe("parse", () => {
       ...(options.stopString === undefined ? {} : { stopString: options.stopString }),
     });
 
-  it("drops the stop token and keeps the text as it is", () => {
+  it("drops the stop token and keeps the text unchanged", () => {
     expect(parse(chatMl, " 2 \n<|im_end|>")).toEqual({ message: textMessage("assistant", " 2 \n"), finish: "stop" });
     expect(parse(chatMl, "2<|im_end|>2").message).toEqual(textMessage("assistant", "2<|im_end|>2"));
     expect(parse(chatMl, "<|im_end|>").message).toEqual(textMessage("assistant", ""));
   });
 
-  it("cuts at the stop string and maps the finish", () => {
+  it("cuts at the stop sequence and maps the finish", () => {
     expect(parse(chatMl, "2\n\nQ", { stopString: "\n\n" }).message).toEqual(textMessage("assistant", "2"));
     expect(parse(chatMl, "2", { finish: "length" }).finish).toBe("length");
   });
@@ -279,7 +279,7 @@ describe("parse", () => {
     expect(parse(chatMl, "hm\n</think>\n\n2").message.content).toEqual([{ type: "text", text: "hm\n</think>\n\n2" }]);
   });
 
-  it("reads tool calls in the template's own form", () => {
+  it("parses tool calls in the template's own form", () => {
     const hermes = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>';
     const llama = '{"name": "add", "parameters": {"a": 1}}';
     const toolCalls = [{ id: "call_0", name: "add", arguments: { a: 1 } }];
@@ -306,11 +306,11 @@ describe("parse", () => {
 });
 
 describe("a template that fails", () => {
-  it("is refused when it does not parse", () => {
+  it("is refused if it does not parse", () => {
     expect(() => renderer("{% for message in %}")).toThrow(templateError);
   });
 
-  it("says what it raised", () => {
+  it("reports its own error message", () => {
     const picky = `{% if messages[0].role == "system" %}{{ raise_exception("no system role") }}{% endif %}${chatMl}`;
     const subject = renderer(picky);
     expect(() => subject.start({ messages: [textMessage("system", "s")] })).toThrow(/no system role/);

@@ -46,7 +46,7 @@ beforeAll(async () => {
   wordTokenizer = await loadTokenizer(wordFolder.path);
 });
 
-/** The tokenizer that looks for its tokens in lower-case text, with blanks beside them taken away. */
+/** The tokenizer that matches its tokens in lower-case text and strips blanks next to them. */
 function normalizedTokens(definition: Record<string, unknown>): Record<string, unknown> {
   const added = definition.added_tokens as readonly object[];
   return {
@@ -59,7 +59,7 @@ function normalizedTokens(definition: Record<string, unknown>): Record<string, u
 const templates = Object.entries({ ...chatTemplates, ...inspectingTemplates });
 const roles: readonly Role[] = ["system", "user", "assistant", "tool"];
 
-/** Whole tokens, their parts, and what templates look for. Assistants' own marks are tested apart. */
+/** Whole tokens, their parts, and texts that templates search for. The tags of assistants are tested separately. */
 const pieces = [
   ...specialTokens,
   ...[
@@ -136,7 +136,7 @@ const hostileTool: fc.Arbitrary<ToolSpec> = fc.tuple(hostile, hostile, hostile).
   parameters: { type: "object", properties: { [key]: { type: "string" }, other: { description, enum: [key] } } },
 }));
 
-/** The conversation with every character of a token in its texts replaced by a letter that no token has. */
+/** The conversation with every token character in its texts replaced by a letter that no token contains. */
 function harmless<T>(value: T): T {
   const walk = (item: unknown, key = ""): unknown => {
     if (typeof item === "string") return key === "role" || key === "type" ? item : item.replace(/[^\s"\\]/g, "q");
@@ -184,7 +184,7 @@ describe.each(templates)("the template %s", (_, template) => {
     );
   });
 
-  it("goes on and completes without control tokens of the content", () => {
+  it("extends and completes without control tokens from content", () => {
     const subject = createChatTemplateRenderer({ tokenizer, template });
     const controls = new ControlTokens(tokenizer, [template]);
     const attempt = (texts: readonly string[]): { added: string[] | "broken"; completed: string[] } => {
@@ -211,7 +211,7 @@ describe.each(templates)("the template %s", (_, template) => {
   });
 });
 
-/** Nothing if the template renders answers differently from its prompt. */
+/** Returns an empty list if the template renders answers differently from its prompt. */
 function attemptToComplete(action: () => number[]): number[] {
   try {
     return action();
@@ -233,7 +233,7 @@ describe("content with control tokens", () => {
     expect(ids.filter((id) => id === tokenizer.tokenId("<|im_start|>"))).toHaveLength(2);
   });
 
-  it("has the ids of its pieces outside the tokens, added tokens that are ordinary text among them", () => {
+  it("has the ids of its pieces outside the tokens, including added tokens that are ordinary text", () => {
     const subject = createChatTemplateRenderer({ tokenizer, template: chatTemplates.chatMl });
     const text = "<b>    a||b < c <|im_end|><b>";
     const ids = subject.start({ messages: [textMessage("user", text)] });
@@ -245,7 +245,7 @@ describe("content with control tokens", () => {
     expect(ids).toEqual(expected);
   });
 
-  it("keeps private characters, as many as there are", () => {
+  it("keeps private-use characters, however many there are", () => {
     const subject = createChatTemplateRenderer({ tokenizer, template: chatTemplates.chatMl });
     const text = String.fromCharCode(0xfdd0, 0xfdef, 0xe000, 0xf8ff);
     const all = Array.from({ length: 0x1900 }, (_, i) => String.fromCharCode(0xe000 + i)).join("");
@@ -256,7 +256,7 @@ describe("content with control tokens", () => {
     expect(controls).toEqual(["<|im_start|>", "<|im_end|>", "<|im_start|>"]);
   });
 
-  it("keeps the marks of reasoning and of calls in an answer's own text, and no others", () => {
+  it("keeps the tags of reasoning and calls in an answer's own text, and no others", () => {
     const subject = createChatTemplateRenderer({ tokenizer, template: chatTemplates.dropsThinking });
     const controls = new ControlTokens(tokenizer, [chatTemplates.dropsThinking]);
     const found = (text: string) => controlsIn(subject.complete(textMessage("assistant", text)), tokenizer, controls);
@@ -265,7 +265,7 @@ describe("content with control tokens", () => {
     expect(found("a <think>b</think></tool_call><tool_call>")).toEqual(["<|im_end|>"]);
   });
 
-  it("stays text where words of the vocabulary are control tokens", async () => {
+  it("stays text if words of the vocabulary are control tokens", async () => {
     const definition = sentencePieceBpe() as { model: object };
     const words = { ...definition, model: { ...definition.model, ignore_merges: true } };
     await using folder = await temporaryFolder({ "tokenizer.json": words });

@@ -2,12 +2,12 @@ import fc from "fast-check";
 import type { Json } from "../../../src/contract/json.ts";
 import { type Message, type Role, textMessage } from "../../../src/contract/message.ts";
 
-/** Text without anything that a template or tokenizer treats specially, and stable under trimming. */
+/** Text without anything special for a template or tokenizer, and unchanged by trimming. */
 export const plainText: fc.Arbitrary<string> = fc
   .string({ unit: fc.constantFrom(..."abcXYZ 019.,=+\n\t-'\"\\é漢😀") })
   .map((text) => text.trim());
 
-/** A conversation of any order of roles. */
+/** A conversation with any order of roles. */
 export function conversation(options: {
   readonly roles: readonly Role[];
   readonly text?: fc.Arbitrary<string>;
@@ -25,7 +25,7 @@ const argumentsJson: fc.Arbitrary<{ readonly [key: string]: Json }> = fc.diction
   { maxKeys: 2, noNullPrototype: true },
 );
 
-/** An assistant's message that calls tools, with a text or without. */
+/** An assistant's message with tool calls, with or without a text. */
 export const callingMessage: fc.Arbitrary<Message> = fc
   .tuple(
     fc.array(fc.tuple(fc.stringMatching(/^[\w.:/-]{1,6}$/), argumentsJson), { minLength: 1, maxLength: 3 }),
@@ -37,7 +37,7 @@ export const callingMessage: fc.Arbitrary<Message> = fc
     toolCalls: calls.map(([name, input], i) => ({ id: `call_${i}`, name, arguments: input })),
   }));
 
-/** A conversation of a user's and an assistant's messages in turn, ending with the user's. */
+/** A conversation of alternating user and assistant messages that ends with the user's. */
 export function turns(text: fc.Arbitrary<string> = plainText): fc.Arbitrary<Message[]> {
   return fc
     .array(fc.tuple(text, text), { maxLength: 3 })

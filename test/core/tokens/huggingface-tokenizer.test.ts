@@ -10,7 +10,7 @@ const merges = [
 ] as const;
 
 describe("Hugging Face tokenizer", () => {
-  it("encodes by merges, recognises special tokens, and adds none around", async () => {
+  it("encodes by merges, recognizes special tokens, and adds none", async () => {
     const definition = {
       ...byteLevelBpe({ merges, specialTokens: chatSpecials }),
       post_processor: {
@@ -30,7 +30,7 @@ describe("Hugging Face tokenizer", () => {
     expect(tokenizer.vocabularySize).toBe(262);
   });
 
-  it("decodes exactly: no space is cleaned up, ids beyond the vocabulary give nothing", async () => {
+  it("decodes exactly: no space is cleaned up, and ids beyond the vocabulary give an empty text", async () => {
     await using folder = await temporaryFolder({
       "tokenizer.json": byteLevelBpe({ merges, specialTokens: chatSpecials }),
       "tokenizer_config.json": { clean_up_tokenization_spaces: true },
@@ -43,7 +43,7 @@ describe("Hugging Face tokenizer", () => {
     expect(tokenizer.decode([100_000])).toBe("");
   });
 
-  it("keeps unknown characters as bytes where the vocabulary falls back to them", async () => {
+  it("keeps unknown characters as bytes if the vocabulary has byte fallback", async () => {
     await using folder = await temporaryFolder({ "tokenizer.json": sentencePieceBpe() });
     const tokenizer = await loadTokenizer(folder.path);
     expect(tokenizer.decode(tokenizer.encode("ab 漢 c"))).toBe("ab 漢 c");
@@ -77,7 +77,7 @@ describe("Hugging Face tokenizer", () => {
     expect(tokenizer.bosToken).toBeUndefined();
   });
 
-  it("says which file is missing and how to make it", async () => {
+  it("names the missing file and how to create it", async () => {
     await using folder = await temporaryFolder({});
     await expect(loadTokenizer(folder.path)).rejects.toMatchObject({
       code: "model.missing",
@@ -105,7 +105,7 @@ describe("Hugging Face tokenizer", () => {
     });
   });
 
-  it("refuses a kind of tokenizer that it does not know", async () => {
+  it("refuses an unknown kind of tokenizer", async () => {
     await using folder = await temporaryFolder({ "tokenizer.json": { model: { type: "Oracle", vocab: { a: 0 } } } });
     await expect(loadTokenizer(folder.path)).rejects.toMatchObject({
       code: "model.unsupported",

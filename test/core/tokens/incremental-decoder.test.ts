@@ -9,7 +9,7 @@ import { byteLevelBpe, sentencePieceBpe, temporaryFolder } from "./model-folder.
 const tokenizers: Record<string, Tokenizer> = { bytes: createByteTokenizer() };
 
 beforeAll(async () => {
-  // Merges that cut characters apart: a lead byte with the byte before it, the tail of an emoji with a space.
+  // Merges that split characters: a lead byte with the byte before it, the tail of an emoji with a space.
   const merges = [
     ["a", "\\xf0"],
     ["\\x98", "\\x80"],
@@ -30,9 +30,9 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
     return [...ids.map((id) => decoder.push(id)), decoder.flush()];
   };
 
-  it("gives the text of whole decoding for any ids", () => {
+  it("gives the text of decoding all ids at once, for any ids", () => {
     const tokenizer = tokenizers[name]!;
-    // Bytes at the edges of UTF-8 are drawn more often, so that long runs of broken sequences appear.
+    // Bytes at the edges of UTF-8 are drawn more often, so that there are long runs of invalid sequences.
     const id = fc.oneof(
       fc.nat({ max: tokenizer.vocabularySize - 1 }),
       fc
@@ -47,7 +47,7 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
     );
   });
 
-  it("never shows a replacement character for text that has none", () => {
+  it("never shows a replacement character for a valid text", () => {
     const tokenizer = tokenizers[name]!;
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("a", "b", " ", "é", "漢", "😀", "👩‍🚀") }), (text) => {
@@ -56,7 +56,7 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
     );
   });
 
-  it("gives each character as soon as it is whole", () => {
+  it("gives each character as soon as it is complete", () => {
     const tokenizer = tokenizers[name]!;
     const decoder = createIncrementalDecoder(tokenizer);
     let text = "";
@@ -64,7 +64,7 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
     expect(text).toBe("ab cab");
   });
 
-  it("decodes a short window at a time, however long a run of broken characters is", () => {
+  it("decodes a short window at a time, however long a run of invalid bytes is", () => {
     const tokenizer = tokenizers[name]!;
     let longest = 0;
     const decode = (ids: readonly number[]): string => {
@@ -77,7 +77,7 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
     expect(longest).toBeLessThan(12);
   });
 
-  it("begins anew after a flush", () => {
+  it("starts from the beginning after a flush", () => {
     const tokenizer = tokenizers[name]!;
     const decoder = createIncrementalDecoder(tokenizer);
     const ids = tokenizer.encode("漢");
@@ -88,6 +88,6 @@ describe.each(["bytes", "byteLevel", "sentencePiece"])("incremental decoder over
 });
 
 function byteLevelId(tokenizer: Tokenizer, byte: number): number {
-  // A byte-level vocabulary of these tests has the bytes as its first ids.
+  // The first ids of the byte-level vocabularies in these tests are the bytes.
   return byte < tokenizer.vocabularySize ? byte : 0;
 }

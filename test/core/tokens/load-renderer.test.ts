@@ -49,7 +49,7 @@ describe("loadRenderer", () => {
     expect([...(await loadRenderer(folder.path)).stopTokenIds].toSorted()).toEqual(expected);
   });
 
-  it("says what to do where there is no template", async () => {
+  it("gives a remedy if there is no template", async () => {
     await using folder = await temporaryFolder({ "tokenizer.json": tokenizerJson });
     await expect(loadRenderer(folder.path)).rejects.toMatchObject({
       code: "model.template",

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 
-/** A new folder of these files (objects become JSON), removed when disposed. */
+/** Creates a folder with these files (objects become JSON), which is removed when disposed. */
 export async function temporaryFolder(
   files: Readonly<Record<string, unknown>> = {},
 ): Promise<AsyncDisposable & { readonly path: string }> {
@@ -14,7 +14,7 @@ export async function temporaryFolder(
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** The character that stands for a byte in a byte-level vocabulary, by the rule of GPT-2, written independently. */
+/** Returns the character of a byte in a byte-level vocabulary by GPT-2's rule, written independently. */
 export function byteCharacter(byte: number): string {
   const printable = [...range(0x21, 0x7e), ...range(0xa1, 0xac), ...range(0xae, 0xff)];
   if (printable.includes(byte)) return String.fromCodePoint(byte);
@@ -30,7 +30,7 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, i) => first + i);
 }
 
-/** A `tokenizer.json` of byte-level BPE: all bytes, a token for each merge, then the special tokens. */
+/** Returns a `tokenizer.json` of byte-level BPE: all bytes, a token for each merge, then the special tokens. */
 export function byteLevelBpe(options: {
   readonly merges?: readonly (readonly [string, string])[];
   readonly specialTokens?: readonly string[];
@@ -55,7 +55,7 @@ export function byteLevelBpe(options: {
   };
 }
 
-/** The byte-level form of a text; `\xNN` escapes in it (a backslash, x, two digits) stand for raw bytes. */
+/** Returns the byte-level form of a text. `\xNN` escapes in it (a backslash, x, two digits) are raw bytes. */
 function bytesOf(text: string): string {
   return [...text.matchAll(/\\x([0-9a-f]{2})|[\s\S]/gu)]
     .flatMap((match) =>
@@ -65,7 +65,9 @@ function bytesOf(text: string): string {
     .join("");
 }
 
-/** A `tokenizer.json` of the SentencePiece kind: words after a visible space, unknown characters as byte tokens. */
+/**
+ * Returns a `tokenizer.json` in SentencePiece style: words after a visible space, unknown characters as byte tokens.
+ */
 export function sentencePieceBpe(): Record<string, unknown> {
   const bytes = range(0, 255).map((byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
   const tokens = ["<unk>", "<s>", "</s>", ...bytes, "\u2581", "a", "b", "c", "\u2581a", "ab"];

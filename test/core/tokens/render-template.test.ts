@@ -5,7 +5,7 @@ import * as chatTemplates from "./chat-templates.ts";
 
 const chat = "{% for m in messages %}{{ m.content }}{% endfor %}";
 
-describe("a template without end", () => {
+describe("a template that does not end", () => {
   const cases: Readonly<Record<string, string>> = {
     "a loop of 1e11 steps": "{% for a in range(100000) %}{% for b in range(1000000) %}{% endfor %}{% endfor %}",
     "a range of 1e11 items": "{% for a in range(100000000000) %}{% endfor %}",
@@ -20,18 +20,18 @@ describe("a template without end", () => {
       "{% set ns = namespace(t='ab') %}{% for a in range(22) %}{% set ns.t = ns.t + ns.t %}{% endfor %}{% for a in range(100000) %}{% set u = ns.t | upper %}{% endfor %}",
   };
 
-  it.each(Object.keys(cases))("%s ends by an error that names the limit", (name) => {
+  it.each(Object.keys(cases))("%s fails with an error that contains the limit", (name) => {
     expect(() => compileChatTemplate(cases[name]! + chat)).toThrow(
       expect.objectContaining({ code: "model.template", message: expect.stringContaining("more than 2000000 steps") }),
     );
   });
 
-  it("a text that doubles ends by an error", () => {
+  it("a text that doubles fails with an error", () => {
     const doubling = "{% set ns = namespace(t='ab') %}{% for a in range(60) %}{% set ns.t = ns.t + ns.t %}{% endfor %}";
     expect(() => compileChatTemplate(doubling + chat)).toThrow(/text of more than 20000000 characters|2000000 steps/);
   });
 
-  it("is refused too if only some conversations make it loop", () => {
+  it("is also refused if only some conversations make it loop", () => {
     const template = compileChatTemplate(
       `{% if messages | length > 2 %}{% for a in range(100000000000) %}{% endfor %}{% endif %}${chat}`,
     );
@@ -40,7 +40,7 @@ describe("a template without end", () => {
   });
 });
 
-describe("a template with an end", () => {
+describe("a template that ends", () => {
   it("renders a conversation of 1,000 long messages", () => {
     for (const source of [chatTemplates.chatMl, chatTemplates.headers, chatTemplates.dropsThinking]) {
       const template = compileChatTemplate(source);
@@ -52,7 +52,7 @@ describe("a template with an end", () => {
     }
   });
 
-  it("sees the globals of Jinja", () => {
+  it("has the globals of Jinja", () => {
     const text = (source: string): string =>
       compileChatTemplate(source + chat).render({ messages: [], tools: [], generationPrompt: false });
     expect(text("{{ range(3) | join(',') }} {{ range(1, 7, 2) | join(',') }} {{ range(2, 0, -1) | join(',') }}")).toBe(

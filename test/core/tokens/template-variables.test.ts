@@ -13,13 +13,13 @@ describe("a template with variables", () => {
     [null, "True"],
     [["a", 1, null], '["a", 1, null]'],
     [{ "a-b": { c: true } }, '{"a-b": {"c": true}}'],
-  ])("sees %j", (value, text) => {
+  ])("gets %j", (value, text) => {
     const shown = value === null ? "{{ it is none }}" : typeof value === "object" ? "{{ it | tojson }}" : "{{ it }}";
     const rendered = render(withTemplateVariables(shown, { it: value }));
     expect(rendered.toLowerCase()).toBe(text.toLowerCase());
   });
 
-  it("keeps what it says, and lets what is given win", () => {
+  it("keeps its text, and variables that are passed override the defaults", () => {
     const template = withTemplateVariables("x{% if enable_thinking %}<think>{% endif %} ", { enable_thinking: false });
     expect(render(template)).toBe("x ");
     expect(render(template, { enable_thinking: true })).toBe("x<think> ");

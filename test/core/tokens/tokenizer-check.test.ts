@@ -15,10 +15,10 @@ async function load(definition: unknown): Promise<void> {
   await loadTokenizer(folder.path);
 }
 
-describe("a tokenizer.json that cannot be", () => {
+describe("an invalid tokenizer.json", () => {
   const cases: Record<string, readonly [spoil: (definition: Definition) => void, words: string]> = {
     "an id of 1e9": [({ model }) => (model.vocab.zz = 1e9), 'the id of token "zz" is 1000000000'],
-    "an added id of 1e9": [({ added_tokens: [token] }) => (token!.id = 1e9), "ids are below 10000000"],
+    "an added id of 1e9": [({ added_tokens: [token] }) => (token!.id = 1e9), "ids must be below 10000000"],
     "a negative id": [({ model }) => (model.vocab.zz = -5), 'the id of token "zz" is -5'],
     "a negative added id": [({ added_tokens: [token] }) => (token!.id = -1), "is -1"],
     "an id with a fraction": [({ model }) => (model.vocab.zz = 5.5), 'the id of token "zz" is 5.5'],
@@ -67,7 +67,7 @@ describe("a tokenizer.json that cannot be", () => {
     });
   });
 
-  it("is told from one that can be, in both forms of merges", async () => {
+  it("is distinguished from a valid one, in both forms of merges", async () => {
     const definition = good();
     await load(definition);
     definition.model.merges = ["#version: 0.2", "l o"];

@@ -7,9 +7,9 @@ async function encode(definition: Record<string, unknown>, text: string): Promis
   return (await loadTokenizer(folder.path)).encode(text);
 }
 
-it("takes U+0085 for white space and U+FEFF for none, as Unicode does", async () => {
+it("treats U+0085 as white space and U+FEFF not, as Unicode does", async () => {
   const definition = byteLevelBpe({ merges: [[" ", " "]] });
-  // The spaces before a non-space keep the last one for it; before more white space they stay together.
+  // The last space before a non-space belongs to it. Spaces before more white space stay together.
   expect(await encode(definition, "  \u0085")).toEqual([256, 0xc2, 0x85]);
   expect(await encode(definition, "  \ufeff")).toEqual([32, 32, 0xef, 0xbb, 0xbf]);
 });
