@@ -7,8 +7,8 @@ import type { HubFile, HubRepository } from "./hub-options.ts";
  * The cache layout of Hugging Face's own tools, so that files are shared with Python:
  *   <cache>/models--owner--name/blobs/<etag>                  content, once
  *                              /snapshots/<commit>/<path>     links to the blobs
- *                              /refs/<revision>               the commit that a branch or tag was last seen at
- * and, of our own, listings/<commit>.json: the paths of the repository at that commit.
+ *                              /refs/<revision>               the last known commit of a branch or tag
+ * Lyceum adds listings/<commit>.json: the paths of the repository at that commit.
  */
 
 /** Returns the folder of one repository within the cache. */

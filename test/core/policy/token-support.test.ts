@@ -57,7 +57,7 @@ describe("a support", () => {
     ["with an id below 0", [-1, 3], /ascending/],
     ["with an id that is no number", [3, Number.NaN], /ascending/],
     ["beyond the vocabulary", [3, 40], /has the id 40, but the vocabulary has 40 ids/],
-    ["as a bitmap of another vocabulary", "CAAAAA==", /bitmap of 4 bytes.*40 ids has 8/],
+    ["as a bitmap of another vocabulary", "CAAAAA==", /bitmap of 4 bytes.*40 ids needs 8/],
     ["as a bitmap beyond the vocabulary", Buffer.alloc(8, 255).toString("base64"), /has the id 40/],
     ["as a bitmap without the target", Buffer.alloc(8).toString("base64"), /lacks the target 3/],
     ["as something else", { 0: 3 } as never, /neither/],

@@ -112,7 +112,7 @@ function checkIds(ids: ArrayLike<number>, { vocabularySize }: Limits, what: stri
   for (let i = 0; i < ids.length; i++) {
     const id = ids[i]!;
     if (!Number.isInteger(id) || id < 0 || id >= vocabularySize) {
-      throw refuse(`${what} has the token id ${id}; the vocabulary has ${vocabularySize} ids`);
+      throw refuse(`${what} has the token id ${id}, but the vocabulary has ${vocabularySize} ids`);
     }
   }
 }
@@ -152,7 +152,7 @@ function refuseSetting(what: string): LyceumError {
 function tooLong(what: string, { maxLength }: Limits): LyceumError {
   return new LyceumError({
     code: "policy.unsupported-input",
-    message: `${what}; the model takes ${maxLength} at most.`,
+    message: `${what}, but the model accepts at most ${maxLength}.`,
     hint: "Shorten the prompt, lower sampling.maxTokens, or limit the turns of an episode.",
   });
 }

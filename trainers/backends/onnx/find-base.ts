@@ -32,7 +32,7 @@ async function findNamedBase(adapter: string, hub: ModelFolderOptions): Promise<
   const { path: recorded } = await readAdapterBase(adapter);
   const folders = [path.resolve(adapter, name), path.resolve(name), ...(recorded === undefined ? [] : [recorded])];
   for (const folder of folders) if (await isFolder(folder)) return findModel(folder);
-  if (!isHubId(name)) throw missing(adapter, `names the base model ${name}, and there is no such folder`);
+  if (!isHubId(name)) throw missing(adapter, `names the base model ${name}, but that folder does not exist`);
   try {
     return await findModel(name, { ...hub, ...(typeof revision === "string" ? { revision } : {}) });
   } catch (cause) {

@@ -13,11 +13,11 @@ export function refusal(
   { url, model }: { readonly url: URL; readonly model: string },
 ): RequestFailure {
   const { status, headers, body } = answer;
-  const said = errorText(body);
-  const { code, hint } = verdict({ status, said: said.toLowerCase(), url, model });
+  const text = errorText(body);
+  const { code, hint } = verdict({ status, text: text.toLowerCase(), url, model });
   const error = new LyceumError({
     code,
-    message: `${url.origin} answered with status ${status}${said === "" ? "." : `: ${said}`}`,
+    message: `${url.origin} answered with status ${status}${text === "" ? "." : `: ${text}`}`,
     hint,
     data: { reason: status === 429 ? "rate-limit" : "status", status },
   });
@@ -30,12 +30,12 @@ export function refusal(
 
 function verdict({
   status,
-  said,
+  text,
   url,
   model,
 }: {
   readonly status: number;
-  readonly said: string;
+  readonly text: string;
   readonly url: URL;
   readonly model: string;
 }): { readonly code: ErrorCode; readonly hint: string } {
@@ -43,7 +43,7 @@ function verdict({
     const where = "as apiKey; on the command line in LYCEUM_API_KEY, or the variable that apiKeyVariable names";
     return { code: "policy.unauthorized", hint: `Pass the key for ${url.host} ${where}.` };
   }
-  if (status === 402 || said.includes("insufficient_quota") || said.includes("exceeded your current quota")) {
+  if (status === 402 || text.includes("insufficient_quota") || text.includes("exceeded your current quota")) {
     return { code: "policy.unauthorized", hint: `The account at ${url.host} has no credit left.` };
   }
   if (isTransient(status)) {
@@ -52,7 +52,7 @@ function verdict({
       hint: "The failure may be temporary. Check the server's log, or send fewer requests at once.",
     };
   }
-  if (isTooLong(said)) {
+  if (isTooLong(text)) {
     return {
       code: "policy.prompt-too-long",
       hint: "Raise the server's context length, or remove tasks that do not fit.",
@@ -74,14 +74,14 @@ function isTransient(status: number): boolean {
 }
 
 /** The messages of vLLM, llama.cpp, SGLang, TGI and OpenAI for a prompt that does not fit. */
-function isTooLong(said: string): boolean {
+function isTooLong(text: string): boolean {
   return (
-    said.includes("context_length_exceeded") ||
-    said.includes("exceed_context_size") ||
-    said.includes("maximum context length") ||
-    said.includes("context length is only") ||
-    said.includes("available context size") ||
-    (said.includes("inputs tokens + max_new_tokens") && said.includes("must be <="))
+    text.includes("context_length_exceeded") ||
+    text.includes("exceed_context_size") ||
+    text.includes("maximum context length") ||
+    text.includes("context length is only") ||
+    text.includes("available context size") ||
+    (text.includes("inputs tokens + max_new_tokens") && text.includes("must be <="))
   );
 }
 

@@ -27,12 +27,12 @@ export function contentFiltered(): RequestFailure {
   return new RequestFailure({ error, transient: false });
 }
 
-/** An answer without log-probabilities, which were asked for. Another try comes to the same. */
+/** Creates the failure for an answer without the requested log-probabilities. A retry would not help. */
 export function withoutLogprobs(): RequestFailure {
   const error = new LyceumError({
     code: "policy.rejected",
-    message: "The server's answer has no log-probabilities, and they were asked for.",
-    hint: "Start the server so that it gives them (vLLM: --max-logprobs of at least 1; others may need a newer version). Or do without them: set logprobs and tokenIds to false (on the command line: -M logprobs=false -M tokenIds=false).",
+    message: "The server's answer does not have the requested log-probabilities.",
+    hint: "Start the server with log-probabilities enabled (vLLM: --max-logprobs of at least 1; other servers may need a newer version), or turn them off: set logprobs and tokenIds to false (on the command line: -M logprobs=false -M tokenIds=false).",
     data: { reason: "no-logprobs" },
   });
   return new RequestFailure({ error, transient: false });
