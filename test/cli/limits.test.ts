@@ -89,7 +89,7 @@ describe("a model folder that could hang", () => {
         const file = join(model, "config.json");
         await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), num_hidden_layers: 1e6 }));
       },
-      "claims 1000000 layers",
+      "has 1000000 layers",
     ],
   };
 

@@ -21,7 +21,12 @@ describe("the backend of a config", () => {
 
   it.each<[string, Parameters<typeof parse>[0], RegExp, RegExp]>([
     ["float16 on the cpu", { device: "cpu", precision: "float16" }, /"cpu" cannot train in float16/, /float32/],
-    ["an index on the cpu", { device: "cpu", deviceIndex: 0 }, /"cpu" cannot have the index 0/, /Leave model.deviceIndex out/],
+    [
+      "an index on the cpu",
+      { device: "cpu", deviceIndex: 0 },
+      /"cpu" cannot have the index 0/,
+      /Leave model.deviceIndex out/,
+    ],
     ["an index on webgpu", { device: "webgpu", deviceIndex: 1 }, /"webgpu" cannot have the index 1/, /cuda or dml/],
     [
       "a GPU that is not there",

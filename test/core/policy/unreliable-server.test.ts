@@ -170,7 +170,12 @@ describe.each(["chat", "completions"] as const)("a refusal that will not pass, a
       /credit/,
     ],
     [404, { error: "model 'm' not found" }, "policy.rejected", /serves the model "m"/],
-    [400, { object: "error", message: "top_k must be -1 or at least 1", code: 400 }, "policy.rejected", /rejects this request/],
+    [
+      400,
+      { object: "error", message: "top_k must be -1 or at least 1", code: 400 },
+      "policy.rejected",
+      /rejects this request/,
+    ],
     [422, { detail: [{ loc: ["body"] }] }, "policy.rejected", /rejects this request/],
     [501, "", "policy.rejected", /rejects this request/],
     [307, "", "policy.rejected", /redirects/],
