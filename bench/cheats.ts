@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { humanEvalProblem } from "../environments/code-benchmarks/human-eval.ts";
+import { humanEvalProblem } from "../environments/shared/code-benchmarks/human-eval.ts";
 import { gradeCode, type Sandbox, type TestSuite } from "../sandbox/index.ts";
 
 /** A solution that answers no test honestly: what it passes, it passes by deceit. */

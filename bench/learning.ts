@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type CatalogueCase, catalogue } from "../test/trainers/catalogue.ts";
 import { type AlgorithmDefinition, algorithmDefinition } from "../trainers/algorithms/index.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
-import { train } from "../trainers/train.ts";
+import { train } from "../trainers/training/train.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 
 const seeds = [1, 2, 3, 4, 5];

@@ -5,7 +5,7 @@ import type { StepEvent } from "../src/contract/training-event.ts";
 import { defineEnvironment } from "../src/core/environment/define-environment.ts";
 import type { Model, TrainingBackend } from "../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
-import { train } from "../trainers/train.ts";
+import { train } from "../trainers/training/train.ts";
 import type { Benchmark, BenchmarkResult } from "./benchmark.ts";
 import { model135m } from "./model-135m.ts";
 

@@ -1,6 +1,6 @@
 import { codeEnvironment } from "../environments/code/code.ts";
 import type { CodeOptions } from "../environments/code/code-options.ts";
-import type { CodeProblem } from "../environments/code-benchmarks/code-problem.ts";
+import type { CodeProblem } from "../environments/shared/code-benchmarks/code-problem.ts";
 import { scriptedPolicy } from "../src/core/policy/scripted-policy.ts";
 import { rollout } from "../src/core/rollout/rollout.ts";
 import { loadRenderer } from "../src/core/tokens/load-renderer.ts";

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import type { EnvironmentDefinition } from "../src/contract/environment.ts";
 import { letterEnvironment } from "../test/trainers/letter-environment.ts";
 import { createOnnxBackend } from "../trainers/backends/onnx/index.ts";
-import { train } from "../trainers/train.ts";
+import { train } from "../trainers/training/train.ts";
 import type { Benchmark } from "./benchmark.ts";
 
 const seeds = [1, 2, 3];

@@ -15,13 +15,6 @@ import { toolsEntry } from "./tools/tools.ts";
 import { wordGuessingEntry } from "./word-guessing/word-guessing.ts";
 import { writingEntry } from "./writing/writing.ts";
 
-export {
-  type Benchmark,
-  type BenchmarkFormat,
-  type BenchmarkOptions,
-  benchmarks,
-  type FormatName,
-} from "./benchmarks/index.ts";
 export { bugFixEntry, bugFixEnvironment } from "./bug-fix/bug-fix.ts";
 export type { BugFixOptions } from "./bug-fix/bug-fix-options.ts";
 export type { BugFixTask } from "./bug-fix/bug-fix-task.ts";
@@ -31,8 +24,6 @@ export type { ClassTask } from "./class-completion/class-task.ts";
 export { type CodeBaselineName, codeBaseline, codeBaselineNames, type PairPolicies } from "./code/baselines.ts";
 export { codeEntry, codeEnvironment } from "./code/code.ts";
 export type { CodeOptions } from "./code/code-options.ts";
-export type { CodeProblem } from "./code-benchmarks/code-problem.ts";
-export type { CodeResources } from "./code-turns/code-resources.ts";
 export type { ConversationTask } from "./conversations/conversation-task.ts";
 export {
   type ConversationsOptions,
@@ -65,6 +56,15 @@ export {
 } from "./number-guessing/number-guessing.ts";
 export type { PreferenceTask } from "./preferences/preference-task.ts";
 export { type PreferencesOptions, preferencesEntry, preferencesEnvironment } from "./preferences/preferences.ts";
+export {
+  type Benchmark,
+  type BenchmarkFormat,
+  type BenchmarkOptions,
+  benchmarks,
+  type FormatName,
+} from "./shared/benchmarks/index.ts";
+export type { CodeProblem } from "./shared/code-benchmarks/code-problem.ts";
+export type { CodeResources } from "./shared/code-turns/code-resources.ts";
 export {
   type TicTacToeOptions,
   type TicTacToeTask,

@@ -91,15 +91,14 @@ export {
   withKlPenalty,
 } from "./credit/index.ts";
 export type { PerToken, TrainingSample } from "./data/training-sample.ts";
-export { evaluatePolicy } from "./evaluate-policy.ts";
-export { type LearningRateSchedule, learningRateAt } from "./learning-rate-schedule.ts";
+export { evaluatePolicy } from "./evaluation/evaluate-policy.ts";
 export type { Loss } from "./losses/loss.ts";
 export type { LossAggregation } from "./losses/loss-aggregation.ts";
 export type { SequenceLoss } from "./losses/sequence-loss.ts";
-export { type OpenPolicy, openModelPolicy } from "./open-policy.ts";
-export { probeTraining } from "./probe-training.ts";
+export { rolloutMetrics } from "./metrics/rollout-metrics.ts";
+export { type OpenPolicy, openModelPolicy } from "./models/open-policy.ts";
+export { probeTraining } from "./probe/probe-training.ts";
 export type { RewardProcessor } from "./rewards/reward-processor.ts";
-export { rolloutMetrics } from "./rollout-metrics.ts";
 export {
   type PlannedStage,
   planStages,
@@ -107,8 +106,9 @@ export {
   type StageEvent,
   type StagesOptions,
   trainStages,
-} from "./stages.ts";
-export { createTaskOrder, type TaskOrder } from "./task-order.ts";
-export { train } from "./train.ts";
-export type { TrainOptions } from "./training-run.ts";
-export { type UpdateOptions, updatePolicy } from "./update-policy.ts";
+} from "./training/stages.ts";
+export { createTaskOrder, type TaskOrder } from "./training/task-order.ts";
+export { train } from "./training/train.ts";
+export type { TrainOptions } from "./training/training-run.ts";
+export { type LearningRateSchedule, learningRateAt } from "./update/learning-rate-schedule.ts";
+export { type UpdateOptions, updatePolicy } from "./update/update-policy.ts";

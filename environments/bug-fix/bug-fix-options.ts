@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type CodeTurnOptions, codeTurnShape } from "../code-turns/turn-options.ts";
+import { type CodeTurnOptions, codeTurnShape } from "../shared/code-turns/turn-options.ts";
 
 /** What the bug-fix environment is made from; the schema says what each option means. */
 export interface BugFixOptions extends CodeTurnOptions {

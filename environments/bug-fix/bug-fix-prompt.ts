@@ -1,5 +1,5 @@
-import { fenced } from "../code-turns/code-block.ts";
-import { visibleTests } from "../code-turns/visible-tests.ts";
+import { fenced } from "../shared/code-turns/code-block.ts";
+import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 import type { BugFixTask } from "./bug-fix-task.ts";
 import type { PlantedBug } from "./plant-bug.ts";
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { readLogicalLines } from "../../sandbox/grading/python/python-tokens.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import { helpersOf, humanEvalProblem } from "../code-benchmarks/human-eval.ts";
-import { mbppProblem } from "../code-benchmarks/mbpp.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import { helpersOf, humanEvalProblem } from "../shared/code-benchmarks/human-eval.ts";
+import { mbppProblem } from "../shared/code-benchmarks/mbpp.ts";
 
 /** A program to be given a bug, or one that has one. */
 export interface BugFixTask {

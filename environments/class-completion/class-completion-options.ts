@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type PayEveryTurn, payEveryTurnShape } from "../code-turns/pay-every-turn.ts";
-import { type CodeTurnOptions, codeTurnShape } from "../code-turns/turn-options.ts";
+import { type PayEveryTurn, payEveryTurnShape } from "../shared/code-turns/pay-every-turn.ts";
+import { type CodeTurnOptions, codeTurnShape } from "../shared/code-turns/turn-options.ts";
 import type { MethodSplit } from "./method-split.ts";
 
 /** What the class-completion environment is made from; the schema says what each option means. */

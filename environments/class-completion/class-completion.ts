@@ -5,25 +5,25 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
-import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
-import { fenced } from "../code-turns/code-block.ts";
-import type { CodeResources } from "../code-turns/code-resources.ts";
+import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
+import { fenced } from "../shared/code-turns/code-block.ts";
+import type { CodeResources } from "../shared/code-turns/code-resources.ts";
 import {
   type ExpertEdit,
   expertEdits,
   expertMetrics,
   namedExpert,
   requiredExpert,
-} from "../code-turns/expert-edits.ts";
-import { sandboxOpener } from "../code-turns/open-sandbox.ts";
-import { episodeRange } from "../code-turns/pay-every-turn.ts";
-import { processorTime } from "../code-turns/processor-time.ts";
-import { replyCode } from "../code-turns/reply-code.ts";
-import { revisionContext, revisionPrompt } from "../code-turns/revision-prompt.ts";
-import { turnInfo, withMetrics } from "../code-turns/turn-info.ts";
-import { visibleRun } from "../code-turns/visible-run.ts";
-import { showAll } from "../code-turns/visible-tests.ts";
-import { anySplitOfOneFile } from "../rows/row-file.ts";
+} from "../shared/code-turns/expert-edits.ts";
+import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
+import { episodeRange } from "../shared/code-turns/pay-every-turn.ts";
+import { processorTime } from "../shared/code-turns/processor-time.ts";
+import { replyCode } from "../shared/code-turns/reply-code.ts";
+import { revisionContext, revisionPrompt } from "../shared/code-turns/revision-prompt.ts";
+import { turnInfo, withMetrics } from "../shared/code-turns/turn-info.ts";
+import { visibleRun } from "../shared/code-turns/visible-run.ts";
+import { showAll } from "../shared/code-turns/visible-tests.ts";
+import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import {
   type ClassCompletionOptions,
   classCompletionOptionsSchema,

@@ -1,7 +1,7 @@
 import type { TestVerdict } from "../../sandbox/grading/test-verdict.ts";
-import { codeFeedback, errorText } from "../code-turns/code-feedback.ts";
-import { programProblem } from "../code-turns/program-problem.ts";
-import type { VisibleRun } from "../code-turns/visible-run.ts";
+import { codeFeedback, errorText } from "../shared/code-turns/code-feedback.ts";
+import { programProblem } from "../shared/code-turns/program-problem.ts";
+import type { VisibleRun } from "../shared/code-turns/visible-run.ts";
 import type { ClassCompletionOptions } from "./class-completion-options.ts";
 import type { ClassTask } from "./class-task.ts";
 import type { AgentLoads } from "./load-each-agent.ts";

@@ -1,4 +1,4 @@
-import { fenced } from "../code-turns/code-block.ts";
+import { fenced } from "../shared/code-turns/code-block.ts";
 import type { ClassTask } from "./class-task.ts";
 
 /** What an agent reads first: the class, and which methods it is to write. */

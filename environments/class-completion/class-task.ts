@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { readPythonStatements } from "../../sandbox/grading/python/python-statements.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
-import { parseRow } from "../code-benchmarks/benchmark-row.ts";
-import { classEvalProblem } from "../code-benchmarks/class-eval.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
+import { parseRow } from "../shared/code-benchmarks/benchmark-row.ts";
+import { classEvalProblem } from "../shared/code-benchmarks/class-eval.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { type ClassMethod, classMethods } from "./class-methods.ts";
 
 /** A class to be completed. */

@@ -1,7 +1,7 @@
 import type { CodeError } from "../../sandbox/execution.ts";
 import type { Limits } from "../../sandbox/limits.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { loadAlone } from "../code-turns/load-alone.ts";
+import { loadAlone } from "../shared/code-turns/load-alone.ts";
 import { mergeClass } from "./merge-class.ts";
 
 /** Whether a class loads with the methods of one agent alone. The error's line is of no reply. */

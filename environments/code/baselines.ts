@@ -2,9 +2,9 @@ import type { Action } from "../../src/contract/action.ts";
 import { textMessage, textOf } from "../../src/contract/message.ts";
 import type { ActRequest, ActResult, Policy } from "../../src/contract/policy.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import { fenced } from "../code-turns/code-block.ts";
-import { replyCode } from "../code-turns/reply-code.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import { fenced } from "../shared/code-turns/code-block.ts";
+import { replyCode } from "../shared/code-turns/reply-code.ts";
 import { codePrompt } from "./code-prompt.ts";
 import { Exchange } from "./exchange.ts";
 

@@ -1,10 +1,10 @@
 import type { Language } from "../../sandbox/execution.ts";
 import type { SandboxHold } from "../../sandbox/shared-sandbox.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import type { CodeResources } from "../code-turns/code-resources.ts";
-import { sandboxOpener } from "../code-turns/open-sandbox.ts";
-import { episodeRange } from "../code-turns/pay-every-turn.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import type { CodeResources } from "../shared/code-turns/code-resources.ts";
+import { sandboxOpener } from "../shared/code-turns/open-sandbox.ts";
+import { episodeRange } from "../shared/code-turns/pay-every-turn.ts";
 import type { CodeOptions } from "./code-options.ts";
 import { rewardRange } from "./code-reward.ts";
 import { codeTasks } from "./code-tasks.ts";

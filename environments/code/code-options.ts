@@ -2,8 +2,8 @@ import { z } from "zod";
 import type { Language } from "../../sandbox/execution.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
-import { type PayEveryTurn, payEveryTurnShape } from "../code-turns/pay-every-turn.ts";
-import { type CodeTurnOptions, codeTurnShape, pythonSandboxes } from "../code-turns/turn-options.ts";
+import { type PayEveryTurn, payEveryTurnShape } from "../shared/code-turns/pay-every-turn.ts";
+import { type CodeTurnOptions, codeTurnShape, pythonSandboxes } from "../shared/code-turns/turn-options.ts";
 
 /** The benchmarks that come with a reader, and one's own problems. */
 const codeDatasets = [

@@ -1,8 +1,8 @@
 import { readLogicalLines } from "../../sandbox/grading/python/python-tokens.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import { helpersOf } from "../code-benchmarks/human-eval.ts";
-import { fenced, languageNames } from "../code-turns/code-block.ts";
-import { visibleTests } from "../code-turns/visible-tests.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import { helpersOf } from "../shared/code-benchmarks/human-eval.ts";
+import { fenced, languageNames } from "../shared/code-turns/code-block.ts";
+import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 
 /** How an answer looks. */
 function answerOf(name: string): string {

@@ -1,4 +1,4 @@
-import type { CodeLevels } from "../code-turns/code-levels.ts";
+import type { CodeLevels } from "../shared/code-turns/code-levels.ts";
 import type { CodeOptions } from "./code-options.ts";
 import type { PairStructure } from "./structure/pair-structure.ts";
 

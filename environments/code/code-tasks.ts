@@ -5,15 +5,15 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Taskset } from "../../src/contract/taskset.ts";
 import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
-import { readBenchmarkRows } from "../code-benchmarks/benchmark-row.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import { humanEvalProblem } from "../code-benchmarks/human-eval.ts";
-import { mbppProblem, sanitizedMbppProblem } from "../code-benchmarks/mbpp.ts";
-import { multiplEProblem } from "../code-benchmarks/multipl-e.ts";
-import { ownProblem } from "../code-benchmarks/own-problem.ts";
-import { benchmarkTasks } from "../code-benchmarks/published-benchmark.ts";
-import { processorTime } from "../code-turns/processor-time.ts";
-import { showAll } from "../code-turns/visible-tests.ts";
+import { readBenchmarkRows } from "../shared/code-benchmarks/benchmark-row.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import { humanEvalProblem } from "../shared/code-benchmarks/human-eval.ts";
+import { mbppProblem, sanitizedMbppProblem } from "../shared/code-benchmarks/mbpp.ts";
+import { multiplEProblem } from "../shared/code-benchmarks/multipl-e.ts";
+import { ownProblem } from "../shared/code-benchmarks/own-problem.ts";
+import { benchmarkTasks } from "../shared/code-benchmarks/published-benchmark.ts";
+import { processorTime } from "../shared/code-turns/processor-time.ts";
+import { showAll } from "../shared/code-turns/visible-tests.ts";
 import type { CodeOptions } from "./code-options.ts";
 
 const readers: Readonly<

@@ -1,9 +1,9 @@
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
-import type { CodeProblem } from "../code-benchmarks/code-problem.ts";
-import type { CodeResources } from "../code-turns/code-resources.ts";
-import { namedExpert, requiredExpert } from "../code-turns/expert-edits.ts";
-import { anySplitOfOneFile } from "../rows/row-file.ts";
+import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
+import type { CodeResources } from "../shared/code-turns/code-resources.ts";
+import { namedExpert, requiredExpert } from "../shared/code-turns/expert-edits.ts";
+import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { type CodeOptions, codeOptionsSchema, parseCodeOptions } from "./code-options.ts";
 import { pairEnvironment } from "./pair-environment.ts";
 import { singleEnvironment } from "./single-environment.ts";

@@ -1,10 +1,10 @@
 import type { CodeError, Language } from "../../sandbox/execution.ts";
 import type { Limits } from "../../sandbox/limits.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { errorText, type TurnReport } from "../code-turns/code-feedback.ts";
-import { joinSource } from "../code-turns/join-source.ts";
-import { loadAlone } from "../code-turns/load-alone.ts";
-import { programProblem } from "../code-turns/program-problem.ts";
+import { errorText, type TurnReport } from "../shared/code-turns/code-feedback.ts";
+import { joinSource } from "../shared/code-turns/join-source.ts";
+import { loadAlone } from "../shared/code-turns/load-alone.ts";
+import { programProblem } from "../shared/code-turns/program-problem.ts";
 import { type AgentStructure, auxName, type PairStructure } from "./structure/pair-structure.ts";
 
 /** What the stub of aux raises: code that calls aux while it is loaded cannot be judged alone. */

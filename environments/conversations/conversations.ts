@@ -5,7 +5,7 @@ import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/e
 import { loadTasks } from "../../src/core/environment/task-source.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
-import { anySplitOfOneFile, loadRows, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.ts";
 import { ConversationEnvironment } from "./conversation-environment.ts";
 import {
   answerPlaces,

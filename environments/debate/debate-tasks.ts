@@ -4,7 +4,7 @@ import type { DefinitionBase } from "../../src/core/environment/define-parallel-
 import { contentHash } from "../../src/core/taskset/content-hash.ts";
 import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
-import { rowSplits } from "../rows/row-file.ts";
+import { rowSplits } from "../shared/rows/row-file.ts";
 import { type DebateTopic, topicRowSchema } from "./debate-topic.ts";
 import { keyWords } from "./rule-judge.ts";
 import { debateTopics } from "./topics.ts";

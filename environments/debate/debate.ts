@@ -5,7 +5,7 @@ import { unscored } from "../../src/contract/reward.ts";
 import { defineParallelEnvironment, type Prompts } from "../../src/core/environment/define-parallel-environment.ts";
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import type { Random } from "../../src/core/random/random.ts";
-import { anySplitOfOneFile } from "../rows/row-file.ts";
+import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { type DebateOptions, debateOptionsSchema, parseDebateOptions } from "./debate-options.ts";
 import { debaterPrompt, nextPrompt } from "./debate-prompt.ts";
 import type { DebateResources } from "./debate-resources.ts";

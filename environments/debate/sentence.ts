@@ -1,4 +1,4 @@
-import { isOrdered } from "../english/word-order.ts";
+import { isOrdered } from "../shared/english/word-order.ts";
 import { isFunctionWord, shared, stemsOf, without, wordsOf } from "./words.ts";
 
 /** One sentence of an argument, as the rule-based judge reads it. */

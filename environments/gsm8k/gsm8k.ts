@@ -7,7 +7,7 @@ import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import type { AnswerChecker } from "../math/answer-checker.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
 import type { MathTask } from "../math/math-problem.ts";
-import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import { gsm8kTask } from "./gsm8k-answer.ts";
 
 /** What the GSM8K environment is made from; the schema says what each option means. */

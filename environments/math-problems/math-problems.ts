@@ -8,7 +8,7 @@ import type { AnswerChecker } from "../math/answer-checker.ts";
 import type { ComparisonPoolOptions } from "../math/equivalence/comparison-pool.ts";
 import { mathEpisode, mathEpisodeOptions } from "../math/math-episode.ts";
 import { sharedChecker } from "../math/shared-checker.ts";
-import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import { chosenRows } from "./chosen-rows.ts";
 import { type MathProblemTask, mathProblemRowSchema, mathProblemTask } from "./math-problem-row.ts";
 

@@ -5,7 +5,7 @@ import { defineEnvironment } from "../../src/core/environment/define-environment
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { saysTheSame } from "../conversations/chat-message.ts";
-import { anySplitOfOneFile, loadRows, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.ts";
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
 
 /** What the preferences environment is made from; the schema says what each option means. */

@@ -4,7 +4,7 @@ import { defineEnvironment } from "../../src/core/environment/define-environment
 import type { EnvironmentEntry } from "../../src/core/environment/registry.ts";
 import { extractTag } from "../../src/core/parsers/extract-tag.ts";
 import type { ToolRecord } from "../../src/core/tools/tool.ts";
-import { anySplitOfOneFile } from "../rows/row-file.ts";
+import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { sameAnswer } from "./same-answer.ts";
 import type { SearchEngine } from "./search-tool.ts";
 import { createToolBox, type HeldTools } from "./tool-box.ts";

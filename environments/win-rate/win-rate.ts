@@ -9,7 +9,7 @@ import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts"
 import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { loadTaskset } from "../../src/core/taskset/load-taskset.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
-import { anySplitOfOneFile } from "../rows/row-file.ts";
+import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { judgeBothOrders, type PairVerdict } from "./pair-judge.ts";
 import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.ts";
 

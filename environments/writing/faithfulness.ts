@@ -1,4 +1,4 @@
-import { isOrdered } from "../english/word-order.ts";
+import { isOrdered } from "../shared/english/word-order.ts";
 import type { TextPair } from "./shape-terms.ts";
 import { contentStems, contentWords, sentencesOf, stem, wordsOf } from "./text-words.ts";
 

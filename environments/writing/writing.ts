@@ -4,7 +4,7 @@ import { defineParallelEnvironment } from "../../src/core/environment/define-par
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import type { HubOptions } from "../../src/core/hub/hub.ts";
 import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
-import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../rows/row-file.ts";
+import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import { abstracts } from "./abstracts.ts";
 import { posts } from "./posts.ts";
 import type { WritingPreset } from "./shape-terms.ts";

@@ -1,4 +1,4 @@
-import { refuseFailure } from "../../trainers/refuse-failure.ts";
+import { refuseFailure } from "../../trainers/training/failed-batch.ts";
 import type { Episode, Group } from "../contract/episode.ts";
 import { toErrorData } from "../contract/errors/index.ts";
 import type { TaskEntry, Taskset } from "../contract/taskset.ts";

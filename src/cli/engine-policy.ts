@@ -1,7 +1,7 @@
 import type { Model, TemplateVariables } from "../../trainers/backend/training-backend.ts";
-import { openModels } from "../../trainers/open-models.ts";
-import { type OpenPolicy, openModelPolicy } from "../../trainers/open-policy.ts";
-import { oneModelError, type TeamAgents } from "../../trainers/team-agents.ts";
+import { openModels } from "../../trainers/models/open-models.ts";
+import { type OpenPolicy, openModelPolicy } from "../../trainers/models/open-policy.ts";
+import { oneModelError, type TeamAgents } from "../../trainers/training/team-agents.ts";
 import type { Policy } from "../contract/policy.ts";
 import { teamPolicy } from "../core/policy/team-policy.ts";
 import { createTextRenderer } from "../core/tokens/text-renderer.ts";

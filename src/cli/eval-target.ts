@@ -1,4 +1,4 @@
-import type { Benchmark } from "../../environments/benchmarks/index.ts";
+import type { Benchmark } from "../../environments/shared/benchmarks/index.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";

@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ExportFormat } from "../../trainers/backend/training-backend.ts";
-import { exportModel } from "../../trainers/export-model.ts";
-import { openModels } from "../../trainers/open-models.ts";
+import { exportModel } from "../../trainers/models/export-model.ts";
+import { openModels } from "../../trainers/models/open-models.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { ExportArguments } from "./create-program.ts";

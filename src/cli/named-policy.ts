@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { match } from "ts-pattern";
-import type { OpenPolicy } from "../../trainers/open-policy.ts";
-import type { TeamAgents } from "../../trainers/team-agents.ts";
+import type { OpenPolicy } from "../../trainers/models/open-policy.ts";
+import type { TeamAgents } from "../../trainers/training/team-agents.ts";
 import type { EnvironmentDefinition } from "../contract/environment.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";

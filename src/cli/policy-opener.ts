@@ -1,5 +1,5 @@
-import type { OpenPolicy } from "../../trainers/open-policy.ts";
-import { checkTeam, oneModelError } from "../../trainers/team-agents.ts";
+import type { OpenPolicy } from "../../trainers/models/open-policy.ts";
+import { checkTeam, oneModelError } from "../../trainers/training/team-agents.ts";
 import type { AgentId } from "../contract/action.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Policy } from "../contract/policy.ts";

@@ -1,4 +1,4 @@
-import type { Benchmark } from "../../environments/benchmarks/index.ts";
+import type { Benchmark } from "../../environments/shared/benchmarks/index.ts";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
@@ -30,7 +30,7 @@ export function engineOptions(
 /** Everything that comes with Lyceum. The engine is loaded when a backend is created. */
 export async function openRooms(): Promise<Rooms> {
   const { environments } = await import("../../environments/index.ts");
-  const { benchmarks } = await import("../../environments/benchmarks/index.ts");
+  const { benchmarks } = await import("../../environments/shared/benchmarks/index.ts");
   const { algorithms } = await import("../../trainers/algorithms/index.ts");
   return {
     environments,

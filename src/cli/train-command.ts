@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
-import { checkFrozenAgents } from "../../trainers/frozen-agents.ts";
-import { planStages } from "../../trainers/stages.ts";
-import { train } from "../../trainers/train.ts";
+import { checkFrozenAgents } from "../../trainers/training/frozen-agents.ts";
+import { planStages } from "../../trainers/training/stages.ts";
+import { train } from "../../trainers/training/train.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { Json } from "../contract/json.ts";
 import { withoutSecretValues } from "../core/text/url-secrets.ts";

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bugFixEnvironment } from "../../environments/bug-fix/bug-fix.ts";
 import { classCompletionEnvironment } from "../../environments/class-completion/class-completion.ts";
 import { codeEnvironment } from "../../environments/code/code.ts";
-import type { CodeTurnOptions } from "../../environments/code-turns/turn-options.ts";
+import type { CodeTurnOptions } from "../../environments/shared/code-turns/turn-options.ts";
 import { type EnvironmentDefinition, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../src/index.ts";
 import { zygoteBackends } from "../sandbox/zygote-backends.ts";
 import { type LeakAttack, leakAttacks } from "./hidden-test-leaks.ts";

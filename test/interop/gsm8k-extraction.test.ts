@@ -1,6 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
-import { extractGsm8kAnswer, type Gsm8kFilter, matchesGsm8k } from "../../environments/benchmarks/gsm8k-extraction.ts";
+import {
+  extractGsm8kAnswer,
+  type Gsm8kFilter,
+  matchesGsm8k,
+} from "../../environments/shared/benchmarks/gsm8k-extraction.ts";
 import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 import { runPython } from "./python.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { readBenchmarkRows } from "../../environments/code-benchmarks/benchmark-row.ts";
-import { humanEvalProblem } from "../../environments/code-benchmarks/human-eval.ts";
+import { readBenchmarkRows } from "../../environments/shared/code-benchmarks/benchmark-row.ts";
+import { humanEvalProblem } from "../../environments/shared/code-benchmarks/human-eval.ts";
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readBenchmarkRows } from "../../environments/code-benchmarks/benchmark-row.ts";
+import { readBenchmarkRows } from "../../environments/shared/code-benchmarks/benchmark-row.ts";
 import { isAsExpected } from "../../sandbox/grading/comparator.ts";
 import { compilePythonAsserts, compilePythonCheck } from "../../sandbox/grading/python/compile-python-tests.ts";
 import { readPythonAssert } from "../../sandbox/grading/python/python-assert.ts";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { classEvalProblem } from "../../environments/code-benchmarks/class-eval.ts";
-import type { CodeProblem } from "../../environments/code-benchmarks/code-problem.ts";
-import { mbppProblem } from "../../environments/code-benchmarks/mbpp.ts";
+import { classEvalProblem } from "../../environments/shared/code-benchmarks/class-eval.ts";
+import type { CodeProblem } from "../../environments/shared/code-benchmarks/code-problem.ts";
+import { mbppProblem } from "../../environments/shared/code-benchmarks/mbpp.ts";
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { benchmarkFile, noBenchmarkData } from "./benchmark-data.ts";

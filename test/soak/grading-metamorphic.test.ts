@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readBenchmarkRows } from "../../environments/code-benchmarks/benchmark-row.ts";
-import { humanEvalProblem } from "../../environments/code-benchmarks/human-eval.ts";
+import { readBenchmarkRows } from "../../environments/shared/code-benchmarks/benchmark-row.ts";
+import { humanEvalProblem } from "../../environments/shared/code-benchmarks/human-eval.ts";
 import { gradeCode } from "../../sandbox/grading/grade-code.ts";
 import type { TestSuite } from "../../sandbox/grading/test-suite.ts";
 import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";

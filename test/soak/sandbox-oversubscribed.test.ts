@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readBenchmarkRows } from "../../environments/code-benchmarks/benchmark-row.ts";
-import { humanEvalProblem } from "../../environments/code-benchmarks/human-eval.ts";
+import { readBenchmarkRows } from "../../environments/shared/code-benchmarks/benchmark-row.ts";
+import { humanEvalProblem } from "../../environments/shared/code-benchmarks/human-eval.ts";
 import { createSandbox, gradeCode, type TestSuite } from "../../sandbox/index.ts";
 import { benchmarkFile, noBenchmarkData } from "../sandbox/benchmark-data.ts";
 import { soakBackends } from "./sandbox-backends.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { algorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { type ModelConfigInput, modelConfigSchema } from "../../trainers/config/model-config.ts";
-import { defaultLearningRate } from "../../trainers/default-learning-rate.ts";
+import { defaultLearningRate } from "../../trainers/update/default-learning-rate.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 
 const lora = { type: "lora" } as const;

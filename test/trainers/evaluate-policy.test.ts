@@ -3,7 +3,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { mixedEnvironment } from "../../src/core/environment/mixed-environment.ts";
 import { memoryTaskset } from "../../src/entry-points/tasksets.ts";
 import { defineEnvironment, defineParallelEnvironment, type Policy, scriptedPolicy, textOf } from "../../src/index.ts";
-import { evaluatePolicy } from "../../trainers/evaluate-policy.ts";
+import { evaluatePolicy } from "../../trainers/evaluation/evaluate-policy.ts";
 
 /** An environment that fails in the middle of the named tasks. The answer "yes" has reward 1. */
 function environment(failing: readonly string[]) {

@@ -12,7 +12,7 @@ import { readTrace } from "../../src/core/trace/read-trace.ts";
 import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { algorithmDefinition } from "../../trainers/algorithms/index.ts";
 import type { TrainingConfigInput } from "../../trainers/config/training-config.ts";
-import { type OpenPolicy, openModelPolicy } from "../../trainers/open-policy.ts";
+import { type OpenPolicy, openModelPolicy } from "../../trainers/models/open-policy.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { type CatalogueCase, catalogue } from "./catalogue.ts";
 import { eventsOf, letterConfig, type RunRecord, runEnd, runTraining, temporaryFolder } from "./run-training.ts";

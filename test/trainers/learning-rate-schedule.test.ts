@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type LearningRateSchedule, learningRateAt } from "../../trainers/learning-rate-schedule.ts";
+import { type LearningRateSchedule, learningRateAt } from "../../trainers/update/learning-rate-schedule.ts";
 
 const base: LearningRateSchedule = { peak: 1, shape: "constant", warmupSteps: 0, finalFraction: 0, steps: 10 };
 const schedule: fc.Arbitrary<LearningRateSchedule> = fc.record({

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readTrace } from "../../src/core/trace/read-trace.ts";
-import { train } from "../../trainers/train.ts";
+import { train } from "../../trainers/training/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { letterEnvironment } from "./letter-environment.ts";
 import { letterConfig, runEnd, runTraining, temporaryFolder } from "./run-training.ts";

@@ -3,7 +3,7 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import type { TrainingEvent } from "../../src/contract/training-event.ts";
 import { defineParallelEnvironment } from "../../src/core/environment/define-parallel-environment.ts";
 import { watchHealth } from "../../src/reports/health/index.ts";
-import { train } from "../../trainers/train.ts";
+import { train } from "../../trainers/training/train.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { eventsOf, letterConfig, type RunRecord, runTraining, temporaryFolder } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";

@@ -5,8 +5,8 @@ import type { Episode, EpisodeStatus, Group } from "../../src/contract/episode.t
 import { textMessage } from "../../src/contract/message.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
 import { createRandom } from "../../src/core/random/random.ts";
-import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/rollout-metrics.ts";
-import { sampleEvent } from "../../trainers/sample-event.ts";
+import { rolloutMetrics, unscoredWarning, withoutPolicyMetrics } from "../../trainers/metrics/rollout-metrics.ts";
+import { sampleEvent } from "../../trainers/training/sample-event.ts";
 import { playedEpisode } from "./played-episode.ts";
 
 function episode(options: {

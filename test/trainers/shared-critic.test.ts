@@ -6,7 +6,7 @@ import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { Model, ModelSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
 import type { TrainingSample } from "../../trainers/data/training-sample.ts";
 import { valueDatum } from "../../trainers/data/value-datum.ts";
-import { updatePolicy } from "../../trainers/update-policy.ts";
+import { updatePolicy } from "../../trainers/update/update-policy.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "./run-training.ts";
 import { teamEnvironment } from "./team-environment.ts";

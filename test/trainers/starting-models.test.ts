@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { ModelConfig } from "../../trainers/config/model-config.ts";
-import { startingModels } from "../../trainers/team-models.ts";
+import { startingModels } from "../../trainers/models/team-models.ts";
 import { temporaryFolder } from "./run-training.ts";
 
 const adapter = { type: "lora" } as const;

@@ -4,7 +4,7 @@ import type { Episode } from "../../src/contract/episode.ts";
 import type { Json } from "../../src/contract/json.ts";
 import { textMessage } from "../../src/contract/message.ts";
 import { type Reward, scored, unscored } from "../../src/contract/reward.ts";
-import { turnMetrics } from "../../trainers/turn-metrics.ts";
+import { turnMetrics } from "../../trainers/metrics/turn-metrics.ts";
 import { playedEpisode } from "./played-episode.ts";
 
 /** An episode of one agent with these rewards, turn by turn. Undefined for a turn without a reward. */

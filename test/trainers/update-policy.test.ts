@@ -3,7 +3,7 @@ import type { Datum } from "../../trainers/backend/datum.ts";
 import type { Model } from "../../trainers/backend/training-backend.ts";
 import type { TrainingSample } from "../../trainers/data/training-sample.ts";
 import type { LossAggregation } from "../../trainers/losses/loss-aggregation.ts";
-import { updatePolicy } from "../../trainers/update-policy.ts";
+import { updatePolicy } from "../../trainers/update/update-policy.ts";
 import { createBigramBackend } from "./bigram-backend.ts";
 
 const optimizer = { learningRate: 0.1, beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0 };

@@ -1,4 +1,4 @@
-import { mean } from "../statistics.ts";
+import { mean } from "../metrics/statistics.ts";
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
 /** A = R - mean(R) (Dr. GRPO, Liu et al. 2025, https://arxiv.org/abs/2503.20783). */

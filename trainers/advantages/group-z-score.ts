@@ -1,4 +1,4 @@
-import { mean, standardDeviation } from "../statistics.ts";
+import { mean, standardDeviation } from "../metrics/statistics.ts";
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
 /**

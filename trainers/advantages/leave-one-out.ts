@@ -1,4 +1,4 @@
-import { mean } from "../statistics.ts";
+import { mean } from "../metrics/statistics.ts";
 import type { AdvantageEstimator } from "./advantage-estimator.ts";
 
 /**

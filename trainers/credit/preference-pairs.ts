@@ -1,7 +1,7 @@
 import type { AgentId } from "../../src/contract/action.ts";
 import type { Group } from "../../src/contract/episode.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean } from "../statistics.ts";
+import { mean } from "../metrics/statistics.ts";
 import type { Credit, CreditContext } from "./credit.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";
 

@@ -2,7 +2,7 @@ import type { AgentId } from "../../src/contract/action.ts";
 import type { JointAction, JointNode, JointTree } from "../../src/core/rollout/joint-action.ts";
 import type { AdvantageEstimator } from "../advantages/advantage-estimator.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean } from "../statistics.ts";
+import { mean } from "../metrics/statistics.ts";
 
 /** The options of {@link treeSamples}; see `GroupAdvantageOptions`. */
 export interface TreeAdvantageOptions {

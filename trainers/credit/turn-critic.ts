@@ -1,6 +1,6 @@
 import type { Episode } from "../../src/contract/episode.ts";
 import type { TrainingSample } from "../data/training-sample.ts";
-import { mean } from "../statistics.ts";
+import { mean } from "../metrics/statistics.ts";
 import type { Credit, Critic, CriticInput, CriticSample, CriticShape } from "./credit.ts";
 import { teamState } from "./team-state.ts";
 import { agentsOf, type Trajectory, trajectoriesOf } from "./trajectory.ts";

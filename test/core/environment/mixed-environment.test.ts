@@ -17,7 +17,7 @@ import {
   type Taskset,
 } from "../../../src/index.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
-import { rolloutMetrics } from "../../../trainers/rollout-metrics.ts";
+import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trainers/run-training.ts";
 

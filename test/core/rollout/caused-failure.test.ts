@@ -10,8 +10,8 @@ import { EpisodeWarnings } from "../../../src/core/rollout/episode-warnings.ts";
 import { jointRollout } from "../../../src/core/rollout/joint-rollout.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
 import { isCorrect, isUnscored } from "../../../src/evaluation/correctness.ts";
-import { refuseFailure } from "../../../trainers/refuse-failure.ts";
-import { rolloutMetrics } from "../../../trainers/rollout-metrics.ts";
+import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
+import { refuseFailure } from "../../../trainers/training/failed-batch.ts";
 
 const rewardRange = [-2, 3] as const;
 const tasks = [{ question: "?" }];

@@ -6,7 +6,7 @@ import { bugFixEnvironment } from "../../../environments/bug-fix/bug-fix.ts";
 import type { BugFixOptions } from "../../../environments/bug-fix/bug-fix-options.ts";
 import { environments } from "../../../environments/index.ts";
 import { type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { turnMetrics } from "../../../trainers/turn-metrics.ts";
+import { turnMetrics } from "../../../trainers/metrics/turn-metrics.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const header = 'import math\n\n\ndef half_up(x: float) -> int:\n    """Round half up."""\n';

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { classCompletionEnvironment } from "../../../environments/class-completion/class-completion.ts";
 import { type Episode, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../../src/index.ts";
-import { turnMetrics } from "../../../trainers/turn-metrics.ts";
+import { turnMetrics } from "../../../trainers/metrics/turn-metrics.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const row = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
-import type { CodeProblem } from "../../../environments/code-benchmarks/code-problem.ts";
+import type { CodeProblem } from "../../../environments/shared/code-benchmarks/code-problem.ts";
 import {
   collectGroups,
   demonstrationPolicy,

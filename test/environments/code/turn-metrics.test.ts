@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { codeEnvironment } from "../../../environments/code/code.ts";
 import type { CodeOptions } from "../../../environments/code/code-options.ts";
 import { type Episode, rolloutEpisode, scriptedPolicy } from "../../../src/index.ts";
-import { rolloutMetrics } from "../../../trainers/rollout-metrics.ts";
+import { rolloutMetrics } from "../../../trainers/metrics/rollout-metrics.ts";
 import { pythonSandbox } from "../python-sandbox.ts";
 
 const problem = {

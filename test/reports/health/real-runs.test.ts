@@ -6,7 +6,7 @@ import { watchHealth } from "../../../src/reports/health/index.ts";
 import type { TrainingBackend } from "../../../trainers/backend/training-backend.ts";
 import { createOnnxBackend } from "../../../trainers/backends/onnx/index.ts";
 import type { TrainingConfigInput } from "../../../trainers/config/training-config.ts";
-import { train } from "../../../trainers/train.ts";
+import { train } from "../../../trainers/training/train.ts";
 import { createBigramBackend } from "../../trainers/bigram-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { letterConfig, temporaryFolder } from "../../trainers/run-training.ts";

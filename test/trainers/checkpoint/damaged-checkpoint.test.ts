@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resumedRun } from "../../../src/cli/resumed-run.ts";
 import { bestCheckpointPath } from "../../../trainers/checkpoint/best-checkpoint.ts";
 import { readManifest } from "../../../trainers/checkpoint/checkpoint-manifest.ts";
-import { openModels } from "../../../trainers/open-models.ts";
+import { openModels } from "../../../trainers/models/open-models.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { checkpointState, eventsOf, letterConfig, runEnd, runTraining, temporaryFolder } from "../run-training.ts";
 

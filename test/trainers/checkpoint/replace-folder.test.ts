@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { replaceFolder } from "../../../trainers/checkpoint/replace-folder.ts";
-import { exportModel } from "../../../trainers/export-model.ts";
+import { exportModel } from "../../../trainers/models/export-model.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { temporaryFolder } from "../run-training.ts";
 

@@ -13,7 +13,7 @@ import {
   type TrainingConfigInput,
   trainingConfigSchema,
 } from "../../../trainers/config/training-config.ts";
-import { exportFormat } from "../../../trainers/export-model.ts";
+import { exportFormat } from "../../../trainers/models/export-model.ts";
 import { rewardProcessors } from "../../../trainers/rewards/reward-processor-config.ts";
 import { createBigramBackend } from "../bigram-backend.ts";
 import { changedBackend } from "../changed-backend.ts";

@@ -4,7 +4,7 @@ import type { LossTerm } from "../../../backend/loss-term.ts";
 import type { ForwardOutput, ForwardResult } from "../../../backend/training-backend.ts";
 import { microBatches } from "../../../data/micro-batches.ts";
 import type { DecoderConfig } from "../architecture/decoder-config.ts";
-import { termCoefficients, termStructure } from "../losses/bound-term.ts";
+import { termCoefficients, termStructure } from "../loss-graphs/bound-term.ts";
 import { layersWithFewWeights } from "../models/lora.ts";
 import { buildTrainingGraph } from "../models/training-graph.ts";
 import { needsLogits } from "../models/training-heads.ts";

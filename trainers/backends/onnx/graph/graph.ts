@@ -1,4 +1,4 @@
-import { type AttributeValue, encodeModel } from "./onnx-model.ts";
+import { type AttributeValue, encodeModel } from "./model-proto.ts";
 import type { DataType, Dimension, Tensor } from "./tensor.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { add, divide, multiply, subtract } from "./elementwise.ts";
 import { rowDot } from "./linear.ts";
-import { float } from "./onnx-model.ts";
+import { float } from "./model-proto.ts";
 import { reduceMean, reduceSum } from "./reduction.ts";
 import type { Tensor } from "./tensor.ts";
 

@@ -1,6 +1,6 @@
 import { add, cast, multiply } from "./elementwise.ts";
 import type { GradientRule } from "./graph.ts";
-import { type AttributeValue, float } from "./onnx-model.ts";
+import { type AttributeValue, float } from "./model-proto.ts";
 import { reduceSum } from "./reduction.ts";
 import { broadcastShapes, type Dimension, dimension, type Tensor } from "./tensor.ts";
 

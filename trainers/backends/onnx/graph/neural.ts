@@ -1,6 +1,6 @@
 import { add, divide, multiply, negate, sigmoid, subtract } from "./elementwise.ts";
 import { rowDot } from "./linear.ts";
-import { float } from "./onnx-model.ts";
+import { float } from "./model-proto.ts";
 import { reduceSum } from "./reduction.ts";
 import { expandDimension, squeeze } from "./shape.ts";
 import { knownDimension, type Tensor } from "./tensor.ts";

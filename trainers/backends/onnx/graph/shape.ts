@@ -1,4 +1,4 @@
-import type { AttributeValue } from "./onnx-model.ts";
+import type { AttributeValue } from "./model-proto.ts";
 import { type Dimension, dimension, knownDimension, type Tensor } from "./tensor.ts";
 
 /**

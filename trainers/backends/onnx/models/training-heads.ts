@@ -6,10 +6,10 @@ import { add } from "../graph/elementwise.ts";
 import { gatherRows } from "../graph/gather.ts";
 import { concatenate } from "../graph/shape.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { type BoundTerm, bindTerms } from "../losses/bound-term.ts";
-import { lossHead } from "../losses/loss-head.ts";
-import type { TokenTerm } from "../losses/token-loss.ts";
-import { type ValueTerm, valueHead } from "../losses/value-head.ts";
+import { type BoundTerm, bindTerms } from "../loss-graphs/bound-term.ts";
+import { lossHead } from "../loss-graphs/loss-head.ts";
+import type { TokenTerm } from "../loss-graphs/token-loss.ts";
+import { type ValueTerm, valueHead } from "../loss-graphs/value-head.ts";
 import type { DecoderParts } from "./decoder.ts";
 import { valueBiasName, valueWeightName } from "./value-head.ts";
 

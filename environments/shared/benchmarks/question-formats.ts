@@ -1,0 +1,73 @@
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import type { Message } from "../../../src/contract/message.ts";
+import { promptMessages } from "../../../src/contract/prompt.ts";
+import { demonstratedMessage } from "../../../src/core/policy/demonstration-policy.ts";
+import { transformObservation } from "../../../src/core/wrappers/transform-observation.ts";
+import type { BenchmarkOptions } from "./benchmark.ts";
+import { withPromptFormat } from "./prompt-format.ts";
+
+/** A question with a worked solution, as the math environments have them. */
+export interface WorkedTask {
+  readonly question: string;
+  readonly solution: string;
+}
+
+/** What stands before questions and before solutions in a completion prompt. */
+export interface QuestionMarks {
+  readonly question: string;
+  readonly solution: string;
+  readonly between: string;
+}
+
+/**
+ * An environment of questions in a format: `chat` is its own prompt, with worked examples as earlier turns, and
+ * `completion` is worked examples and the question in one text. Examples are the first tasks of `train`.
+ */
+export async function withQuestionFormat<Task extends WorkedTask>(
+  environment: EnvironmentDefinition<Task>,
+  options: Pick<BenchmarkOptions, "format" | "shots" | "signal"> & {
+    readonly marks: QuestionMarks;
+    readonly stop: readonly string[];
+  },
+): Promise<EnvironmentDefinition<Task>> {
+  const { format, shots, marks, stop } = options;
+  const examples = await firstTasks(environment, shots, options.signal);
+  if (format === "chat") return shots === 0 ? environment : withEarlierTurns(environment, examples);
+  const asText = ({ question }: WorkedTask): string => `${marks.question}${question}${marks.between}${marks.solution}`;
+  const worked = examples.map((task) => `${asText(task)} ${task.solution}\n\n`).join("");
+  return withPromptFormat(environment, {
+    prompt: (task) => `${worked}${asText(task)}`,
+    demonstrate: ({ solution }) => ` ${solution}`,
+    stop,
+  });
+}
+
+/** The examples before the question, each as the environment would have put it, and its demonstration. */
+async function withEarlierTurns<Task>(
+  environment: EnvironmentDefinition<Task>,
+  examples: readonly Task[],
+): Promise<EnvironmentDefinition<Task>> {
+  const earlier: Message[] = [];
+  const instance = await environment.create();
+  const [agent] = environment.spec.agents as readonly [string];
+  for (const task of examples) {
+    const observations = await instance.reset({ task, seed: 0 });
+    const answer = environment.demonstrate?.(task)?.[0]?.[agent] ?? "";
+    earlier.push(...promptMessages(observations[agent]!.messages), demonstratedMessage(answer));
+  }
+  await instance.close();
+  return transformObservation(environment, (observation, { turn }) =>
+    turn === 0 ? { ...observation, messages: [...earlier, ...observation.messages] } : observation,
+  );
+}
+
+async function firstTasks<Task>(
+  environment: EnvironmentDefinition<Task>,
+  count: number,
+  signal: AbortSignal | undefined,
+): Promise<Task[]> {
+  if (count === 0) return [];
+  const waiting = signal === undefined ? {} : { signal };
+  const taskset = await environment.tasks(`train[:${count}]`, waiting);
+  return Promise.all(Array.from({ length: count }, async (_, index) => (await taskset.get(index, waiting)).task));
+}

@@ -1,0 +1,65 @@
+import { z } from "zod";
+import type { Language } from "../../../sandbox/execution.ts";
+import { compileJavascriptTests } from "../../../sandbox/grading/javascript/compile-javascript-tests.ts";
+import { compilePythonAsserts } from "../../../sandbox/grading/python/compile-python-tests.ts";
+import type { TestSuite } from "../../../sandbox/grading/test-suite.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import { parseRow } from "./benchmark-row.ts";
+import type { CodeProblem } from "./code-problem.ts";
+import { helpersOf } from "./human-eval.ts";
+
+const schema = z.strictObject({
+  /** `entryPoint` by default. */
+  id: z.string().min(1).optional(),
+  /** The task in words, or the beginning of the source that a solution completes. */
+  prompt: z.string().trim().min(1),
+  entryPoint: z.string().regex(/^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u, "is no name of a function"),
+  /** Python: asserts about calls of the function. Else: `assert.deepEqual(f(...), constant);`. */
+  tests: z.array(z.string().trim().min(1)).min(1),
+  /** Whole source of a right answer. */
+  solution: z.string().min(1).optional(),
+  language: z.enum(["python", "javascript", "typescript"]).optional(),
+});
+
+/**
+ * A problem from a row of one's own: `prompt`, `entryPoint`, `tests`, and if wanted `id`, `solution`, `language`.
+ * Throws `data.malformed` where a field is missing or unknown, a test is no assert about the function, or the row is in
+ * another language than the environment.
+ */
+export function ownProblem(row: unknown, language: Language): CodeProblem {
+  const problem = parseRow(schema, row, "your own problems");
+  const { id = problem.entryPoint, prompt, entryPoint, tests, solution } = problem;
+  if (problem.language !== undefined && problem.language !== language) {
+    throw malformed(id, `is in ${problem.language}`, `Set the environment's language to ${problem.language}.`);
+  }
+  const suite =
+    language === "python" ? pythonSuite(id, prompt, entryPoint, tests) : scriptSuite(entryPoint, tests, language);
+  return { id, prompt, entryPoint, suite, ...(solution === undefined ? {} : { solution }) };
+}
+
+function pythonSuite(id: string, prompt: string, entryPoint: string, tests: readonly string[]): TestSuite {
+  const suite = compilePythonAsserts({ tests, setup: helpersOf(prompt, entryPoint), defined: [entryPoint] });
+  const isTested = suite.kind === "calls" ? suite.function === entryPoint : suite.exports.includes(entryPoint);
+  if (!isTested) {
+    throw malformed(id, `has tests that never call ${entryPoint}`, `Write them as: assert ${entryPoint}(...) == ...`);
+  }
+  const silent = tests.find((test) => !/\bassert\b/.test(test));
+  if (silent !== undefined) {
+    throw malformed(id, `has a test without an assert: ${silent}`, "A test passes where no assert fails.");
+  }
+  return suite;
+}
+
+function scriptSuite(entryPoint: string, tests: readonly string[], language: "javascript" | "typescript"): TestSuite {
+  const own = `assert.deepEqual(${entryPoint}(`;
+  const lines = tests.map((test) => {
+    const line = test.startsWith(own) ? `assert.deepEqual(candidate(${test.slice(own.length)}` : test;
+    return `  ${line.endsWith(";") ? line : `${line};`}`;
+  });
+  const test = `const assert = require('node:assert');\nfunction test() {\n  let candidate = ${entryPoint};\n${lines.join("\n")}\n}\ntest();`;
+  return compileJavascriptTests({ test, language, entryPoint });
+}
+
+function malformed(id: string, problem: string, hint: string): LyceumError {
+  return new LyceumError({ code: "data.malformed", message: `The problem "${id}" ${problem}.`, hint, data: { id } });
+}

@@ -1,0 +1,18 @@
+import { createSandbox } from "../../../sandbox/create-sandbox.ts";
+import type { Language } from "../../../sandbox/execution.ts";
+import { deduplicated } from "../../../sandbox/grading/deduplicated.ts";
+import { type SandboxHold, SharedSandbox } from "../../../sandbox/shared-sandbox.ts";
+import type { CodeTurnOptions } from "./turn-options.ts";
+
+/**
+ * The `open` of an environment whose instances share one sandbox, which is open as long as one of them is; identical
+ * executions run once. Rejects as `createSandbox` does.
+ */
+export function sandboxOpener(options: {
+  readonly language: Language;
+  readonly sandbox: CodeTurnOptions["sandbox"];
+}): () => Promise<SandboxHold> {
+  const { language, sandbox: backend } = options;
+  const shared = new SharedSandbox(async () => deduplicated(await createSandbox({ language, backend })));
+  return () => shared.hold();
+}

@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { EnvironmentDefinition } from "../../../src/contract/environment.ts";
+import { LyceumError } from "../../../src/contract/errors/index.ts";
+import type { Taskset } from "../../../src/contract/taskset.ts";
+import type { HubOptions } from "../../../src/core/hub/hub.ts";
+import { loadTaskset } from "../../../src/core/taskset/load-taskset.ts";
+import type { RowSchema } from "../../../src/core/taskset/row-schema.ts";
+import { formatSplit, parseSplit } from "../../../src/core/taskset/split.ts";
+
+/** The options of environments whose tasks are the rows of files or of a hub data set. */
+export const rowOptions: {
+  readonly path: z.ZodOptional<z.ZodString>;
+  readonly revision: z.ZodOptional<z.ZodString>;
+} = {
+  path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A folder with the splits as files, one file (which is any split), or a path with {split}."),
+  revision: z.string().optional().describe("Branch, tag or commit of the data set; a commit makes runs repeatable."),
+};
+
+/** The splits of rows at a path: one file has only `train`, under any name that is asked for: {@link anySplitOfOneFile}. */
+export function rowSplits(path: string | undefined): readonly string[] {
+  return isOneFile(path) ? ["train"] : ["train", "test"];
+}
+
+/** The definition; if its tasks are one file, a split that it does not name is that file too, such as `test`. */
+export function anySplitOfOneFile<Task>(
+  definition: EnvironmentDefinition<Task>,
+  path: string | undefined,
+): EnvironmentDefinition<Task> {
+  if (!isOneFile(path)) return definition;
+  const { splits, tasks } = definition;
+  return {
+    ...definition,
+    tasks: async (text, loading) => {
+      const { name, ...slice } = parseSplit(text);
+      return tasks(splits.includes(name) ? text : formatSplit({ name: splits[0]!, ...slice }), loading);
+    },
+  };
+}
+
+function isOneFile(path: string | undefined): boolean {
+  return path !== undefined && /\.(?:json|jsonl|parquet)(?:\.gz)?$/i.test(path) && !path.includes("{split}");
+}
+
+/**
+ * The rows of a split, each checked by the schema when it is read. Throws `config.invalid` where no path is given, and
+ * what `loadTaskset` throws.
+ */
+export async function loadRows<Row>(options: {
+  readonly environment: string;
+  /** A file, a folder or a hub data set. */
+  readonly path: string | undefined;
+  readonly split: string;
+  readonly schema: RowSchema<Row>;
+  readonly signal?: AbortSignal;
+}): Promise<Taskset<Row> & { readonly length: number }> {
+  const { environment, path, split, schema, signal } = options;
+  if (path === undefined) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: `The environment "${environment}" has no rows of its own.`,
+      hint: `Name the file of yours, such as path: ${environment}.jsonl.`,
+    });
+  }
+  const local = resolve(path);
+  const source = existsSync(local) || path.includes("{split}") ? local : path;
+  const rows = await loadTaskset<Row>({ source, split, schema }, signal === undefined ? {} : { signal });
+  return rows as Taskset<Row> & { readonly length: number };
+}
+
+/** The rows of a split: of the files at `path`, or of the hub data set where no path is given. */
+export function loadRowsOrDataset<Row>(options: {
+  readonly path: string | undefined;
+  readonly dataset: string;
+  /** The data set's configuration. */
+  readonly config?: string;
+  readonly revision: string | undefined;
+  readonly split: string;
+  readonly schema: RowSchema<Row>;
+  readonly hub?: HubOptions | undefined;
+  readonly signal?: AbortSignal | undefined;
+}): Promise<Taskset<Row>> {
+  const { path, dataset, config, revision, split, schema, hub, signal } = options;
+  const source = path === undefined ? { source: dataset, ...(config && { config }) } : { source: resolve(path) };
+  return loadTaskset(
+    { ...source, split, schema, ...(revision === undefined ? {} : { revision }) },
+    { ...hub, ...(signal === undefined ? {} : { signal }) },
+  );
+}

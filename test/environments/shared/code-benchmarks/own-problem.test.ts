@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { codeEnvironment } from "../../../../environments/code/code.ts";
+import { ownProblem } from "../../../../environments/shared/code-benchmarks/own-problem.ts";
+
+const row = { prompt: "Add one to x.", entryPoint: "inc", tests: ["assert inc(1) == 2", "assert inc(-1) == 0"] };
+const script = {
+  prompt: "Add one.",
+  entryPoint: "inc",
+  tests: ["assert.deepEqual(inc(1), 2)", "assert.deepEqual(candidate([1]), 0);"],
+};
+
+describe("a problem of one's own", () => {
+  it("in Python becomes calls where its tests allow it, else a judge's tests", () => {
+    expect(ownProblem(row, "python")).toMatchObject({
+      id: "inc",
+      prompt: row.prompt,
+      suite: { kind: "calls", function: "inc", tests: [{ args: [{ int: "1" }], expected: { int: "2" } }, {}] },
+    });
+    const looped = { ...row, tests: ["for i in range(3):\n    assert inc(i) == i + 1"] };
+    expect(ownProblem(looped, "python").suite).toMatchObject({
+      kind: "judge",
+      exports: ["inc"],
+      tests: [{ code: looped.tests[0] }],
+    });
+  });
+
+  it("keeps what its prompt defines for the judge", () => {
+    const prompt = "def base():\n    return 1\n\ndef inc(x):\n    '''Add base().'''\n";
+    const { suite } = ownProblem({ ...row, prompt, tests: ["assert inc(1) == 1 + base()"] }, "python");
+    expect(suite).toMatchObject({ kind: "judge", exports: ["inc"], setup: expect.stringContaining("def base") });
+  });
+
+  it("in JavaScript and TypeScript becomes calls", () => {
+    for (const language of ["javascript", "typescript"] as const) {
+      expect(ownProblem({ ...script, id: "own/1", solution: "const inc = 1;", language }, language)).toMatchObject({
+        id: "own/1",
+        solution: "const inc = 1;",
+        suite: {
+          kind: "calls",
+          language,
+          function: "inc",
+          tests: [{ args: [{ float: "1" }] }, { args: [{ list: [{}] }] }],
+        },
+      });
+    }
+  });
+
+  it.each<[string, unknown, "python" | "javascript"]>([
+    ["entryPoint", { prompt: "p", tests: ["assert f()"] }, "python"],
+    ["tests", { ...row, tests: [] }, "python"],
+    ["tests", { ...row, tests: "assert inc(1) == 2" }, "python"],
+    ["prompt", { ...row, prompt: "  " }, "python"],
+    ["entry_point", { ...row, entry_point: "inc" }, "python"],
+    ["is no name of a function", { ...row, entryPoint: "inc(x)" }, "python"],
+    ["never call inc", { ...row, tests: ["assert dec(1) == 0"] }, "python"],
+    ["without an assert", { ...row, tests: ["inc(1)"] }, "python"],
+    ["is in javascript", { ...script, language: "javascript" }, "python"],
+    ["assert.deepEqual", { ...script, tests: ["assert(inc(1) === 2)"] }, "javascript"],
+    ["assert.deepEqual", { ...script, tests: ["assert.deepEqual(inc(y), 2)"] }, "javascript"],
+    ["your own problems", null, "python"],
+    ["your own problems", [], "python"],
+  ])("is refused, naming %s", (name, wrong, language) => {
+    expect(() => ownProblem(wrong, language)).toThrow(expect.objectContaining({ code: "data.malformed" }));
+    expect(() => ownProblem(wrong, language)).toThrow(name);
+  });
+
+  it("is found in a file, and a bad one is named by its place", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "lyceum-own-"));
+    try {
+      const path = join(folder, "own.jsonl");
+      const tasks = async () => (await codeEnvironment({ dataset: "jsonl", path }).tasks("train")).length;
+      await writeFile(path, [row, { ...row, entryPoint: "inc" }].map((one) => JSON.stringify(one)).join("\n"));
+      expect(await tasks()).toBe(2);
+      await writeFile(path, [row, { ...row, tests: [""] }].map((one) => JSON.stringify(one)).join("\n"));
+      await expect(tasks()).rejects.toMatchObject({
+        code: "data.malformed",
+        message: expect.stringContaining("problem 2"),
+      });
+      await writeFile(path, "{");
+      await expect(tasks()).rejects.toMatchObject({ code: "data.malformed" });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    await expect(
+      codeEnvironment({ dataset: "jsonl", path: join(folder, "own.jsonl") }).tasks("train"),
+    ).rejects.toMatchObject({ code: "data.not-found" });
+    expect(() => codeEnvironment({ dataset: "jsonl" })).toThrow(expect.objectContaining({ code: "config.invalid" }));
+  });
+});

@@ -1,0 +1,86 @@
+import type { AgentId } from "../../src/contract/action.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { ActivityMeter } from "../../src/core/training-progress.ts";
+import { datumFromIds } from "../backend/datum.ts";
+import type { Model } from "../backend/training-backend.ts";
+import { forwardAll } from "../data/forward-all.ts";
+import { valueDatum } from "../data/value-datum.ts";
+import type { Learner } from "../training/learners.ts";
+import type { TrainingRun } from "../training/training-run.ts";
+import type { CreditContext, Critic, CriticInput } from "./index.ts";
+
+/** Creates the credit context of a run. The meter counts the sequences that the models read. */
+export function creditContext(run: TrainingRun, meter?: ActivityMeter): CreditContext {
+  const { learners, algorithm, config, signal } = run;
+  const bounds = {
+    maxTokensPerMicroBatch: config.training.maxTokensPerMicroBatch,
+    ...(signal === undefined ? {} : { signal }),
+    ...(meter === undefined ? {} : { meter }),
+  };
+  const learnerOf = (agent: AgentId): Learner => learners.policies.find(({ agents }) => agents.includes(agent))!;
+  return {
+    learnerOf: (agent) => learnerOf(agent).name,
+    critic: (agent) => {
+      const learner = learnerOf(agent);
+      if (learners.teamCritic !== undefined) return criticOf("team", learners.teamCritic, bounds);
+      if (learner.critic !== undefined) return criticOf(learner.name, learner.critic, bounds);
+      if (algorithm.credit.critic !== undefined) return sharedCritic(learner, bounds);
+      throw new LyceumError({
+        code: "config.invalid",
+        message: "The algorithm's credit reads a critic, but declares none.",
+        hint: "Add to its credit: critic: { type, scope }.",
+      });
+    },
+    referenceLogprobs: async (agent, sequences) => {
+      const { reference } = learnerOf(agent);
+      if (reference === undefined) {
+        throw new LyceumError({
+          code: "config.invalid",
+          message: "The algorithm's credit reads a reference model, but declares none.",
+          hint: "Set needsReference: true on its credit.",
+        });
+      }
+      const logprobs = await forwardAll(
+        sequences.map((sequence) => datumFromIds(sequence)),
+        { ...bounds, model: reference, output: "logprobs" },
+      );
+      return logprobs.map((values) => Float32Array.from([0, ...values]));
+    },
+  };
+}
+
+interface Bounds {
+  readonly maxTokensPerMicroBatch: number;
+  readonly signal?: AbortSignal;
+  readonly meter?: ActivityMeter;
+}
+
+function criticOf(name: string, model: Model, bounds: Bounds): Critic {
+  return {
+    name,
+    renderer: model.renderer,
+    maxLength: model.maxLength,
+    values: (sequences) =>
+      forwardAll(
+        sequences.map(({ ids }) => valueDatum({ ids, targets: ids.map((_, after) => ({ after, value: 0, old: 0 })) })),
+        { ...bounds, model, output: "values" },
+      ),
+  };
+}
+
+/**
+ * A critic that is a value head on the policy. Values that the sampler recorded with the current weights are reused.
+ */
+function sharedCritic({ name, model }: Learner, bounds: Bounds): Critic {
+  const critic = criticOf(name, model, bounds);
+  const isCurrent = ({ values, weightsVersion }: CriticInput): boolean =>
+    values !== undefined && weightsVersion === model.version;
+  return {
+    ...critic,
+    values: async (sequences) => {
+      const computed = await critic.values(sequences.filter((sequence) => !isCurrent(sequence)));
+      let taken = 0;
+      return sequences.map((sequence) => (isCurrent(sequence) ? sequence.values! : computed[taken++]!));
+    },
+  };
+}

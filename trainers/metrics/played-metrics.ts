@@ -1,0 +1,33 @@
+import type { PlayedGroup } from "../credit/index.ts";
+import { ofTrainedAgents } from "../credit/trained-agents.ts";
+import { agentMetrics } from "../rewards/agent-rewards.ts";
+import type { TrainingRun } from "../training/training-run.ts";
+import { partRewards } from "./part-metrics.ts";
+import { rolloutMetrics, withoutPolicyMetrics } from "./rollout-metrics.ts";
+
+/**
+ * Returns the metrics of the episodes of one step: those of the trained agents, and, with several agents, the reward of
+ * each.
+ */
+export function playedMetrics(
+  { algorithm, environment, frozen }: Pick<TrainingRun, "algorithm" | "environment" | "frozen">,
+  all: readonly PlayedGroup[],
+): Record<string, number> {
+  const names = new Set(Object.keys(frozen));
+  const played = all.map((task) => ofTrainedAgents(task, names));
+  const { credit, rollout } = algorithm;
+  const { partOf, spec } = environment;
+  const groups = played.map(({ group }) => group);
+  const branched = played.some(({ tree }) => tree !== undefined);
+  const metrics = rolloutMetrics(groups, {
+    rewardRange: spec.rewardRange,
+    ...(partOf === undefined ? {} : { partOf }),
+    // Paths of different lengths have different rewards. The completions of a node are compared instead.
+    ...(branched && credit.hasSignal !== undefined
+      ? { hasSignal: (_, index) => credit.hasSignal!(played[index]!) }
+      : {}),
+  });
+  const rewards = agentMetrics(all.map(({ group }) => group));
+  const found = { ...metrics, ...partRewards(groups, environment), ...rewards };
+  return rollout.actor === "demonstration" ? withoutPolicyMetrics(found) : found;
+}

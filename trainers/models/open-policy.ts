@@ -1,0 +1,74 @@
+import type { AgentId } from "../../src/contract/action.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import { demonstrationPolicy } from "../../src/core/policy/demonstration-policy.ts";
+import { samplerPolicy } from "../../src/core/policy/sampler-policy.ts";
+import type { Renderer } from "../../src/core/tokens/renderer.ts";
+import type { Model } from "../backend/training-backend.ts";
+import type { TrainingRun } from "../training/training-run.ts";
+
+/** A policy that must be disposed of after use. */
+export interface OpenPolicy extends AsyncDisposable {
+  readonly policy: Policy;
+}
+
+/** Policies by agent that must be disposed of after use. */
+export interface OpenPolicies extends AsyncDisposable {
+  readonly policies: Readonly<Record<AgentId, Policy>>;
+}
+
+/** A callback that counts sampled tokens. */
+interface CountTokens {
+  /** Called with the number of tokens after each sampling step of the models. */
+  readonly onTokens?: (count: number) => void;
+}
+
+/**
+ * Opens the policies that play a training batch: the current models, or the environment's expert in their place. Frozen
+ * agents are played by their own policies in both cases.
+ */
+export async function openActors(run: TrainingRun, options: CountTokens = {}): Promise<OpenPolicies> {
+  const { algorithm, environment, learners, frozen } = run;
+  if (algorithm.rollout.actor === "policy") return openPlayers(run, options);
+  const policies: Record<AgentId, Policy> = { ...frozen };
+  for (const { agents, model } of learners.policies) {
+    const policy = demonstrationPolicy({ environment, renderer: model.renderer });
+    for (const agent of agents) policies[agent] = policy;
+  }
+  return { policies, [Symbol.asyncDispose]: async () => {} };
+}
+
+/**
+ * Opens a policy of each learner's current weights for each of its agents, and adds the policies of the frozen agents.
+ */
+export async function openPlayers(
+  { learners, frozen }: Pick<TrainingRun, "learners" | "frozen">,
+  options: CountTokens = {},
+): Promise<OpenPolicies> {
+  await using resources = new AsyncDisposableStack();
+  const policies: Record<AgentId, Policy> = { ...frozen };
+  for (const { agents, model } of learners.policies) {
+    const { policy } = resources.use(await openModelPolicy(model, options));
+    for (const agent of agents) policies[agent] = policy;
+  }
+  const owned = resources.move();
+  return { policies, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/**
+ * Opens a policy of the model's current weights. It uses the model's renderer unless another is given. The default name
+ * has the version of the weights.
+ */
+export async function openModelPolicy(
+  model: Model,
+  options: { readonly renderer?: Renderer; readonly name?: string } & CountTokens = {},
+): Promise<OpenPolicy> {
+  const sampler = await model.snapshot();
+  const policy = samplerPolicy({
+    name: options.name ?? `weights ${sampler.version}`,
+    sampler: () => sampler,
+    renderer: options.renderer ?? model.renderer,
+    maxLength: model.maxLength,
+    ...(options.onTokens === undefined ? {} : { onTokens: options.onTokens }),
+  });
+  return { policy, [Symbol.asyncDispose]: () => sampler.close() };
+}

@@ -1,0 +1,95 @@
+import type { AgentEpisode } from "../../src/contract/episode.ts";
+import type { ProbeEvent } from "../../src/contract/training-event.ts";
+import { deriveSeed } from "../../src/core/random/random.ts";
+import type { ProbeConfig } from "../config/training-config.ts";
+import type { PlayedGroup } from "../credit/index.ts";
+import { ofTrainedAgents } from "../credit/trained-agents.ts";
+import { agentsOf, hasSignal, trajectoriesOf } from "../credit/trajectory.ts";
+import { playedMetrics } from "../metrics/played-metrics.ts";
+import { openPlayers } from "../models/open-policy.ts";
+import { processRewards } from "../rewards/process-rewards.ts";
+import { refuseFailure } from "../training/failed-batch.ts";
+import { playedUnit, playTasks } from "../training/play-tasks.ts";
+import { lastCompletion } from "../training/sample-event.ts";
+import type { TrainingRun } from "../training/training-run.ts";
+import { probeAdvice } from "./probe-advice.ts";
+
+/** Fewer episodes of a task say little about whether its rewards differ. */
+const leastEpisodes = 4;
+
+/**
+ * Plays the first tasks of the first batch as the first step will, and reports whether their rewards have a signal. The
+ * run is not affected: no tasks or random numbers are consumed, and nothing is written to the trace. If every episode
+ * fails, throws the error of the first.
+ */
+export async function probeSignal(run: TrainingRun, { groups: count }: ProbeConfig): Promise<ProbeEvent> {
+  const { config, algorithm, signal } = run;
+  const started = performance.now();
+  using meter = run.activity.begin({ activity: "probing", step: 0, unit: playedUnit(run) });
+  const groupCount = Math.min(count, config.training.batchSize);
+  const tasks = await run.tasks.peek(groupCount, signal === undefined ? {} : { signal });
+  await using actors = await openPlayers(run, { onTokens: meter.addTokens });
+  const all = await playTasks(run, {
+    policies: actors.policies,
+    tasks,
+    seed: deriveSeed(config.seed, "probe"),
+    groupSize: Math.max(algorithm.rollout.groupSize, leastEpisodes),
+    meter,
+  });
+  refuseFailure(all.map(({ group }) => group));
+  const frozen = new Set(Object.keys(run.frozen));
+  const played = all.map((group) => ofTrainedAgents(group, frozen));
+  const withSignal = groupsWithSignal(run, played);
+  const metrics = playedMetrics(run, all);
+  const { comparison = "group" } = algorithm.credit;
+  const found = { groups: played.length, withSignal, comparison, metrics };
+  return {
+    type: "probe",
+    step: 0,
+    ...found,
+    elapsedMs: performance.now() - started,
+    samples: bestAndWorst(played),
+    advice: probeAdvice(run, { ...found, rewards: played.flatMap(rewardsOf) }),
+  };
+}
+
+/** Returns the number of groups that have a signal in the processed rewards. */
+function groupsWithSignal({ algorithm, rewardProcessors }: TrainingRun, played: readonly PlayedGroup[]): number {
+  const { credit } = algorithm;
+  const learnt = played.map((group) => processRewards(group, rewardProcessors));
+  if (credit.comparison !== "batch") {
+    return learnt.filter((group) => credit.hasSignal?.(group) ?? hasSignal(group.group)).length;
+  }
+  const rewards = new Map<string, Set<number>>();
+  for (const { group } of learnt) {
+    for (const agent of agentsOf(group)) {
+      const known = rewards.get(agent) ?? new Set();
+      for (const { reward } of trajectoriesOf(group, agent)) known.add(reward);
+      rewards.set(agent, known);
+    }
+  }
+  return [...rewards.values()].some(({ size }) => size > 1) ? learnt.length : 0;
+}
+
+function rewardsOf({ group }: PlayedGroup): number[] {
+  return agentsOf(group).flatMap((agent) => trajectoriesOf(group, agent).map(({ reward }) => reward));
+}
+
+/** Returns the completions with the highest and the lowest reward. If all rewards are equal, two of different tasks. */
+function bestAndWorst(played: readonly PlayedGroup[]): ProbeEvent["samples"] {
+  const acted = played
+    .flatMap(({ group }) => group.episodes.flatMap(({ agents }) => Object.values(agents)))
+    .filter(({ turns }) => turns.length > 0);
+  if (acted.length === 0) return [];
+  const sorted = acted.toSorted((a, b) => rewardOf(b) - rewardOf(a));
+  const samples = [sorted[0]!, sorted.at(-1)!].map((agent) => {
+    const { messages: _, ...sample } = lastCompletion(agent);
+    return sample;
+  });
+  const [best, worst] = samples;
+  return JSON.stringify(best) === JSON.stringify(worst) ? samples.slice(1) : samples;
+}
+
+function rewardOf({ reward }: AgentEpisode): number {
+  return reward.status === "scored" ? reward.value : Number.NEGATIVE_INFINITY;
+}

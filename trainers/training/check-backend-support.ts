@@ -1,0 +1,65 @@
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Algorithm } from "../algorithms/index.ts";
+import type { Capabilities } from "../backend/training-backend.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
+import { backendTerms } from "../losses/loss.ts";
+
+/** Throws `backend.unsupported` if a backend cannot do what a run needs. Called before the run begins. */
+export function checkSupport(options: {
+  readonly config: TrainingConfig;
+  readonly algorithm: Algorithm;
+  readonly capabilities: Capabilities;
+}): void {
+  const { config, algorithm, capabilities } = options;
+  for (const { type } of backendTerms(algorithm.loss)) {
+    if (!capabilities.losses.includes(type)) {
+      throw unsupported(capabilities, `has no loss term "${type}"`, `It has ${capabilities.losses.join(", ")}.`);
+    }
+  }
+  if (algorithm.credit.critic !== undefined && !capabilities.valueHead) {
+    throw unsupported(
+      capabilities,
+      "has no value head, but this algorithm needs a critic",
+      "Choose an algorithm without a critic, such as grpo, or another backend.",
+    );
+  }
+  if (config.model.adapter.type === "lora" && !capabilities.adapters) {
+    throw unsupported(capabilities, "cannot train adapters", "Set model.adapter.type to full.");
+  }
+  if (config.model.adapter.type === "full" && !capabilities.fullParameter) {
+    throw unsupported(capabilities, "cannot train every weight", "Set model.adapter.type to lora.");
+  }
+  const { format } = config.export;
+  if (format !== "auto" && format !== "none" && !capabilities.exportFormats.includes(format)) {
+    throw unsupported(capabilities, `cannot export as ${format}`, "Set export.format to auto.");
+  }
+  if (algorithm.rollout.actor === "policy") checkSampling(config, capabilities);
+}
+
+/** Checks that the backend can train on the distribution that is sampled from. */
+function checkSampling(config: TrainingConfig, capabilities: Capabilities): void {
+  const { temperature, topK, topP, minP } = config.sampling;
+  const used = {
+    temperature: temperature !== 1,
+    topK: topK !== undefined,
+    topP: topP !== undefined && topP < 1,
+    minP: minP !== undefined && minP > 0,
+  };
+  for (const name of ["temperature", "topK", "topP", "minP"] as const) {
+    if (used[name] && !capabilities.trainableSampling.includes(name)) {
+      throw unsupported(
+        capabilities,
+        `cannot train on what was sampled with sampling.${name}`,
+        "Remove it: log-probabilities must be those of the distribution that was sampled from.",
+      );
+    }
+  }
+}
+
+function unsupported(capabilities: Capabilities, what: string, hint: string): LyceumError {
+  return new LyceumError({
+    code: "backend.unsupported",
+    message: `The backend "${capabilities.name}" ${what}.`,
+    hint,
+  });
+}

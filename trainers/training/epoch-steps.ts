@@ -1,0 +1,37 @@
+import { LyceumError } from "../../src/contract/errors/index.ts";
+import type { Taskset } from "../../src/contract/taskset.ts";
+import type { TrainingConfig } from "../config/training-config.ts";
+
+/**
+ * Returns the number of training steps of some epochs. An epoch plays each task once. The last batch of an epoch has
+ * the remaining tasks. Throws `config.invalid` for an unbounded taskset. Also throws if a step does not play a fixed
+ * number of tasks, as with a curriculum or with an algorithm that replaces groups without a signal.
+ */
+export function epochSteps(options: {
+  readonly epochs: number;
+  readonly tasks: Pick<Taskset, "name" | "length">;
+  readonly config: Pick<TrainingConfig, "tasks" | "training">;
+  /** The algorithm's `resampleRounds`. */
+  readonly resampleRounds: number;
+}): number {
+  const { epochs, tasks, config, resampleRounds } = options;
+  const { split, curriculum } = config.tasks;
+  const refuse = (why: string, how: string): LyceumError =>
+    new LyceumError({
+      code: "config.invalid",
+      message: `training.epochs is ${epochs}, but ${why}.`,
+      hint: `Give training.steps instead of training.epochs. ${how}`,
+      data: { epochs, split },
+    });
+  if (tasks.length === "unbounded") {
+    throw refuse(`the taskset ${tasks.name} is unbounded`, `Or use a part of it: tasks.split: "${split}[:1000]".`);
+  }
+  if (curriculum !== undefined) {
+    throw refuse("a curriculum plays easy tasks more often than hard ones", "Or remove tasks.curriculum.");
+  }
+  if (resampleRounds > 0) {
+    const why = "the algorithm replaces groups without a signal, so the number of tasks per step is not fixed";
+    throw refuse(why, "Or set algorithm.resampleRounds to 0.");
+  }
+  return epochs * Math.ceil(tasks.length / config.training.batchSize);
+}

@@ -1,0 +1,56 @@
+import type { AgentId } from "../../src/contract/action.ts";
+import { LyceumError } from "../../src/contract/errors/index.ts";
+
+/** The agents that a team's models must fit. */
+export interface TeamAgents {
+  /** Every agent of the environment. */
+  readonly all: readonly AgentId[];
+  /** The agents that the team plays. */
+  readonly played: readonly AgentId[];
+}
+
+/**
+ * Checks that a team fits the agents of an environment. `team` is the team's name in errors. `members` are the agents
+ * that it has a model for. Throws `config.unknown-name` if a member is not an agent, and `config.invalid` if an agent
+ * that is played has no model.
+ */
+export function checkTeam(options: {
+  readonly team: string;
+  readonly members: readonly AgentId[];
+  readonly agents: TeamAgents;
+}): void {
+  const { team, members, agents } = options;
+  const { all, played } = agents;
+  const data = { members: [...members], agents: [...all] };
+  const unknown = members.find((agent) => !all.includes(agent));
+  if (unknown !== undefined) {
+    throw new LyceumError({
+      code: "config.unknown-name",
+      message: `${team} has a model for "${unknown}", but the environment has no such agent.`,
+      hint:
+        all.length === 1
+          ? "The environment has a single agent. Name the model of one agent of the team, such as TEAM/AGENT."
+          : `Its agents: ${all.join(", ")}. Name a model for each: --model ${all[0]}=MODEL.`,
+      data,
+    });
+  }
+  const lacking = played.find((agent) => !members.includes(agent));
+  if (lacking === undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `${team} has no model for the agent "${lacking}", only for ${members.join(", ")}.`,
+    hint: `Name a model for each agent: ${played.map((agent) => `--model ${agent}=MODEL`).join(" ")}, or set agents in a policy file.`,
+    data,
+  });
+}
+
+/** Creates the error for a team where one model is needed. `members` are the models by agent. */
+export function oneModelError(team: string, members: Readonly<Record<AgentId, string>>): LyceumError {
+  const names = Object.keys(members);
+  return new LyceumError({
+    code: "config.invalid",
+    message: `${team} has a model for each of ${names.join(", ")}, but one model is needed.`,
+    hint: `Name one of them, such as ${Object.values(members)[0]}.`,
+    data: { members: names },
+  });
+}

@@ -1,0 +1,424 @@
+import type { AgentId } from "../../src/contract/action.ts";
+import type { Episode, Group } from "../../src/contract/episode.ts";
+import { LyceumError, toErrorData, unknownNameError } from "../../src/contract/errors/index.ts";
+import type {
+  CheckpointEvent,
+  ProbeEvent,
+  RunEndEvent,
+  RunStartEvent,
+  TrainingEvent,
+  WarningEvent,
+} from "../../src/contract/training-event.ts";
+import { registerSavedWork } from "../../src/core/files/saved-work.ts";
+import type { AdamParams } from "../backend/training-backend.ts";
+import { isBetter, writeBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
+import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
+import { configHash } from "../checkpoint/run-identity.ts";
+import { writeCheckpoint } from "../checkpoint/write-checkpoint.ts";
+import { rolloutLimits, samplingSettings } from "../config/training-config.ts";
+import { trainedGroup } from "../credit/trained-agents.ts";
+import { evaluatePolicy } from "../evaluation/evaluate-policy.ts";
+import { playedMetrics } from "../metrics/played-metrics.ts";
+import { unscoredWarning } from "../metrics/rollout-metrics.ts";
+import { type Exported, exportTrained } from "../models/export-trained.ts";
+import { openPlayers } from "../models/open-policy.ts";
+import { probeSignal } from "../probe/probe-signal.ts";
+import { learningRateAt } from "../update/learning-rate-schedule.ts";
+import { updateLearners } from "../update/update-learners.ts";
+import { type BatchSource, openBatches } from "./batch-source.ts";
+import type { Batch } from "./collect-batch.ts";
+import { trainedModels } from "./learners.ts";
+import { asDemonstration, sampleEvent } from "./sample-event.ts";
+import { type StepTimer, startStepTimer } from "./step-timer.ts";
+import { openRun, type TrainingRun, type TrainOptions } from "./training-run.ts";
+
+/**
+ * Trains a model in an environment and yields events. Throws before the first event if the run cannot work.
+ *
+ * The last event is `run-end`. After an abort by the signal, its reason is `aborted`, it names the checkpoint to resume
+ * from, and the iteration ends normally. After an error, its reason is `failed`, and the error is thrown after the
+ * event. On a deterministic backend, a resumed run ends with exactly the same weights as a run without an interruption.
+ */
+export async function* train(options: TrainOptions): AsyncGenerator<TrainingEvent, void, undefined> {
+  const started = performance.now();
+  const elapsed = (): number => performance.now() - started;
+  await using run = await openRun(options);
+  const { config, progress } = run;
+  yield startEvent(run, options);
+  using _saved = registerSavedWork(() => savedText(progress));
+  for (const message of run.notes) yield { type: "warning", step: progress.step, message };
+  if (progress.step > 0 && config.rollout.maxStaleness > 0) yield notRepeatable(progress.step);
+  try {
+    if (progress.step === 0 && config.probe.groups > 0 && run.algorithm.rollout.actor === "policy")
+      yield* probeRewards(run);
+    // A run that was stopped during an evaluation repeats it.
+    if (isDue(progress.step, config.evaluation.every) || progress.step === 0) yield* evaluateHeldOut(run);
+    const timer = startStepTimer();
+    await using batches = openBatches(run);
+    while (progress.step < config.training.steps) {
+      options.signal?.throwIfAborted();
+      yield* trainStep(run, { elapsed, timer, batches });
+      const { step } = progress;
+      if (isDue(step, config.evaluation.every)) yield* evaluateHeldOut(run);
+      if (isDue(step, config.checkpoint.every)) yield* saveCheckpoint(run);
+    }
+    yield* evaluateHeldOut(run);
+    yield* saveCheckpoint(run);
+    const exported = await exportTrained(run, options.backend.capabilities);
+    if (exported !== undefined && config.export.from === "best" && !exported.best) yield noBest(run);
+    yield { ...endEvent(run, elapsed()), reason: "completed", ...(exported && exportFields(exported)) };
+  } catch (cause) {
+    let failure = cause;
+    if (options.signal?.aborted && isAbort(cause)) {
+      try {
+        yield* saveCheckpoint(run);
+        yield { ...endEvent(run, elapsed()), reason: "aborted" };
+        return;
+      } catch (saveFailure) {
+        failure = saveFailure;
+      }
+    }
+    const error = withStep(failure, run);
+    yield { ...endEvent(run, elapsed()), reason: "failed", error: toErrorData(error) };
+    throw error;
+  }
+}
+
+/** Probes the rewards of a few tasks before the first step, and warns if they have no signal. */
+async function* probeRewards(run: TrainingRun): AsyncGenerator<ProbeEvent | WarningEvent, void, undefined> {
+  let probe: ProbeEvent;
+  try {
+    probe = await probeSignal(run, run.config.probe);
+  } catch (error) {
+    if (run.signal?.aborted === true) throw error;
+    // An error of the environment also fails the first step. A partner that replays a run knows no other episodes.
+    yield { type: "warning", step: 0, message: `The probe failed: ${toErrorData(error).message}` };
+    return;
+  }
+  yield probe;
+  if (probe.withSignal > 0 || (probe.metrics["groups/solved"] ?? 0) >= 0.5) return;
+  const message =
+    "The probe found no signal. Steps on such rewards do not change the weights. See the advice of the probe.";
+  yield { type: "warning", step: 0, message };
+}
+
+/** Plays one batch and learns from it. If the step does not finish, the run's progress is unchanged. */
+async function* trainStep(
+  run: TrainingRun,
+  clock: { readonly elapsed: () => number; readonly timer: StepTimer; readonly batches: BatchSource },
+): AsyncGenerator<TrainingEvent, void, undefined> {
+  const { config, algorithm, progress } = run;
+  const step = progress.step + 1;
+  const batch = await clock.batches.next(step);
+  const { played, kept, pool, rolloutMs } = batch;
+  const updateStart = performance.now();
+  const optimizer = adamParams(run, step);
+  const updated = await updateLearners(run, { experience: kept, step, optimizer });
+  const updateEnd = performance.now();
+
+  const groups = played.map(({ group }) => group);
+  const rollouts = playedMetrics(run, played);
+  const metrics = {
+    ...rollouts,
+    ...updated,
+    "groups/trained": kept.groups.length,
+    ...overlongMetrics(run, batch),
+    ...(pool === undefined ? {} : { "curriculum/tasks": pool }),
+    "optimizer/learning-rate": optimizer.learningRate,
+    ...(batch.staleness === 0 ? {} : { "rollout/staleness": batch.staleness }),
+    "time/rollout-ms": rolloutMs,
+    "time/update-ms": updateEnd - updateStart,
+    ...perSecond("tokens/sampled", rollouts, rolloutMs),
+    ...perSecond("tokens/trained", updated, updateEnd - updateStart),
+  };
+  progress.step = step;
+  progress.taskCursor = batch.taskCursor;
+  progress.traceLength = batch.traceLength ?? progress.traceLength;
+  progress.metrics = { ...evaluationMetrics(progress.metrics), ...metrics };
+
+  const { steps } = config.training;
+  const etaMs = clock.timer.stepEnded({ left: steps - step });
+  const traced = batch.traceLength === undefined ? {} : { traceLength: batch.traceLength };
+  yield { type: "step", step, steps, metrics, elapsedMs: clock.elapsed(), etaMs, ...traced };
+  const overlong = overlongWarning(metrics);
+  if (overlong !== undefined && !progress.warnedOverlong) {
+    progress.warnedOverlong = true;
+    yield { type: "warning", step, message: overlong };
+  }
+  yield* warnOfEpisodes(
+    run,
+    groups.flatMap(({ episodes }) => episodes),
+  );
+  const worthless = step === 1 ? worthlessDemonstrationsWarning(run, groups) : undefined;
+  if (worthless !== undefined) yield { type: "warning", step, message: worthless };
+  const unscored = unscoredWarning(groups);
+  if (unscored !== undefined) yield { type: "warning", step, message: unscored };
+  if (updated["optimizer/steps"] === 0 && (rollouts["groups/solved"] ?? 0) < 0.5) {
+    const first = run.fromScratch
+      ? " A model from scratch rarely finds the reward by chance. Let it learn from demonstrations first, for example in a stage with algorithm: sft."
+      : "";
+    const message = `None of the ${played.length} groups has a signal: the weights did not change.${first}`;
+    yield { type: "warning", step, message };
+  }
+  const frozen = new Set(Object.keys(run.frozen));
+  const trained = groups.map((group) => trainedGroup(group, frozen));
+  const sample = isDue(step - 1, config.training.sampleEvery) ? sampleEvent(step, trained) : undefined;
+  if (sample === undefined) return;
+  yield algorithm.rollout.actor === "demonstration" ? asDemonstration(sample) : sample;
+}
+
+/** Returns a warning if all demonstrations have the lowest reward of an environment that rewards correct answers. */
+function worthlessDemonstrationsWarning(
+  { algorithm, environment }: Pick<TrainingRun, "algorithm" | "environment">,
+  groups: readonly Group[],
+): string | undefined {
+  const [low, high] = environment.spec.rewardRange;
+  if (algorithm.rollout.actor !== "demonstration" || low < 0 || high <= low) return undefined;
+  const rewards = groups
+    .flatMap(({ episodes }) => episodes.flatMap(({ agents }) => Object.values(agents)))
+    .map(({ reward }) => reward);
+  if (rewards.length === 0 || !rewards.every((reward) => reward.status === "scored" && reward.value <= low))
+    return undefined;
+  return (
+    `None of the ${rewards.length} demonstrations of this step earns more than ${low}. The model learns answers that its ` +
+    "environment scores as wrong. lyceum check shows the reward of a demonstration and its failed calls."
+  );
+}
+
+/** Returns how many demonstrated episodes were too long for a model. */
+function overlongMetrics(
+  { algorithm }: Pick<TrainingRun, "algorithm">,
+  { overlong }: Pick<Batch, "overlong">,
+): Record<string, number> {
+  if (algorithm.rollout.actor !== "demonstration") return {};
+  return { "data/truncated": overlong.truncated, "data/dropped": overlong.dropped };
+}
+
+/** Returns a warning if something was too long for a model and was cut or dropped. */
+function overlongWarning(metrics: Readonly<Record<string, number>>): string | undefined {
+  const found = overlongTexts.filter(([name]) => (metrics[name] ?? 0) > 0);
+  if (found.length === 0) return undefined;
+  const counted = found.map(([name, what]) => `${what}: ${metrics[name]} in this step (${name}).`);
+  return [...counted, "This warning is shown once; the metric counts each step."].join(" ");
+}
+
+const overlongTexts = [
+  ["data/truncated", "Episodes too long for the model lost their beginning (data.overlong: truncate)"],
+  ["data/dropped", "Episodes too long for the model were left out (data.overlong: drop)"],
+  ["critic/truncated", "Inputs too long for the team's critic lost the beginning of each agent's part"],
+] as const;
+
+async function* evaluateHeldOut(run: TrainingRun): AsyncGenerator<TrainingEvent, void, undefined> {
+  const { config, environment, pool, progress, heldOut, signal } = run;
+  const { split, temperature, episodesPerTask } = config.evaluation;
+  if (split === undefined || progress.evaluated === progress.step) return;
+  using meter = run.activity.begin({ activity: "evaluating", step: progress.step, unit: "episodes" });
+  meter.expect(heldOut.length * episodesPerTask * (run.opponent === undefined ? 1 : 2));
+  await using actors = await openPlayers(run, { onTokens: meter.addTokens });
+  const played: Episode[] = [];
+  const metrics = await evaluatePolicy({
+    environment: pool,
+    spec: environment.spec,
+    ...(environment.partOf === undefined ? {} : { partOf: environment.partOf.bind(environment) }),
+    tasks: heldOut,
+    policies: actors.policies,
+    frozen: Object.keys(run.frozen),
+    opponent: run.opponent,
+    groupSize: episodesPerTask,
+    concurrency: config.rollout.concurrency,
+    limits: rolloutLimits(config.rollout),
+    sampling: { ...samplingSettings(config.sampling), temperature },
+    seed: config.seed,
+    onEpisode: (episode) => {
+      meter.add(1);
+      played.push(episode);
+    },
+    ...(signal === undefined ? {} : { signal }),
+  });
+  progress.evaluated = progress.step;
+  const prefixed = Object.entries(metrics).map(([name, value]) => [`evaluation/${name}`, value] as const);
+  progress.metrics = { ...progress.metrics, ...Object.fromEntries(prefixed) };
+  const opponent = run.opponent === undefined ? {} : { opponent: run.opponent.name };
+  yield { type: "evaluation", step: progress.step, split, ...opponent, metrics };
+  yield* warnOfEpisodes(run, played);
+  yield* keepBest(run);
+}
+
+/** Warns about each mistake of the environment once. */
+function* warnOfEpisodes(
+  { warnings, progress }: TrainingRun,
+  episodes: readonly Episode[],
+): Generator<WarningEvent, void, undefined> {
+  for (const message of warnings.of(episodes)) yield { type: "warning", step: progress.step, message };
+}
+
+/** Saves the model as `checkpoints/best` after an evaluation if it is better than the best so far. */
+async function* keepBest(run: TrainingRun): AsyncGenerator<CheckpointEvent | WarningEvent, void, undefined> {
+  const { config, progress, learners, checkpoints } = run;
+  const { best } = config.checkpoint;
+  if (best === undefined) return;
+  const { step, metrics } = progress;
+  const value = metrics[best.metric];
+  if (value === undefined) {
+    const known = Object.keys(metrics).filter((name) => name.startsWith("evaluation/"));
+    if (step === 0) throw unknownNameError({ kind: "metric", name: best.metric, known });
+    const message = `This evaluation has no metric ${best.metric}. The best checkpoint is unchanged.`;
+    yield { type: "warning", step, message };
+    return;
+  }
+  if (!isBetter(value, progress.best, best)) return;
+  const path = await writeBestCheckpoint({
+    folder: checkpoints,
+    models: trainedModels(learners),
+    manifest: checkpointManifest(run),
+  });
+  progress.best = value;
+  yield { type: "checkpoint", step, path };
+}
+
+/** Saves a checkpoint of the last finished step, unless it exists. */
+async function* saveCheckpoint(run: TrainingRun): AsyncGenerator<CheckpointEvent, void, undefined> {
+  const { config, progress, learners, checkpoints } = run;
+  const { step } = progress;
+  if (progress.checkpoint?.step === step) return;
+  const path = await writeCheckpoint({
+    folder: checkpoints,
+    models: trainedModels(learners),
+    keep: config.checkpoint.keep,
+    manifest: checkpointManifest(run),
+  });
+  progress.checkpoint = { path, step };
+  yield { type: "checkpoint", step, path };
+}
+
+/** Returns what is saved of a run whose process is killed. */
+function savedText({ checkpoint }: TrainingRun["progress"]): string {
+  return checkpoint === undefined
+    ? "The run had not saved a checkpoint yet. checkpoint.every sets how often it does."
+    : `The checkpoint of step ${checkpoint.step} is in ${checkpoint.path}. Continue from it with --resume.`;
+}
+
+/** Returns the manifest of a checkpoint of the last finished step. */
+function checkpointManifest({ progress, environment, identity }: TrainingRun): CheckpointManifest {
+  const { step, taskCursor, metrics, evaluated, traceLength } = progress;
+  return {
+    step,
+    taskCursor,
+    environment: environment.spec.id,
+    configHash: configHash(identity),
+    config: identity,
+    metrics,
+    evaluated: evaluated === step,
+    ...(traceLength === undefined ? {} : { traceLength }),
+  };
+}
+
+function startEvent(run: TrainingRun, { backend }: TrainOptions): RunStartEvent {
+  const { config, environment, learners, progress } = run;
+  const { path, scratch, device } = config.model;
+  return {
+    type: "run-start",
+    algorithm: config.algorithm.id,
+    environment: environment.spec.id,
+    model: {
+      name: path ?? `${scratch!.family} from scratch`,
+      trainableParameters: learners.policies.reduce((sum, { model }) => sum + model.parameterCount, 0),
+      device: backend.capabilities.device ?? device,
+    },
+    ...(environment.spec.agents.length === 1 ? {} : { agents: agentPolicies(run) }),
+    rewardRange: environment.spec.rewardRange,
+    seed: config.seed,
+    learningRate: {
+      value: config.training.learningRate,
+      ...(run.defaultRateOf === undefined ? {} : { defaultOf: run.defaultRateOf }),
+    },
+    steps: config.training.steps,
+    resumedFrom: progress.step,
+  };
+}
+
+/** Returns, by agent, the name of the model or frozen policy that plays it. */
+function agentPolicies({ config, environment, frozen }: TrainingRun): NonNullable<RunStartEvent["agents"]> {
+  const nameOf = (agent: AgentId): string => {
+    const { path, scratch } = config.agents.models[agent] ?? config.model;
+    return path ?? `${scratch!.family} from scratch`;
+  };
+  return Object.fromEntries(
+    environment.spec.agents.map((agent) => {
+      const policy = frozen[agent];
+      return [agent, policy === undefined ? { policy: nameOf(agent) } : { policy: policy.name, frozen: true }];
+    }),
+  );
+}
+
+/** Returns the warning of a resumed run that plays ahead. The batch that was played ahead is not in the checkpoint. */
+function notRepeatable(step: number): WarningEvent {
+  const message =
+    "Batches are played one step ahead (rollout.maxStaleness). The first batch after a resume is sampled by newer weights than in a run without an interruption, so the final weights will differ.";
+  return { type: "warning", step, message };
+}
+
+function exportFields({ folder, step }: Exported): Pick<RunEndEvent, "exported" | "exportedStep"> {
+  return { exported: folder, exportedStep: step };
+}
+
+function noBest({ progress, config }: TrainingRun): WarningEvent {
+  const message = `No evaluation had the metric ${config.checkpoint.best?.metric}. The last model was exported instead of the best.`;
+  return { type: "warning", step: progress.step, message };
+}
+
+function endEvent({ progress }: TrainingRun, elapsedMs: number): Omit<RunEndEvent, "reason"> {
+  const { step, checkpoint } = progress;
+  return { type: "run-end", step, elapsedMs, ...(checkpoint === undefined ? {} : { checkpoint: checkpoint.path }) };
+}
+
+function adamParams({ config }: TrainingRun, step: number): AdamParams {
+  const { learningRate, schedule, warmupSteps, finalLearningRateFraction, steps, ...optimization } = config.training;
+  const { beta1, beta2, epsilon, weightDecay, clipNorm } = optimization;
+  const rate = learningRateAt(
+    { peak: learningRate, shape: schedule, warmupSteps, finalFraction: finalLearningRateFraction, steps },
+    step,
+  );
+  return { learningRate: rate, beta1, beta2, epsilon, weightDecay, clipNorm };
+}
+
+/** Returns the metric `<tokens>-per-second`, or nothing if there were no tokens. */
+function perSecond(
+  tokens: string,
+  metrics: Readonly<Record<string, number>>,
+  milliseconds: number,
+): Record<string, number> {
+  const count = metrics[tokens] ?? 0;
+  return count === 0 ? {} : { [`${tokens}-per-second`]: (count * 1000) / milliseconds };
+}
+
+function isDue(step: number, every: number): boolean {
+  return every > 0 && step % every === 0;
+}
+
+/** Returns the metrics of the last evaluation, which are kept until the next one. */
+function evaluationMetrics(metrics: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(metrics).filter(([name]) => name.startsWith("evaluation/")));
+}
+
+function isAbort(error: unknown): boolean {
+  return toErrorData(error).code === "aborted";
+}
+
+/** Adds the step and the last good checkpoint to an error of the weights. */
+function withStep(error: unknown, { progress }: TrainingRun): unknown {
+  if (!LyceumError.isInstance(error) || error.code !== "backend.not-finite") return error;
+  const { checkpoint } = progress;
+  const step = progress.step + 1;
+  const wayBack =
+    checkpoint === undefined
+      ? "No checkpoint was written. Start the run again."
+      : `The checkpoint ${checkpoint.path} is from before the error. A run with other settings needs a new output folder.`;
+  return new LyceumError({
+    code: error.code,
+    message: `Step ${step}: ${error.message}`,
+    hint: `${error.hint ?? "Lower the learning rate."} ${wayBack}`,
+    data: { step, ...(checkpoint === undefined ? {} : { checkpoint: checkpoint.path }) },
+    cause: error,
+  });
+}

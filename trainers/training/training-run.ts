@@ -1,0 +1,432 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentId } from "../../src/contract/action.ts";
+import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
+import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
+import { isJsonObject, type Json } from "../../src/contract/json.ts";
+import type { Policy } from "../../src/contract/policy.ts";
+import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
+import { lockRun } from "../../src/core/files/run-lock.ts";
+import { deriveSeed } from "../../src/core/random/random.ts";
+import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
+import { checkEpisodeCount } from "../../src/core/rollout/episode-limit.ts";
+import { EpisodeWarnings } from "../../src/core/rollout/episode-warnings.ts";
+import { checkJointShape, jointActionsPerNode } from "../../src/core/rollout/joint-shape.ts";
+import { TimeSlice } from "../../src/core/rollout/time-slice.ts";
+import { checkDisjoint } from "../../src/core/taskset/disjoint.ts";
+import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
+import { createIndexedTraceWriter } from "../../src/core/trace/indexed-trace-writer.ts";
+import { traceLoss } from "../../src/core/trace/trace-loss.ts";
+import type { TraceWriter } from "../../src/core/trace/trace-writer.ts";
+import { TrainingProgress } from "../../src/core/training-progress.ts";
+import { type Algorithm, type AlgorithmDefinition, algorithmDefinition, algorithms } from "../algorithms/index.ts";
+import type { Model, TrainingBackend } from "../backend/training-backend.ts";
+import { bestCheckpointPath, readBestCheckpoint } from "../checkpoint/best-checkpoint.ts";
+import type { CheckpointManifest } from "../checkpoint/checkpoint-manifest.ts";
+import type { Checkpoint } from "../checkpoint/find-checkpoints.ts";
+import { putAside, resumedCheckpoint } from "../checkpoint/resumed-checkpoint.ts";
+import { checkSameRun, runIdentity, sameEvaluation } from "../checkpoint/run-identity.ts";
+import {
+  type OptimizationConfig,
+  parseTrainingConfig,
+  samplingSettings,
+  type TrainingConfig,
+  type TrainingConfigInput,
+} from "../config/training-config.ts";
+import { evaluationOpponent } from "../evaluation/evaluation-opponent.ts";
+import { needsReference } from "../losses/loss.ts";
+import { startingModels } from "../models/team-models.ts";
+import type { RewardProcessor } from "../rewards/reward-processor.ts";
+import { rewardProcessors } from "../rewards/reward-processor-config.ts";
+import { defaultLearningRate } from "../update/default-learning-rate.ts";
+import { branching } from "./branching.ts";
+import { checkSupport } from "./check-backend-support.ts";
+import { createCurriculum } from "./curriculum.ts";
+import { epochSteps } from "./epoch-steps.ts";
+import { checkFrozenAgents, frozenPolicies } from "./frozen-agents.ts";
+import { type Learners, openLearners, planLearners, trainedModels } from "./learners.ts";
+import { exportStart } from "./start-folder.ts";
+import { createTaskOrder, type TaskOrder } from "./task-order.ts";
+
+/** The options of {@link train}. */
+export interface TrainOptions {
+  readonly config: TrainingConfigInput;
+  readonly environment: EnvironmentDefinition;
+  /**
+   * The options that the environment was created with. Checkpoints record them, and a resumed run must have the same.
+   */
+  readonly environmentOptions?: Readonly<Record<string, unknown>>;
+  /**
+   * The policies of frozen agents, by agent. Their episodes count for the other agents, but the frozen agents are not
+   * trained. The policies are not closed. Checkpoints record their entries in `config.agents.policies`, or else their
+   * names, and a resumed run must have the same.
+   */
+  readonly policies?: Readonly<Record<AgentId, Policy>>;
+  /**
+   * The policy that the model plays against in evaluations, from both sides of a game of two agents. It is not closed.
+   * Recorded in the same way as `policies`.
+   */
+  readonly opponent?: Policy;
+  /** The backend. It is not closed. */
+  readonly backend: TrainingBackend;
+  /** The run's folder. It gets `checkpoints/`, `trace.jsonl` if a trace is written, and `model/` at the end. */
+  readonly output: string;
+  /** If true, continues from the newest checkpoint in `output`. False by default. */
+  readonly resume?: boolean;
+  /** The algorithms that `config.algorithm` may name. Those of Lyceum by default. */
+  readonly algorithms?: readonly AlgorithmDefinition[];
+  /** If aborted, the run saves a checkpoint and ends. */
+  readonly signal?: AbortSignal;
+  /** Reports the progress of the current step, for a view of the run. */
+  readonly progress?: TrainingProgress;
+}
+
+/** A config in which the defaults that depend on the model and the tasks are filled in. */
+export interface ResolvedConfig extends TrainingConfig {
+  readonly training: OptimizationConfig & { readonly steps: number; readonly learningRate: number };
+}
+
+/** An open run: everything that its steps need, and its progress. Closing it closes its models. */
+export interface TrainingRun extends AsyncDisposable {
+  readonly config: ResolvedConfig;
+  /**
+   * Describes the default learning rate, such as `LoRA, from rewards`. Undefined if the config sets a learning rate.
+   */
+  readonly defaultRateOf: string | undefined;
+  /** True if the model started with random weights, in this run or in a run that it continues. */
+  readonly fromScratch: boolean;
+  /** The config and environment as JSON. A checkpoint of another identity cannot be resumed. */
+  readonly identity: Json;
+  readonly algorithm: Algorithm;
+  readonly environment: EnvironmentDefinition;
+  readonly pool: EnvironmentPool;
+  /** Receives the training episodes. */
+  readonly trace: TraceWriter | undefined;
+  readonly learners: Learners;
+  /** Finds mistakes of the environment in episodes. */
+  readonly warnings: EpisodeWarnings;
+  /** The policies of the frozen agents. */
+  readonly frozen: Readonly<Record<AgentId, Policy>>;
+  /** The policy that the model plays against in evaluations. Undefined if it plays against itself or frozen agents. */
+  readonly opponent: Policy | undefined;
+  readonly rewardProcessors: readonly RewardProcessor[];
+  readonly tasks: TaskOrder;
+  /** The held-out tasks. Empty if there is no evaluation. */
+  readonly heldOut: readonly TaskEntry[];
+  readonly output: string;
+  readonly checkpoints: string;
+  readonly signal: AbortSignal | undefined;
+  readonly progress: Progress;
+  /** Warnings about the checkpoint that the run continues from, in sentences. */
+  readonly notes: readonly string[];
+  /** The current activity of the run. */
+  readonly activity: TrainingProgress;
+}
+
+/** The state after a finished step. A checkpoint consists of this and the models. */
+export interface Progress {
+  step: number;
+  taskCursor: number;
+  metrics: Record<string, number>;
+  /** The newest checkpoint. */
+  checkpoint: { readonly path: string; readonly step: number } | undefined;
+  /** The last step after which an evaluation was run. */
+  evaluated: number | undefined;
+  /** The metric value of the best checkpoint. */
+  best: number | undefined;
+  /** True after the warning that something is too long for a model. */
+  warnedOverlong: boolean;
+  /** The length of the trace after this step, in bytes. */
+  traceLength: number | undefined;
+}
+
+/**
+ * Opens a run: checks everything that can be checked before the first step, locks the folder, opens the models and
+ * restores the checkpoint. Throws `config.invalid` (also if another process writes the run), `config.unknown-name`,
+ * `backend.unsupported`, `checkpoint.unusable`, `trace.write-failed` if the folder cannot be written, and `data.*`.
+ */
+export async function openRun(options: TrainOptions): Promise<TrainingRun> {
+  const { environment, backend, output, signal, policies = {} } = options;
+  const known = options.algorithms ?? algorithms;
+  const id: unknown = options.config.algorithm?.id;
+  if (typeof id === "string") algorithmDefinition(id, known);
+  const parsed = parseTrainingConfig(options.config, known);
+  const { id: algorithmId, ...settings } = parsed.algorithm;
+  const algorithm = algorithmDefinition(algorithmId, known).create(settings);
+  checkSupport({ config: parsed, algorithm, capabilities: backend.capabilities });
+  checkDemonstrations(algorithm, environment);
+  checkEnvironmentFits(algorithm, environment);
+  const frozenNames = [...new Set([...Object.keys(policies), ...Object.keys(parsed.agents.policies)])];
+  const { agents } = environment.spec;
+  checkFrozenAgents({ agents, frozen: frozenNames, models: Object.keys(parsed.agents.models) });
+  const frozen = frozenPolicies({
+    given: policies,
+    named: parsed.agents.policies,
+    sampling: samplingSettings(parsed.sampling),
+  });
+  const opponent = evaluationOpponent({ given: options.opponent, config: parsed, environment, frozen: frozenNames });
+  checkBranching(algorithm, { environment, config: parsed, frozen: frozenNames });
+  checkBest(parsed);
+  const processors = rewardProcessors(parsed.rewards, parsed.sampling);
+
+  await using resources = new AsyncDisposableStack();
+  resources.use(await lockRun(output));
+  const checkpoints = join(output, "checkpoints");
+  const { checkpoint, warnings } = await resumedCheckpoint(checkpoints, options.resume === true);
+  const notes = [...warnings];
+  const chosen = await defaultLearningRate({ model: parsed.model, algorithm });
+  // A resumed run keeps its learning rate, also if the defaults or the files that they depend on have changed.
+  const { learningRate = recordedRate(checkpoint) ?? chosen.learningRate } = parsed.training;
+  const rated = { ...parsed, training: { ...parsed.training, learningRate } };
+  const identity = runIdentity({
+    config: rated,
+    environment: environment.spec.id,
+    environmentOptions: options.environmentOptions ?? {},
+    policies,
+    ...(options.opponent === undefined ? {} : { opponent: options.opponent }),
+  });
+  if (checkpoint !== undefined) checkSameRun(checkpoint, identity);
+  const { tasks, heldOut } = await openTasks({ config: rated, environment, signal });
+  checkBatchSize(tasks, { algorithm, environment, config: rated, frozen: frozenNames });
+  const { epochs, steps = 100 } = rated.training;
+  const { resampleRounds } = algorithm.rollout;
+  const totalSteps = epochs === undefined ? steps : epochSteps({ epochs, tasks, config: rated, resampleRounds });
+  const config: ResolvedConfig = { ...rated, training: { ...rated.training, steps: totalSteps } };
+  const order = await openTaskOrder(tasks, { config, cursor: checkpoint?.manifest.taskCursor, signal });
+
+  const open = async (spec: Parameters<TrainingBackend["openModel"]>[0]): Promise<Model> => {
+    const model = await backend.openModel(spec, signal === undefined ? {} : { signal });
+    resources.defer(() => model.close());
+    return model;
+  };
+  const trained = agents.filter((agent) => !frozenNames.includes(agent));
+  const starting = await startingModels(config, {
+    agents: { all: agents, trained },
+    exported: (path) => exportStart(path, { run: output, keep: checkpoint !== undefined, backend, signal }),
+  });
+  const learners = await openLearners({
+    plan: planLearners({ ...starting, seed: config.seed }, agents, frozenNames),
+    credit: algorithm.credit,
+    needsReference: needsReference(algorithm.loss) || algorithm.credit.needsReference === true,
+    open,
+  });
+  if (checkpoint !== undefined) {
+    for (const [folder, model] of trainedModels(learners)) await model.load(join(checkpoint.path, folder));
+  }
+  const pool = resources.use(new EnvironmentPool(environment));
+  const manifest = checkpoint?.manifest;
+  const lost = config.rollout.trace ? await traceLoss(tracePath(output), manifest?.traceLength ?? 0) : undefined;
+  if (lost !== undefined) notes.push(lost);
+  const trace = config.rollout.trace ? resources.use(await openTrace(output, manifest)) : undefined;
+  const traceLength = (await trace?.flush()) ?? manifest?.traceLength;
+  const evaluated = manifest?.evaluated === true && sameEvaluation(manifest.config, identity);
+  const best = manifest === undefined ? undefined : await intactBestCheckpoint(checkpoints, notes);
+  const comparable = best !== undefined && sameEvaluation(best.config, identity);
+  const owned = resources.move();
+
+  return {
+    config,
+    defaultRateOf: learningRate === parsed.training.learningRate ? undefined : chosen.defaultOf,
+    fromScratch: chosen.fromScratch,
+    identity,
+    algorithm,
+    environment,
+    pool,
+    trace,
+    learners,
+    warnings: new EpisodeWarnings(environment),
+    frozen,
+    opponent,
+    rewardProcessors: processors,
+    tasks: order,
+    heldOut,
+    output,
+    checkpoints,
+    signal,
+    activity: options.progress ?? new TrainingProgress(),
+    notes,
+    progress: {
+      step: manifest?.step ?? 0,
+      taskCursor: order.cursor,
+      metrics: { ...manifest?.metrics },
+      checkpoint: checkpoint && { path: checkpoint.path, step: checkpoint.manifest.step },
+      evaluated: evaluated ? manifest.step : undefined,
+      best: comparable ? best.metrics[config.checkpoint.best?.metric ?? ""] : undefined,
+      warnedOverlong: false,
+      traceLength,
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/**
+ * Creates the order of the training tasks, from the cursor of a checkpoint: in shuffled passes, or with a curriculum.
+ */
+async function openTaskOrder(
+  tasks: Taskset,
+  options: {
+    readonly config: TrainingConfig;
+    readonly cursor: number | undefined;
+    readonly signal: AbortSignal | undefined;
+  },
+): Promise<TaskOrder> {
+  const { config, cursor, signal } = options;
+  const { curriculum } = config.tasks;
+  const order = { seed: deriveSeed(config.seed, "tasks"), ...(cursor === undefined ? {} : { cursor }) };
+  if (curriculum === undefined || tasks.length === 0) return createTaskOrder(tasks, order);
+  const { batchSize } = config.training;
+  return createCurriculum(tasks, { ...curriculum, ...order, batchSize, ...(signal === undefined ? {} : { signal }) });
+}
+
+function checkBest({ checkpoint, evaluation, export: { from } }: TrainingConfig): void {
+  if (from === "best" && checkpoint.best === undefined) {
+    throw new LyceumError({
+      code: "config.invalid",
+      message: "export.from is best, but no best checkpoint is kept.",
+      hint: "Set checkpoint.best, such as { metric: evaluation/accuracy }.",
+    });
+  }
+  if (checkpoint.best === undefined || evaluation.split !== undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: "checkpoint.best keeps the checkpoint of the best evaluation, but there is no evaluation.",
+    hint: "Name held-out tasks, such as evaluation.split: test, and set evaluation.every.",
+  });
+}
+
+/** Throws if a tree of joint actions may become too large. Called before anything is opened. */
+function checkBranching(
+  algorithm: Algorithm,
+  {
+    environment,
+    config,
+    frozen,
+  }: {
+    readonly environment: EnvironmentDefinition;
+    readonly config: TrainingConfig;
+    readonly frozen: readonly AgentId[];
+  },
+): void {
+  const { spec } = environment;
+  const shape = branching(algorithm, { spec, frozen });
+  if (shape === undefined) return;
+  const maxTurns = Math.min(spec.maxTurns, config.rollout.limits.turns ?? Number.POSITIVE_INFINITY);
+  checkJointShape(shape, { agents: spec.agents.length, maxTurns });
+}
+
+/** Throws if a batch does not fit into memory. Called before any model is opened. */
+function checkBatchSize(
+  tasks: Taskset,
+  options: {
+    readonly algorithm: Algorithm;
+    readonly environment: EnvironmentDefinition;
+    readonly config: TrainingConfig;
+    readonly frozen: readonly AgentId[];
+  },
+): void {
+  const { algorithm, environment, config, frozen } = options;
+  const { batchSize, epochs } = config.training;
+  const { spec } = environment;
+  const shape = branching(algorithm, { spec, frozen });
+  checkEpisodeCount({
+    what: "A training step",
+    tasks: epochs === undefined || tasks.length === "unbounded" ? batchSize : Math.min(batchSize, tasks.length),
+    episodesPerTask: shape === undefined ? algorithm.rollout.groupSize : jointActionsPerNode(shape, spec.agents.length),
+    keys: ["training.batchSize", "algorithm.groupSize"],
+  });
+}
+
+function recordedRate(checkpoint: Checkpoint | undefined): number | undefined {
+  const config = checkpoint?.manifest.config;
+  const training = isJsonObject(config) && isJsonObject(config.training) ? config.training : {};
+  return typeof training.learningRate === "number" ? training.learningRate : undefined;
+}
+
+/**
+ * Opens the trace. A resumed run truncates it to the checkpoint, because the steps after it are played again. A new run
+ * overwrites the trace of an earlier run that left no checkpoint.
+ */
+async function openTrace(output: string, manifest: CheckpointManifest | undefined): Promise<TraceWriter> {
+  await mkdir(output, { recursive: true });
+  const length = manifest === undefined ? 0 : manifest.traceLength;
+  return createIndexedTraceWriter({
+    path: tracePath(output),
+    append: length === undefined ? true : { length },
+  });
+}
+
+function tracePath(output: string): string {
+  return join(output, "trace.jsonl");
+}
+
+/**
+ * Returns the manifest of the best checkpoint. A damaged one is renamed, with a note, and the next evaluation starts
+ * again.
+ */
+async function intactBestCheckpoint(checkpoints: string, notes: string[]): Promise<CheckpointManifest | undefined> {
+  const path = bestCheckpointPath(checkpoints);
+  try {
+    return await readBestCheckpoint(checkpoints);
+  } catch (error) {
+    const kept = await putAside(path);
+    notes.push(
+      `The best checkpoint is damaged and was renamed to ${kept}. The best of the following evaluations replaces it. ` +
+        `(${toErrorData(error).message})`,
+    );
+    return undefined;
+  }
+}
+
+async function openTasks(options: {
+  readonly config: TrainingConfig;
+  readonly environment: EnvironmentDefinition;
+  readonly signal: AbortSignal | undefined;
+}): Promise<{ tasks: Taskset; heldOut: TaskEntry[] }> {
+  const { config, environment } = options;
+  const taskOptions = options.signal === undefined ? {} : { signal: options.signal };
+  const tasks = await environment.tasks(config.tasks.split, taskOptions);
+  const { split, limit, episodesPerTask } = config.evaluation;
+  if (split === undefined) return { tasks, heldOut: [] };
+  const taskset = await environment.tasks(split, taskOptions);
+  const count = taskset.length === "unbounded" ? limit : Math.min(limit, taskset.length);
+  const keys = ["evaluation.limit", "evaluation.episodesPerTask"];
+  checkEpisodeCount({ what: "An evaluation", tasks: count, episodesPerTask, keys });
+  const heldOut: TaskEntry[] = [];
+  const seen = new Set<string>();
+  const slice = new TimeSlice();
+  for (let index = 0; index < count; index++) {
+    await slice.pause();
+    options.signal?.throwIfAborted();
+    const entry = await taskset.get(index, taskOptions);
+    // A mixture repeats its shorter parts. Each of their tasks is played once.
+    if (environment.partOf === undefined || !seen.has(entry.hash)) heldOut.push(entry);
+    seen.add(entry.hash);
+  }
+  // The tasks of an unbounded taskset are not known yet. They are checked again when they are taken.
+  const played = memoryTaskset(
+    taskset.name,
+    heldOut.map((entry) => entry.task),
+  );
+  await checkDisjoint(tasks, played, taskOptions);
+  return { tasks, heldOut };
+}
+
+function checkDemonstrations(algorithm: Algorithm, environment: EnvironmentDefinition): void {
+  if (algorithm.rollout.actor !== "demonstration" || environment.demonstrate !== undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The environment "${environment.spec.id}" has no demonstrations to learn from.`,
+    hint: "Choose an algorithm that learns from rewards, such as grpo, or give the environment a demonstrate function.",
+  });
+}
+
+function checkEnvironmentFits(algorithm: Algorithm, { spec }: EnvironmentDefinition): void {
+  const problem = algorithm.problemWith?.(spec);
+  if (problem === undefined) return;
+  throw new LyceumError({
+    code: "config.invalid",
+    message: `The algorithm cannot learn in the environment "${spec.id}": ${problem}.`,
+    hint: "Change that setting of the algorithm, or choose another environment.",
+    data: { environment: spec.id, agents: [...spec.agents], maxTurns: spec.maxTurns },
+  });
+}
