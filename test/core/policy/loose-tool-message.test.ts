@@ -11,7 +11,7 @@ const request = {
   seed: 0,
 };
 
-test("a server gets the answer to a call that cannot be read as a user's message: it refuses a result without its call", () => {
+test("a server gets the answer to a call that cannot be parsed as a user message, because it refuses a result without its call", () => {
   const body = chatBody(request, { model: "m", logprobs: false, tokenIds: false, extraBody: {} });
   expect(body.messages).toMatchObject([{}, {}, { role: "user", content: "Error: no JSON" }]);
   const { prompt } = callOptions(request, { version: "v4", signal: new AbortController().signal });

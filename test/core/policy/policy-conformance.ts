@@ -7,7 +7,7 @@ import { defineEnvironment } from "../../../src/core/environment/define-environm
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { actRequest } from "./act-request.ts";
 
-/** What the model behind a policy was asked, whatever the protocol between them. */
+/** A request as the model behind a policy received it, whatever the protocol. */
 export interface Asked {
   /** The text of each message. */
   readonly texts: readonly string[];
@@ -20,7 +20,7 @@ export interface Asked {
   readonly stop?: readonly string[] | undefined;
 }
 
-/** What the model does: it answers, or it never does. */
+/** The model's behaviour: it answers, or it never does. */
 export type ModelAnswer =
   | {
       readonly text: string;
@@ -29,14 +29,14 @@ export type ModelAnswer =
     }
   | "never";
 
-/** A policy under test, on a model that answers as the test says. */
+/** A policy under test, with a model whose answers the test chooses. */
 export interface PolicySubject extends AsyncDisposable {
   readonly policy: Policy;
-  /** How many requests the model was told to drop. */
+  /** The number of requests that the model was told to abort. */
   readonly dropped: () => number;
 }
 
-/** What is asked of one kind of policy. */
+/** The requirements of one kind of policy. */
 export interface ConformanceOptions {
   open(answer: (asked: Asked) => ModelAnswer): Promise<PolicySubject>;
 }
@@ -54,10 +54,10 @@ function request(options: Partial<ActRequest> = {}): ActRequest {
   return actRequest({ messages, ...options });
 }
 
-/** Gives the word of an aborted request a name to know it by. */
+/** An abort reason that a test can recognize. */
 class Stopped extends Error {}
 
-/** Fails a test after which a promise was rejected that nobody waited for. */
+/** Fails a test after which a promise was rejected without a handler. */
 function watchRejections(): void {
   const rejections: unknown[] = [];
   const onRejection = (reason: unknown): void => {
@@ -71,7 +71,7 @@ function watchRejections(): void {
   });
 }
 
-/** The laws of every policy, with or without a model. `asked` is a request that it can answer. */
+/** The requirements of every policy, with or without a model. `asked` is a request that it can answer. */
 export function describeAnyPolicy(
   name: string,
   open: () => Promise<{ readonly policy: Policy; readonly asked: Omit<ActRequest, "signal"> }>,
@@ -79,14 +79,14 @@ export function describeAnyPolicy(
   describe(`${name} as any policy`, () => {
     watchRejections();
 
-    test("has a name, a version and something that it can read", async () => {
+    test("has a name, a version and a part type that it can read", async () => {
       const { policy } = await open();
       expect(policy.specificationVersion).toBe("v1");
       expect(policy.name).not.toBe("");
       expect(policy.accepts).toContain("text");
     });
 
-    test("answers as an assistant, each time the same, and many at once", async () => {
+    test("answers as an assistant, always the same, also for concurrent requests", async () => {
       const { policy, asked } = await open();
       const answers = await Promise.all(Array.from({ length: 4 }, () => policy.act(asked)));
       for (const { action, tokens } of answers) {
@@ -98,13 +98,13 @@ export function describeAnyPolicy(
       }
     });
 
-    test("rejects a request that is aborted already, with the reason", async () => {
+    test("rejects a request that is already aborted, with the reason", async () => {
       const { policy, asked } = await open();
       const signal = AbortSignal.abort(new Stopped());
       await expect(policy.act({ ...asked, signal })).rejects.toBeInstanceOf(Stopped);
     });
 
-    test("lets go of a signal once it has answered", async () => {
+    test("removes its signal listener after it has answered", async () => {
       const { policy, asked } = await open();
       const { signal } = new AbortController();
       let listeners = 0;
@@ -122,7 +122,7 @@ export function describeAnyPolicy(
       expect(listeners).toBeLessThanOrEqual(0);
     });
 
-    test("leaves the request as it is", async () => {
+    test("does not change the request", async () => {
       const { policy, asked } = await open();
       const before = structuredClone(asked);
       await policy.act(asked);
@@ -131,9 +131,9 @@ export function describeAnyPolicy(
   });
 }
 
-/** The laws of every policy with a model behind it. */
+/** The requirements of every policy with a model. */
 export function describePolicy(name: string, { open }: ConformanceOptions): void {
-  /** The policy, and what its model is asked as it goes. */
+  /** Opens the policy and records the requests of its model. */
   const opened = async (answer: (asked: Asked) => ModelAnswer) => {
     const asked: Asked[] = [];
     const subject = await open((request) => {
@@ -157,18 +157,18 @@ export function describePolicy(name: string, { open }: ConformanceOptions): void
       expect(asked.map(({ texts }) => texts)).toEqual([["Be short.", "Twice 2?"]]);
     });
 
-    test("tells an answer that was cut from one that was ended", async () => {
+    test("distinguishes a truncated answer from a finished one", async () => {
       const { policy } = await opened(() => ({ text: "Let me", finish: "length" }));
       expect((await policy.act(request())).action).toMatchObject({ finish: "length" });
     });
 
-    test("cuts an answer before the stop string that its server has kept", async () => {
+    test("cuts an answer before a stop sequence that its server kept", async () => {
       const { policy } = await opened(() => ({ text: "4\n\nEND 5\n", finish: "stop" }));
       const sampling = { ...defaultSampling, stop: ["END", "\n\n", "6"] };
       expect(textOf((await policy.act(request({ sampling }))).action.message)).toBe("4");
     });
 
-    test("hands on the sampling settings", async () => {
+    test("passes on the sampling settings", async () => {
       const { policy, asked } = await opened(four);
       const sampling = { temperature: 0.25, maxTokens: 7, topP: 0.5, topK: 3, stop: ["\n", "END"] };
       await policy.act(request({ sampling, seed: 2 ** 52 + 5 }));
@@ -183,7 +183,7 @@ export function describePolicy(name: string, { open }: ConformanceOptions): void
       expect(seeds[2]).not.toBe(seeds[0]);
     });
 
-    test("tells of tools, and gives back calls without making them", async () => {
+    test("lists tools, and returns calls without executing them", async () => {
       const toolCalls = [
         { id: "c1", name: "add", arguments: '{"a": 2}' },
         { id: "c2", name: "add", arguments: "" },
@@ -216,7 +216,7 @@ export function describePolicy(name: string, { open }: ConformanceOptions): void
       expect(asked[1]!.texts).toEqual(["Be short.", "Twice 2?", "Adding.", "2", "0"]);
     });
 
-    test("makes a parse error of a call that is no JSON", async () => {
+    test("reports a call that is not JSON as a parse error", async () => {
       const toolCalls = [{ id: "c1", name: "add", arguments: '{"a": ' }];
       const { policy } = await opened(() => ({ text: "", finish: "tool-calls", toolCalls }));
       const { action } = await policy.act(request({ tools }));
@@ -224,7 +224,7 @@ export function describePolicy(name: string, { open }: ConformanceOptions): void
       expect(action.message.toolCalls ?? []).toEqual([]);
     });
 
-    test("stops a request when it is aborted, and answers the others", async () => {
+    test("stops an aborted request, and answers the others", async () => {
       const { policy, asked, dropped } = await opened(({ texts }) => (texts.includes("never") ? "never" : four()));
       const controller = new AbortController();
       const messages = [textMessage("user", "never")];
@@ -238,7 +238,7 @@ export function describePolicy(name: string, { open }: ConformanceOptions): void
       expect(dropped()).toBe(1);
     });
 
-    test("refuses an environment's images before its model is asked, where it takes none", async () => {
+    test("refuses an environment's images before any request, if it does not accept them", async () => {
       const { policy, asked } = await opened(four);
       const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
       const gallery = defineEnvironment({
@@ -256,14 +256,14 @@ export function describePolicy(name: string, { open }: ConformanceOptions): void
       expect(asked).toEqual([]);
     });
 
-    test("asks nothing for a request that is aborted already", async () => {
+    test("sends no request for an action that is already aborted", async () => {
       const { policy, asked } = await opened(four);
       const signal = AbortSignal.abort(new Stopped());
       await expect(policy.act(request({ signal }))).rejects.toBeInstanceOf(Stopped);
       expect(asked).toEqual([]);
     });
 
-    test("says what each action took", async () => {
+    test("reports the usage of each action", async () => {
       const { policy } = await opened(four);
       const result = await policy.act(request());
       expect(result.usage).toMatchObject({ promptTokens: 11, completionTokens: 2 });
