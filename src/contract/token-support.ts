@@ -22,8 +22,8 @@ export function encodeSupport(ids: ArrayLike<number>, vocabularySize: number): T
 }
 
 /**
- * Writes a support as a bitmap with one bit per token: id i is bit i % 32 of word i / 32. `words` has {@link
- * supportWords} elements.
+ * Writes a support as a bitmap with one bit per token: id i is bit i % 32 of word i / 32. `words` has
+ * {@link supportWords} elements.
  */
 export function writeSupport(support: TokenSupport, words: Int32Array): void {
   if (support === null) {

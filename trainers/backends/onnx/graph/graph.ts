@@ -40,8 +40,8 @@ export interface Constant {
 export type Precision = "float32" | "float16";
 
 /**
- * Builds an ONNX graph. Operators append nodes in order, {@link gradients} appends the backward nodes, and {@link
- * toModel} encodes the graph. Shapes are tracked during construction, with names for symbolic dimensions.
+ * Builds an ONNX graph. Operators append nodes in order, {@link gradients} appends the backward nodes, and
+ * {@link toModel} encodes the graph. Shapes are tracked during construction, with names for symbolic dimensions.
  */
 export class Graph {
   readonly nodes: GraphNode[] = [];

@@ -29,10 +29,10 @@ export interface DecodeForm {
  * often weights are read and on the number of operators. So layers that read the same input are one product, and
  * queries and keys are rotated together.
  *
- * Inputs in addition to those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), those of {@link
- * positionInputs} with the shape (rows, 1), `inverseTemperature` (rows, 1), and an adapter's diagonal B halves by
- * {@link diagonalName}. Outputs: `probabilities` (rows, vocabulary), `stateValues` (rows) if there is a value head, and
- * `keys` and `values` (rows, layers x keyValueHeads, 1, headSize). These contain only the new tokens, because the
+ * Inputs in addition to those of {@link groupedAttention} or {@link separateAttention}: `ids` (rows), those of
+ * {@link positionInputs} with the shape (rows, 1), `inverseTemperature` (rows, 1), and an adapter's diagonal B halves
+ * by {@link diagonalName}. Outputs: `probabilities` (rows, vocabulary), `stateValues` (rows) if there is a value head,
+ * and `keys` and `values` (rows, layers x keyValueHeads, 1, headSize). These contain only the new tokens, because the
  * runtime copies all outputs.
  */
 export function buildDecodeGraph(graph: Graph, parts: DecoderParts, form: DecodeForm): void {
