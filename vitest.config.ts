@@ -27,7 +27,9 @@ const notQuick = [
 const slow = [
   "test/cli/file-faults.test.ts",
   "test/environments/hidden-test-leaks.test.ts",
+  "test/environments/hidden-test-leaks-javascript.test.ts",
   "test/sandbox/faults.test.ts",
+  "test/sandbox/javascript-attacks.test.ts",
   "test/sandbox/python-attacks.test.ts",
 ];
 

@@ -6,6 +6,12 @@ const maxCached = 256;
 /** Turns TypeScript into JavaScript, and remembers what it has turned: samples of a group often agree. */
 export class TypeScriptCache {
   readonly #javascript = new Map<string, string>();
+  #isBroken = false;
+
+  /** Whether Node's converter has failed in this process, after which it fails for any code. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
 
   /**
    * The JavaScript of TypeScript. Types are blanked out, so that lines and columns stay; code with enums and the like is
@@ -15,10 +21,20 @@ export class TypeScriptCache {
     const key = createHash("sha256").update(source).digest("base64");
     const known = this.#javascript.get(key);
     if (known !== undefined) return known;
-    const javascript = strip(source);
+    const javascript = this.#strip(source);
     if (this.#javascript.size === maxCached) this.#javascript.delete(this.#javascript.keys().next().value!);
     this.#javascript.set(key, javascript);
     return javascript;
+  }
+
+  #strip(source: string): string {
+    try {
+      return strip(source);
+    } catch (error) {
+      if (/^ERR_(INVALID|UNSUPPORTED)_TYPESCRIPT_SYNTAX$/.test(String((error as { code?: unknown }).code))) throw error;
+      this.#isBroken = true;
+      throw new SyntaxError("The code is nested too deeply to be read as TypeScript.");
+    }
   }
 }
 

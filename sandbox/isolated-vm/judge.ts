@@ -75,7 +75,8 @@ export class Judge implements Disposable {
   }
 
   async #evaluate(code: string, filename: string): Promise<void> {
-    const work = this.#context.eval(code, { filename, promise: true, copy: true }).catch((error: unknown) => {
+    // A reference: what a test ends with may be a stand-in, which cannot be copied.
+    const work = this.#context.eval(code, { filename, promise: true, reference: true }).catch((error: unknown) => {
       if (this.#isolate.isDisposed) throw outOfMemory(this.#memoryMb);
       throw new TestError(error);
     });

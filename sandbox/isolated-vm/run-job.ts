@@ -101,6 +101,7 @@ export async function runJob(job: Job, tools: JobTools): Promise<JobOutcome> {
     reusable = judge === undefined && (ended === undefined || harmless.has(ended.status));
     if (reusable) dispose();
   }
+  if (tools.typeScript.isBroken) reusable = false;
   const status: ExecuteStatus = loadError !== undefined ? "load_error" : (ended?.status ?? "ok");
   const error = loadError ?? (ended === undefined ? undefined : { type: ended.status, message: ended.message });
   const shown = task.kind === "program" ? [] : sessions;

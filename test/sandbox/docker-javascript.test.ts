@@ -4,14 +4,14 @@ import { ownerLabel } from "../../sandbox/docker/container.ts";
 import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docker-javascript-sandbox.ts";
 import { currentOwner } from "../../sandbox/docker/owner.ts";
 import { createSandbox } from "../../sandbox/index.ts";
-import { LyceumError } from "../../src/contract/errors/index.ts";
 import { describeConformance } from "./conformance.ts";
+import { whyMissing } from "./docker-javascript.ts";
 import { describeAdversaries } from "./isolated-vm-adversaries.ts";
 import { callsOf, float, runJavaScript } from "./isolated-vm-sandbox.ts";
 
 const name = "docker (javascript)";
 const open = createDockerJavaScriptSandbox;
-const missing = await whatIsMissing();
+const missing = await whyMissing();
 
 describeConformance({ name, open, languages: ["javascript", "typescript"], missing });
 describeAdversaries({ name, open, pids: async () => (await containers()).map(({ pid }) => pid), missing });
@@ -77,16 +77,4 @@ async function containers(): Promise<{ readonly id: string; readonly pid: number
   return found.flatMap((each) =>
     each.status === "fulfilled" ? [{ id: each.value.Id, pid: each.value.State.Pid }] : [],
   );
-}
-
-async function whatIsMissing(): Promise<string | undefined> {
-  try {
-    await using sandbox = await open({ workers: 1 });
-    void sandbox;
-    return undefined;
-  } catch (error) {
-    const required = (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",");
-    if (!LyceumError.isInstance(error) || required.includes("docker-javascript")) throw error;
-    return `${error.message} ${error.hint}`;
-  }
 }

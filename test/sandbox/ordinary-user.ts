@@ -5,10 +5,10 @@ import type { ExecuteResult, Sandbox, SandboxInfo, SandboxStats } from "../../sa
 
 const nobody = 65_534;
 
-/** A bubblewrap sandbox of a user who is not root, in a process of its own. Rejects if none can be opened. */
-export async function openAsOrdinaryUser(): Promise<Sandbox> {
+/** A sandbox of a user who is not root, in a process of its own. Rejects if none can be opened. */
+export async function openAsOrdinaryUser(backend: "bubblewrap" | "isolated-vm"): Promise<Sandbox> {
   const program = fileURLToPath(new URL("ordinary-user-program.ts", import.meta.url));
-  const child = fork(program, {
+  const child = fork(program, [backend], {
     uid: nobody,
     gid: nobody,
     env: { PATH: process.env.PATH, HOME: "/tmp" },

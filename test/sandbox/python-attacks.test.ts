@@ -13,7 +13,7 @@ const backends: readonly ZygoteBackend[] = [
 
 async function ordinaryUser(): Promise<ZygoteBackend> {
   const name = "bubblewrap of an ordinary user";
-  const open = openAsOrdinaryUser;
+  const open = (): Promise<Sandbox> => openAsOrdinaryUser("bubblewrap");
   let missing = process.getuid?.() === 0 ? zygoteBackends[1]!.missing : "the other one is";
   if (missing === undefined) {
     try {

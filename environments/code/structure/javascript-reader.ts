@@ -1,11 +1,10 @@
-import { stripTypeScriptTypes } from "node:module";
 import { type AnyNode, parse } from "acorn";
 import type { FormExpression, FormStatement, SyntaxForm } from "./syntax-form.ts";
 
-/** Reads JavaScript or TypeScript into its form, without running it. Types are taken out first, and never checked. */
-export function readJavascript(source: string, language: "javascript" | "typescript"): SyntaxForm {
+/** Reads JavaScript into its form, without running it. */
+export function readJavascript(source: string): SyntaxForm {
   try {
-    const program = parse(language === "typescript" ? withoutTypes(source) : source, {
+    const program = parse(source, {
       ecmaVersion: "latest",
       sourceType: "script",
       allowReturnOutsideFunction: false,
@@ -21,15 +20,6 @@ export function readJavascript(source: string, language: "javascript" | "typescr
       line: loc?.line ?? 0,
       column: loc === undefined ? 0 : loc.column + 1,
     };
-  }
-}
-
-function withoutTypes(source: string): string {
-  try {
-    return stripTypeScriptTypes(source);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw error;
-    return stripTypeScriptTypes(source, { mode: "transform" });
   }
 }
 

@@ -7,6 +7,7 @@ import { readJavascript } from "./javascript-reader.ts";
 import { pythonReader } from "./python-reader.ts";
 import type { FormFunction, FormStatement, SyntaxForm } from "./syntax-form.ts";
 import { isThinWrapper } from "./thin-wrapper.ts";
+import { readTypescript } from "./typescript-reader.ts";
 
 /** What the syntax tree of one agent's code shows. */
 export interface AgentStructure {
@@ -34,8 +35,8 @@ export interface PairStructure {
 export const auxName = "aux";
 
 /**
- * Reads the code of both agents, without running it: JavaScript and TypeScript here, Python by its own parser in the
- * sandbox. Resolves with an error where the sandbox failed; rejects with the signal's reason.
+ * Reads the code of both agents, without running it: JavaScript here, TypeScript once the sandbox has taken its types
+ * out, Python by its own parser in the sandbox. Resolves with an error where the sandbox failed; rejects with the signal's reason.
  */
 export async function pairStructure(options: {
   readonly sandbox: Sandbox;
@@ -45,11 +46,8 @@ export async function pairStructure(options: {
   readonly entryPoint: string;
   readonly signal?: AbortSignal;
 }): Promise<PairStructure | { readonly error: ErrorData }> {
-  const { language, entryPoint } = options;
-  const forms =
-    language === "python"
-      ? await readPython(options)
-      : [readJavascript(options.aux, language), readJavascript(options.main, language)];
+  const { entryPoint } = options;
+  const forms = await readers[options.language](options);
   if ("error" in forms) return forms;
   const [aux, main] = forms as [SyntaxForm, SyntaxForm];
   return judge({ aux, main, entryPoint });
@@ -94,12 +92,26 @@ function givesValue(body: readonly FormStatement[]): boolean {
   });
 }
 
-async function readPython(options: {
+/** The code of both agents. */
+interface PairSources {
   readonly sandbox: Sandbox;
   readonly aux: string;
   readonly main: string;
   readonly signal?: AbortSignal;
-}): Promise<readonly SyntaxForm[] | { readonly error: ErrorData }> {
+}
+
+type PairForms = readonly SyntaxForm[] | { readonly error: ErrorData };
+
+const readers: Readonly<Record<Language, (options: PairSources) => PairForms | Promise<PairForms>>> = {
+  python: readPython,
+  javascript: ({ aux, main }) => [readJavascript(aux), readJavascript(main)],
+  typescript: async ({ aux, main, ...rest }) => {
+    const forms = await Promise.all([aux, main].map((source) => readTypescript({ ...rest, source })));
+    return forms.find((form) => "error" in form) ?? (forms as SyntaxForm[]);
+  },
+};
+
+async function readPython(options: PairSources): Promise<PairForms> {
   const { sandbox, aux, main, signal } = options;
   const { status, cases, error } = await sandbox.execute({
     language: "python",

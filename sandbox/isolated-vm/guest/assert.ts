@@ -6,9 +6,13 @@ export type Assert = (value: unknown, message?: unknown) => void;
 /**
  * Makes `require("node:assert")` of the tests of a judge: the functions that tests of benchmarks use, as Node has them.
  * What they compare has been copied, or is one of the judge's own stand-ins, which are equal to themselves only. Sent to
- * an isolate as source text, so it refers to nothing but its argument.
+ * an isolate as source text, so it refers to nothing but its arguments.
  */
-export function createAssert(makeInspect: typeof createInspect): Assert {
+export function createAssert(
+  makeInspect: typeof createInspect,
+  /** Whether a value stands for one of the code's own: a class of it knows its errors by their name alone. */
+  isStandIn: (value: object) => boolean = () => false,
+): Assert {
   const inspect = makeInspect();
   class AssertionError extends Error {
     readonly code = "ERR_ASSERTION";
@@ -78,9 +82,9 @@ export function createAssert(makeInspect: typeof createInspect): Assert {
   const matches = (error: unknown, expected: unknown): boolean => {
     if (expected instanceof RegExp) return expected.test(String(error));
     if (typeof expected === "function") {
-      // An error of the code's own class has come here by its name.
-      if ((error as Error | null)?.name === expected.name) return true;
       const isClass = expected === Error || Object.prototype.isPrototypeOf.call(Error, expected);
+      // An error of the code's own class has come here by its name. A function that decides has a name too.
+      if ((isClass || isStandIn(expected)) && (error as Error | null)?.name === expected.name) return true;
       if (isClass) return error instanceof expected;
       return (expected as (error: unknown) => unknown)(error) === true;
     }

@@ -11,6 +11,7 @@ export function createErrors(options: { readonly entry: string }): DescribeError
   const stringOf = String;
   const { indexOf } = String.prototype;
   const longestMessage = 1000;
+  const longestLine = 2 ** 31;
   const textOf = (object: object, key: string): string | undefined => {
     try {
       const value = (object as Record<string, unknown>)[key];
@@ -30,7 +31,8 @@ export function createErrors(options: { readonly entry: string }): DescribeError
     if (at === -1) return undefined;
     let line = 0;
     for (let i = at + mark.length; stack[i]! >= "0" && stack[i]! <= "9"; i++) line = line * 10 + +stack[i]!;
-    return line === 0 ? undefined : line;
+    // The stack may be text of the code's own.
+    return line === 0 || line > longestLine ? undefined : line;
   };
   return (error) => {
     if ((typeof error !== "object" && typeof error !== "function") || error === null) {

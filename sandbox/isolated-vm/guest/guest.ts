@@ -106,7 +106,7 @@ export function createGuest(makers: GuestMakers): Enter {
   const promiseThen = Promise.prototype.then;
   const { indexOf } = String.prototype;
   const MissingName = ReferenceError;
-  const { defineProperty } = Object;
+  const { defineProperty, hasOwn } = Object;
   const scope = globalThis as Record<string, unknown>;
   const output = makers.createOutput(options, makers.createInspect);
   const timers = makers.createTimers();
@@ -223,7 +223,13 @@ export function createGuest(makers: GuestMakers): Enter {
       return "";
     }
   };
-  const perform = ({ kind, target, property, self }: GuestCall, args: unknown[]): unknown => {
+  /** Not what a prototype has: a getter there would be given the request. */
+  const own = <Key extends keyof GuestCall>(request: GuestCall, key: Key): GuestCall[Key] | undefined =>
+    hasOwn(request, key) ? request[key] : undefined;
+  const perform = (request: GuestCall, args: unknown[]): unknown => {
+    const { kind, target } = request;
+    const property = own(request, "property");
+    const self = own(request, "self");
     const object = typeof target === "number" ? apply(mapGet, referred, [target]) : find(target);
     switch (kind) {
       case "construct":

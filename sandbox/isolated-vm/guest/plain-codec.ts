@@ -34,6 +34,7 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
   const quote = JSON.stringify;
   const isNotANumber = Number.isNaN;
   const toBigInt = BigInt;
+  const { asIntN } = BigInt;
   const NewMap = Map;
   const NewSet = Set;
   const Bytes = Uint8Array;
@@ -69,6 +70,11 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
     if (value === 1 / 0) return "inf";
     if (value === -1 / 0) return "-inf";
     return value === 0 && 1 / value < 0 ? "-0.0" : `${value}`;
+  };
+  /** Nothing can stop V8 while it writes the digits of an integer, and those of some would take hours. */
+  const digitsOf = (value: bigint): string => {
+    if (left < 1 / 0 && asIntN(4 * left, value) !== value) throw tooLarge;
+    return `${value}`;
   };
   const encodeBytes = (value: unknown): string => {
     const length = apply(bytesLength, value, []) as number;
@@ -117,7 +123,7 @@ export function createPlainCodec(options: PlainCodecOptions): PlainCodec {
       case "number":
         return spend(`{"float":"${encodeNumber(value)}"}`);
       case "bigint":
-        return spend(`{"int":"${value}"}`);
+        return spend(`{"int":"${digitsOf(value)}"}`);
       case "undefined":
         return spend('{"undefined":true}');
       case "object":

@@ -41,9 +41,23 @@ export function createStandIns(
     },
     resolve: (value) => standIn((value as { reference: number }).reference),
   });
-  const errors: Record<string, ErrorConstructor> = { TypeError, RangeError, SyntaxError, ReferenceError } as never;
+  const errors: Record<string, ErrorConstructor> = {
+    __proto__: null,
+    TypeError,
+    RangeError,
+    SyntaxError,
+    ReferenceError,
+  } as never;
 
+  /** What was read since the code last did something: what a test reads twice is the same both times. */
+  const known = new Map<string, unknown>();
+  const remember = (place: readonly unknown[], read: () => unknown): unknown => {
+    const key = JSON.stringify(place);
+    if (!known.has(key)) known.set(key, read());
+    return known.get(key);
+  };
   const request = (call: Omit<GuestCall, "args">, args: unknown[]): unknown => {
+    if (call.kind !== "get") known.clear();
     const sent = args.map((arg) => JSON.parse(codec.encode(arg, options.resultBytes)) as unknown);
     const reply = JSON.parse(ask.applySyncPromise(undefined, [JSON.stringify({ ...call, args: sent })])) as GuestReply;
     reply.changedArgs?.forEach((changed, index) => {
@@ -71,7 +85,8 @@ export function createStandIns(
     } else if (typeof arg === "object" && arg !== null && typeof changed === "object" && changed !== null) {
       for (const key of Object.keys(arg))
         if (!Object.hasOwn(changed, key)) delete (arg as Record<string, unknown>)[key];
-      Object.assign(arg, changed);
+      // Not by assignment: a key may be "__proto__".
+      Object.defineProperties(arg, Object.getOwnPropertyDescriptors(changed));
     }
   };
   const standIn = (target: string | number): unknown => {
@@ -83,16 +98,33 @@ export function createStandIns(
         return request({ kind: "call", target, ...(typeof receiver === "number" && { self: receiver }) }, args);
       },
       construct: (_, args) => request({ kind: "construct", target }, args) as object,
-      get: (_, property) => (typeof property === "symbol" ? undefined : request({ kind: "get", target, property }, [])),
+      get: (_, property) => {
+        if (property === Symbol.toPrimitive) return primitive;
+        if (typeof property === "symbol") return undefined;
+        return remember([target, property], () => request({ kind: "get", target, property }, []));
+      },
       set: (_, property, value) => {
         request({ kind: "set", target, property: String(property) }, [value]);
         return true;
       },
     });
+    /** What the language itself does with objects that are compared or put together with others. */
+    const primitive = (hint: string): unknown =>
+      remember([target, hint, "primitive"], () => {
+        for (const name of hint === "string" ? ["toString", "valueOf"] : ["valueOf", "toString"]) {
+          const method: unknown = Reflect.get(proxy, name);
+          const value: unknown = typeof method === "function" ? Reflect.apply(method, proxy, []) : proxy;
+          if ((typeof value !== "object" && typeof value !== "function") || value === null) return value;
+        }
+        throw new TypeError("Cannot convert object to primitive value");
+      });
     targets.set(proxy, target);
     return proxy;
   };
-  const assert = makers.createAssert(makers.createInspect) as ReturnType<typeof createAssert> & { strict: unknown };
+  const isStandIn = (value: object): boolean => targets.has(value);
+  const assert = makers.createAssert(makers.createInspect, isStandIn) as ReturnType<typeof createAssert> & {
+    strict: unknown;
+  };
   (globalThis as Record<string, unknown>).require = (specifier: string): unknown => {
     const name = specifier.replace(/^node:/, "");
     if (name === "assert") return assert;

@@ -1,17 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PairStructure, pairStructure } from "../../../../environments/code/structure/pair-structure.ts";
 import { deduplicated } from "../../../../sandbox/grading/deduplicated.ts";
+import { createIsolatedVmSandbox } from "../../../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
 import { createPyodideSandbox } from "../../../../sandbox/pyodide/create-pyodide-sandbox.ts";
 import type { Sandbox } from "../../../../sandbox/sandbox.ts";
 
-let sandbox: Sandbox;
+const types = createIsolatedVmSandbox({ workers: 1 });
+let python: Sandbox;
 beforeAll(async () => {
-  sandbox = deduplicated(await createPyodideSandbox({ workers: 1 }));
+  python = deduplicated(await createPyodideSandbox({ workers: 1 }));
 });
-afterAll(() => sandbox?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await types[Symbol.asyncDispose]();
+  await python?.[Symbol.asyncDispose]();
+});
 
 async function structure(language: "python" | "javascript" | "typescript", main: string, aux?: string) {
   const helper = aux ?? (language === "python" ? "def aux(x):\n    return x" : "function aux(x) { return x; }");
+  const sandbox = language === "python" ? python : types;
   const judged = await pairStructure({ sandbox, language, aux: helper, main, entryPoint: "main" });
   if ("error" in judged) throw new Error(judged.error.message);
   return judged;
@@ -261,6 +267,9 @@ describe("what each agent defines", () => {
     ["javascript", `x = ${"[".repeat(100_000)}`, { defined: false, problem: expect.any(String) }],
     ["typescript", "function main(n: number): number { return n; }", { defined: true, returns: true }],
     ["typescript", "function main(n: number", { defined: false, problem: expect.any(String) }],
+    ["typescript", `x = ${"(".repeat(50_000)}`, { defined: false, problem: expect.any(String) }],
+    // What came before has not broken what takes types out.
+    ["typescript", "const main = (n: number): number => n + 1;", { defined: true, returns: true }],
   ];
   // Some are long.
   const named = sources.map(([language, source, wanted]) => [language, source.slice(0, 60), source, wanted] as const);
