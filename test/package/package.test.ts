@@ -8,6 +8,7 @@ import { environments } from "../../environments/index.ts";
 import { algorithms } from "../../trainers/algorithms/index.ts";
 import { codeBlocks } from "../docs/code-blocks.ts";
 import { repository } from "../examples/run-program.ts";
+import { runTutorial } from "./run-tutorial.ts";
 
 const execute = promisify(execFile);
 const npm = process.platform === "win32" ? "npm.cmd" : "npm";
@@ -101,7 +102,7 @@ describe("what is packed", () => {
     expect(
       packed.filter(
         ({ path }) =>
-          !/\.(js|d\.ts|json|md)$|^LICENSE$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/view\/page\/.*\.css$/.test(
+          !/\.(js|d\.ts|json|md)$|^LICENSE$|^docs\/.*\.(png|svg)$|^examples\/.*\.(ts|yaml)$|^dist\/(sandbox|environments)\/.*(\.py|Dockerfile)$|^dist\/src\/cli\/template\/.*\.template$|^dist\/src\/reports\/viewer\/page\/.*\.css$/.test(
             path,
           ),
       ),
@@ -275,25 +276,25 @@ describe("the installed package", () => {
 });
 
 describe("a new user", () => {
-  it("makes an environment in an empty folder, tests it and trains in it to a learning curve", async () => {
+  it("goes through the tutorial in an empty folder", async () => {
     const home = join(folder, "new-user");
     await mkdir(home);
-    const at = (cwd: string) => ({ cwd, env: environment });
-    await execute(npm, ["exec", "--yes", `--package=${tarball}`, "--", "lyceum", "init", "my-env"], at(home));
-    expect(await readdir(home)).toEqual(["my-env"]);
-    const own = join(home, "my-env");
-    // As a person would: package.json refers to the file, and no variable keeps ONNX Runtime's install step away.
+    // As a person would: no variable keeps ONNX Runtime's install step away but the one that the tutorial sets.
     const { ONNXRUNTIME_NODE_INSTALL: _, ...plain } = environment;
-    await execute(npm, ["install", "--no-audit", "--no-fund"], { cwd: own, env: plain });
-    expect((await execute("npx", ["tsc"], at(own))).stdout).toBe("");
-    const tested = await execute(npm, ["test"], at(own));
-    expect(tested.stdout).toMatch(/pass 6\n/);
-    const trained = await execute("npx", ["lyceum", "train"], at(own));
-    expect(trained.stdout).toMatch(/\nevaluation of test at step 0 {2}reward 0 {2}accuracy 0\.0%/);
-    const last = /\nevaluation of test at step 25 .* reward ([\d.]+)/.exec(trained.stdout);
+    const { outputs, project: own } = await runTutorial({ folder: home, tarball, environment: plain });
+    const shown = (text: string): string => outputs.get(text) ?? "";
+    expect(shown("npx tsc")).toBe("");
+    expect(shown("npm test")).toMatch(/pass 6\n/);
+    expect(shown("npx lyceum check ./environment.ts")).toMatch(/: (\d+) of \1 rules pass/);
+    expect(shown("npx lyceum play ./environment.ts --task 1")).toContain("agent: reward 1 ");
+    const trained = shown("npx lyceum train");
+    expect(trained).toMatch(/\nevaluation of test at step 0 {2}reward 0 {2}accuracy 0\.0%/);
+    const last = /\nevaluation of test at step 25 .* reward ([\d.]+)/.exec(trained);
     expect(Number(last?.[1])).toBeGreaterThan(0.5);
-    const words = ["lyceum", "train", "--config", "grpo.yaml", "--set", "training.steps=1"];
-    expect((await execute("npx", words, at(own))).stdout).toMatch(/\nstep 1\/1 /);
+    expect(shown("npx lyceum train --config grpo.yaml --probe")).toMatch(/probe: \d of 4 groups/);
+    expect(shown("npx lyceum train --config grpo.yaml")).toMatch(/\nstep 1\/1 /);
+    expect(shown("npx lyceum compare runs/eval-train runs/eval-grpo")).toContain("20 tasks in both");
+    expect(shown("npx lyceum view runs")).toContain("http://");
     expect(await readdir(join(own, "runs/train"))).toEqual(expect.arrayContaining(["model", "report.html"]));
     const report = await readFile(join(own, "runs/train/report.html"), "utf8");
     expect(report).toContain("sft on my-env");
