@@ -21,6 +21,7 @@ export interface CodeBlock {
 export const documents: readonly string[] = [
   "README.md",
   "CONTRIBUTING.md",
+  "ARCHITECTURE.md",
   ...globSync(join(repository, "docs/*.md"))
     .map((path) => relative(repository, path))
     .toSorted(),
