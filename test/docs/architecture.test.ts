@@ -6,7 +6,9 @@ import { repository } from "../examples/run-program.ts";
 
 test("ARCHITECTURE.md names only files and folders that exist", async () => {
   const text = await readFile(join(repository, "ARCHITECTURE.md"), "utf8");
-  const paths = [...text.matchAll(/`((?:src|trainers|environments|sandbox|test)\b[\w./-]*)`/g)].map(([, path]) => path!);
+  const paths = [...text.matchAll(/`((?:src|trainers|environments|sandbox|test)\b[\w./-]*)`/g)].map(
+    ([, path]) => path!,
+  );
   expect(paths.length).toBeGreaterThan(60);
   expect(paths.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
 });
