@@ -31,7 +31,7 @@ export function contentFiltered(): RequestFailure {
 export function withoutLogprobs(): RequestFailure {
   const error = new LyceumError({
     code: "policy.rejected",
-    message: "The server's answer does not have the requested log-probabilities.",
+    message: "The server's answer contains no log-probabilities, but the request asked for them.",
     hint: "Start the server with log-probabilities enabled (vLLM: --max-logprobs of at least 1; other servers may need a newer version), or turn them off: set logprobs and tokenIds to false (on the command line: -M logprobs=false -M tokenIds=false).",
     data: { reason: "no-logprobs" },
   });
