@@ -3,15 +3,15 @@ import type { Json } from "../../src/contract/json.ts";
 import { createRandom, type Random } from "../../src/core/random/random.ts";
 import { generalizedAdvantages } from "../../trainers/advantages/index.ts";
 import type { Datum } from "../../trainers/backend/datum.ts";
-import { cispo } from "../../trainers/losses/cispo.ts";
 import { dpo } from "../../trainers/losses/dpo.ts";
 import { gspo } from "../../trainers/losses/gspo.ts";
-import { importanceSampling } from "../../trainers/losses/importance-sampling.ts";
-import { kl } from "../../trainers/losses/kl.ts";
-import { policyGradient } from "../../trainers/losses/policy-gradient.ts";
-import { ppo } from "../../trainers/losses/ppo.ts";
-import type { TokenInput, TokenLoss } from "../../trainers/losses/token-loss.ts";
-import { valueLoss } from "../../trainers/losses/value-loss.ts";
+import { cispo } from "../trainers/reference-losses/cispo.ts";
+import { importanceSampling } from "../trainers/reference-losses/importance-sampling.ts";
+import { kl } from "../trainers/reference-losses/kl.ts";
+import { policyGradient } from "../trainers/reference-losses/policy-gradient.ts";
+import { ppo } from "../trainers/reference-losses/ppo.ts";
+import type { TokenInput, TokenLoss } from "../trainers/reference-losses/token-loss.ts";
+import { valueLoss } from "../trainers/reference-losses/value-loss.ts";
 import { runPython } from "./python.ts";
 
 /** Values and derivatives agree to this. */

@@ -7,8 +7,8 @@ import { createRandom } from "../../src/core/random/random.ts";
 import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { AdamParams, Model, ModelSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { tokenLossOf } from "../../trainers/losses/token-loss-of.ts";
 import { adam, exampleData, expectClose, relative } from "./conformance-data.ts";
+import { tokenLossOf } from "./reference-losses/token-loss-of.ts";
 import { valueHeadConformance } from "./value-head-conformance.ts";
 
 /** What the suite needs to know about a backend. */

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Datum, datumFromIds } from "../../trainers/backend/datum.ts";
 import type { LossTerm } from "../../trainers/backend/loss-term.ts";
 import type { Model, ModelSpec, TrainingBackend } from "../../trainers/backend/training-backend.ts";
-import { valueLoss } from "../../trainers/losses/value-loss.ts";
 import type { BackendUnderTest } from "./backend-conformance.ts";
 import { adam, exampleData, expectClose, relative } from "./conformance-data.ts";
+import { valueLoss } from "./reference-losses/value-loss.ts";
 
 const values = { outputs: ["values"] } as const;
 const both: readonly LossTerm[] = [

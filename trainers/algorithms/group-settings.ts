@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { mostAtOnce } from "../../src/core/rollout/rollout-options.ts";
-import type { KlEstimator } from "../losses/kl.ts";
+import type { KlEstimator } from "../losses/kl-estimator.ts";
 import type { LossAggregation } from "../losses/loss-aggregation.ts";
 import { lossAggregationSchema } from "../losses/loss-aggregation-schema.ts";
 import type { SettingsShape } from "./settings-shape.ts";

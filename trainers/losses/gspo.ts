@@ -1,5 +1,5 @@
-import type { ClipRange } from "./ppo.ts";
-import { isClipped } from "./ppo.ts";
+import type { ClipRange } from "./clip-range.ts";
+import { isClipped } from "./clip-range.ts";
 import type { SequenceLoss } from "./sequence-loss.ts";
 
 /**

@@ -1,8 +1,8 @@
 import type { Datum } from "../backend/datum.ts";
 import type { LossTerm } from "../backend/loss-term.ts";
 import type { LossResult, StepMetrics } from "../backend/training-backend.ts";
+import { isClipped } from "../losses/clip-range.ts";
 import type { Loss } from "../losses/loss.ts";
-import { isClipped } from "../losses/ppo.ts";
 import { mean } from "../metrics/statistics.ts";
 
 /** Collects the metrics of one update over its micro-batches and optimizer steps. */

@@ -68,8 +68,8 @@ export function withToolInstruction(messages: readonly Message[], specs: readonl
   const instruction = [
     "You can call these tools:",
     specs.map((spec) => JSON.stringify(spec)).join("\n"),
-    'Call a tool so: <tool_call>{"name": "...", "arguments": {...}}</tool_call>',
-    "What it returns comes with the next message.",
+    'To call a tool, write: <tool_call>{"name": "...", "arguments": {...}}</tool_call>',
+    "The next message contains the result.",
   ].join("\n\n");
   const [first, ...rest] = messages;
   if (first?.role !== "system") return [textMessage("system", instruction), ...messages];

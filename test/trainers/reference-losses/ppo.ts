@@ -1,10 +1,5 @@
+import { type ClipRange, isClipped } from "../../../trainers/losses/clip-range.ts";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
-
-/** How far a ratio may move from 1, downwards and upwards, before its gradient is clipped. */
-export interface ClipRange {
-  readonly clipLow: number;
-  readonly clipHigh: number;
-}
 
 /**
  * Returns -min(rho A, clip(rho, 1 - clipLow, 1 + clipHigh) A) with rho = exp(l - q) (Schulman et al. 2017,
@@ -18,9 +13,4 @@ export function ppo(input: TokenInput, range: ClipRange): TokenLoss {
     return { value: -bound * advantage, derivative: 0 };
   }
   return { value: -ratio * advantage, derivative: -ratio * advantage };
-}
-
-/** Returns true if the clipped branch is the smaller one. The token then has no gradient. */
-export function isClipped(ratio: number, advantage: number, { clipLow, clipHigh }: ClipRange): boolean {
-  return (advantage > 0 && ratio > 1 + clipHigh) || (advantage < 0 && ratio < 1 - clipLow);
 }

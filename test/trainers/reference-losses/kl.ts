@@ -1,8 +1,6 @@
 import { match } from "ts-pattern";
+import type { KlEstimator } from "../../../trainers/losses/kl-estimator.ts";
 import type { TokenInput, TokenLoss } from "./token-loss.ts";
-
-/** The estimators of the KL divergence; see {@link kl}. */
-export type KlEstimator = "k1" | "k2" | "k3";
 
 /**
  * Returns w times an estimate of KL(policy, reference) at one token sampled from the policy. With d = p - l: k1 = -d,
