@@ -6,9 +6,18 @@ const positions = new WeakMap<object, SourcePosition | undefined>();
 const files = new Map<string, string>();
 const handle = Symbol.for("lyceum.located-function");
 
+/** The authors' functions that functions of this package call for them. */
+const authored = new WeakMap<object, object>();
+
+/** The function, to be found where `author`, which it calls, is written. */
+export function writtenAs<Written extends object>(written: Written, author: object): Written {
+  authored.set(written, author);
+  return written;
+}
+
 /** Where a function is written, as `file:line:column`; undefined if the engine does not know. Slow: for errors only. */
 export function writtenAt(written: object): string | undefined {
-  if (!positions.has(written)) positions.set(written, locate(written));
+  if (!positions.has(written)) positions.set(written, locate(authored.get(written) ?? written));
   const position = positions.get(written);
   return position === undefined ? undefined : positionText(position);
 }

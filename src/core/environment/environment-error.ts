@@ -11,14 +11,16 @@ export function contractError(options: {
   readonly problem: string;
   readonly rule: string;
   readonly by?: object;
+  /** The problem is a number that is not finite: what was answered may be the cause. */
+  readonly isNotFinite?: boolean;
 }): LyceumError {
-  const { environment, problem, rule, by } = options;
+  const { environment, problem, rule, by, isNotFinite = false } = options;
   const location = by === undefined ? undefined : writtenAt(by);
   return new LyceumError({
     code: "environment.contract",
     message: `Environment "${environment}" ${problem}${location === undefined ? "" : ` (${location})`}.`,
     hint: rule,
-    data: { environment, ...(location === undefined ? {} : { location }) },
+    data: { environment, ...(location === undefined ? {} : { location }), ...(isNotFinite ? { isNotFinite } : {}) },
   });
 }
 

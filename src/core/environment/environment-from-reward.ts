@@ -1,4 +1,5 @@
 import type { EnvironmentDefinition } from "../../contract/environment.ts";
+import { writtenAs } from "../../contract/errors/function-location.ts";
 import type { Prompt } from "../../contract/prompt.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { Criterion } from "../rubric/criterion.ts";
@@ -101,7 +102,10 @@ function answerEnvironment<Task>(
     ...base,
     id,
     reset: ({ task }) => prompt(task),
-    step: async ({ task, text, signal }) => outcome(await ask(reward, { task, text, ...signalled(signal) })),
+    step: writtenAs(
+      async ({ task, text, signal }) => outcome(await ask(reward, { task, text, ...signalled(signal) })),
+      reward,
+    ),
   });
 }
 
@@ -116,7 +120,10 @@ function teamEnvironment<Task>(
     id,
     agents: Object.keys(prompts),
     reset: ({ task }) => Object.fromEntries(Object.entries(prompts).map(([agent, prompt]) => [agent, prompt(task)])),
-    step: async ({ task, texts, signal }) => outcome(await ask(reward, { task, texts, ...signalled(signal) })),
+    step: writtenAs(
+      async ({ task, texts, signal }) => outcome(await ask(reward, { task, texts, ...signalled(signal) })),
+      reward,
+    ),
     ...(demonstrate === undefined
       ? {}
       : {

@@ -6,6 +6,8 @@ export interface ReturnProblem {
   readonly problem: string;
   /** What to return instead. */
   readonly rule: string;
+  /** It is a number of the right form, and not finite: what was answered may be the cause. */
+  readonly isNotFinite?: boolean;
 }
 
 const promptRule =

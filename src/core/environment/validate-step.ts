@@ -106,6 +106,7 @@ function rewardProblem(reward: unknown, what: string): ReturnProblem | undefined
   return {
     problem: `returned ${rewardText(reward)} ${what} from step`,
     rule: `${rule}${isPromise(reward) ? awaited("reward") : ""}`,
+    isNotFinite: typeof reward === "number",
   };
 }
 
@@ -118,7 +119,8 @@ function componentsProblem(components: unknown): ReturnProblem | undefined {
   for (const [name, value] of Object.entries(components)) {
     if (typeof value === "number" && Number.isFinite(value)) continue;
     const hint = isPromise(value) ? `${rule}${awaited(name)}` : rule;
-    return { problem: `returned ${describeValue(value)} as component "${name}" from step`, rule: hint };
+    const problem = `returned ${describeValue(value)} as component "${name}" from step`;
+    return { problem, rule: hint, isNotFinite: typeof value === "number" };
   }
   return undefined;
 }

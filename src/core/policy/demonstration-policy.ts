@@ -23,10 +23,9 @@ export function demonstrationPolicy<Task>(options: {
     accepts: renderer?.accepts ?? ["text", "reasoning", "image"],
     act: async (request) => {
       request.signal?.throwIfAborted();
-      const message = demonstratedMessage(demonstratedAnswer(environment, request));
-      const action: Action = { message, finish: message.toolCalls === undefined ? "stop" : "tool-calls" };
+      const action = demonstratedAction(demonstratedAnswer(environment, request));
       if (renderer === undefined) return { action };
-      const completionIds = renderer.complete(message);
+      const completionIds = renderer.complete(action.message);
       const logprobs = completionIds.map(() => 0);
       return { action, tokens: { ...renderPrompt(renderer, request), completionIds, logprobs, weightsVersion: 0 } };
     },
@@ -36,6 +35,12 @@ export function demonstrationPolicy<Task>(options: {
 /** Converts the answer of a demonstration to a message. */
 export function demonstratedMessage(answer: string | Message): Message {
   return typeof answer === "string" ? textMessage("assistant", answer) : answer;
+}
+
+/** An answer of a demonstration as an action. */
+export function demonstratedAction(answer: string | Message): Action {
+  const message = demonstratedMessage(answer);
+  return { message, finish: message.toolCalls === undefined ? "stop" : "tool-calls" };
 }
 
 function demonstratedAnswer<Task>(

@@ -5,8 +5,8 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import type { ActResult } from "../../contract/policy.ts";
 import { type AgentRecorder, actionError } from "./agent-recorder.ts";
 import { askPolicy } from "./ask-policy.ts";
+import { canaryOf } from "./canary.ts";
 import { type Actions, EnvironmentInstance, type Playground } from "./environment-instance.ts";
-import { failsAgain } from "./fails-again.ts";
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { actTimeout, policyFailure } from "./rollout-error.ts";
@@ -14,6 +14,7 @@ import { startTimer } from "./rollout-limits.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
 import { Trajectory } from "./trajectory.ts";
 import { TurnRequests } from "./turn-requests.ts";
+import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
 
 /** One run of one task: reset, then act and step in turn until the environment or a limit ends it. */
 export class EpisodeRun<Task> {
@@ -92,24 +93,35 @@ export class EpisodeRun<Task> {
     try {
       return await instance.step(this.#run, actions);
     } catch (error) {
-      if (this.#run.interruption === undefined) await this.#blame(error, acting);
-      throw error;
+      if (this.#run.interruption !== undefined || !LyceumError.isInstance(error)) throw error;
+      throw await this.#blame(error, acting);
     }
   }
 
-  /** Scores these as the cause of an error of the environment, if it comes again from the same seed and actions. */
-  async #blame(error: unknown, acting: readonly AgentRecorder[]): Promise<void> {
+  /**
+   * Scores these as the cause of an error of the environment, if it comes again from the same seed and actions and not
+   * from the task's demonstration. Gives the error that ends the episode.
+   */
+  async #blame(error: LyceumError, acting: readonly AgentRecorder[]): Promise<LyceumError> {
     const { task, id } = this.#place.entry;
-    const isTheirs = await failsAgain(error, async () => {
-      const instance = await EnvironmentInstance.acquire(this.#playground, this.#run);
+    const run = this.#run;
+    const playground = this.#playground;
+    const acquire = (): Promise<EnvironmentInstance<Task>> => EnvironmentInstance.acquire(playground, run);
+    const replay = async (): Promise<void> => {
+      const instance = await acquire();
       try {
-        await instance.reset(this.#run, { task, seed: resetSeed(this.#place) });
-        for (const actions of this.#history) await instance.step(this.#run, actions);
+        await instance.reset(run, { task, seed: resetSeed(this.#place) });
+        for (const actions of this.#history) await instance.step(run, actions);
       } finally {
         instance.handBack({ atFault: true });
       }
-    });
-    if (isTheirs) this.#trajectory.blame(failed(error).error, { acting, task: id });
+    };
+    const turns = this.#history.length;
+    const canary = canaryOf({ playground, place: this.#place, run, turns, acquire });
+    const culprit = await whoseFailure(error, { replay, canary });
+    if (culprit === "task") return asTaskFailure(error);
+    if (culprit !== "outside") this.#trajectory.blame(failed(error).error, { acting, task: id, culprit });
+    return error;
   }
 
   /** Asks all of these at once. The clock of a batching policy starts when its batch does. */

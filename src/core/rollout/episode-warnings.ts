@@ -1,5 +1,6 @@
 import type { EnvironmentDefinition, EnvironmentSpec } from "../../contract/environment.ts";
 import type { Episode } from "../../contract/episode.ts";
+import type { ErrorData } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 
 /** Sums of parts, such as thirds, need not come to the last bit. */
@@ -30,6 +31,7 @@ export class EpisodeWarnings {
     if (!this.#said.has("range")) say("range", rangeWarning(episodes, this.#environment));
     for (const { tool, warning } of episodes.flatMap(brokenTools)) say(`tool ${tool}`, warning);
     for (const { cause, warning } of episodes.flatMap(causedFailures)) say(`failure ${cause}`, warning);
+    for (const { cause, warning } of episodes.flatMap(taskFailures)) say(`task ${cause}`, warning);
     return found;
   }
 }
@@ -72,14 +74,31 @@ function causedFailures({ task, agents }: Episode): { readonly cause: string; re
   return Object.entries(agents).flatMap(([agent, { reward }]) => {
     if (reward.status !== "scored" || reward.failure === undefined) return [];
     const { message, data } = reward.failure;
-    const location = isJsonObject(data) && typeof data.location === "string" ? data.location : undefined;
     const place = message.startsWith("Task ") ? "" : `Task "${task.id}": `;
+    const isUnsure = isJsonObject(data) && data.culprit === "policy?";
     const warning =
-      `${place}${message.replace(/\.?$/, ".")} The same answer of agent "${agent}" throws each time, so it earns the ` +
-      "lowest reward. Catch the error in the environment, and give the answer the reward that it deserves. This " +
-      "warning is shown once for each place.";
-    return [{ cause: location ?? message, warning }];
+      `${place}${message.replace(/\.?$/, ".")} The same answer of agent "${agent}" fails each time, so it earns the ` +
+      "lowest reward. Catch the error in the environment, and give the answer the reward that it deserves. " +
+      (isUnsure
+        ? "An empty answer fails in the same way: if no answer is read without it, the task is at fault, and a demonstration would show it. "
+        : "") +
+      "This warning is shown once for each place.";
+    return [{ cause: locationOf(reward.failure), warning }];
   });
+}
+
+/** Episodes of tasks whose own demonstration fails as the answer did. */
+function taskFailures({ error }: Episode): { readonly cause: string; readonly warning: string }[] {
+  if (!isJsonObject(error?.data) || error.data.culprit !== "task") return [];
+  const warning =
+    `${error.message.replace(/\.?$/, ".")} The demonstration of the task fails in the same way, so the task is at fault and ` +
+    "not the answer: its episodes are unscored. Correct the environment or the task, or leave the task out. This " +
+    "warning is shown once for each place.";
+  return [{ cause: locationOf(error), warning }];
+}
+
+function locationOf({ message, data }: ErrorData): string {
+  return isJsonObject(data) && typeof data.location === "string" ? data.location : message;
 }
 
 /** The tools that threw in a step, as its info has them. */

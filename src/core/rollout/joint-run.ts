@@ -6,9 +6,9 @@ import type { Semaphore } from "../concurrency/semaphore.ts";
 import { contractError } from "../environment/environment-error.ts";
 import { createRandom, deriveSeed } from "../random/random.ts";
 import { type Ask, askAll } from "./ask-all.ts";
-import { EnvironmentInstance } from "./environment-instance.ts";
+import { canaryOf } from "./canary.ts";
+import { EnvironmentInstance, type Playground } from "./environment-instance.ts";
 import { isContextFull, isEnvironmentFault } from "./episode-run.ts";
-import { failsAgain } from "./fails-again.ts";
 import { chooseHandoff, meanJointValue } from "./handoff.ts";
 import type { InterruptibleRun } from "./interruptible-run.ts";
 import { InterruptibleRuns, type Ran } from "./interruptible-runs.ts";
@@ -20,6 +20,7 @@ import { failed, type Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
 import { Trajectory, turnLimit } from "./trajectory.ts";
+import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
 
 /** What the trees of one joint rollout share. */
 export interface JointSettings<Task> extends RunSettings<Task> {
@@ -211,19 +212,25 @@ export class JointRun<Task> {
     try {
       return await instance.step(run, history.at(-1)!);
     } catch (error) {
-      if (run.interruption !== undefined) throw error;
-      const isTheirs = await failsAgain(error, async () => {
-        const other = await this.#acquire(run);
+      if (run.interruption !== undefined || !LyceumError.isInstance(error)) throw error;
+      const acquire = (): Promise<EnvironmentInstance<Task>> => this.#acquire(run);
+      const replay = async (): Promise<void> => {
+        const other = await acquire();
         try {
           await this.#replay(from, other, run);
           await other.step(run, history.at(-1)!);
         } finally {
           other.handBack({ atFault: true });
         }
-      });
-      const rewards = isTheirs
-        ? trajectory.blame(failed(error).error, { acting, task: this.#place.entry.id })
-        : undefined;
+      };
+      const place = this.#place;
+      const canary = canaryOf({ playground: this.#playground, place, run, turns: history.length, acquire });
+      const culprit = await whoseFailure(error, { replay, canary });
+      if (culprit === "task") throw asTaskFailure(error);
+      const rewards =
+        culprit === "outside"
+          ? undefined
+          : trajectory.blame(failed(error).error, { acting, task: place.entry.id, culprit });
       if (rewards !== undefined) {
         jointAction.rewards = { ...jointAction.rewards, ...rewards };
         jointAction.isBlamed = true;
@@ -313,9 +320,12 @@ export class JointRun<Task> {
   }
 
   #acquire(run: InterruptibleRun): Promise<EnvironmentInstance<Task>> {
+    return EnvironmentInstance.acquire(this.#playground, run);
+  }
+
+  get #playground(): Playground<Task> {
     const { pool, limits } = this.#settings;
-    const playground = { pool, limitMs: limits.environmentMs, task: this.#place.entry.id };
-    return EnvironmentInstance.acquire(playground, run);
+    return { pool, limitMs: limits.environmentMs, task: this.#place.entry.id };
   }
 
   #reset(instance: EnvironmentInstance<Task>, run: InterruptibleRun): Promise<Observations> {

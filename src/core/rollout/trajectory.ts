@@ -8,7 +8,7 @@ import type {
 } from "../../contract/environment.ts";
 import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorData, LyceumError } from "../../contract/errors/index.ts";
-import type { Json } from "../../contract/json.ts";
+import { isJsonObject, type Json } from "../../contract/json.ts";
 import type { Policy } from "../../contract/policy.ts";
 import { type Reward, unscored } from "../../contract/reward.ts";
 import type { TaskEntry } from "../../contract/taskset.ts";
@@ -19,6 +19,7 @@ import { episodeId } from "./episode-id.ts";
 import type { Outcome } from "./outcome.ts";
 import { placedError } from "./placed-error.ts";
 import type { RolloutLimits } from "./rollout-limits.ts";
+import type { Culprit } from "./whose-failure.ts";
 
 /** What of an environment's factory counts here; a definition also says whose part a task is. */
 type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> & Partial<Pick<EnvironmentDefinition, "partOf">>;
@@ -128,11 +129,13 @@ export class Trajectory {
    */
   blame(
     failure: ErrorData,
-    { acting, task }: { readonly acting: readonly AgentRecorder[]; readonly task: string },
+    options: { readonly acting: readonly AgentRecorder[]; readonly task: string; readonly culprit: Culprit },
   ): Readonly<Record<AgentId, Reward>> | undefined {
+    const { acting, task, culprit } = options;
     const [lowest] = (this.#factory.partOf?.(task)?.spec ?? this.#spec).rewardRange;
     if (!Number.isFinite(lowest)) return undefined;
-    const error = placedError(failure, { task, turn: this.#turn });
+    const { data, ...placed } = placedError(failure, { task, turn: this.#turn });
+    const error = { ...placed, data: { ...(isJsonObject(data) ? data : {}), culprit } };
     const names = acting.map(({ agent }) => agent);
     const rewards = this.recorders
       .filter(({ agent }) => names.includes(agent))

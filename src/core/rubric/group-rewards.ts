@@ -1,8 +1,9 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { Episode } from "../../contract/episode.ts";
 import { type Reward, type UnscoredReward, unscored } from "../../contract/reward.ts";
-import type { GroupCriterion, GroupScores, ResolvedCriterion } from "./criterion.ts";
-import { attempt, checkScore, compose, type Judged } from "./judge.ts";
+import type { GroupCriterion, ResolvedCriterion } from "./criterion.ts";
+import { checkedScore, compose, type Judged } from "./judge.ts";
+import { type EpisodeScores, judgeGroup } from "./judge-group.ts";
 
 /** What group criteria add to each agent of each episode, by the episode's id. */
 export async function groupRewards(options: {
@@ -12,24 +13,12 @@ export async function groupRewards(options: {
 }): Promise<Record<string, Record<AgentId, Reward>>> {
   const { criteria, episodes, signal } = options;
   signal?.throwIfAborted();
-  const answers = await Promise.all(
-    criteria.map((criterion) =>
-      attempt(criterion, {
-        ask: (stop) => criterion.scoreGroup(episodes, { signal: stop }),
-        ...(signal === undefined ? {} : { signal }),
-      }),
-    ),
-  );
+  const answers = await Promise.all(criteria.map((criterion) => judgeGroup(criterion, episodes, signal)));
   signal?.throwIfAborted();
   const rewards: Record<string, Record<AgentId, Reward>> = {};
   for (const [index, { id, agents }] of episodes.entries()) {
     const ofAgent = (agent: AgentId): Reward => {
-      const scores = criteria.map((criterion, place) => {
-        const answer = answers[place]!;
-        return answer.status === "unscored"
-          ? answer
-          : scoreOf({ criterion, answer: answer.value, index, agent, count: episodes.length });
-      });
+      const scores = criteria.map((criterion, place) => scoreOf(criterion, answers[place]![index]!, agent));
       return compose(criteria, scores);
     };
     rewards[id] = Object.fromEntries(Object.keys(agents).map((agent) => [agent, ofAgent(agent)]));
@@ -37,22 +26,21 @@ export async function groupRewards(options: {
   return rewards;
 }
 
-function scoreOf(options: {
-  readonly criterion: ResolvedCriterion;
-  readonly answer: GroupScores;
-  readonly index: number;
-  readonly agent: AgentId;
-  readonly count: number;
-}): Judged {
-  const { criterion, answer, index, agent, count } = options;
-  if (!Array.isArray(answer) || answer.length !== count) {
-    return unscored(`Criterion "${criterion.name}" did not give one score for each of ${count} episodes.`);
-  }
-  const score: GroupScores[number] = answer[index];
-  if (typeof score === "number" || isUnscored(score)) return checkScore(criterion, score);
-  return checkScore(criterion, score?.[agent]);
+/** What an agent is given, twice if it may fail: the same failure each time is the answer's doing. */
+function scoreOf(criterion: GroupCriterion & ResolvedCriterion, scores: EpisodeScores, agent: AgentId): Judged {
+  if ("status" in scores) return scores;
+  const [first, second] = scores.given.map((given) => {
+    const score = typeof given === "object" && !isUnscored(given) ? given?.[agent] : given;
+    return checkedScore(criterion, score, criterion.scoreGroup);
+  });
+  if (typeof first === "number") return first;
+  if (typeof second === "number") return second;
+  const failure = second?.failure;
+  if (failure === undefined || failure.message !== first?.failure?.message)
+    return first?.reward ?? unscored("No score.");
+  return { status: "failed", failure };
 }
 
-function isUnscored(score: Exclude<GroupScores[number], number>): score is UnscoredReward {
-  return score?.status === "unscored";
+function isUnscored(score: object): score is UnscoredReward {
+  return (score as Partial<UnscoredReward> | null)?.status === "unscored";
 }

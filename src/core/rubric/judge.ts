@@ -10,7 +10,7 @@ import type { ResolvedCriterion } from "./criterion.ts";
 export type Judged = number | UnscoredReward | FailedScore;
 
 /** A criterion that fails each time that it reads an answer: that is the answer's doing. */
-interface FailedScore {
+export interface FailedScore {
   readonly status: "failed";
   readonly failure: ErrorData;
 }
@@ -39,7 +39,7 @@ export async function judge(
 }
 
 /** A score; or the reward without one, with the failure if the answer may have caused it. */
-type Attempted = number | { readonly reward: UnscoredReward; readonly failure?: ErrorData };
+export type Attempted = number | { readonly reward: UnscoredReward; readonly failure?: ErrorData };
 
 function answerOf(attempted: Attempted): Judged {
   return typeof attempted === "number" ? attempted : attempted.reward;
@@ -49,18 +49,20 @@ async function judgeOnce(
   criterion: ResolvedCriterion & { readonly score: object },
   question: Question,
 ): Promise<Attempted> {
-  let thrown: { readonly error: unknown } | undefined;
-  const answer = await attempt(criterion, { ...question, onError: (error) => (thrown = { error }) });
-  if (answer.status === "unscored") {
-    const location = thrown === undefined ? undefined : (thrownAt(thrown.error) ?? writtenAt(criterion.score));
-    const isOfAnswer = thrown !== undefined && !isOutsideError(thrown.error);
-    return { reward: answer, ...(isOfAnswer ? { failure: failureAt(answer.reason, location) } : {}) };
-  }
-  const score = checkScore(criterion, answer.value);
+  const answer = await attempt(criterion, { ...question, written: criterion.score });
+  return answer.status === "unscored" ? answer : checkedScore(criterion, answer.value, criterion.score);
+}
+
+/** A score within the range of a criterion, `written` by its author. What is no number at all is no answer's doing. */
+export function checkedScore(
+  criterion: ResolvedCriterion,
+  value: number | UnscoredReward | undefined,
+  written: object,
+): Attempted {
+  const score = checkScore(criterion, value);
   if (typeof score === "number") return score;
-  // What is no number at all is no answer's doing.
-  if (typeof answer.value !== "number") return { reward: score };
-  return { reward: score, failure: failureAt(score.reason, writtenAt(criterion.score)) };
+  if (typeof value !== "number") return { reward: score };
+  return { reward: score, failure: failureAt(score.reason, writtenAt(written)) };
 }
 
 function failureAt(reason: string, location: string | undefined): ErrorData {
@@ -71,16 +73,23 @@ function failureAt(reason: string, location: string | undefined): ErrorData {
   }).toData();
 }
 
-/** What a criterion answers within its limit, unchecked. Never rejects. */
+/** A criterion that did not answer. */
+export interface NoAnswer {
+  readonly status: "unscored";
+  readonly reward: UnscoredReward;
+  readonly failure?: ErrorData;
+}
+
+/** What a criterion answers within its limit, unchecked; or why not, with the failure if what it read may be the cause. */
 export async function attempt<T>(
   { name, limitMs }: ResolvedCriterion,
   options: {
     readonly ask: (signal: AbortSignal) => T | Promise<T>;
     readonly signal?: AbortSignal;
-    /** Given what it threw. */
-    readonly onError?: (error: unknown) => void;
+    /** The author's function. */
+    readonly written: object;
   },
-): Promise<{ readonly status: "answered"; readonly value: T } | UnscoredReward> {
+): Promise<{ readonly status: "answered"; readonly value: T } | NoAnswer> {
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
   try {
@@ -92,16 +101,18 @@ export async function attempt<T>(
     });
     return { status: "answered", value };
   } catch (error) {
-    options.onError?.(error);
     const data = toErrorData(error, "environment.failed");
-    return unscored(`Criterion "${name}" failed: ${data.message}`, data);
+    const reward = unscored(`Criterion "${name}" failed: ${data.message}`, data);
+    if (isOutsideError(error)) return { status: "unscored", reward };
+    const location = thrownAt(error) ?? writtenAt(options.written);
+    return { status: "unscored", reward, failure: failureAt(reward.reason, location) };
   } finally {
     stop.abort();
   }
 }
 
 /** A score that is a number within the criterion's range, or why it is none. */
-export function checkScore(
+function checkScore(
   { name, range: [low, high] }: ResolvedCriterion,
   score: number | UnscoredReward | undefined,
 ): number | UnscoredReward {

@@ -91,6 +91,151 @@ describe("a step that throws on what the policy sent", () => {
   });
 });
 
+describe("a task whose demonstration fails as the answer did", () => {
+  interface Sum {
+    readonly question: string;
+    /** Missing in a task with a mistake. */
+    readonly answer?: number;
+  }
+  const sum: Sum = { question: "1 + 1", answer: 2 };
+  const broken: Sum = { question: "1 + 2" };
+  /** Goes on after a first answer, keeps it, and pays for the sum in the second. */
+  const sums = (options: { readonly demonstrates: boolean }): EnvironmentFactory<never> =>
+    defineEnvironment<Sum, { first: string }>({
+      id: "sums",
+      tasks: [sum],
+      rewardRange,
+      maxTurns: 2,
+      deterministic: true,
+      reset: ({ task }) => ({ messages: task.question, state: { first: "" } }),
+      step: ({ task, text, turn, state }) => {
+        if (turn === 0) return { state: { first: text }, reply: "Sure?" };
+        const wanted = task.answer!.toFixed();
+        const first = state.first.match(/\d+/)![0];
+        return { reward: first === wanted && text === "yes" ? 1 : 0 };
+      },
+      ...(options.demonstrates ? { demonstrate: ({ answer }) => [`${answer ?? 3}`, "yes"] } : {}),
+    });
+  const playSum = async (options: {
+    readonly task: Sum;
+    readonly texts: readonly string[];
+    readonly demonstrates: boolean;
+  }): Promise<Episode> => {
+    const entry = { index: 0, id: "0", hash: "h", task: options.task as never };
+    const environment = sums(options);
+    const { episodes } = await rolloutGroup({
+      environment,
+      task: entry,
+      policies: scriptedPolicy(options.texts),
+      seed: 1,
+    });
+    return episodes[0]!;
+  };
+
+  test("is unscored whatever the answer is, and is warned of with file and line", async () => {
+    for (const texts of [
+      ["3", "yes"],
+      ["no number", "no"],
+    ]) {
+      const episode = await playSum({ task: broken, texts, demonstrates: true });
+      expect(episode).toMatchObject({ status: "failed", error: { code: "environment.failed" } });
+      expect(isUnscored(episode)).toBe(true);
+      expect(rolloutMetrics([{ task: episode.task, episodes: [episode] }], { rewardRange })).toMatchObject({
+        "episodes/unscored": 1,
+        "episodes/caused-failure": 0,
+      });
+      const warnings = new EpisodeWarnings(reader);
+      expect(warnings.of([episode, episode])).toEqual([
+        expect.stringMatching(
+          /^Task "0", turn 1: .* TypeError: .*\(test\/core\/rollout\/caused-failure\.test\.ts:\d+:\d+\)\. The demonstration of the task fails in the same way/,
+        ),
+      ]);
+    }
+  });
+
+  test("is not what a policy can make of a good task: its earlier answers are no part of the canary", async () => {
+    // After this first answer, every second one fails.
+    const episode = await playSum({ task: sum, texts: ["no number", "yes"], demonstrates: true });
+    expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: -2 });
+    const [warning] = new EpisodeWarnings(reader).of([episode]);
+    expect(warning).not.toContain("demonstration");
+  });
+
+  test.each([
+    ["a good task", sum, ["no number", "yes"]],
+    ["a broken task", broken, ["3", "yes"]],
+  ] as const)("without a demonstration, an answer that fails on %s as an empty one does is scored", async (_, task, texts) => {
+    const episode = await playSum({ task, texts, demonstrates: false });
+    expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: -2 });
+    const [warning] = new EpisodeWarnings(reader).of([episode]);
+    expect(warning).toContain("An empty answer fails in the same way");
+  });
+
+  test("without one, an empty answer that is fine leaves no doubt", async () => {
+    const environment = environmentFromReward({
+      tasks,
+      rewardRange,
+      prompt: () => "?",
+      reward: ({ text }) => (text === "" ? 0 : JSON.parse(text)),
+    });
+    const episode = await play(environment, "no JSON");
+    expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: -2 });
+    expect(new EpisodeWarnings(environment).of([episode])[0]).not.toContain("An empty answer");
+  });
+
+  test("is unscored in a joint rollout, too", async () => {
+    for (const [task, reward] of [
+      [broken, { status: "unscored" }],
+      [sum, { status: "scored", value: -2 }],
+    ] as const) {
+      const trees = jointRollout({
+        environment: sums({ demonstrates: true }),
+        tasks: [{ index: 0, id: "0", hash: "h", task: task as never }],
+        policies: scriptedPolicy(() => "no number"),
+        shape: { mode: "align", groupSize: 1, turns: "tree" },
+        seed: 1,
+      });
+      for await (const { root } of trees) {
+        const last = root!.jointActions[0]!.child!.jointActions[0]!;
+        expect(last.rewards.agent).toMatchObject(reward);
+      }
+    }
+  });
+});
+
+describe("a reward that is not finite", () => {
+  const numbers = (demonstrated: string | undefined, reward = (text: string) => Number(text)) =>
+    environmentFromReward<{ question: string }>({
+      tasks,
+      rewardRange,
+      prompt: () => "?",
+      reward: ({ text }) => reward(text),
+      ...(demonstrated === undefined ? {} : { demonstrate: () => demonstrated }),
+    });
+
+  test.each([
+    ["of one answer", numbers(undefined)],
+    ["of one answer, and not of the demonstration", numbers("1")],
+    ["of this and an empty answer", numbers(undefined, (text) => Number.parseFloat(text))],
+  ])("%s earns the lowest", async (_, environment) => {
+    const episode = await play(environment, "one");
+    expect(episode).toMatchObject({ status: "failed", error: { code: "environment.contract" } });
+    expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: -2 });
+    expect(new EpisodeWarnings(environment).of([episode])[0]).toMatch(
+      /NaN .*\(test\/core\/rollout\/caused-failure\.test\.ts:/,
+    );
+  });
+
+  test("of the demonstration, too, leaves the episode unscored", async () => {
+    const episode = await play(
+      numbers("1", () => Number.NaN),
+      "one",
+    );
+    expect(isUnscored(episode)).toBe(true);
+    expect(new EpisodeWarnings(reader).of([episode])[0]).toContain("The demonstration of the task fails");
+  });
+});
+
 describe("what is not the policy's doing stays unscored", () => {
   const failing = (step: (attempt: number) => unknown): EnvironmentFactory<never> => {
     let attempts = 0;

@@ -5,8 +5,9 @@ import { scored, unscored } from "../../../src/contract/reward.ts";
 import { defineEnvironment } from "../../../src/core/environment/define-environment.ts";
 import { environmentFromReward } from "../../../src/core/environment/environment-from-reward.ts";
 import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
+import { EpisodeWarnings } from "../../../src/core/rollout/episode-warnings.ts";
 import { rolloutGroup } from "../../../src/core/rollout/rollout-group.ts";
-import type { AnswerCriterion, Criterion } from "../../../src/core/rubric/criterion.ts";
+import type { AnswerCriterion, Criterion, GroupCriterion } from "../../../src/core/rubric/criterion.ts";
 import { type Rubric, rubric } from "../../../src/core/rubric/rubric.ts";
 
 interface Answer {
@@ -175,18 +176,65 @@ describe("criteria of a group", () => {
     expect(rewards[2]).toMatchObject({ status: "unscored", reason: 'Criterion "group" gave no number.' });
   });
 
-  test.each<[string, () => number[]]>([
+  const once = (): ((scores: readonly number[]) => readonly number[]) => {
+    let asked = 0;
+    return (scores) => {
+      if (++asked === 1) throw new Error("Once.");
+      return scores;
+    };
+  };
+
+  test.each<[string, GroupCriterion["scoreGroup"]]>([
     [
-      "throws",
+      "loses its server",
       () => {
-        throw new Error("no");
+        throw away("no server");
       },
     ],
     ["gives too few", () => [1]],
-    ["leaves its range", () => [2, 2, 2]],
-  ])("leave the group unscored where one %s", async (_, scoreGroup) => {
+    ["gives no numbers", () => ["1", "1", "1"] as never],
+  ])("leave the group unscored if one %s", async (_, scoreGroup) => {
     const episodes = await play(rubric<Answer>([right, { name: "group", scoreGroup }]));
     expect(episodes.map(({ agents }) => agents.agent!.reward.status)).toEqual(Array(3).fill("unscored"));
+  });
+
+  test.each<[string, GroupCriterion["scoreGroup"], readonly number[]]>([
+    ["on one answer", (group) => group.map((episode) => (answerOf(episode) === "four" ? fail() : 1)), [2, -1, 2]],
+    ["on some", (group) => group.map((episode) => (answerOf(episode) === "4" ? fail() : 1)), [0, 1, 0]],
+    ["on all", () => fail(), [0, -1, 0]],
+    ["on several together", (group) => (group.length > 1 ? fail() : [1]), [0, -1, 0]],
+    [
+      "once",
+      (
+        (scores) => () =>
+          scores([1, 1, 1])
+      )(once()),
+      [2, 1, 2],
+    ],
+  ])("that throw %s: the answers that it throws on count as its worst", async (_, scoreGroup, values) => {
+    const judged = rubric<Answer>([right, { name: "group", range: [-1, 1], scoreGroup }]);
+    const episodes = await play(judged);
+    const rewards = episodes.map(({ agents }) => agents.agent!.reward);
+    expect(rewards).toMatchObject(values.map((value) => ({ status: "scored", value })));
+    const warnings = new EpisodeWarnings({ spec: environmentFromReward({ ...base, reward: judged }).spec }).of(
+      episodes,
+    );
+    expect(warnings).toEqual(
+      values.includes(0) || values.includes(-1)
+        ? [expect.stringMatching(/Criterion "group" failed: .* \(test\/core\/rubric\/rubric\.test\.ts:\d+:\d+\)/)]
+        : [],
+    );
+  });
+
+  test.each<[string, GroupCriterion["scoreGroup"], readonly number[]]>([
+    ["NaN", (group) => group.map((episode) => Number(answerOf(episode)) / 4), [2, -1, 2]],
+    ["2", () => [2, 1, 1], [0, 1, 2]],
+    ["NaN for an agent", (group) => group.map((episode) => ({ agent: Number(answerOf(episode)) / 4 })), [2, -1, 2]],
+    ["NaN once", ((numbers) => () => [1, numbers.pop() ?? 1, 1])([Number.NaN]), [2, 1, 2]],
+  ])("that give one answer %s count there as their worst", async (_, scoreGroup, values) => {
+    const episodes = await play(rubric<Answer>([right, { name: "group", range: [-1, 1], scoreGroup }]));
+    const rewards = episodes.map(({ agents }) => agents.agent!.reward);
+    expect(rewards).toMatchObject(values.map((value) => ({ status: "scored", value })));
   });
 });
 
@@ -203,6 +251,10 @@ test("a rubric judges within a step", async () => {
   const group = await rolloutGroup({ environment, task, policies: scriptedPolicy(["4"]), seed: 1 });
   expect(group.episodes[0]!.agents.agent!.reward).toEqual(scored(0.5, { right: 1, short: -0.5 }));
 });
+
+function fail(): never {
+  throw new Error("No.");
+}
 
 function answerOf({ agents }: Episode): string {
   const { nodes, turns } = agents.agent!;

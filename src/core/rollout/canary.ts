@@ -1,0 +1,71 @@
+import type { Action, AgentId } from "../../contract/action.ts";
+import type {
+  Demonstration,
+  EnvironmentDefinition,
+  EnvironmentFactory,
+  Observations,
+} from "../../contract/environment.ts";
+import type { Message } from "../../contract/message.ts";
+import { demonstratedAction } from "../policy/demonstration-policy.ts";
+import type { EnvironmentInstance, Playground } from "./environment-instance.ts";
+import type { InterruptibleRun } from "./interruptible-run.ts";
+import { type RunPlace, resetSeed } from "./run-settings.ts";
+import type { Canary } from "./whose-failure.ts";
+
+/** The demonstration of a task as a canary; empty answers, in so many turns, if there is none. */
+export function canaryOf<Task>(options: {
+  readonly playground: Playground<Task>;
+  readonly place: RunPlace<Task>;
+  readonly run: InterruptibleRun;
+  readonly turns: number;
+  readonly acquire: () => Promise<EnvironmentInstance<Task>>;
+}): Canary {
+  const { playground, place, run, turns, acquire } = options;
+  const { task } = place.entry;
+  const seed = resetSeed(place);
+  const demonstration = demonstrationOf(playground.pool.factory, { task, seed, member: place.member });
+  const answerOf = (turn: number, agent: AgentId): string | Message | undefined =>
+    demonstration === undefined ? "" : demonstration[turn]?.[agent];
+  return {
+    isDemonstration: demonstration !== undefined,
+    play: async () => {
+      const instance = await acquire();
+      try {
+        let observations = await instance.reset(run, { task, seed });
+        for (let turn = 0; turn < (demonstration?.length ?? turns); turn++) {
+          const actions = actionsOf(observations, (agent) => answerOf(turn, agent));
+          if (actions === undefined) return;
+          ({ observations } = await instance.step(run, actions));
+        }
+      } finally {
+        instance.handBack({ atFault: true });
+      }
+    },
+  };
+}
+
+/** What the environment demonstrates, if it can. */
+function demonstrationOf<Task>(
+  factory: EnvironmentFactory<Task> & Partial<Pick<EnvironmentDefinition<Task>, "demonstrate">>,
+  { task, ...place }: { readonly task: Task; readonly seed: number; readonly member: number },
+): Demonstration | undefined {
+  try {
+    return factory.demonstrate?.(task, place);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An action of each agent that is observed; undefined at the end, and if one has no answer. */
+function actionsOf(
+  observations: Observations,
+  answerOf: (agent: AgentId) => string | Message | undefined,
+): Readonly<Record<AgentId, Action>> | undefined {
+  const actions: Record<AgentId, Action> = {};
+  for (const agent of Object.keys(observations)) {
+    const answer = answerOf(agent);
+    if (answer === undefined) return undefined;
+    actions[agent] = demonstratedAction(answer);
+  }
+  return Object.keys(actions).length === 0 ? undefined : actions;
+}
