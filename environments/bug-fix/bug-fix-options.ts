@@ -2,7 +2,7 @@ import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { type CodeTurnOptions, codeTurnShape } from "../shared/code-turns/turn-options.ts";
 
-/** What the bug-fix environment is made from; the schema says what each option means. */
+/** The options of the bug-fix environment. The schema describes each one. */
 export interface BugFixOptions extends CodeTurnOptions {
   readonly dataset: "humaneval" | "mbpp";
   readonly path?: string | undefined;
@@ -11,21 +11,21 @@ export interface BugFixOptions extends CodeTurnOptions {
 }
 
 const schema = z.strictObject({
-  dataset: z.enum(["humaneval", "mbpp"]).default("humaneval").describe("Whose solutions are given bugs."),
+  dataset: z.enum(["humaneval", "mbpp"]).default("humaneval").describe("The benchmark whose solutions get bugs."),
   path: z
     .string()
     .min(1)
     .optional()
-    .describe("The benchmark's file, or one of the same form with real bugs; by default, the hub's."),
-  mutations: z.int().min(1).max(3).default(1).describe("Mistakes that make a bug."),
-  finder: z.boolean().default(false).describe("A second agent first names the line that is wrong."),
+    .describe("The benchmark's file, or a file in the same form with real bugs. Defaults to the hub data set."),
+  mutations: z.int().min(1).max(3).default(1).describe("The number of mutations in a bug."),
+  finder: z.boolean().default(false).describe("Adds a second agent that first names the faulty line."),
   ...codeTurnShape,
 });
 
-/** The options of the bug-fix environment, for the registry. */
+/** The schema of the bug-fix environment's options, for the registry. */
 export const bugFixOptionsSchema: z.ZodObject = schema;
 
-/** The options with their defaults. Throws `config.invalid` naming each option at fault. */
+/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseBugFixOptions(options: Partial<BugFixOptions>): BugFixOptions {
   return parseEnvironmentOptions("bug-fix", schema, options);
 }

@@ -3,10 +3,10 @@ import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 import type { BugFixTask } from "./bug-fix-task.ts";
 import type { PlantedBug } from "./plant-bug.ts";
 
-/** How a repair is to be answered. */
+/** The answer format of a repair. */
 const answer = "Answer with one code block that holds the whole repaired program.";
 
-/** What a fixer reads first; `finding` is what a finder said. */
+/** Returns the fixer's first prompt. `finding` is the finder's message. */
 export function fixerPrompt(options: {
   readonly task: BugFixTask;
   readonly bug: PlantedBug;
@@ -21,10 +21,10 @@ export function fixerPrompt(options: {
   ].join("\n\n");
 }
 
-/** What ends a fixer's later prompts. */
+/** The end of a fixer's later prompts. */
 export const fixerAsk: string = `Repair the program, and change no more than that takes. ${answer}`;
 
-/** What a finder reads. */
+/** Returns the finder's prompt. */
 export function finderPrompt({ task, bug }: { readonly task: BugFixTask; readonly bug: PlantedBug }): string {
   const lines = bug.program.trimEnd().split("\n");
   const numbered = lines.map((line, i) => `${String(i + 1).padStart(3)} | ${line}`.trimEnd()).join("\n");
@@ -36,7 +36,7 @@ export function finderPrompt({ task, bug }: { readonly task: BugFixTask; readonl
   ].join("\n\n");
 }
 
-/** The line that a finder named: the last one after the word. Undefined where none was named. */
+/** Returns the line that a finder named: the last number after the word "line". Returns undefined if there is none. */
 export function namedLine(reply: string): number | undefined {
   const number = [...reply.matchAll(/\bline\b[^\w\n]{0,4}(\d{1,6})(?!\d)/gi)].at(-1)?.[1];
   return number === undefined ? undefined : Number(number);
@@ -47,7 +47,7 @@ function statement({ problem, description }: BugFixTask, program: string): strin
   return `There is a bug in this Python program, which is tested by its \`${problem.entryPoint}\`.${purpose}\n\n${fenced("python", program)}`;
 }
 
-/** The visible tests, all of which fail, and what they saw. */
+/** Returns the visible tests, all of which fail, with their results. */
 function failures({ suite, grade }: PlantedBug): string {
   const shown = visibleTests(suite);
   if (shown.length === 0) return "It does not pass its tests, none of which is shown.";
@@ -60,7 +60,7 @@ function failures({ suite, grade }: PlantedBug): string {
   return `${shown.length === 1 ? "This test fails" : "These tests fail"}, and others may:\n\n${fenced("python", lines.join("\n"))}`;
 }
 
-/** Lines of another agent, marked as such, and cut where they would crowd the prompt. */
+/** Quotes another agent's text and cuts it at 2,000 characters. */
 function quoted(text: string): string {
   const cut = text.trim().slice(0, 2_000);
   return cut

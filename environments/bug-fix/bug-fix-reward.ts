@@ -1,7 +1,7 @@
 import type { CodeGrade } from "../../sandbox/grading/grade-code.ts";
 import type { ProgramChange } from "./program-change.ts";
 
-/** What a repair is worth at most, by component. */
+/** The maximum of each reward component. */
 interface Weights {
   readonly tests: number;
   readonly size: number;
@@ -12,23 +12,23 @@ const alone: Weights = { tests: 0.9, size: 0.1, line: 0 };
 const withFinder: Weights = { tests: 0.8, size: 0.1, line: 0.1 };
 
 /**
- * What a repair earns, by name.
+ * Returns the reward components of a repair.
  *
- * - `tests`: the share of the failing hidden tests that pass now, times the share of the passing ones that still do. So
- *   the program as it was earns nothing, however few tests its bug fails.
- * - `size`: only where every test passes, and the more the smaller the change is. What the change takes beyond that of
- *   the real one is counted as a share of the program; a program written anew keeps a fifth.
- * - `line`: where a finder named a line that is wrong.
+ * - `tests`: the share of the failing hidden tests that now pass, times the share of the passing ones that still pass.
+ *   The unchanged program scores 0, however few tests its bug fails.
+ * - `size`: only if every test passes. It falls with the size of the change. The part of the change that exceeds the
+ *   reference change is counted as a share of the program. A rewritten program keeps a fifth.
+ * - `line`: if a finder named a faulty line.
  */
 export function bugFixReward(options: {
-  /** How the program with the bug did, and how the repaired one did, on the same tests. */
+  /** The grades of the program with the bug and of the repaired program, on the same tests. */
   readonly before: CodeGrade;
   readonly after: CodeGrade;
-  /** From the program with the bug to the repaired one; undefined where that cannot be read. */
+  /** The change from the program with the bug to the repaired one; undefined if the repair cannot be read. */
   readonly change: ProgramChange | undefined;
-  /** From the program with the bug to the right one. */
+  /** The change from the program with the bug to the reference solution. */
   readonly realChange: ProgramChange | undefined;
-  /** Whether the finder was right; undefined without a finder. */
+  /** True if the finder was right; undefined without a finder. */
   readonly found?: boolean | undefined;
 }): Readonly<Record<string, number>> {
   const { before, after, change, realChange, found } = options;

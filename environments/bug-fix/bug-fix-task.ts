@@ -5,14 +5,14 @@ import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { helpersOf, humanEvalProblem } from "../shared/code-benchmarks/human-eval.ts";
 import { mbppProblem } from "../shared/code-benchmarks/mbpp.ts";
 
-/** A program to be given a bug, or one that has one. */
+/** A program that gets a bug or already has one. */
 export interface BugFixTask {
   readonly problem: CodeProblem;
-  /** The right program. */
+  /** The correct program. */
   readonly solution: string;
-  /** What the program begins with and no bug is put into: its imports, and helpers that the benchmark gives. */
+  /** The beginning of the program, which gets no bug: its imports, and helpers from the benchmark. */
   readonly preamble: string;
-  /** What the program should do, where it does not say so itself. */
+  /** The purpose of the program, if its source does not state it. */
   readonly description?: string;
   /** A real program with a bug, instead of a seeded one. */
   readonly buggy?: string;
@@ -21,7 +21,10 @@ export interface BugFixTask {
 const realHumanEval = z.object({ buggy_solution: z.string().optional() });
 const realMbpp = z.object({ buggy_code: z.string().optional() });
 
-/** A task from a row of HumanEval, whose `buggy_solution`, if it has one, is a real bug. Throws `data.malformed`. */
+/**
+ * Returns the task of a row of HumanEval. The field `buggy_solution`, if present, is a real bug. Throws
+ * `data.malformed`.
+ */
 export function humanEvalTask(row: unknown): BugFixTask {
   const problem = humanEvalProblem(row);
   const { buggy_solution } = realHumanEval.parse(row);
@@ -34,7 +37,7 @@ export function humanEvalTask(row: unknown): BugFixTask {
   };
 }
 
-/** A task from a row of MBPP, whose `buggy_code`, if it has one, is a real bug. Throws `data.malformed`. */
+/** Returns the task of a row of MBPP. The field `buggy_code`, if present, is a real bug. Throws `data.malformed`. */
 export function mbppTask(row: unknown): BugFixTask {
   const problem = mbppProblem(row);
   const { buggy_code } = realMbpp.parse(row);
@@ -52,12 +55,12 @@ function solutionOf({ id, solution }: CodeProblem): string {
   if (solution !== undefined) return plain(solution);
   throw new LyceumError({
     code: "data.malformed",
-    message: `${id} has no solution, so that there is nothing to put a bug into.`,
-    hint: "Rows of this environment need a solution; canonical_solution in HumanEval's form, code in MBPP's.",
+    message: `${id} has no solution to put a bug into.`,
+    hint: "Each row needs a solution: canonical_solution in HumanEval's form, code in MBPP's form.",
   });
 }
 
-/** A program as it is shown: lines that end alike, no blanks at their ends. */
+/** Normalizes line endings and removes blanks at the end of lines. */
 function plain(program: string): string {
   return `${program
     .replace(/\r\n?/g, "\n")
@@ -65,7 +68,7 @@ function plain(program: string): string {
     .trim()}\n`;
 }
 
-/** What comes before the first function or class. */
+/** Returns the source code before the first function or class. */
 function beginning(program: string): string {
   const starts = new Set(["def", "class", "async", "@"]);
   const lines = readLogicalLines(program) ?? [];

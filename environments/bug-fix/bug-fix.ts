@@ -28,17 +28,16 @@ const description = "Programs with a bug, to be repaired: seeded mistakes in Hum
 
 interface State {
   readonly bug: PlantedBug;
-  /** What the fixer read first. */
+  /** The fixer's first prompt. */
   readonly original: string;
-  /** Whether the finder named a wrong line; undefined without a finder, and before it spoke. */
+  /** True if the finder named a faulty line. Undefined without a finder and before its turn. */
   readonly found?: boolean;
 }
 
 /**
- * The bug-fix environment. The bug is put in when an episode begins, by its seed: all episodes of a group have the same
- * one. One agent, called `agent`, repairs the program; or, with the option `finder`, a `finder` first says what is
- * wrong and a `fixer` repairs it, and both earn the same. Throws `config.invalid` where the options are not what the
- * schema asks for.
+ * Creates the bug-fix environment. The bug is created at the start of an episode from its seed, so all episodes of a
+ * group have the same bug. One agent, `agent`, repairs the program. With the option `finder`, a `finder` first
+ * describes the bug, a `fixer` repairs it, and both get the same reward. Throws `config.invalid` for invalid options.
  */
 export function bugFixEnvironment(
   options: Partial<BugFixOptions> = {},
@@ -65,7 +64,7 @@ export function bugFixEnvironment(
     }),
     maxTurns: maxTurns + firstTurns,
     rewardRange: [0, 1],
-    // How long code takes is the machine's affair.
+    // The run time of code depends on the machine.
     deterministic: false,
     statesCorrect: true,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
@@ -109,7 +108,7 @@ export function bugFixEnvironment(
         context: revisionContext(parsed),
       });
       if (parsed.mode === "plain" && !isLast) return revision("");
-      const { program, linesBefore } = whole(code, task);
+      const { program, linesBefore } = withPreamble(code, task);
       const seed = random.integer(0, 2 ** 31);
       const run = { sandbox, code: program, suite: bug.suite, seed, ...(signal === undefined ? {} : { signal }) };
       const grade = await gradeCode(run);
@@ -139,13 +138,13 @@ export function bugFixEnvironment(
       });
       return { components, correct: grade.passed, info };
     },
-    // A finder's answer depends on the bug, which no task tells.
+    // A finder's answer depends on the bug, which the task does not contain.
     ...(finder ? {} : { demonstrate: ({ solution }) => [{ agent: fenced("python", solution) }] }),
   });
   return anySplitOfOneFile(environment, parsed.path);
 }
 
-/** The registry's entry of the bug-fix environment. */
+/** The registry entry of the bug-fix environment. */
 export const bugFixEntry: EnvironmentEntry = {
   id: "bug-fix",
   description,
@@ -154,8 +153,11 @@ export const bugFixEntry: EnvironmentEntry = {
   create: (options, resources) => bugFixEnvironment(options, resources),
 };
 
-/** The program of a reply: with the preamble, which no bug is in, where the reply leaves it out. */
-function whole(code: string, { preamble }: BugFixTask): { readonly program: string; readonly linesBefore: number } {
+/** Returns the program of a reply. Adds the preamble, which contains no bug, if the reply leaves it out. */
+function withPreamble(
+  code: string,
+  { preamble }: BugFixTask,
+): { readonly program: string; readonly linesBefore: number } {
   const text = code.replace(/\r\n?/g, "\n");
   if (preamble.trim() === "" || text.includes(preamble.trim())) return { program: text, linesBefore: 0 };
   return { program: preamble + text, linesBefore: preamble.split("\n").length - 1 };

@@ -4,9 +4,9 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { Random } from "../../src/core/random/random.ts";
 
-/** A small mistake: a piece of a program, by its offsets in UTF-16, and what stands there instead. */
+/** A small mistake: a range of a program, in UTF-16 offsets, and its replacement. */
 export interface Mutation {
-  /** What kind of mistake it is, such as `comparison`. */
+  /** The kind of mistake, such as `comparison`. */
   readonly kind: string;
   readonly start: number;
   readonly end: number;
@@ -16,10 +16,10 @@ export interface Mutation {
 const mutationsSchema = z.array(z.object({ kind: z.string(), start: z.number(), end: z.number(), text: z.string() }));
 
 /**
- * Every mutation of a Python program after `start`, in the order of its text. Python's own `ast` finds them, in the
- * sandbox; the program is read there and not run. Each alone leaves a program that parses and is another one. Rejects
- * with `data.malformed` where the program itself does not parse, `sandbox.unavailable` where the sandbox fails, and
- * with the signal's reason.
+ * Returns all mutations of a Python program after `start`, in the order of the text. Python's own `ast` finds them in
+ * the sandbox, which does not run the program. Each mutation alone gives a different program that parses. Rejects with
+ * `data.malformed` if the program does not parse, with `sandbox.unavailable` if the sandbox fails, and with the
+ * signal's reason.
  */
 export async function listMutations(options: {
   readonly sandbox: Sandbox;
@@ -44,17 +44,17 @@ export async function listMutations(options: {
   throw observed?.outcome === "raised"
     ? new LyceumError({
         code: "data.malformed",
-        message: `A program cannot be given a bug: ${why}.`,
+        message: `No bug can be put into a program: ${why}.`,
         hint: "Its solution must be Python that parses.",
       })
     : new LyceumError({
         code: "sandbox.unavailable",
         message: `The sandbox could not read a program: ${why}.`,
-        hint: "See why the sandbox fails; another one may be chosen by the option sandbox.",
+        hint: "Fix the sandbox, or choose another one with the option sandbox.",
       });
 }
 
-/** A program with these mutations, which must not overlap. */
+/** Applies mutations to a program. They must not overlap. */
 export function mutated(program: string, mutations: readonly Mutation[]): string {
   let text = program;
   for (const { start, end, text: replacement } of mutations.toSorted((a, b) => b.start - a.start)) {
@@ -64,8 +64,8 @@ export function mutated(program: string, mutations: readonly Mutation[]): string
 }
 
 /**
- * Groups of `count` mutations that do not overlap, in random order: every kind is as likely as any other, however many
- * places it fits. Groups are smaller where a program does not have as many.
+ * Returns groups of `count` mutations that do not overlap, in random order. All kinds are equally likely, however many
+ * places they fit. Groups are smaller if the program has too few mutations.
  */
 export function mutationGroups(options: {
   readonly mutations: readonly Mutation[];

@@ -10,32 +10,33 @@ import { listMutations, mutated, mutationGroups } from "./mutation.ts";
 export interface PlantedBug {
   /** The whole program. */
   readonly program: string;
-  /** What is wrong, by the kinds of its mutations; empty for a real bug. */
+  /** The kinds of its mutations; empty for a real bug. */
   readonly kinds: readonly string[];
-  /** The task's tests. Up to a fifth are visible, all of which fail; at least one that fails is hidden. */
+  /** The task's tests. Up to a fifth are visible, and all visible ones fail. At least one failing test is hidden. */
   readonly suite: TestSuite;
-  /** How the program did. */
+  /** The grade of the program. */
   readonly grade: CodeGrade;
 }
 
-/** Mutants that are tried until one will do. */
+/** The maximum number of mutants to try. */
 const tries = 24;
-/** Processor time of a mutant: what needs more is taken for an endless loop, and no mutant. */
+/** The time limits of a mutant. A mutant that exceeds them probably loops forever and is not used. */
 const mutantLimits = { cpuMs: 2_000, wallMs: 20_000 };
 
 /**
- * The program of a task with a bug. It is a real one where the task has it; else mutations are tried in random order
- * until a program loads, runs to its end, and fails two tests or more, or, where no tried one does, one test.
+ * Returns the program of a task with a bug. If the task has a real bug, returns it. Otherwise tries mutations in random
+ * order until a program loads, terminates and fails two or more tests. If no tried mutant does, one failing test
+ * suffices.
  *
- * Rejects with `data.malformed` where a real bug fails no test or no mutation does, `sandbox.unavailable` where the
+ * Rejects with `data.malformed` if the real bug or all mutants pass every test, with `sandbox.unavailable` if the
  * sandbox fails, and with the signal's reason.
  */
 export async function plantBug(options: {
   readonly task: BugFixTask;
   readonly sandbox: Sandbox;
-  /** How many mutations make the bug. */
+  /** The number of mutations in the bug. */
   readonly mutations: number;
-  /** Show every test. */
+  /** Makes every test visible. */
   readonly shareTests: boolean;
   readonly random: Random;
   readonly signal?: AbortSignal;
@@ -58,7 +59,7 @@ export async function plantBug(options: {
     throw new LyceumError({
       code: "sandbox.unavailable",
       message: graded.error.message,
-      hint: "See why the sandbox fails; another one may be chosen by the option sandbox.",
+      hint: "Fix the sandbox, or choose another one with the option sandbox.",
     });
   };
   if (task.buggy !== undefined) {
@@ -86,7 +87,7 @@ export async function plantBug(options: {
   throw nothingFails(task.problem.id, "no mutation of its solution fails a test");
 }
 
-/** Failing tests to be shown: up to a fifth of all, so that another one that fails stays hidden. */
+/** Returns the failing tests to show: up to a fifth of all tests, and at least one failing test stays hidden. */
 function fewFailing({ tests }: CodeGrade): readonly number[] {
   const failing = tests.flatMap(({ passed, index }) => (passed ? [] : [index]));
   return failing.slice(0, Math.min(Math.ceil(tests.length / 5), failing.length - 1));
@@ -99,8 +100,8 @@ function showing<Suite extends TestSuite>(suite: Suite, shown: ReadonlySet<numbe
 function nothingFails(id: string, why: string): LyceumError {
   return new LyceumError({
     code: "data.malformed",
-    message: `${id} cannot be given a bug: ${why}.`,
-    hint: "Leave it out, or see whether its tests test anything.",
+    message: `No bug can be put into ${id}: ${why}.`,
+    hint: "Leave the problem out, or check that its tests can fail.",
     data: { task: id },
   });
 }

@@ -1,19 +1,22 @@
 import { readLogicalLines } from "../../sandbox/grading/python/python-tokens.ts";
 
-/** How much a program was changed. */
+/** The size of a change of a program. */
 export interface ProgramChange {
-  /** Tokens inserted, removed or replaced; an indentation is one token of its line. */
+  /** The number of tokens inserted, removed or replaced. An indentation is one token of its line. */
   readonly tokens: number;
-  /** That, as a share of the longer program's tokens, from 0 to 1. */
+  /** `tokens` as a share of the longer program's tokens, from 0 to 1. */
   readonly share: number;
 }
 
-/** Comments and blank lines do not count. Undefined where one of the two cannot be read as Python. */
+/**
+ * Measures the change between two programs. Ignores comments and blank lines. Returns undefined if a program is not
+ * readable Python.
+ */
 export function programChange(before: string, after: string): ProgramChange | undefined {
   const [from, to] = [tokensOf(before), tokensOf(after)];
   if (from === undefined || to === undefined) return undefined;
   const longer = Math.max(from.length, to.length, 1);
-  // The distance to a text that is so much longer is about its length.
+  // For a much longer text, the distance is close to its length.
   const tokens = longer > 10 * from.length + 1_000 ? longer : editDistance(from, to);
   return { tokens, share: tokens / longer };
 }
@@ -25,7 +28,7 @@ function tokensOf(program: string): readonly string[] | undefined {
   ]);
 }
 
-/** Insertions, removals and replacements from one list to another (Levenshtein). */
+/** Returns the number of insertions, removals and replacements between two lists (Levenshtein). */
 function editDistance(from: readonly string[], to: readonly string[]): number {
   let begin = 0;
   while (begin < from.length && begin < to.length && from[begin] === to[begin]) begin++;
@@ -48,8 +51,8 @@ function editDistance(from: readonly string[], to: readonly string[]): number {
 }
 
 /**
- * The lines of a program, from 1, that another one does not have in their place: what a diff marks. Where lines were
- * removed, those on both sides of the gap.
+ * Returns the changed lines of a program, from 1, as a diff marks them. For removed lines, returns the lines on both
+ * sides of the gap.
  */
 export function changedLines(program: string, other: string): readonly number[] {
   const [lines, others] = [program.trimEnd().split("\n"), other.trimEnd().split("\n")];
@@ -73,7 +76,7 @@ export function changedLines(program: string, other: string): readonly number[] 
   return [...new Set(changed)];
 }
 
-/** How many lines the rest of one list from i and of another from j have in common, in order. */
+/** Returns a table of the lengths of the longest common subsequences of the lists from i and from j on. */
 function commonLengths(lines: readonly string[], others: readonly string[]): readonly (readonly number[])[] {
   const table = Array.from({ length: lines.length + 1 }, () => new Array<number>(others.length + 1).fill(0));
   for (let i = lines.length - 1; i >= 0; i--) {

@@ -4,7 +4,7 @@ import { type PayEveryTurn, payEveryTurnShape } from "../shared/code-turns/pay-e
 import { type CodeTurnOptions, codeTurnShape } from "../shared/code-turns/turn-options.ts";
 import type { MethodSplit } from "./method-split.ts";
 
-/** What the class-completion environment is made from; the schema says what each option means. */
+/** The options of the class-completion environment. The schema describes each one. */
 export interface ClassCompletionOptions extends CodeTurnOptions, PayEveryTurn {
   readonly path?: string | undefined;
   readonly agents: number;
@@ -17,12 +17,14 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("ClassEval's file, or one of the same form (.jsonl, .jsonl.gz, .json); by default, the hub's."),
-  agents: z.int().min(1).max(8).default(1).describe("Agents between whom a class's methods are split."),
+    .describe("ClassEval's file, or a file in the same form (.jsonl, .jsonl.gz, .json). Defaults to the hub data set."),
+  agents: z.int().min(1).max(8).default(1).describe("The number of agents that share a class's methods."),
   split: z
     .enum(["round-robin", "shuffled", "parameters"])
     .default("round-robin")
-    .describe("How: in turn, in turn in an order of the problem's own, or by how many parameters a method has."),
+    .describe(
+      "How methods are split: in turn, in turn in a shuffled order per problem, or by their number of parameters.",
+    ),
   reward: z
     .enum(["correctness", "comlrl"])
     .default("correctness")
@@ -31,10 +33,10 @@ const schema = z.strictObject({
   ...payEveryTurnShape,
 });
 
-/** The options of the class-completion environment, for the registry. */
+/** The schema of the class-completion environment's options, for the registry. */
 export const classCompletionOptionsSchema: z.ZodObject = schema;
 
-/** The options with their defaults. Throws `config.invalid` naming each option at fault. */
+/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseClassCompletionOptions(options: Partial<ClassCompletionOptions>): ClassCompletionOptions {
   return parseEnvironmentOptions("class-completion", schema, options);
 }

@@ -37,13 +37,13 @@ import { loadEachAgent } from "./load-each-agent.ts";
 import { mergeClass } from "./merge-class.ts";
 import { splitMethods } from "./method-split.ts";
 
-const description = "Classes whose methods are to be written, by one agent or split between several: ClassEval.";
+const description = "ClassEval: the methods of a class, written by one agent or split between several.";
 
 /**
- * The class-completion environment. Agents that act at once write the methods of a class, each its own, and never see
- * each other's; what they wrote is put together on the syntax tree, and all earn what the class is worth. One agent is
- * called `agent`, several `agent-1`, `agent-2` and so on; one that has no method of a class does not act. Throws
- * `config.invalid` where the options are not what the schema asks for.
+ * Creates the class-completion environment. Agents act simultaneously. Each writes its own methods of a class and does
+ * not see the others' methods. The replies are merged on the syntax tree, and all agents get the reward of the class.
+ * One agent is called `agent`, several are called `agent-1`, `agent-2` and so on. An agent without methods in a class
+ * does not act. Throws `config.invalid` for invalid options.
  */
 export function classCompletionEnvironment(
   options: Partial<ClassCompletionOptions> = {},
@@ -54,7 +54,7 @@ export function classCompletionEnvironment(
   const { maxTurns, payEveryTurn, reward: preset, shareTests, split } = parsed;
   const agents = agentNames(parsed.agents);
   const limits = processorTime(parsed.cpuSeconds);
-  /** The agents that have methods of a class, with these, and whose each method is. */
+  /** Returns the agents with methods in a class, their methods, and the owner of each method. */
   const sharesOf = ({ methods, problem }: ClassTask) => {
     const names = splitMethods({ methods, agents: agents.length, split, id: problem.id });
     const acting = agents.map((agent, i) => ({ agent, own: names[i]! })).filter(({ own }) => own.length > 0);
@@ -78,7 +78,7 @@ export function classCompletionEnvironment(
     }),
     maxTurns,
     rewardRange: episodeRange(classRewardRanges[preset], parsed),
-    // How long code takes is the machine's affair.
+    // The run time of code depends on the machine.
     deterministic: false,
     statesCorrect: true,
     open: sandboxOpener({ language: "python", sandbox: parsed.sandbox }),
@@ -183,7 +183,7 @@ export function classCompletionEnvironment(
   return anySplitOfOneFile(environment, parsed.path);
 }
 
-/** The registry's entry of the class-completion environment. */
+/** The registry entry of the class-completion environment. */
 export const classCompletionEntry: EnvironmentEntry = {
   id: "class-completion",
   description,
@@ -202,12 +202,12 @@ function total(components: Readonly<Record<string, number>>): Reward {
   return scored(sum, components);
 }
 
-/** The visible tests, as the source of their methods. */
+/** Returns the source code of the visible test methods. */
 function visibleTestTexts({ problem, tests }: ClassTask): string[] {
   return problem.suite.tests.flatMap(({ visible }, i) => (visible === true ? [tests[i]!.text] : []));
 }
 
-/** The methods of the benchmark's own solution that are one agent's; the first also writes what the skeleton lacks. */
+/** Returns one agent's methods from the benchmark's solution. The first agent also writes what the skeleton lacks. */
 function demonstration({ solution }: ClassTask, owners: Readonly<Record<string, number>>, place: number): string {
   const methods = solution.filter(({ name }) => (name in owners ? owners[name] === place : place === 0));
   return fenced("python", methods.map(({ text }) => text).join("\n\n"));

@@ -8,21 +8,21 @@ import type { AgentLoads } from "./load-each-agent.ts";
 import { type MergedClass, mergeClass } from "./merge-class.ts";
 
 /**
- * What one agent reads after a turn: on its own reply and methods, and on the visible tests of the whole class. It sees
- * neither what others wrote nor how they did.
+ * Returns the feedback for one agent after a turn: on its own reply and methods, and on the visible tests of the whole
+ * class. It contains neither the replies of other agents nor their results.
  */
 export function classFeedback(
   options: Pick<ClassCompletionOptions, "mode" | "sandboxSlice">,
   report: {
     readonly task: ClassTask;
-    /** The place of the agent's reply. */
+    /** The index of the agent's reply. */
     readonly place: number;
     readonly own: readonly string[];
     readonly merged: MergedClass;
-    /** Whether every test passed, the hidden ones too. */
+    /** True if every test passed, including the hidden ones. */
     readonly passed: boolean;
     readonly visible: VisibleRun | undefined;
-    /** In the order of the replies: the class with that reply alone. */
+    /** For each reply, the result of loading the class with that reply alone. */
     readonly loads: readonly AgentLoads[];
   },
 ): string {
@@ -56,8 +56,8 @@ export function classFeedback(
 }
 
 /**
- * What each agent reads if the replies together kept Python from coming to an end: that its own reply does, or that
- * another agent's does. Rejects as `mergeClass` does.
+ * Returns the feedback for each agent if Python did not finish merging the replies: whether its own reply or another
+ * agent's is the cause. Rejects with the errors of `mergeClass`.
  */
 export async function unreadableFeedback(parts: Parameters<typeof mergeClass>[0]): Promise<readonly string[]> {
   const { replies } = parts;
@@ -74,7 +74,7 @@ export async function unreadableFeedback(parts: Parameters<typeof mergeClass>[0]
   );
 }
 
-/** A verdict that calls its test by its source. */
+/** Returns a verdict that shows the source code of its test. */
 function named({ tests }: ClassTask, verdict: TestVerdict): TestVerdict {
   const { text, owner } = tests.find(({ owner, name }) => verdict.called === `_run_test(${owner}, "${name}")`) ?? {};
   return text === undefined ? verdict : { ...verdict, called: `this test of ${owner}:\n${text}\nIt` };

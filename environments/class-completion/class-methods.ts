@@ -2,17 +2,17 @@ import { type PythonStatement, readPythonStatements } from "../../sandbox/gradin
 
 /** A method of a class. */
 export interface ClassMethod {
-  /** Its name; of a property's other functions, with which one it is, such as `size.setter`. */
+  /** The method's name. For an accessor of a property, with its kind, such as `size.setter`. */
   readonly name: string;
-  /** Its source, decorators and all, at the left margin. */
+  /** The source code with decorators, without indentation. */
   readonly text: string;
-  /** It has no code: nothing but a docstring, `pass`, `...` or `raise NotImplementedError`. */
+  /** True if the body is only a docstring, `pass`, `...` or `raise NotImplementedError`. */
   readonly isEmpty: boolean;
-  /** How many parameters it has, `self` among them. */
+  /** The number of parameters, including `self`. */
   readonly parameters: number;
 }
 
-/** The methods of a class of some source, in order; undefined where the source has no such class. */
+/** Returns the methods of a class in source code, in order, or undefined if there is no such class. */
 export function classMethods(source: string, className: string): readonly ClassMethod[] | undefined {
   const found = readPythonStatements(source)?.find(
     ({ tokens }) => tokens[0]!.text === "class" && tokens[1]?.text === className,
@@ -46,7 +46,7 @@ function isEmpty({ body }: PythonStatement, words: readonly string[]): boolean {
   });
 }
 
-/** Counts what commas part between the brackets that begin here. */
+/** Counts the comma-separated parts between the brackets that begin here. */
 function parametersOf(words: readonly string[]): number {
   let depth = 0;
   let count = 0;

@@ -1,7 +1,7 @@
 import { fenced } from "../shared/code-turns/code-block.ts";
 import type { ClassTask } from "./class-task.ts";
 
-/** What an agent reads first: the class, and which methods it is to write. */
+/** Returns an agent's first prompt: the class and the methods that the agent writes. */
 export function classPrompt(options: {
   readonly task: ClassTask;
   readonly own: readonly string[];
@@ -15,7 +15,7 @@ export function classPrompt(options: {
   ].join("\n\n");
 }
 
-/** What ends the prompt of a later turn. */
+/** Returns the end of the prompt of a later turn. */
 export function classRevisionAsk(own: readonly string[]): string {
   return `Revise ${namedMethods(own)}. ${answer}`;
 }

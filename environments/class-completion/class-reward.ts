@@ -3,26 +3,26 @@ import type { ClassCompletionOptions } from "./class-completion-options.ts";
 import type { ClassTask } from "./class-task.ts";
 import type { MergedClass } from "./merge-class.ts";
 
-/** The least and greatest reward of a preset. */
+/** The minimum and maximum reward of each preset. */
 export const classRewardRanges: Readonly<Record<ClassCompletionOptions["reward"], readonly [number, number]>> = {
   correctness: [-0.1, 1],
   comlrl: [-1, 6],
 };
 
 /**
- * What a class earns, by name; all agents earn the same.
+ * Returns the reward components of a class. All agents get the same reward.
  *
- * - `syntax`: the share of replies that parse and have a method of their agent's.
- * - `methods`: the share of methods that are there.
- * - `tests`: for each test class the share of hidden tests that pass, and of these shares the mean. In `comlrl` it is
- *   the share of all hidden tests.
- * - `overlap`: less for each method that was also written by an agent whose it is not.
+ * - `syntax`: the share of replies that parse and contain a method of their agent.
+ * - `methods`: the share of methods that are present.
+ * - `tests`: the mean over the test classes of the share of hidden tests that pass. In `comlrl`, the share of all
+ *   hidden tests.
+ * - `overlap`: a penalty for each method that another agent than its owner also wrote.
  */
 export function classReward(options: {
   readonly preset: ClassCompletionOptions["reward"];
   readonly task: ClassTask;
   readonly owners: Readonly<Record<string, number>>;
-  /** Undefined where the replies could not be put together. */
+  /** Undefined if the replies could not be merged. */
   readonly merged: MergedClass | undefined;
   readonly grade: CodeGrade | undefined;
 }): Readonly<Record<string, number>> {

@@ -6,17 +6,17 @@ import { classEvalProblem } from "../shared/code-benchmarks/class-eval.ts";
 import type { CodeProblem } from "../shared/code-benchmarks/code-problem.ts";
 import { type ClassMethod, classMethods } from "./class-methods.ts";
 
-/** A class to be completed. */
+/** A class to complete. */
 export interface ClassTask {
-  /** With its tests, of which the first fifth of each test class, rounded up, is visible. */
+  /** The problem with its tests. The first fifth of each test class, rounded up, is visible. */
   readonly problem: CodeProblem;
-  /** The class without the bodies of the methods that are to be written. */
+  /** The class without the bodies of the requested methods. */
   readonly skeleton: string;
-  /** The methods that are to be written, in order. */
+  /** The requested methods, in order. */
   readonly methods: readonly Pick<ClassMethod, "name" | "parameters">[];
-  /** Every method of the benchmark's own solution. */
+  /** All methods of the benchmark's own solution. */
   readonly solution: readonly Pick<ClassMethod, "name" | "text">[];
-  /** For each test, the test class that it is of, its name, and its source. */
+  /** For each test, its test class, name and source code. */
   readonly tests: readonly { readonly owner: string; readonly name: string; readonly text: string }[];
 }
 
@@ -27,13 +27,13 @@ const schema = z.object({
   import_statement: z.array(z.string()),
 });
 
-/** A task from a row of ClassEval. Throws `data.malformed`. */
+/** Returns the task of a row of ClassEval. Throws `data.malformed`. */
 export function classTask(row: unknown): ClassTask {
   const problem = classEvalProblem(row);
   const { skeleton: published, test, solution_code, import_statement } = parseRow(schema, row, "ClassEval");
   const skeleton = withImports(repaired(published), import_statement);
   const solution = classMethods(solution_code, problem.entryPoint) ?? [];
-  // What the solution leaves empty, as some an `__init__`, is not to be written.
+  // Methods that the solution leaves empty, such as some `__init__` methods, are not requested.
   const stays = new Set(solution.filter(({ isEmpty }) => isEmpty).map(({ name }) => name));
   const methods = (classMethods(skeleton, problem.entryPoint) ?? []).filter(
     ({ name, isEmpty }) => isEmpty && !stays.has(name),
@@ -41,7 +41,7 @@ export function classTask(row: unknown): ClassTask {
   if (methods.length === 0) {
     throw new LyceumError({
       code: "data.malformed",
-      message: `The skeleton of ${problem.id} has no class ${problem.entryPoint} with a method to be written.`,
+      message: `The skeleton of ${problem.id} has no class ${problem.entryPoint} with an empty method.`,
       hint: "Compare the row with the published file.",
     });
   }
@@ -60,7 +60,9 @@ export function classTask(row: unknown): ClassTask {
   };
 }
 
-/** Of each test class the first fifth, or, where each has but one test, the first fifth of all. */
+/**
+ * Returns the first fifth of each test class. If each class has only one test, returns the first fifth of all tests.
+ */
 function visiblePlaces(owners: readonly string[]): ReadonlySet<number> {
   const fifth = (places: readonly number[]): readonly number[] =>
     places.length === 1 ? [] : places.slice(0, Math.ceil(places.length / 5));
@@ -69,7 +71,7 @@ function visiblePlaces(owners: readonly string[]): ReadonlySet<number> {
   return new Set(ofEach.length > 0 ? ofEach : fifth(places));
 }
 
-/** What each test of the suite is, from the source of the `unittest` classes. */
+/** Returns the test class, name and source code of each test, from the source of the `unittest` classes. */
 function testsOf({ suite }: CodeProblem, source: string): ClassTask["tests"] {
   const classes = new Map(
     (readPythonStatements(source) ?? [])
@@ -83,13 +85,16 @@ function testsOf({ suite }: CodeProblem, source: string): ClassTask["tests"] {
   });
 }
 
-/** What the solution imports, before the skeleton where it does not say so itself. */
+/** Adds the imports of the solution that the skeleton lacks. */
 function withImports(skeleton: string, imports: readonly string[]): string {
   const missing = imports.filter((line) => !skeleton.split("\n").includes(line.trim()));
   return missing.length === 0 ? skeleton : `${missing.join("\n")}\n\n${skeleton}`;
 }
 
-/** Four skeletons of the file do not parse: curly quotes, a docstring that is not closed, and a class in quotes. */
+/**
+ * Repairs the four skeletons of the file that do not parse. They contain curly quotes, an unclosed docstring or a class
+ * in quotes.
+ */
 function repaired(skeleton: string): string {
   return skeleton
     .replace(/[“”]{3}/g, '"""')

@@ -4,12 +4,13 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { loadAlone } from "../shared/code-turns/load-alone.ts";
 import { mergeClass } from "./merge-class.ts";
 
-/** Whether a class loads with the methods of one agent alone. The error's line is of no reply. */
+/** Whether a class loads with the methods of one agent alone. The line in the error does not refer to a reply. */
 export type AgentLoads = { readonly loads: true } | { readonly loads: false; readonly error: CodeError };
 
 /**
- * Whose replies keep a class from loading: if the whole class does not load, it is put together and loaded once for
- * each reply, without the others. A reply that a limit ends counts as one that loads. Rejects as `mergeClass` does.
+ * Finds the replies that keep a class from loading. If the whole class does not load, the class is merged and loaded
+ * once for each reply alone. A reply that reaches a time limit counts as loading. Rejects with the errors of
+ * `mergeClass`.
  */
 export async function loadEachAgent(options: {
   readonly sandbox: Sandbox;
@@ -17,7 +18,7 @@ export async function loadEachAgent(options: {
   readonly className: string;
   readonly owners: Readonly<Record<string, number>>;
   readonly replies: readonly string[];
-  /** Why the whole class does not load, if it does not. */
+  /** The load error of the whole class, if any. */
   readonly loadError: CodeError | undefined;
   readonly limits: Partial<Limits> | undefined;
   readonly seed: number;

@@ -3,13 +3,13 @@ import { z } from "zod";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 
-/** A class that is put together from replies. */
+/** A class that is merged from replies. */
 export interface MergedClass {
-  /** The whole source; methods that nobody wrote raise `NotImplementedError`. */
+  /** The complete source code. Methods that no agent wrote raise `NotImplementedError`. */
   readonly source: string;
-  /** For each method that was to be written, why it is missing; null where it is there. */
+  /** For each requested method, the reason why it is missing, or null if it is present. */
   readonly methods: Readonly<Record<string, string | null>>;
-  /** In the order of the replies: why one cannot be read, at which line, and methods of others that it has. */
+  /** For each reply: the parse error and its line, if any, and the methods of other agents that the reply contains. */
   readonly replies: readonly {
     readonly error: string | null;
     readonly line: number | null;
@@ -25,14 +25,14 @@ const schema = z.object({
   ),
 });
 
-/** Characters of a reply that are read; a longer one is refused. */
+/** The number of characters that are read of a reply. A longer reply is refused. */
 const longest = 100_001;
 
 /**
- * Puts what agents wrote into a class, on the syntax tree: Python's own `ast` reads it in the sandbox, where nothing of
- * it is run. `owners` has, for each method that is to be written, the place of the reply that is to hold it. Undefined
- * where a reply kept Python from coming to an end. Rejects with `sandbox.unavailable` where the sandbox itself fails,
- * and with the signal's reason.
+ * Merges the agents' replies into a class on the syntax tree. Python's own `ast` parses them in the sandbox, which does
+ * not run them. `owners` maps each requested method to the index of the reply that should contain it. Returns undefined
+ * if Python did not finish because of a reply. Rejects with `sandbox.unavailable` if the sandbox fails, and with the
+ * signal's reason.
  */
 export async function mergeClass(options: {
   readonly sandbox: Sandbox;
@@ -62,7 +62,7 @@ export async function mergeClass(options: {
   if (result.status !== "infra_error" && result.status !== "aborted") return undefined;
   throw new LyceumError({
     code: "sandbox.unavailable",
-    message: `The sandbox could not put a class together: ${result.error?.message ?? result.status}.`,
-    hint: "See why the sandbox fails; another one may be chosen by the option sandbox.",
+    message: `The sandbox could not merge a class: ${result.error?.message ?? result.status}.`,
+    hint: "Fix the sandbox, or choose another one with the option sandbox.",
   });
 }

@@ -5,18 +5,18 @@ import type { ClassMethod } from "./class-methods.ts";
 export type MethodSplit = "round-robin" | "shuffled" | "parameters";
 
 /**
- * The methods of each agent, in the order of the class.
+ * Returns the methods of each agent, in the order of the class.
  *
- * - `round-robin`: one after the other.
- * - `shuffled`: the same, in an order that the problem's id gives.
- * - `parameters`: those with `self` alone go to the first agent, those with one parameter more to the second, and so on
- *   (CoMLRL's split between two); an agent may have none.
+ * - `round-robin`: methods are assigned in turn.
+ * - `shuffled`: methods are assigned in turn, in an order that depends on the problem's id.
+ * - `parameters`: methods with only `self` go to the first agent, those with one more parameter to the second, and so
+ *   on. This is CoMLRL's split for two agents. An agent may have no methods.
  */
 export function splitMethods(options: {
   readonly methods: readonly Pick<ClassMethod, "name" | "parameters">[];
   readonly agents: number;
   readonly split: MethodSplit;
-  /** The problem's. */
+  /** The problem's id. */
   readonly id: string;
 }): readonly (readonly string[])[] {
   const { methods, agents, split, id } = options;

@@ -8,28 +8,30 @@ import { replyCode } from "../shared/code-turns/reply-code.ts";
 import { codePrompt } from "./code-prompt.ts";
 import { Exchange } from "./exchange.ts";
 
-/** Ways for untrained models to play the code environment of two agents, for comparison with trained ones. */
+/**
+ * Strategies that let untrained models play the code environment with two agents, for comparison with trained models.
+ */
 export const codeBaselineNames = ["single", "concatenation", "sequential", "discussion"] as const;
 
 /** One of {@link codeBaselineNames}. */
 export type CodeBaselineName = (typeof codeBaselineNames)[number];
 
-/** A policy for each agent of the code environment of two. */
+/** A policy for each agent of the code environment with two agents. */
 export interface PairPolicies {
   readonly aux: Policy;
   readonly main: Policy;
 }
 
 /**
- * The policies of a baseline, made from a model for both agents or one for each:
+ * Returns the policies of a baseline, for one model that plays both agents or one model per agent:
  *
- * - `single`: main's model is asked for the whole function, as the only agent would be; aux writes nothing.
- * - `concatenation`: each model answers its prompt. The environment puts their code together.
+ * - `single`: main's model gets the prompt of a single agent and writes the whole function. aux writes nothing.
+ * - `concatenation`: each model answers its prompt. The environment joins their code.
  * - `sequential`: aux answers first, and main sees its code.
- * - `discussion`: both draft, then each sees the other's draft and answers once more.
+ * - `discussion`: both write a draft, see the other's draft, and answer again.
  *
- * Usage counts every call of a model; tokens are left out, since they are not those of the recorded conversation. The
- * policies of one baseline know each other: give both to the same rollout.
+ * The usage covers all calls of a model. Tokens are left out, because they differ from those of the recorded
+ * conversation. The two policies of a baseline communicate with each other, so use both in the same rollout.
  */
 export function codeBaseline(
   name: CodeBaselineName,
@@ -49,7 +51,7 @@ export function codeBaseline(
           const { action } = await exchange.wait("aux", request);
           return ask(main, {
             ...request,
-            messages: told(request, `The other programmer has written this:\n\n${codeOf(request, action)}`),
+            messages: withText(request, `The other programmer has written this:\n\n${codeOf(request, action)}`),
           });
         }),
       };
@@ -64,14 +66,14 @@ export function codeBaseline(
           const [mine, theirs] = await Promise.all([draft, exchange.wait(own === "aux" ? "main" : "aux", request)]);
           const answer = `The other programmer has drafted this:\n\n${codeOf(request, theirs.action)}\n\nRevise your code so that both work together. Answer in the same form.`;
           const messages = [...request.messages, mine.action.message, textMessage("user", answer)];
-          return added(mine, await ask(model, { ...request, messages }));
+          return withUsageOfBoth(mine, await ask(model, { ...request, messages }));
         };
       return { aux: around(aux, name, discuss("aux", aux)), main: around(main, name, discuss("main", main)) };
     }
   }
 }
 
-/** A policy that asks a model in its own way, each request by itself. */
+/** Returns a policy that calls a model with `act`. */
 function around(model: Policy, name: string, act: (request: ActRequest) => Promise<ActResult>): Policy {
   return { specificationVersion: "v1", name: `${name} of ${model.name}`, accepts: model.accepts, act };
 }
@@ -83,7 +85,7 @@ async function ask(model: Policy, { order: _, previous: __, ...request }: ActReq
 
 const silence: Action = { message: textMessage("assistant", ""), finish: "stop" };
 
-/** Main's conversation as it would be without aux. */
+/** Asks main's model with the prompt of a single agent. */
 function askedAlone(model: Policy): (request: ActRequest) => Promise<ActResult> {
   return (request) => {
     const [, ...later] = request.messages;
@@ -91,8 +93,8 @@ function askedAlone(model: Policy): (request: ActRequest) => Promise<ActResult> 
   };
 }
 
-/** The conversation with a text added to its last message. */
-function told({ messages }: ActRequest, text: string): ActRequest["messages"] {
+/** Returns the conversation with a text appended to its last message. */
+function withText({ messages }: ActRequest, text: string): ActRequest["messages"] {
   const last = messages.at(-1)!;
   return [...messages.slice(0, -1), { ...last, content: [...last.content, { type: "text", text: `\n\n${text}` }] }];
 }
@@ -106,8 +108,8 @@ function problemOf({ episode }: ActRequest): CodeProblem {
   return episode!.task.task as CodeProblem;
 }
 
-/** A second call, with the usage of both. */
-function added(first: ActResult, second: ActResult): ActResult {
+/** Returns the second result with the usage of both calls. */
+function withUsageOfBoth(first: ActResult, second: ActResult): ActResult {
   if (first.usage === undefined || second.usage === undefined) return second;
   const usage = {
     promptTokens: first.usage.promptTokens + second.usage.promptTokens,

@@ -9,7 +9,7 @@ import type { CodeOptions } from "./code-options.ts";
 import { rewardRange } from "./code-reward.ts";
 import { codeTasks } from "./code-tasks.ts";
 
-/** What the code environment of one agent and that of two are made from, checked. */
+/** The validated parts of the code environment, for one or two agents. */
 export interface CodeEnvironmentParts {
   readonly id: string;
   readonly description: string;
@@ -17,7 +17,7 @@ export interface CodeEnvironmentParts {
   readonly resources: CodeResources;
 }
 
-/** What the definitions of both have in common, and the language of their tasks. */
+/** Returns the common parts of both environments' definitions, and the language of their tasks. */
 export function codeDefinition({ id, description, options, resources }: CodeEnvironmentParts): {
   readonly language: Language;
   readonly definition: {
@@ -41,7 +41,7 @@ export function codeDefinition({ id, description, options, resources }: CodeEnvi
     tasks,
     maxTurns: options.maxTurns,
     rewardRange: episodeRange(rewardRange(options), options),
-    // What is right stays right; but how long code takes is the machine's affair.
+    // The run time of code depends on the machine.
     deterministic: false,
     statesCorrect: true as const,
     open: sandboxOpener({ language, sandbox: options.sandbox }),

@@ -5,7 +5,7 @@ import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts"
 import { type PayEveryTurn, payEveryTurnShape } from "../shared/code-turns/pay-every-turn.ts";
 import { type CodeTurnOptions, codeTurnShape, pythonSandboxes } from "../shared/code-turns/turn-options.ts";
 
-/** The benchmarks that come with a reader, and one's own problems. */
+/** The benchmarks with a reader, and `jsonl` for custom problems. */
 const codeDatasets = [
   "humaneval",
   "coop-humaneval",
@@ -16,7 +16,7 @@ const codeDatasets = [
   "jsonl",
 ] as const;
 
-/** What the code environment is made from; the schema says what each option means. */
+/** The options of the code environment. The schema describes each one. */
 export interface CodeOptions extends CodeTurnOptions, PayEveryTurn {
   readonly dataset: (typeof codeDatasets)[number];
   readonly path?: string | undefined;
@@ -26,43 +26,45 @@ export interface CodeOptions extends CodeTurnOptions, PayEveryTurn {
 }
 
 const schema = z.strictObject({
-  dataset: z.enum(codeDatasets).default("humaneval").describe("The benchmark, or jsonl: problems of your own."),
+  dataset: z.enum(codeDatasets).default("humaneval").describe("The benchmark, or jsonl for your own problems."),
   path: z
     .string()
     .min(1)
     .optional()
-    .describe("The benchmark's file, or one of the same form (.jsonl, .jsonl.gz, .json); by default, the hub's."),
+    .describe(
+      "The benchmark's file, or a file in the same form (.jsonl, .jsonl.gz, .json). Defaults to the hub data set.",
+    ),
   language: z
     .enum(["python", "javascript", "typescript"])
     .default("python")
-    .describe("The language of problems of your own; benchmarks have theirs."),
+    .describe("The language of your own problems. Benchmarks have a fixed language."),
   agents: z
     .union([z.literal(1), z.literal(2)])
     .default(1)
-    .describe("2: an agent aux writes a helper for the function that an agent main writes at the same time."),
+    .describe("With 2, the agent aux writes a helper while the agent main writes the function."),
   reward: z
     .enum(["correctness", "comlrl", "mrlm"])
     .default("correctness")
-    .describe("What tests and the rest are worth: correctness from 0 to 1, comlrl to 4, mrlm from -0.5 to 2."),
+    .describe("The reward preset: correctness from 0 to 1, comlrl from 0 to 4, mrlm from -0.5 to 2."),
   ...codeTurnShape,
   ...payEveryTurnShape,
   sandbox: z
     .enum([...pythonSandboxes, "isolated-vm"])
     .default("auto")
-    .describe("Where code runs; auto takes the strongest that works."),
+    .describe("The sandbox that runs code. auto uses the strongest one that works."),
 });
 
-/** The options of the code environment, for the registry. */
+/** The schema of the code environment's options, for the registry. */
 export const codeOptionsSchema: z.ZodObject = schema;
 
-/** The options with their defaults. Throws `config.invalid` naming each option at fault. */
+/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseCodeOptions(options: Partial<CodeOptions>): CodeOptions {
   const parsed: CodeOptions = parseEnvironmentOptions("code", schema, options);
   if (parsed.dataset === "jsonl" && parsed.path === undefined) {
     throw new LyceumError({
       code: "config.invalid",
       message: 'The dataset "jsonl" of "code" has no path.',
-      hint: "Set path to the file with your problems, one JSON object a line.",
+      hint: "Set path to the file with your problems, one JSON object per line.",
     });
   }
   return parsed;

@@ -4,17 +4,17 @@ import { helpersOf } from "../shared/code-benchmarks/human-eval.ts";
 import { fenced, languageNames } from "../shared/code-turns/code-block.ts";
 import { visibleTests } from "../shared/code-turns/visible-tests.ts";
 
-/** How an answer looks. */
+/** Returns the answer format. */
 function answerOf(name: string): string {
   return `one code block that holds the whole function \`${name}\`, and its imports and helpers`;
 }
 
-/** The first prompt of one agent: what is to be written, and how to answer. */
+/** Returns the first prompt of a single agent: the task and the answer format. */
 export function codePrompt(problem: CodeProblem): string {
   return `${assignment(problem)}\n\nAnswer with ${answerOf(problem.entryPoint)}.`;
 }
 
-/** The first prompt of the agent that writes the function, beside one that writes `aux`. */
+/** Returns the first prompt of the agent that writes the function while another agent writes `aux`. */
 export function mainPrompt(problem: CodeProblem): string {
   const { entryPoint } = problem;
   return [
@@ -24,7 +24,7 @@ export function mainPrompt(problem: CodeProblem): string {
   ].join("\n\n");
 }
 
-/** The first prompt of the agent that writes `aux`. */
+/** Returns the first prompt of the agent that writes `aux`. */
 export function auxPrompt({ prompt, entryPoint, suite }: CodeProblem): string {
   const { language } = suite;
   const isSource = startsFunction(prompt, entryPoint, language);
@@ -36,17 +36,20 @@ export function auxPrompt({ prompt, entryPoint, suite }: CodeProblem): string {
   ].join("\n\n");
 }
 
-/** What ends the prompt of a later turn. */
+/** Returns the end of the prompt of a later turn. */
 export function revisionAsk(name: string): string {
   return `Revise \`${name}\`. Answer with ${answerOf(name)}.`;
 }
 
-/** What is run before an agent's code: what a Python prompt defines before the function (imports, helpers). */
+/**
+ * Returns the code that runs before an agent's code: the definitions before the function in a Python prompt, such as
+ * imports and helpers.
+ */
 export function promptHelpers({ prompt, entryPoint, suite }: CodeProblem): string {
   return suite.language === "python" ? helpersOf(prompt, entryPoint) : "";
 }
 
-/** What is to be written. A problem in words comes with its visible tests. */
+/** Returns the task. A problem in words is followed by its visible tests. */
 function assignment({ prompt, entryPoint, suite }: CodeProblem): string {
   const { language } = suite;
   if (startsFunction(prompt, entryPoint, language)) {
@@ -55,7 +58,7 @@ function assignment({ prompt, entryPoint, suite }: CodeProblem): string {
   return `${prompt.trim()}\n\nWrite it in ${languageNames[language]}, as the function \`${entryPoint}\`.${examples(suite)}`;
 }
 
-/** Whether a prompt is the beginning of the function's source, and no sentence that names it. */
+/** Returns true if a prompt is the beginning of the function's source code, not a sentence that names it. */
 function startsFunction(prompt: string, entryPoint: string, language: CodeProblem["suite"]["language"]): boolean {
   if (language !== "python") {
     return prompt.includes(`function ${entryPoint}(`) || prompt.includes(`const ${entryPoint} =`);

@@ -2,29 +2,30 @@ import type { CodeLevels } from "../shared/code-turns/code-levels.ts";
 import type { CodeOptions } from "./code-options.ts";
 import type { PairStructure } from "./structure/pair-structure.ts";
 
-/** What a reward is made from. */
+/** The inputs of a reward. */
 export interface RewardFacts {
   readonly levels: CodeLevels;
-  /** Of two agents. */
+  /** With two agents: how their code works together. */
   readonly pair?: PairStructure;
 }
 
-/** The least and greatest reward of a preset. */
+/** Returns the minimum and maximum reward of a preset. */
 export function rewardRange({ reward, agents }: Pick<CodeOptions, "reward" | "agents">): readonly [number, number] {
   if (reward === "mrlm") return [-0.5, 2];
   if (reward === "comlrl") return [0, agents === 2 ? 4 : 2.1];
   return [0, 1];
 }
 
-/** What an answer is worth, by name; the sum is the reward. */
+/** Returns the reward components of an answer. Their sum is the reward. */
 export function rewardComponents(preset: CodeOptions["reward"], facts: RewardFacts): Record<string, number> {
   if (preset === "mrlm") return mrlm(facts);
   return preset === "comlrl" ? comlrl(facts) : correctness(facts);
 }
 
 /**
- * Tests outweigh the rest: whoever passes more of them earns more, whatever else. That is why how two agents work
- * together counts only where every test passes; what is parsed and defined follows from a test that passes.
+ * Returns the components of `correctness`. More passing tests always give a higher reward. That is why the components
+ * for the cooperation of two agents count only if every test passes. A passing test implies the components for syntax
+ * and definition.
  */
 function correctness({ levels, pair }: RewardFacts): Record<string, number> {
   const { syntax, definition, tests, passed } = levels;
@@ -39,16 +40,16 @@ function correctness({ levels, pair }: RewardFacts): Record<string, number> {
   };
 }
 
-/** MRLM's: the share of tests, 1 more where all pass, 0.5 less where one raises. */
+/** Returns the components of `mrlm`: the share of passing tests, plus 1 if all pass, minus 0.5 if a test raises. */
 function mrlm({ levels }: RewardFacts): Record<string, number> {
   const { tests, passed, raised } = levels;
   return { tests, bonus: passed ? 1 : 0, error: raised ? -0.5 : 0 };
 }
 
 /**
- * CoMLRL's, level by level: the definitions, of functions that return something; the syntax of the whole program;
- * tests, and with one that passes, how main uses aux. Without main's function, or where the program does not parse,
- * nothing more is earned.
+ * Returns the components of `comlrl`, level by level: the definitions of functions that return a value, the syntax of
+ * the whole program, the tests and, if a test passes, how main uses aux. If main's function is missing or the program
+ * does not parse, the later levels are 0.
  */
 function comlrl({ levels, pair }: RewardFacts): Record<string, number> {
   if (pair === undefined) {

@@ -30,7 +30,7 @@ const readers: Readonly<
   "humaneval-ts": { language: "typescript", read: multiplEProblem },
 };
 
-/** The splits of a dataset, the language of its solutions, and its tasks. */
+/** Returns the splits of a dataset, the language of its solutions, and its tasks. */
 export function codeTasks(
   options: Pick<CodeOptions, "dataset" | "path" | "language" | "cpuSeconds" | "shareTests">,
   hub: HubOptions,

@@ -12,10 +12,10 @@ const description =
   "Functions written to pass tests, by one agent or by two: HumanEval, MBPP, HumanEval in JavaScript and TypeScript.";
 
 /**
- * The code environment. One agent, called `agent`, writes a function, or two, `aux` and `main`, write a helper and the
- * function at the same time, over one turn or several; the last answer earns what hidden tests say, and nothing is
- * earned or lost where the sandbox fails. The sandbox is open while an instance is. Throws `config.invalid` where the
- * options are not what the schema asks for.
+ * Creates the code environment. One agent, `agent`, writes a function, or two agents, `aux` and `main`, simultaneously
+ * write a helper and the function. An episode has one or more turns. Hidden tests score the last answer. The reward is
+ * unscored if the sandbox fails. The sandbox stays open as long as an instance. Throws `config.invalid` for invalid
+ * options.
  */
 export function codeEnvironment(
   options: Partial<CodeOptions> = {},
@@ -33,7 +33,7 @@ export function codeEnvironment(
   return anySplitOfOneFile(environment, parsed.path);
 }
 
-/** The registry's entry of the code environment. */
+/** The registry entry of the code environment. */
 export const codeEntry: EnvironmentEntry = {
   id: "code",
   description,

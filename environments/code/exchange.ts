@@ -3,13 +3,13 @@ import type { ActRequest, ActResult } from "../../src/contract/policy.ts";
 import { untilAborted } from "../../src/core/concurrency/until-aborted.ts";
 
 /**
- * Where the agents of an episode pass on what they answer, while a rollout asks them at once. Episodes are told apart
- * by their signal. Rejects with `policy.unsupported-input` outside of a rollout.
+ * Passes answers between the agents of an episode that a rollout asks simultaneously. Identifies an episode by its
+ * signal. Rejects with `policy.unsupported-input` outside of a rollout.
  */
 export class Exchange {
   readonly #answers = new WeakMap<AbortSignal, Map<string, PromiseWithResolvers<ActResult>>>();
 
-  /** Answers a request, and hands the answer, or its error, to whoever waits for this agent. */
+  /** Answers a request and passes the answer, or its error, to the agent that waits for it. */
   async give(agent: string, request: ActRequest, answer: () => Promise<ActResult>): Promise<ActResult> {
     const { resolve, reject, promise } = this.#place(agent, request);
     promise.catch(() => {});
@@ -23,7 +23,7 @@ export class Exchange {
     }
   }
 
-  /** What another agent answers in this turn. Rejects with its error, or with the signal's reason. */
+  /** Waits for another agent's answer in this turn. Rejects with its error, or with the signal's reason. */
   async wait(agent: string, request: ActRequest): Promise<ActResult> {
     const { promise } = this.#place(agent, request);
     return await untilAborted(promise, request.signal!);
@@ -33,8 +33,8 @@ export class Exchange {
     if (signal === undefined || episode === undefined) {
       throw new LyceumError({
         code: "policy.unsupported-input",
-        message: "The policies of a baseline that talk to each other were asked outside of a rollout.",
-        hint: "Give them to rollout, rolloutGroup or rolloutEpisode, both at once.",
+        message: "A baseline with communicating policies was used outside of a rollout.",
+        hint: "Pass both policies to rollout, rolloutGroup or rolloutEpisode.",
       });
     }
     const places = this.#answers.get(signal) ?? new Map<string, PromiseWithResolvers<ActResult>>();

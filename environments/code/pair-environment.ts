@@ -24,9 +24,9 @@ const agents = ["aux", "main"] as const;
 type Agent = (typeof agents)[number];
 
 /**
- * The code environment of two agents, from options that are checked: `aux` writes a helper, `main` the function that is
- * asked for, at once, and neither sees the other's code. Both earn the same. An episode ends before its last turn with
- * the answer that reaches the top of its reward.
+ * Creates the code environment with two agents from validated options. `aux` writes a helper and `main` writes the
+ * requested function, simultaneously. Neither sees the other's code, and both get the same reward. An episode ends
+ * early if an answer reaches the maximum reward.
  */
 export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
   const { options } = parts;
@@ -107,7 +107,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
             ...report,
             ...main,
             syntaxProblem: pair.main.problem ?? null,
-            // Without its function there is nothing to say of how it uses aux.
+            // Without main's function, there is no use of aux to report.
             checks: pair.main.defined ? [auxCheck(pair, entryPoint)] : [],
           }),
         }),
@@ -117,7 +117,7 @@ export function pairEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinit
   });
 }
 
-/** What main is told of its use of aux. */
+/** Returns main's feedback on its use of aux. */
 function auxCheck({ called, used, wrapper }: PairStructure, entryPoint: string) {
   const detail = !called
     ? `\`${entryPoint}\` does not call \`aux\`.`
@@ -132,7 +132,7 @@ function auxCheck({ called, used, wrapper }: PairStructure, entryPoint: string) 
 function sameName({ id }: CodeProblem): LyceumError {
   return new LyceumError({
     code: "data.malformed",
-    message: `The problem "${id}" asks for a function called aux, which is the name of the helper.`,
-    hint: "Give it to one agent (agents: 1), or leave it out.",
+    message: `The problem "${id}" requests a function named aux, which is the name of the helper.`,
+    hint: "Use one agent (agents: 1), or leave the problem out.",
   });
 }

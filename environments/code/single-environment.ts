@@ -18,7 +18,7 @@ import { type CodeEnvironmentParts, codeDefinition } from "./code-definition.ts"
 import { codePrompt, promptHelpers, revisionAsk } from "./code-prompt.ts";
 import { rewardComponents } from "./code-reward.ts";
 
-/** The code environment of one agent, from options that are checked. */
+/** Creates the code environment with one agent from validated options. */
 export function singleEnvironment(parts: CodeEnvironmentParts): EnvironmentDefinition<CodeProblem> {
   const { options } = parts;
   const { expert } = parts.resources;

@@ -1,17 +1,17 @@
 import { match, P } from "ts-pattern";
 import type { FormExpression, FormFunction, FormStatement } from "./syntax-form.ts";
 
-/** The names of a function, and of the scopes around it. */
+/** The names of a function and of its outer scopes. */
 export interface Scope {
-  /** Bound by the function itself. */
+  /** The names that the function binds. */
   readonly own: ReadonlySet<string>;
-  /** Bound by it or by a scope around it. */
+  /** The names that the function or an outer scope binds. */
   readonly names: ReadonlySet<string>;
-  /** Own names that may stand for objects that others hold, too: parameters, and parts of other objects. */
+  /** The own names that may refer to objects with other references: parameters, and parts of other objects. */
   readonly shared: ReadonlySet<string>;
 }
 
-/** The scope of a function within another. A module is a function without parameters. */
+/** Returns the scope of a function within another. A module counts as a function without parameters. */
 export function scopeOf(fn: Pick<FormFunction, "params" | "body">, outer?: Scope): Scope {
   const own = new Set(fn.params);
   const shared = new Set(fn.params);
@@ -26,20 +26,20 @@ export function scopeOf(fn: Pick<FormFunction, "params" | "body">, outer?: Scope
   return { own, names: new Set([...(outer?.names ?? []), ...own]), shared };
 }
 
-/** The names that a block declares to be an outer scope's. */
+/** Yields the names that a block declares as names of an outer scope. */
 function* outerNames(body: readonly FormStatement[]): Generator<string> {
   for (const statement of walk(body)) if (statement.k === "outer") yield* statement.ids;
 }
 
 interface Binding {
   readonly ids: readonly string[];
-  /** What the names are bound to, where it is one value. */
+  /** The bound value, if it is a single value. */
   readonly value?: FormExpression;
-  /** The names are an outer scope's. */
+  /** True if the names belong to an outer scope. */
   readonly outer?: true;
 }
 
-/** Every place of a block that binds names; with `nested`, of the functions in it, too. */
+/** Yields all bindings of names in a block. With `nested`, includes those of nested functions. */
 export function* boundNames(
   body: readonly FormStatement[],
   { nested = false }: { readonly nested?: boolean } = {},
@@ -97,7 +97,7 @@ function* expressionBindings(expression: FormExpression, nested: boolean): Gener
   }
 }
 
-/** The statements of a block and of the blocks in it, but not of the functions. */
+/** Yields the statements of a block and of its nested blocks, without those of functions. */
 export function* walk(body: readonly FormStatement[]): Generator<FormStatement> {
   for (const statement of body) {
     yield statement;
@@ -122,7 +122,7 @@ export function* walk(body: readonly FormStatement[]): Generator<FormStatement> 
   }
 }
 
-/** The expressions that stand in a statement itself. */
+/** Returns the expressions that a statement contains directly. */
 function expressionsOf(statement: FormStatement): readonly FormExpression[] {
   return match(statement)
     .with({ k: P.union("set", "update", "drop", "use", "raise") }, ({ value }) => [value])

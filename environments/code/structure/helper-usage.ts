@@ -2,39 +2,40 @@ import { match } from "ts-pattern";
 import { boundNames, type Scope, scopeOf } from "./form-scope.ts";
 import type { FormExpression, FormFunction, FormStatement } from "./syntax-form.ts";
 
-/** How far a function is needed: it is called, or what it returns is needed, too. */
+/** How a function is needed: only its call, or also its return value. */
 type Need = "called" | "valued";
 
-/** Names that are live before a statement: what they hold is needed later. */
+/** The names that are live before a statement: their values are needed later. */
 type Live = Set<string>;
 
-/** What of a program an analysis found. */
+/** The result of the analysis of a program. */
 export interface HelperUsage {
-  /** The helper is called by code that can be reached. */
+  /** True if reachable code calls the helper. */
   readonly called: boolean;
-  /** What it returns reaches the entry's result, or has an effect. */
+  /** True if the helper's return value reaches the entry's result or has an effect. */
   readonly used: boolean;
-  /** Statements that do something for the entry's result. */
+  /** The statements that contribute to the entry's result. */
   readonly effective: ReadonlySet<FormStatement>;
 }
 
-/** Calls that do nothing but give a value: thrown away, they did nothing. */
+/** Pure functions. A call has no effect if its value is discarded. */
 const pure = new Set(
   "print len str repr int float bool abs min max sum sorted list tuple dict set frozenset type id hash callable isinstance round range enumerate zip map filter reversed any all console Math JSON String Number Boolean Object Array".split(
     " ",
   ),
 );
 
-/** Calls that look at a function and do not call it. */
-const lookers = new Set(
+/** Functions that inspect a function argument without calling it. */
+const inspectors = new Set(
   "print str repr bool type id hash callable isinstance console String Boolean typeof".split(" "),
 );
 
 /**
- * How a function of a module (`entry`) uses a helper that is defined elsewhere (`helper`): by the strongly live
- * variables of its code and of the functions that it needs. A call counts where it can be reached and the name is not
- * taken by another; its result counts as used where it reaches what the entry returns, a branch that does something,
- * or an object that outlives the call. Nothing is run, so what only running would show is taken for reached.
+ * Analyses how a function of a module (`entry`) uses a helper that is defined elsewhere (`helper`). Computes the
+ * strongly live variables of its code and of the functions that it needs. A call counts if it is reachable and the
+ * helper's name is not rebound. Its result counts as used if it reaches the entry's return value, a branch with an
+ * effect, or an object that outlives the call. The analysis does not run code. What only running would show counts as
+ * reached.
  */
 export function helperUsage(options: {
   readonly module: readonly FormStatement[];
@@ -57,15 +58,15 @@ export function helperUsage(options: {
 
 interface Context {
   readonly scope: Scope;
-  /** Whether what `return` gives is needed. */
+  /** Whether the return value is needed. */
   readonly returns: Need;
-  /** What is live where `break` and `continue` lead. */
+  /** The live names at the targets of `break` and `continue`. */
   readonly jumps: Live;
 }
 
 /**
- * One pass goes backward through each block. Functions are analysed where they are defined, if a pass found them to be
- * needed; passes are repeated until none finds more.
+ * Each pass goes backward through each block. A function is analysed at its definition if a pass found that it is
+ * needed. Passes repeat until none finds more.
  */
 class UsageAnalysis implements HelperUsage {
   called = false;
@@ -75,7 +76,7 @@ class UsageAnalysis implements HelperUsage {
   readonly #helper: string;
   readonly #aliases: ReadonlySet<string>;
   readonly #wanted = new Map<string, Need>();
-  /** Names that functions read of the scopes around them: they are live throughout. */
+  /** The names that functions read from outer scopes. They are live everywhere. */
   readonly #captured = new Set<string>();
 
   constructor(helper: string, aliases: ReadonlySet<string>) {
@@ -83,7 +84,7 @@ class UsageAnalysis implements HelperUsage {
     this.#aliases = aliases;
   }
 
-  /** Takes a name of the module for read. */
+  /** Marks a name of the module as read. */
   need(name: string): void {
     this.#captured.add(name);
     this.#want(name, "valued");
@@ -96,7 +97,9 @@ class UsageAnalysis implements HelperUsage {
     this.grown = true;
   }
 
-  /** Goes through a block; `live` becomes what is live before it. True where a statement of it has an effect. */
+  /**
+   * Analyses a block. `live` becomes the live names before it. Returns true if a statement of the block has an effect.
+   */
   block(statements: readonly FormStatement[], live: Live, context: Context): boolean {
     let effect = false;
     for (const statement of reachable(statements).toReversed()) {
@@ -153,7 +156,7 @@ class UsageAnalysis implements HelperUsage {
         }
         for (const name of raised) live.add(name);
         effect = this.block(statement.body, live, context) || effect;
-        // It may raise before any of its bindings.
+        // The body may raise before any of its bindings.
         for (const name of raised) live.add(name);
         return effect;
       }
@@ -188,7 +191,7 @@ class UsageAnalysis implements HelperUsage {
       size = jumps.size;
       const round = new Set(jumps);
       effect = this.block(statement.body, round, { ...context, jumps }) || effect;
-      // A condition is needed for what the body does; so are the names that it reads.
+      // The condition is needed if the body has an effect. So are the names that it reads.
       this.#expression(statement.head, effect, round, context);
       for (const id of statement.ids) round.delete(id);
       for (const name of round) jumps.add(name);
@@ -203,7 +206,7 @@ class UsageAnalysis implements HelperUsage {
     this.block(fn.body, new Set(), { scope, returns, jumps: new Set() });
   }
 
-  /** Goes through an expression whose value is needed or not. True where it has an effect by itself. */
+  /** Analyses an expression whose value is or is not needed. Returns true if the expression itself has an effect. */
   #expression(expression: FormExpression, needed: boolean, live: Live, context: Context): boolean {
     const { scope } = context;
     const every = (parts: readonly FormExpression[], need: boolean, inner: Context = context): boolean => {
@@ -254,7 +257,7 @@ class UsageAnalysis implements HelperUsage {
       for (const arg of args) this.#expression(arg, false, live, context);
       return false;
     }
-    // A method that is called for its effect matters as long as its object does.
+    // A method call on an own object matters only as long as the object does.
     const isOwnObject = callee.k === "member" && root !== undefined && scope.own.has(root) && !scope.shared.has(root);
     if (!needed && isOwnObject && !this.#isNeeded(root, live, scope)) {
       for (const arg of args) this.#expression(arg, false, live, context);
@@ -263,7 +266,7 @@ class UsageAnalysis implements HelperUsage {
     if (callee.k === "name") this.#read(callee.id, needed ? "valued" : "called", live, scope);
     else if (callee.k === "fn") this.#function(callee, needed ? "valued" : "called", scope);
     else this.#expression(callee, callee.k !== "member" || needed || root !== undefined, live, context);
-    const looks = isBuiltin && lookers.has(root);
+    const looks = isBuiltin && inspectors.has(root);
     for (const arg of args) {
       if (looks && this.#isHelper(arg, scope)) continue;
       this.#argument(arg, true, live, context);
@@ -271,7 +274,7 @@ class UsageAnalysis implements HelperUsage {
     return true;
   }
 
-  /** An argument: the helper itself may be handed on, to be called by who gets it. */
+  /** Analyses an argument. If the helper itself is passed, the receiver may call it. */
   #argument(arg: FormExpression, needed: boolean, live: Live, context: Context): void {
     if (this.#isHelper(arg, context.scope)) {
       this.called = true;
@@ -291,7 +294,7 @@ class UsageAnalysis implements HelperUsage {
     }
   }
 
-  /** What is bound to a name of an outer scope outlives the call. */
+  /** Values of outer names outlive the call, so they are always needed. */
   #isNeeded(name: string, live: Live, scope: Scope): boolean {
     return live.has(name) || this.#captured.has(name) || !scope.own.has(name);
   }
@@ -303,13 +306,13 @@ class UsageAnalysis implements HelperUsage {
   }
 }
 
-/** The name that a callee is reached by: `xs` of `xs.append`. */
+/** Returns the name at the root of a callee, such as `xs` of `xs.append`. */
 function rootOf(callee: FormExpression): string | undefined {
   if (callee.k === "name") return callee.id;
   return callee.k === "member" ? rootOf(callee.object) : undefined;
 }
 
-/** What of a block can be reached: nothing after a statement that leaves it. */
+/** Returns the reachable statements of a block: those up to the first one that leaves it. */
 export function reachable(statements: readonly FormStatement[]): readonly FormStatement[] {
   const end = statements.findIndex(leaves);
   return end === -1 ? statements : statements.slice(0, end + 1);
@@ -339,7 +342,7 @@ function leaves(statement: FormStatement): boolean {
   }
 }
 
-/** Whether a loop with this body can be left by `break`. */
+/** Returns true if `break` can leave a loop with this body. */
 function breaks(body: readonly FormStatement[]): boolean {
   return body.some((statement) => {
     switch (statement.k) {
@@ -357,7 +360,7 @@ function breaks(body: readonly FormStatement[]): boolean {
   });
 }
 
-/** Names that stand for the helper wherever a module binds them: `f = aux`. */
+/** Returns the names that are only ever bound to the helper, such as `f = aux`. */
 export function aliasesOf(module: readonly FormStatement[], helper: string): ReadonlySet<string> {
   const aliases = new Set<string>();
   const others = new Set<string>();

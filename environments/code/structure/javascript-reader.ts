@@ -1,7 +1,7 @@
 import { type AnyNode, parse } from "acorn";
 import type { FormExpression, FormStatement, SyntaxForm } from "./syntax-form.ts";
 
-/** Reads JavaScript into its form, without running it. */
+/** Parses JavaScript into its form, without running it. */
 export function readJavascript(source: string): SyntaxForm {
   try {
     const program = parse(source, {
@@ -25,7 +25,7 @@ export function readJavascript(source: string): SyntaxForm {
 
 type Node = AnyNode;
 
-/** Functions come first: they are there before anything runs. */
+/** Function declarations come first, because they are hoisted. */
 function statements(nodes: readonly Node[]): FormStatement[] {
   const isHoisted = ({ type }: Node): boolean => type === "FunctionDeclaration";
   return [...nodes.filter(isHoisted), ...nodes.filter((node) => !isHoisted(node))].flatMap(statement);
@@ -113,12 +113,12 @@ function statement(node: Node): FormStatement[] {
   }
 }
 
-/** A loop; the first round of `do` is not told apart. */
+/** Returns a loop. Does not treat the first iteration of `do` differently. */
 function loop(test: FormExpression, body: FormStatement[]): FormStatement {
   return { k: "loop", ids: [], head: test, endless: test.k === "const" && test.truthy, body, after: [] };
 }
 
-/** Each case may be entered or not; that one falls into the next is not told apart. */
+/** Returns a switch as nested conditions. Each case may be entered or not. Ignores fallthrough. */
 function switched(node: Extract<Node, { type: "SwitchStatement" }>): FormStatement {
   const test = every([node.discriminant, ...node.cases.flatMap(({ test }) => test ?? [])].map(expression));
   const bodies = node.cases.map(({ consequent }) =>
@@ -130,7 +130,7 @@ function switched(node: Extract<Node, { type: "SwitchStatement" }>): FormStateme
   });
 }
 
-/** An expression whose value is thrown away; assignments in it are statements. */
+/** Returns the statements of an expression whose value is discarded. Assignments in it become statements. */
 function effect(node: Node): FormStatement[] {
   switch (node.type) {
     case "AssignmentExpression": {
@@ -157,7 +157,7 @@ function effect(node: Node): FormStatement[] {
   }
 }
 
-/** A name bound to a value; a function or class becomes one of that name. */
+/** Binds a name to a value. A function or class becomes one with that name. */
 function named(id: string, value: Node): FormStatement[] {
   if (isFunction(value)) return functionNamed(id, value);
   if (value.type === "ClassExpression") return classNamed(id, value);
@@ -178,7 +178,7 @@ function functionNamed(id: string, node: FunctionNode): FormStatement[] {
   return [{ k: "def", id, ...functionForm(node) }];
 }
 
-/** Defaults of parameters are bound at the start of the body. */
+/** Returns a function. Defaults of parameters are bound at the start of the body. */
 function functionForm(node: FunctionNode): { params: string[]; body: FormStatement[] } {
   const params = node.params.flatMap(names);
   const defaults = node.params.flatMap((param): FormStatement[] =>
@@ -192,7 +192,7 @@ function functionForm(node: FunctionNode): { params: string[]; body: FormStateme
   return { params, body: [...defaults, ...own] };
 }
 
-/** A class is a function whose every method is used. */
+/** Returns a class as a function that uses all methods. */
 function classNamed(
   id: string,
   node: Extract<Node, { type: "ClassDeclaration" | "ClassExpression" }>,
@@ -218,7 +218,7 @@ function assigned(target: Node, value: FormExpression): FormStatement[] {
   return [...(ids.length === 0 && updates.length > 0 ? [] : [{ k: "set", ids, value: bound } as const]), ...updates];
 }
 
-/** The names that a pattern binds. */
+/** Returns the names that a pattern binds. */
 function names(target: Node | null | undefined): string[] {
   switch (target?.type) {
     case "Identifier":
@@ -236,7 +236,7 @@ function names(target: Node | null | undefined): string[] {
   }
 }
 
-/** The members of objects that a pattern assigns to. */
+/** Returns the object members that a pattern assigns to. */
 function membersOf(target: Node | null): Node[] {
   switch (target?.type) {
     case "MemberExpression":
@@ -295,7 +295,7 @@ function expression(node: Node): FormExpression {
       const value =
         node.operator === "=" ? expression(node.right) : every([expression(node.left), expression(node.right)]);
       if (node.left.type === "Identifier") return { k: "bind", id: node.left.name, value };
-      // What it changes is taken for needed, wherever it stands.
+      // The target of an assignment inside an expression counts as needed.
       return { k: "yield", value };
     }
     case "UpdateExpression":
@@ -342,7 +342,7 @@ function expression(node: Node): FormExpression {
   }
 }
 
-/** A comparison of two numbers or strings. */
+/** Evaluates a comparison of two number or string literals. */
 function folded(node: Extract<Node, { type: "BinaryExpression" }>): FormExpression | undefined {
   const { left, right, operator } = node;
   if (left.type !== "Literal" || right.type !== "Literal") return undefined;

@@ -9,34 +9,35 @@ import type { FormFunction, FormStatement, SyntaxForm } from "./syntax-form.ts";
 import { isThinWrapper } from "./thin-wrapper.ts";
 import { readTypescript } from "./typescript-reader.ts";
 
-/** What the syntax tree of one agent's code shows. */
+/** The findings in the syntax tree of one agent's code. */
 export interface AgentStructure {
-  /** Why the code does not parse, with line and column; absent where it does. */
+  /** The reason why the code does not parse, with line and column; absent if it parses. */
   readonly problem?: string;
-  /** It defines the function that it should. */
+  /** True if the code defines the expected function. */
   readonly defined: boolean;
-  /** That function returns a value. */
+  /** True if that function returns a value. */
   readonly returns: boolean;
 }
 
-/** What the syntax trees of aux's and main's code show. */
+/** The findings in the syntax trees of both agents' code. */
 export interface PairStructure {
   readonly aux: AgentStructure;
   readonly main: AgentStructure;
-  /** Code of main that can be reached calls aux, and does not hide it under a definition of its own. */
+  /** True if reachable code of main calls aux and main does not define its own aux. */
   readonly called: boolean;
-  /** What aux returns reaches main's result. */
+  /** True if aux's return value reaches main's result. */
   readonly used: boolean;
-  /** Main does nothing but hand aux's result on. */
+  /** True if main only returns aux's result. */
   readonly wrapper: boolean;
 }
 
-/** The name that aux's function has. */
+/** The name of aux's function. */
 export const auxName = "aux";
 
 /**
- * Reads the code of both agents, without running it: JavaScript here, TypeScript once the sandbox has taken its types
- * out, Python by its own parser in the sandbox. Resolves with an error where the sandbox failed; rejects with the signal's reason.
+ * Analyses the code of both agents without running it. Parses JavaScript in this process, TypeScript after the sandbox
+ * has removed its types, and Python with its own parser in the sandbox. Resolves with an error if the sandbox fails.
+ * Rejects with the signal's reason.
  */
 export async function pairStructure(options: {
   readonly sandbox: Sandbox;
@@ -50,10 +51,10 @@ export async function pairStructure(options: {
   const forms = await readers[options.language](options);
   if ("error" in forms) return forms;
   const [aux, main] = forms as [SyntaxForm, SyntaxForm];
-  return judge({ aux, main, entryPoint });
+  return analyse({ aux, main, entryPoint });
 }
 
-function judge(options: {
+function analyse(options: {
   readonly aux: SyntaxForm;
   readonly main: SyntaxForm;
   readonly entryPoint: string;
@@ -67,7 +68,7 @@ function judge(options: {
     const { called, used, effective } = helperUsage(asked);
     return { ...agents, called, used, wrapper: used && isThinWrapper({ ...asked, effective }) };
   } catch (error) {
-    // Code nested so deeply that no stack is high enough for it.
+    // The code is nested too deeply for the stack.
     if (error instanceof RangeError) return unused;
     throw error;
   }
@@ -84,7 +85,7 @@ function agentStructure(form: SyntaxForm, name: string): AgentStructure {
   return { defined: last !== undefined, returns: last !== undefined && givesValue(last.body) };
 }
 
-/** Whether a value is returned or yielded somewhere in a body. */
+/** Returns true if a body returns or yields a value. */
 function givesValue(body: readonly FormStatement[]): boolean {
   return [...walk(body)].some((statement) => {
     if (statement.k === "return") return statement.value !== null;

@@ -1,5 +1,5 @@
 /**
- * A Python program whose function `read` takes source as a text, never runs it, and gives its {@link SyntaxForm} as
+ * A Python program whose function `read` parses source code without running it and returns its {@link SyntaxForm} as
  * JSON.
  */
 export const pythonReader = `
@@ -12,7 +12,7 @@ warnings.simplefilter("ignore")
 def read(source):
     try:
         tree = ast.parse(source)
-        # What parses may still not compile, such as a return outside of a function.
+        # Code that parses may still not compile, such as a return outside of a function.
         compile(source, "source", "exec")
         return json.dumps({"ok": True, "body": statements(tree.body)})
     except SyntaxError as error:

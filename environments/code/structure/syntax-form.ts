@@ -1,36 +1,36 @@
 /*
- * Source reduced to what matters for who uses what: names, calls, and the flow of control. Python and JavaScript are
- * both read into this form, so that one analysis judges both.
+ * Source code reduced to names, calls and control flow, for the analysis of what uses what. Python and JavaScript are
+ * both parsed into this form, so that one analysis covers both.
  */
 
 /** An expression. */
 export type FormExpression =
-  /** A literal: what a condition takes it for. */
+  /** A literal, with its truth value. */
   | { readonly k: "const"; readonly truthy: boolean }
   | { readonly k: "name"; readonly id: string }
   | { readonly k: "call"; readonly callee: FormExpression; readonly args: readonly FormExpression[] }
   /** An attribute or an item of an object. */
   | { readonly k: "member"; readonly object: FormExpression; readonly parts: readonly FormExpression[] }
-  /** A function without a name. */
+  /** An anonymous function. */
   | { readonly k: "fn"; readonly params: readonly string[]; readonly body: readonly FormStatement[] }
   /** An assignment within an expression. */
   | { readonly k: "bind"; readonly id: string; readonly value: FormExpression }
-  /** A comprehension: names of its own. */
+  /** A comprehension, which has its own names. */
   | { readonly k: "scope"; readonly ids: readonly string[]; readonly parts: readonly FormExpression[] }
-  /** What leaves the function in its midst. */
+  /** A yielded value. */
   | { readonly k: "yield"; readonly value: FormExpression }
-  /** Anything else, made of these. */
+  /** Any other expression, with its parts. */
   | { readonly k: "all"; readonly parts: readonly FormExpression[] };
 
 /** A statement. */
 export type FormStatement =
   /** Names bound to a value, or to its parts. */
   | { readonly k: "set"; readonly ids: readonly string[]; readonly value: FormExpression }
-  /** A part of an object changed; `root` is the name it is reached by. */
+  /** A change of a part of an object. `root` is the name of the object. */
   | { readonly k: "update"; readonly root: string | null; readonly value: FormExpression }
-  /** An expression whose value is thrown away. */
+  /** An expression whose value is discarded. */
   | { readonly k: "drop"; readonly value: FormExpression }
-  /** An expression that matters by itself: an assertion, a context. */
+  /** An expression that always has an effect: an assertion or a context manager. */
   | { readonly k: "use"; readonly value: FormExpression }
   | { readonly k: "return"; readonly value: FormExpression | null }
   | { readonly k: "raise"; readonly value: FormExpression }
@@ -44,9 +44,9 @@ export type FormStatement =
     }
   | {
       readonly k: "loop";
-      /** Names that each round binds. */
+      /** The names that each iteration binds. */
       readonly ids: readonly string[];
-      /** What is gone through, or the condition. */
+      /** The iterated value, or the condition. */
       readonly head: FormExpression;
       readonly endless: boolean;
       readonly body: readonly FormStatement[];
@@ -63,7 +63,7 @@ export type FormStatement =
   /** Names that belong to an outer scope. */
   | { readonly k: "outer"; readonly ids: readonly string[] };
 
-/** A function by name. */
+/** A named function. */
 export interface FormFunction {
   readonly k: "def";
   readonly id: string;
@@ -71,7 +71,7 @@ export interface FormFunction {
   readonly body: readonly FormStatement[];
 }
 
-/** Source that was read, or why it was not. Lines count from 1, columns too; 0 stands for an unknown place. */
+/** Parsed source code, or the parse error. Lines and columns count from 1; 0 means unknown. */
 export type SyntaxForm =
   | { readonly ok: true; readonly body: readonly FormStatement[] }
   | { readonly ok: false; readonly message: string; readonly line: number; readonly column: number };

@@ -4,15 +4,15 @@ import { aliasesOf, reachable } from "./helper-usage.ts";
 import type { FormExpression, FormFunction, FormStatement } from "./syntax-form.ts";
 
 /**
- * Whether a function does nothing but hand the helper's result on: what it returns is a call of the helper on names,
- * constants and their parts, on every way through it, and nothing else in it is `effective`. A function that so wraps
- * another such function counts, too.
+ * Returns true if a function only returns the helper's result. On every path, it returns a call of the helper with
+ * names, constants and their parts as arguments, and nothing else in it is `effective`. A function that wraps another
+ * wrapper in the same way counts, too.
  */
 export function isThinWrapper(options: {
   readonly module: readonly FormStatement[];
   readonly entry: string;
   readonly helper: string;
-  /** As {@link helperUsage} found them. */
+  /** The effective statements that {@link helperUsage} found. */
   readonly effective: ReadonlySet<FormStatement>;
 }): boolean {
   const { module, entry, helper, effective } = options;
@@ -63,7 +63,7 @@ function blockHandsOn(body: readonly FormStatement[], results: Set<string>, wrap
   });
 }
 
-/** Nothing is worked out in it: names, constants, and parts of objects. */
+/** Returns true for an expression without computation: names, constants and parts of objects. */
 function isPlain(expression: FormExpression): boolean {
   return match(expression)
     .with({ k: P.union("const", "name") }, () => true)

@@ -3,13 +3,13 @@ import type { ErrorData } from "../../../src/contract/errors/index.ts";
 import { readJavascript } from "./javascript-reader.ts";
 import type { SyntaxForm } from "./syntax-form.ts";
 
-/** Gives back the other file of its request, which the sandbox has made JavaScript. */
+/** Returns the other file of its request, which the sandbox has converted to JavaScript. */
 const reader = 'function read() { return require("fs").readFileSync("code.ts"); }';
 
 /**
- * Reads TypeScript into its form, without running it. Types are taken out in the sandbox, and never checked: code that
- * is nested deeply enough breaks Node's converter for the rest of its process, which must not be this one. Resolves with
- * an error where the sandbox failed; rejects with the signal's reason.
+ * Parses TypeScript into its form, without running it. The sandbox removes the types and does not check them. Deeply
+ * nested code breaks Node's type stripping for the rest of its process, so this process must not do it. Resolves with
+ * an error if the sandbox fails. Rejects with the signal's reason.
  */
 export async function readTypescript(options: {
   readonly sandbox: Sandbox;

@@ -6,39 +6,42 @@ import type { SamplingSettings } from "../../../src/contract/sampler.ts";
 import type { OpenNamedPolicy } from "../../../src/core/environment/registry.ts";
 
 /**
- * How tasks are put to a model. `chat`: a conversation, worked examples as earlier turns. `completion`: one text that
- * the model goes on with, worked examples before it, as base models are measured.
+ * How a task is presented to a model. `chat` is a conversation, with worked examples as earlier turns. `completion` is
+ * one text that the model continues, with worked examples before it. Base models are usually measured with
+ * `completion`.
  */
 export type FormatName = "chat" | "completion";
 
-/** What a benchmark can be told. */
+/** The options of {@link Benchmark.open}. */
 export interface BenchmarkOptions {
-  /** Options of its environment, beside those that the benchmark sets itself. */
+  /** Options of the environment, in addition to those that the benchmark sets. */
   readonly set: Readonly<Record<string, Json>>;
   readonly format: FormatName;
-  /** Worked examples in the prompt; the format's published number by default. */
+  /** The number of worked examples in the prompt. Defaults to the format's published number. */
   readonly shots: number;
-  /** Who judges where a model does. */
+  /** The judge model, if a model judges. */
   readonly judge?: Policy;
-  /** Opens the policies that options of the environment name; without it such options are refused. */
+  /** Opens the policies that options of the environment name. Without it, such options are rejected. */
   readonly openPolicy?: OpenNamedPolicy;
   readonly signal?: AbortSignal;
 }
 
-/** A benchmark by name: an environment, what it is made from, and how it is measured. */
+/** A named benchmark: an environment, its options, and the settings of its measurement. */
 export interface Benchmark {
   readonly name: string;
   readonly description: string;
-  /** The split that is measured. */
+  /** The evaluated split. */
   readonly split: string;
-  /** The formats that it has, the default first, with their number of worked examples. */
+  /** The supported formats, the default one first, with their number of worked examples. */
   readonly formats: Readonly<Partial<Record<FormatName, BenchmarkFormat>>>;
   readonly maxTokens: number;
-  /** Which episodes are right; null where none is right or wrong. */
+  /** Which episodes are correct, or null if correctness is not defined. */
   readonly correct: CorrectRule | null;
-  /** `fixed`: an opponent has a seat of its own, and nobody changes seats; `rotating` by default. */
+  /**
+   * Whether agents swap roles. With `fixed`, the opponent keeps one role of the environment. Defaults to `rotating`.
+   */
   readonly seats?: "fixed" | "rotating";
-  /** Makes the environment. Throws `config.invalid` for options that it does not have. */
+  /** Creates the environment. Throws `config.invalid` for unknown options. */
   open(options: BenchmarkOptions): Promise<EnvironmentDefinition>;
 }
 
@@ -46,8 +49,8 @@ export interface Benchmark {
 export interface BenchmarkFormat {
   /** The published number of worked examples. */
   readonly shots: number;
-  /** The number of worked examples can be another. */
+  /** True if the number of worked examples may be changed. */
   readonly anyShots?: boolean;
-  /** What ends a completion. */
+  /** The stop sequences of a completion. */
   readonly stop?: SamplingSettings["stop"];
 }

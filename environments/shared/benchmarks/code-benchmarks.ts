@@ -10,7 +10,7 @@ import type { Benchmark, BenchmarkOptions } from "./benchmark.ts";
 import { withFixedOptions } from "./fixed-options.ts";
 import { type PromptFormat, withPromptFormat } from "./prompt-format.ts";
 
-/** A benchmark of functions that one agent writes in one turn. */
+/** Returns a benchmark in which one agent writes functions in one turn. */
 function functionBenchmark(definition: {
   readonly name: string;
   readonly description: string;
@@ -18,7 +18,7 @@ function functionBenchmark(definition: {
   readonly completion: PromptFormat<CodeProblem>;
   readonly completionShots?: number;
   readonly options?: { readonly shareTests?: boolean };
-  /** Processor time of one problem's tests, in seconds; by default the 3 of the HumanEval harness. */
+  /** The CPU time for one problem's tests, in seconds. Defaults to 3, as in the HumanEval harness. */
   readonly cpuSeconds?: number;
 }): Benchmark {
   const { name, description, dataset, completion, completionShots = 0, options = {}, cpuSeconds = 3 } = definition;
@@ -33,14 +33,14 @@ function functionBenchmark(definition: {
     maxTokens: 512,
     correct: { stated: true },
     open: async ({ set, format, shots, openPolicy, signal }) => {
-      // Of processor time, so that a busy machine changes no verdict.
+      // The limit is CPU time, so that the load of the machine does not change verdicts.
       const defaults = { cpuSeconds, maxTurns: 1 };
       const fixed = { ...options, dataset, agents: 1 } as const;
       const environment = await openCode(withFixedOptions(name, { set: { ...defaults, ...set }, fixed }), openPolicy);
       if (format === "chat") return environment;
       if (shots === 0) return withPromptFormat(environment, completion);
       const examples = await environment.tasks("prompt", signal === undefined ? {} : { signal });
-      // The paper's: problems 2, 3 and 4.
+      // The paper uses problems 2, 3 and 4.
       const worked = await Promise.all(Array.from({ length: shots }, (_, i) => examples.get(i + 1)));
       const before = worked.map(({ task }) => workedText(task, completion)).join("");
       return withPromptFormat(environment, { ...completion, prompt: (task) => `${before}${completion.prompt(task)}` });
@@ -48,7 +48,7 @@ function functionBenchmark(definition: {
   };
 }
 
-/** The code environment with the expert that its options may name. */
+/** Opens the code environment with the expert that its options may name. */
 function openCode(
   options: Readonly<Record<string, unknown>>,
   open: BenchmarkOptions["openPolicy"],
@@ -60,7 +60,7 @@ function workedText(task: CodeProblem, { prompt, demonstrate }: PromptFormat<Cod
   return `${prompt(task)}${demonstrate?.(task) ?? ""}\n[DONE]\n\n`;
 }
 
-/** The prompt is the beginning of the source, and the completion the rest of it. */
+/** Returns a format whose prompt is the beginning of the source code and whose completion is the rest. */
 function sourceCompletion(stop: readonly string[]): PromptFormat<CodeProblem> {
   return {
     prompt: ({ prompt }) => prompt,
@@ -70,7 +70,10 @@ function sourceCompletion(stop: readonly string[]): PromptFormat<CodeProblem> {
   };
 }
 
-/** HumanEval (Chen et al. 2021, https://arxiv.org/abs/2107.03374). Completion: the paper's, with its stops. */
+/**
+ * HumanEval (Chen et al. 2021, https://arxiv.org/abs/2107.03374). The completion format and its stop sequences are the
+ * paper's.
+ */
 export const humanEvalBenchmark: Benchmark = functionBenchmark({
   name: "humaneval",
   description: "HumanEval: 164 Python functions from their docstrings.",
@@ -78,13 +81,16 @@ export const humanEvalBenchmark: Benchmark = functionBenchmark({
   completion: sourceCompletion(["\nclass", "\ndef", "\n#", "\nif", "\nprint"]),
 });
 
-/** MBPP (Austin et al. 2021, https://arxiv.org/abs/2108.07732). Completion: the paper's, 3 worked examples. */
+/**
+ * MBPP (Austin et al. 2021, https://arxiv.org/abs/2108.07732). The completion format is the paper's, with 3 worked
+ * examples.
+ */
 export const mbppBenchmark: Benchmark = functionBenchmark({
   name: "mbpp",
   description: "MBPP: 500 short Python programs from a sentence and three tests.",
   dataset: "mbpp",
   options: { shareTests: true },
-  // The slowest of its own solutions takes up to 3 in CPython, and 6 in Pyodide.
+  // The slowest solution of MBPP takes up to 3 s in CPython and up to 6 s in Pyodide.
   cpuSeconds: 10,
   completionShots: 3,
   completion: {
@@ -99,7 +105,10 @@ export const mbppBenchmark: Benchmark = functionBenchmark({
   },
 });
 
-/** HumanEval in JavaScript, by MultiPL-E (Cassano et al. 2022, https://arxiv.org/abs/2208.08227), with its stops. */
+/**
+ * HumanEval in JavaScript, from MultiPL-E (Cassano et al. 2022, https://arxiv.org/abs/2208.08227), with its stop
+ * sequences.
+ */
 export const multiplEJavascriptBenchmark: Benchmark = functionBenchmark({
   name: "multipl-e-js",
   description: "HumanEval in JavaScript.",
@@ -107,7 +116,7 @@ export const multiplEJavascriptBenchmark: Benchmark = functionBenchmark({
   completion: sourceCompletion(["\nfunction ", "\n/*", "\n//", "\nconsole.log"]),
 });
 
-/** HumanEval in TypeScript, by MultiPL-E, with its stops. */
+/** HumanEval in TypeScript, from MultiPL-E, with its stop sequences. */
 export const multiplETypescriptBenchmark: Benchmark = functionBenchmark({
   name: "multipl-e-ts",
   description: "HumanEval in TypeScript.",
@@ -115,7 +124,7 @@ export const multiplETypescriptBenchmark: Benchmark = functionBenchmark({
   completion: sourceCompletion(["\nfunction ", "\n/*", "\n//", "\nclass"]),
 });
 
-/** CoopHumanEval (CoMLRL): two agents write a function and its helper at once. */
+/** CoopHumanEval (CoMLRL): two agents write a function and its helper simultaneously. */
 export const coopHumanEvalBenchmark: Benchmark = {
   name: "coophumaneval",
   description: "CoopHumanEval: two agents write a function and a helper for it at the same time.",
@@ -129,10 +138,13 @@ export const coopHumanEvalBenchmark: Benchmark = {
   },
 };
 
-/** ClassEval (Du et al. 2023, https://arxiv.org/abs/2308.01861), holistic: the whole class at once. */
+/**
+ * ClassEval (Du et al. 2023, https://arxiv.org/abs/2308.01861) in its holistic form: one answer contains the whole
+ * class.
+ */
 export const classEvalBenchmark: Benchmark = {
   name: "classeval",
-  description: "ClassEval: 100 Python classes, whole or, with agents=2 and more, split between agents.",
+  description: "ClassEval: 100 Python classes. With agents=2 or more, the methods are split between agents.",
   split: "test",
   formats: { chat: { shots: 0 } },
   maxTokens: 2048,

@@ -6,7 +6,7 @@ import { winRateEnvironment } from "../../win-rate/win-rate.ts";
 import { writingEnvironment } from "../../writing/writing.ts";
 import type { Benchmark } from "./benchmark.ts";
 
-/** Questions that need tools, generated, or of a file. */
+/** Questions that need tools, generated or from a file. */
 export const toolsBenchmark: Benchmark = {
   name: "tools",
   description: "Questions that need a calculator, a search, files or code.",
@@ -17,10 +17,10 @@ export const toolsBenchmark: Benchmark = {
   open: async ({ set }) => toolsEnvironment(set),
 };
 
-/** Debates; with another model as the opponent a tournament, each topic from both seats. */
+/** Debates. With another model as the opponent, they are a tournament in which each topic is played from both sides. */
 export const debateBenchmark: Benchmark = {
   name: "debate",
-  description: "Debates between two models, each topic from both seats, judged by rules or by a model.",
+  description: "Debates between two models, each topic from both sides, judged by rules or by a model.",
   split: "test",
   formats: { chat: { shots: 0 } },
   maxTokens: 400,
@@ -31,7 +31,7 @@ export const debateBenchmark: Benchmark = {
       : debateEnvironment({ judge: "model", ...set }, { judge }),
 };
 
-/** Two agents write a summary, or an introduction. */
+/** Summaries and introductions, written by two agents. */
 export const writingBenchmark: Benchmark = {
   name: "writing",
   description: "Summaries and introductions written by two agents, judged by rules.",
@@ -42,10 +42,10 @@ export const writingBenchmark: Benchmark = {
   open: async ({ set }) => writingEnvironment(set),
 };
 
-/** Open questions of several turns, such as MT-Bench's (Zheng et al. 2023, https://arxiv.org/abs/2306.05685). */
+/** Open questions with several turns, such as MT-Bench's (Zheng et al. 2023, https://arxiv.org/abs/2306.05685). */
 export const winRateBenchmark: Benchmark = {
   name: "win-rate",
-  description: "Answers to open questions beside those of another model, compared by a judge in both orders.",
+  description: "Answers to open questions, compared with another model's by a judge in both orders.",
   split: "train",
   formats: { chat: { shots: 0 } },
   maxTokens: 1024,
@@ -55,8 +55,8 @@ export const winRateBenchmark: Benchmark = {
     if (judge !== undefined) return winRateEnvironment(set, { judge });
     throw new LyceumError({
       code: "config.invalid",
-      message: "The win rate needs a judge, and another model to be compared with.",
-      hint: "Name them by --judge and --opponent, such as --opponent openai:gpt-5-mini --judge openai:gpt-5.",
+      message: "The win rate needs a judge and an opponent model.",
+      hint: "Set them with --judge and --opponent, such as --opponent openai:gpt-5-mini --judge openai:gpt-5.",
     });
   },
 };

@@ -2,8 +2,8 @@ import { LyceumError } from "../../../src/contract/errors/index.ts";
 import type { Json } from "../../../src/contract/json.ts";
 
 /**
- * The options of a benchmark's environment: those that are `fixed`, for they make the benchmark what it is, and the
- * others as they are set. Throws `config.invalid` for one that is set otherwise than it is fixed.
+ * Returns the options of a benchmark's environment: the `fixed` ones, which define the benchmark, and the others as
+ * set. Throws `config.invalid` if an option is set to another value than its fixed one.
  */
 export function withFixedOptions<Fixed extends Readonly<Record<string, Json>>>(
   benchmark: string,
@@ -14,8 +14,8 @@ export function withFixedOptions<Fixed extends Readonly<Record<string, Json>>>(
   if (changed === undefined) return { ...set, ...fixed } as Readonly<Record<string, never>> & Fixed;
   throw new LyceumError({
     code: "config.invalid",
-    message: `The benchmark "${benchmark}" has ${changed} = ${JSON.stringify(fixed[changed])}, and it is set to ${JSON.stringify(set[changed])}.`,
-    hint: "Evaluate its environment with --env to set it otherwise.",
+    message: `The benchmark "${benchmark}" requires ${changed} = ${JSON.stringify(fixed[changed])}, but it is set to ${JSON.stringify(set[changed])}.`,
+    hint: "To use another value, evaluate the environment itself with --env.",
     data: { benchmark, option: changed },
   });
 }

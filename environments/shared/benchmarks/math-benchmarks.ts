@@ -13,12 +13,14 @@ import { withQuestionFormat } from "./question-formats.ts";
 const gsm8kStop = ["Question:", "</s>", "<|im_end|>"];
 
 /**
- * GSM8K (Cobbe et al. 2021, https://arxiv.org/abs/2110.14168). Completion: lm-evaluation-harness's `gsm8k`, 5 worked
- * examples. Beside accuracy by the environment's own reading of answers there are the harness's two.
+ * GSM8K (Cobbe et al. 2021, https://arxiv.org/abs/2110.14168). The completion format is the one of
+ * lm-evaluation-harness's task `gsm8k`, with 5 worked examples. Reports the two accuracies of the harness in addition
+ * to the environment's own.
  */
 export const gsm8kBenchmark: Benchmark = {
   name: "gsm8k",
-  description: "Grade-school word problems; also by the strict and flexible reading of lm-evaluation-harness.",
+  description:
+    "Grade-school word problems. Also scored by the strict and flexible answer extraction of lm-evaluation-harness.",
   split: "test",
   formats: {
     chat: { shots: 0, anyShots: true },
@@ -27,7 +29,7 @@ export const gsm8kBenchmark: Benchmark = {
   maxTokens: 512,
   correct: { stated: true },
   open: async ({ set, format, shots, signal }) => {
-    // The harness's examples have their calculator annotations.
+    // The harness's examples contain their calculator annotations.
     const environment = gsm8kEnvironment({ calculatorAnnotations: format === "completion", ...set });
     const marks = { question: "Question: ", between: "\n", solution: "Answer:" };
     const formatted = await withQuestionFormat(environment, {
@@ -41,7 +43,7 @@ export const gsm8kBenchmark: Benchmark = {
   },
 };
 
-/** Adds the components `strict-match` and `flexible-extract`, which change no reward. */
+/** Adds the components `strict-match` and `flexible-extract`, which do not change the reward. */
 function withHarnessMatches(environment: EnvironmentDefinition<MathTask>): EnvironmentDefinition<MathTask> {
   const episode = (gold: string): WrappedEpisode => ({
     begin: (observations) => observations,
@@ -65,10 +67,13 @@ function withHarnessMatches(environment: EnvironmentDefinition<MathTask>): Envir
 
 const mathStop = ["Problem:"];
 
-/** MATH (Hendrycks et al. 2021, https://arxiv.org/abs/2103.03874). Completion: the form of Minerva's prompt, 4 examples. */
+/**
+ * MATH (Hendrycks et al. 2021, https://arxiv.org/abs/2103.03874). The completion format is Minerva's prompt, with 4
+ * worked examples.
+ */
 export const mathBenchmark: Benchmark = {
   name: "math",
-  description: "Competition problems of MATH, or of a file of its form, judged by meaning.",
+  description: "Competition problems of MATH or of a file in its form. Answers are compared by meaning.",
   split: "test",
   formats: {
     chat: { shots: 0, anyShots: true },

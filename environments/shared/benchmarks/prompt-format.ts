@@ -5,20 +5,23 @@ import { textMessage, textOf } from "../../../src/contract/message.ts";
 import { type Prompt, promptMessages } from "../../../src/contract/prompt.ts";
 import { type WrappedEpisode, wrapEnvironment } from "../../../src/core/wrappers/wrap-environment.ts";
 
-/** How a task is put to a model in place of the environment's own first prompt, for one agent and one turn. */
+/**
+ * How a task is presented to a model, in place of the environment's own prompt. For environments with one agent and one
+ * turn.
+ */
 export interface PromptFormat<Task> {
   readonly prompt: (task: Task) => Prompt;
-  /** What the environment is to judge, from what the model wrote; the text itself by default. */
+  /** Returns the text that the environment scores, from the model's text. Defaults to the model's text. */
   readonly answer?: (text: string, task: Task) => string;
-  /** What an expert writes in this format; the environment's own demonstration by default. */
+  /** Returns a demonstration in this format. Defaults to the environment's demonstration. */
   readonly demonstrate?: (task: Task) => string | undefined;
-  /** Texts that end an answer. */
+  /** The stop sequences of an answer. */
   readonly stop?: readonly string[];
 }
 
 /**
- * The environment with its tasks in another format. The trace has what the model saw and wrote. Throws `config.invalid`
- * for an environment of several turns.
+ * Returns the environment with its tasks in another format. The trace contains the prompt that the model read and the
+ * text that it wrote. Throws `config.invalid` for an environment with several turns.
  */
 export function withPromptFormat<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -31,7 +34,7 @@ export function withPromptFormat<Task>(
   const episode = (task: Task): WrappedEpisode => ({
     begin: (observations) => ({ [agent]: { ...observations[agent]!, messages: promptMessages(prompt(task)) } }),
     step: (actions, inner) =>
-      inner({ [agent]: mapText(actions[agent]!, (text) => judged(format, cutAt(text, stop), task)) }),
+      inner({ [agent]: mapText(actions[agent]!, (text) => answerText(format, cutAt(text, stop), task)) }),
     copy: () => episode(task),
   });
   return wrapEnvironment(environment, {
@@ -50,16 +53,16 @@ export function withPromptFormat<Task>(
 function severalTurns(environment: string, maxTurns: number): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `In the format completion a task has one turn, and maxTurns of "${environment}" is ${maxTurns}.`,
-    hint: "Take --format chat for several turns: there, an answer that fails gets feedback.",
+    message: `The format completion supports one turn, but maxTurns of "${environment}" is ${maxTurns}.`,
+    hint: "Use --format chat for several turns, with feedback to wrong answers.",
   });
 }
 
-function judged<Task>({ answer }: PromptFormat<Task>, text: string, task: Task): string {
+function answerText<Task>({ answer }: PromptFormat<Task>, text: string, task: Task): string {
   return answer === undefined ? text : answer(text, task);
 }
 
-/** The text up to the first of these: not every server stops where it is told. */
+/** Returns the text up to the first stop sequence. Some servers ignore stop sequences. */
 function cutAt(text: string, stop: readonly string[]): string {
   const ends = stop.map((mark) => text.indexOf(mark)).filter((at) => at >= 0);
   return ends.length === 0 ? text : text.slice(0, Math.min(...ends));

@@ -6,13 +6,13 @@ import { transformObservation } from "../../../src/core/wrappers/transform-obser
 import type { BenchmarkOptions } from "./benchmark.ts";
 import { withPromptFormat } from "./prompt-format.ts";
 
-/** A question with a worked solution, as the math environments have them. */
+/** A question with a worked solution, as in the math environments. */
 export interface WorkedTask {
   readonly question: string;
   readonly solution: string;
 }
 
-/** What stands before questions and before solutions in a completion prompt. */
+/** The texts before questions and solutions in a completion prompt. */
 export interface QuestionMarks {
   readonly question: string;
   readonly solution: string;
@@ -20,8 +20,9 @@ export interface QuestionMarks {
 }
 
 /**
- * An environment of questions in a format: `chat` is its own prompt, with worked examples as earlier turns, and
- * `completion` is worked examples and the question in one text. Examples are the first tasks of `train`.
+ * Returns an environment of questions in a format. `chat` keeps the environment's prompt and adds worked examples as
+ * earlier turns. `completion` joins the worked examples and the question into one text. The examples are the first
+ * tasks of `train`.
  */
 export async function withQuestionFormat<Task extends WorkedTask>(
   environment: EnvironmentDefinition<Task>,
@@ -42,7 +43,7 @@ export async function withQuestionFormat<Task extends WorkedTask>(
   });
 }
 
-/** The examples before the question, each as the environment would have put it, and its demonstration. */
+/** Puts the examples before the question. Each is the environment's prompt and its demonstration. */
 async function withEarlierTurns<Task>(
   environment: EnvironmentDefinition<Task>,
   examples: readonly Task[],

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { LyceumError } from "../../../src/contract/errors/index.ts";
 
 /**
- * The rows of a benchmark's file: a JSON list (`.json`) or JSON lines (`.jsonl`, `.jsonl.gz`). Throws `data.not-found`
- * and `data.malformed`.
+ * Reads the rows of a benchmark file: a JSON list (`.json`) or JSON lines (`.jsonl`, `.jsonl.gz`). Throws
+ * `data.not-found` and `data.malformed`.
  */
 export async function readBenchmarkRows(path: string): Promise<readonly unknown[]> {
   let file: Buffer;
@@ -25,11 +25,11 @@ export async function readBenchmarkRows(path: string): Promise<readonly unknown[
     if (path.endsWith(".json")) return z.array(z.unknown()).parse(JSON.parse(text));
     return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as unknown]));
   } catch (cause) {
-    throw malformed(`The benchmark file ${path} is no JSON list and no JSON lines.`, cause);
+    throw malformed(`The benchmark file ${path} is neither a JSON list nor JSON lines.`, cause);
   }
 }
 
-/** A row as its schema has it. Throws `data.malformed`, naming the benchmark and the field. */
+/** Parses a row with its schema. Throws `data.malformed`, which names the benchmark and the field. */
 export function parseRow<Row>(schema: z.ZodType<Row>, row: unknown, benchmark: string): Row {
   const { success, data, error } = schema.safeParse(row);
   if (!success) throw malformed(`A row of ${benchmark} is malformed: ${z.prettifyError(error)}`, error);

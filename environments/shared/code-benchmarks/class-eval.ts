@@ -15,8 +15,8 @@ const schema = z.object({
 });
 
 /**
- * A problem from a row of ClassEval (Du et al. 2023, https://arxiv.org/abs/2308.01861): a class, tested by one test for
- * each method of its `unittest` classes. Throws `data.malformed`.
+ * Returns the problem of a row of ClassEval (Du et al. 2023, https://arxiv.org/abs/2308.01861): a class with one test
+ * per method of its `unittest` classes. Throws `data.malformed`.
  */
 export function classEvalProblem(row: unknown): CodeProblem {
   const { task_id, skeleton, test, solution_code, import_statement, class_name } = parseRow(schema, row, "ClassEval");
@@ -48,7 +48,7 @@ def _run_test(case, name):
         raise AssertionError(trace.strip().splitlines()[-1])
 `;
 
-/** The test methods of each class, in order; of two with one name, Python keeps one. */
+/** Returns the test methods of each class, in order. If two methods have the same name, Python keeps one. */
 function testMethods(test: string): readonly { readonly owner: string; readonly name: string }[] {
   const classes = (readPythonStatements(test) ?? []).filter(({ tokens }) => tokens[0]!.text === "class");
   return classes.flatMap(({ tokens, body }) => {

@@ -13,8 +13,8 @@ const schema = z.object({
 });
 
 /**
- * A problem from a row of HumanEval (Chen et al. 2021, https://arxiv.org/abs/2107.03374) or of a data set of the same
- * fields, such as CoopHumanEval. Throws `data.malformed`.
+ * Returns the problem of a row of HumanEval (Chen et al. 2021, https://arxiv.org/abs/2107.03374) or of a data set with
+ * the same fields, such as CoopHumanEval. Throws `data.malformed`.
  */
 export function humanEvalProblem(row: unknown): CodeProblem {
   const { task_id, prompt, entry_point, test, canonical_solution } = parseRow(schema, row, "HumanEval");
@@ -27,7 +27,7 @@ export function humanEvalProblem(row: unknown): CodeProblem {
   };
 }
 
-/** What a prompt defines before the function that is asked for: tests may use it. */
+/** Returns the definitions before the requested function in a prompt. Tests may use them. */
 export function helpersOf(prompt: string, entryPoint: string): string {
   const line = readLogicalLines(prompt)?.find(
     ({ indent, tokens }) => indent === 0 && tokens[0]!.text === "def" && tokens[1]?.text === entryPoint,

@@ -15,14 +15,16 @@ const schema = z.object({
   test_list: z.array(z.string()).min(1),
 });
 
-/** A problem from a row of MBPP (Austin et al. 2021, https://arxiv.org/abs/2108.07732). Throws `data.malformed`. */
+/**
+ * Returns the problem of a row of MBPP (Austin et al. 2021, https://arxiv.org/abs/2108.07732). Throws `data.malformed`.
+ */
 export function mbppProblem(row: unknown): CodeProblem {
   const { task_id, text, code, test_setup_code, test_list } = parseRow(schema, row, "MBPP");
   const id = `MBPP/${task_id}`;
   return { id, prompt: text, solution: code, ...assertSuite({ id, code, setup: test_setup_code, tests: test_list }) };
 }
 
-/** The suite of a row whose tests are asserts, and the function that they call. */
+/** Returns the test suite of a row whose tests are asserts, and the function that they call. */
 function assertSuite(row: {
   readonly id: string;
   readonly code: string;
@@ -53,8 +55,8 @@ const sanitizedSchema = z.object({
 });
 
 /**
- * A problem of the sanitized MBPP in HumanEval's form: from a row as CoMLRL published it, or from a row of the sanitized
- * MBPP itself, whose prompt gets the same form. Throws `data.malformed`.
+ * Returns a problem of the sanitized MBPP in HumanEval's form. The row is either CoMLRL's or the sanitized MBPP's own,
+ * whose prompt is converted to the same form. Throws `data.malformed`.
  */
 export function sanitizedMbppProblem(row: unknown): CodeProblem {
   if (typeof (row as { readonly task_id?: unknown } | null)?.task_id !== "number") return comlrlMbppProblem(row);
@@ -65,7 +67,7 @@ export function sanitizedMbppProblem(row: unknown): CodeProblem {
   return { id, prompt: `${signatureOf(code, parts.entryPoint)}\n${docstring}`, solution: code, ...parts };
 }
 
-/** The first line of a top-level function, such as `def f(x):`, without the annotation of what it returns. */
+/** Returns the first line of a top-level function, such as `def f(x):`, without the return annotation. */
 function signatureOf(code: string, name: string): string {
   const line = readLogicalLines(code)?.find(({ indent, tokens }) => {
     return indent === 0 && tokens[0]!.text === "def" && tokens[1]?.text === name;
@@ -80,8 +82,8 @@ function signatureOf(code: string, name: string): string {
 }
 
 /**
- * A problem from a row of the sanitized MBPP in HumanEval's form (CoMLRL). Some of its tests have the candidate's name
- * where `math.isclose` and `set` were; they are put right. Throws `data.malformed`.
+ * Returns the problem of a row of CoMLRL's sanitized MBPP, which is in HumanEval's form. Some tests contain the
+ * candidate's name in place of `math.isclose` and `set`. This function repairs them. Throws `data.malformed`.
  */
 function comlrlMbppProblem(row: unknown): CodeProblem {
   const { task_id, prompt, entry_point, test } = parseRow(comlrlSchema, row, "CoMLRL's MBPP");
@@ -90,7 +92,10 @@ function comlrlMbppProblem(row: unknown): CodeProblem {
   return { id: task_id, prompt, entryPoint: entry_point, suite };
 }
 
-/** `math.candidate(` was `math.isclose(`; of `candidate(candidate(...)) == candidate(...)` the outer ones were `set`. */
+/**
+ * Restores `math.isclose(` from `math.candidate(`, and `set` from the outer calls of `candidate(candidate(...)) ==
+ * candidate(...)`.
+ */
 function repaired(test: string): string {
   let text = "";
   let end = 0;

@@ -11,7 +11,7 @@ const schema = z.object({
 });
 
 /**
- * A problem from a row of MultiPL-E's HumanEval in JavaScript or TypeScript (Cassano et al. 2022,
+ * Returns the problem of a row of MultiPL-E's HumanEval in JavaScript or TypeScript (Cassano et al. 2022,
  * https://arxiv.org/abs/2208.08227). Throws `data.malformed`.
  */
 export function multiplEProblem(row: unknown): CodeProblem {

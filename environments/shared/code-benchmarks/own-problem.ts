@@ -11,20 +11,20 @@ import { helpersOf } from "./human-eval.ts";
 const schema = z.strictObject({
   /** `entryPoint` by default. */
   id: z.string().min(1).optional(),
-  /** The task in words, or the beginning of the source that a solution completes. */
+  /** The task in words, or the beginning of the source code that a solution completes. */
   prompt: z.string().trim().min(1),
-  entryPoint: z.string().regex(/^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u, "is no name of a function"),
-  /** Python: asserts about calls of the function. Else: `assert.deepEqual(f(...), constant);`. */
+  entryPoint: z.string().regex(/^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u, "is not a valid function name"),
+  /** In Python: asserts that call the function. In JavaScript and TypeScript: `assert.deepEqual(f(...), constant);`. */
   tests: z.array(z.string().trim().min(1)).min(1),
-  /** Whole source of a right answer. */
+  /** The complete source code of a correct answer. */
   solution: z.string().min(1).optional(),
   language: z.enum(["python", "javascript", "typescript"]).optional(),
 });
 
 /**
- * A problem from a row of one's own: `prompt`, `entryPoint`, `tests`, and if wanted `id`, `solution`, `language`.
- * Throws `data.malformed` where a field is missing or unknown, a test is no assert about the function, or the row is in
- * another language than the environment.
+ * Returns the problem of a row of a custom file. The fields are `prompt`, `entryPoint`, `tests` and, optionally, `id`,
+ * `solution` and `language`. Throws `data.malformed` if a field is missing or unknown, a test is not an assert about
+ * the function, or the row's language is not the environment's language.
  */
 export function ownProblem(row: unknown, language: Language): CodeProblem {
   const problem = parseRow(schema, row, "your own problems");
@@ -45,7 +45,7 @@ function pythonSuite(id: string, prompt: string, entryPoint: string, tests: read
   }
   const silent = tests.find((test) => !/\bassert\b/.test(test));
   if (silent !== undefined) {
-    throw malformed(id, `has a test without an assert: ${silent}`, "A test passes where no assert fails.");
+    throw malformed(id, `has a test without an assert: ${silent}`, "Add an assert: a test without one always passes.");
   }
   return suite;
 }

@@ -13,15 +13,15 @@ interface HubSource {
   readonly config?: string;
 }
 
-/** Where a benchmark is published. */
+/** The splits of a published benchmark and their sources. */
 interface PublishedBenchmark {
-  /** Its splits, the usual one first, with the data set that each is in. */
+  /** The splits, the default one first, each with its data set. */
   readonly splits: Readonly<Record<string, HubSource>>;
-  /** The split that a row of its file belongs to; without it, the file is one split, `test`. */
+  /** Returns the split that a row of a file belongs to. Without it, the file is one split, `test`. */
   readonly splitOf?: (row: unknown) => string | undefined;
 }
 
-/** Names that options have for the benchmarks of this folder. */
+/** The names of the benchmarks in options. */
 type BenchmarkName =
   | "humaneval"
   | "coop-humaneval"
@@ -39,7 +39,7 @@ const publishedBenchmarks: Readonly<Record<BenchmarkName, PublishedBenchmark>> =
     splits: { train: mbpp("full"), test: mbpp("full"), validation: mbpp("full"), prompt: mbpp("full") },
     splitOf: mbppSplit,
   },
-  // CoMLRL published the test split of sanitized MBPP in a form of its own.
+  // CoMLRL published the test split of sanitized MBPP in another form.
   "mbpp-coop": {
     splits: {
       test: { source: "OpenMLRL/MBPP" },
@@ -55,8 +55,9 @@ const publishedBenchmarks: Readonly<Record<BenchmarkName, PublishedBenchmark>> =
 };
 
 /**
- * The splits of a benchmark and its tasks: rows of a file at `path`, else of the hub, read by `read`. Loading throws
- * what reading a file or the hub throws, what `read` throws, and `data.out-of-range` for a split that a file lacks.
+ * Returns the splits of a benchmark and a function that loads its tasks. `read` parses the rows of the file at `path`
+ * or of the hub data set. Loading throws the errors of the file, the hub and `read`, and `data.out-of-range` if a file
+ * has no rows of the split.
  */
 export function benchmarkTasks<Task>(options: {
   readonly name: BenchmarkName;
@@ -101,12 +102,12 @@ function noSuchRows(options: {
   });
 }
 
-/** True for a row of MBPP itself, whose id is a number; rows that CoMLRL made have a text. */
+/** Returns true for a row of MBPP itself, whose id is a number. CoMLRL's rows have a text id. */
 function isNumbered(row: unknown): row is { readonly task_id: number } {
   return typeof (row as { readonly task_id?: unknown } | null)?.task_id === "number";
 }
 
-/** The split that MBPP's paper gives a row by its number; undefined for a row without one. */
+/** Returns the split that MBPP's paper assigns to the row's number, or undefined for a row without a number. */
 function mbppSplit(row: unknown): string | undefined {
   if (!isNumbered(row)) return undefined;
   const { task_id: number } = row;

@@ -1,6 +1,7 @@
 /**
- * The closed classes of English words: those that hold sentences together. What is in none of them is an open word (a
- * noun, a verb, an adjective, a name, a number). A word of several classes is in the one that it has most often.
+ * The closed word classes of English, such as articles and prepositions. A word that is in none of them is an open
+ * word: a noun, a verb, an adjective, a name or a number. A word of several classes is listed under its most frequent
+ * one.
  */
 const classes = {
   article: "whose a an the every my your its our their his no",
@@ -27,7 +28,9 @@ const classes = {
 
 type WordClass = keyof typeof classes;
 
-/** What hardly ever follows each class within a clause: the pairs that English has ten times less often than chance. */
+/**
+ * The classes that rarely follow each class within a clause. English has these pairs ten times less often than chance.
+ */
 const never: Readonly<Record<WordClass, readonly WordClass[]>> = {
   article: [
     "article",
@@ -73,7 +76,7 @@ const never: Readonly<Record<WordClass, readonly WordClass[]>> = {
   adverb: ["object"],
 };
 
-/** What a sentence does not end with. */
+/** The classes that a sentence does not end with. */
 const neverLast: ReadonlySet<WordClass> = new Set(["article", "subject", "coordinator", "degree"]);
 
 const classOf: ReadonlyMap<string, WordClass> = new Map(
@@ -82,22 +85,30 @@ const classOf: ReadonlyMap<string, WordClass> = new Map(
   ),
 );
 
-/** Pairs of closed words that are common, though their classes are not. */
+/** Common pairs of closed words whose classes rarely follow each other. */
 const phrases: ReadonlySet<string> = new Set(["because of", "do so", "if so", "since then", "so that"]);
 
-/** Words of a sentence in which one break of the order may pass, and open words in a row that are too many. */
+/**
+ * The number of words from which a sentence may contain one break of the order, and the number of consecutive open
+ * words that is too high.
+ */
 const [wordsForBreak, longestRun] = [12, 8];
 
 const longestSentence = 45;
 
-/** How often an open word may come in one sentence. */
+/** The maximum number of occurrences of an open word in one sentence. */
 const mostRepeats = 3;
 
 /**
- * True where a sentence's words could stand in this order in English, as far as its closed words tell: no class follows
- * one that it hardly ever follows, no word follows itself, "a" and "an" fit what comes after, there are fewer than eight
- * open words in a row, and the last word is none that needs another. One break passes in a sentence of twelve words or more;
- * pairs do not reach across commas. It knows no meaning, and of open words nothing but where they stand.
+ * Returns true if the words of a sentence are in a plausible English order, judged by its closed words. The conditions:
+ *
+ * - No class follows a class that it rarely follows, and no word follows itself.
+ * - "a" and "an" match the next word.
+ * - There are fewer than eight open words in a row.
+ * - The last word does not require another word.
+ *
+ * A sentence of twelve or more words may break the order once. Pairs do not cross commas. The check does not consider
+ * the meaning. Of open words it uses only their positions.
  */
 export function isOrdered(sentence: string): boolean {
   const capitals = sentence.match(/(?<![\p{L}\p{N}'\u2019-])\p{Lu}/gu)?.length ?? 0;

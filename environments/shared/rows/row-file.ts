@@ -18,16 +18,25 @@ export const rowOptions: {
     .string()
     .min(1)
     .optional()
-    .describe("A folder with the splits as files, one file (which is any split), or a path with {split}."),
-  revision: z.string().optional().describe("Branch, tag or commit of the data set; a commit makes runs repeatable."),
+    .describe("A folder with one file per split, one file for all splits, or a path that contains {split}."),
+  revision: z
+    .string()
+    .optional()
+    .describe("Branch, tag or commit of the data set. Use a commit to make runs reproducible."),
 };
 
-/** The splits of rows at a path: one file has only `train`, under any name that is asked for: {@link anySplitOfOneFile}. */
+/**
+ * Returns the splits of the rows at a path. A single file has only `train`; {@link anySplitOfOneFile} also accepts
+ * other names for it.
+ */
 export function rowSplits(path: string | undefined): readonly string[] {
   return isOneFile(path) ? ["train"] : ["train", "test"];
 }
 
-/** The definition; if its tasks are one file, a split that it does not name is that file too, such as `test`. */
+/**
+ * Returns a definition that accepts any split name if its tasks are one file. An unknown split, such as `test`, then
+ * means that file.
+ */
 export function anySplitOfOneFile<Task>(
   definition: EnvironmentDefinition<Task>,
   path: string | undefined,
@@ -48,8 +57,8 @@ function isOneFile(path: string | undefined): boolean {
 }
 
 /**
- * The rows of a split, each checked by the schema when it is read. Throws `config.invalid` where no path is given, and
- * what `loadTaskset` throws.
+ * Returns the rows of a split. The schema checks each row when it is read. Throws `config.invalid` if no path is given,
+ * and the errors of `loadTaskset`.
  */
 export async function loadRows<Row>(options: {
   readonly environment: string;
@@ -63,8 +72,8 @@ export async function loadRows<Row>(options: {
   if (path === undefined) {
     throw new LyceumError({
       code: "config.invalid",
-      message: `The environment "${environment}" has no rows of its own.`,
-      hint: `Name the file of yours, such as path: ${environment}.jsonl.`,
+      message: `The environment "${environment}" has no built-in rows.`,
+      hint: `Give the path of your file, such as path: ${environment}.jsonl.`,
     });
   }
   const local = resolve(path);
@@ -73,7 +82,7 @@ export async function loadRows<Row>(options: {
   return rows as Taskset<Row> & { readonly length: number };
 }
 
-/** The rows of a split: of the files at `path`, or of the hub data set where no path is given. */
+/** Returns the rows of a split from the files at `path`, or from the hub data set if no path is given. */
 export function loadRowsOrDataset<Row>(options: {
   readonly path: string | undefined;
   readonly dataset: string;

@@ -54,7 +54,7 @@ describe("a problem of one's own", () => {
     ["tests", { ...row, tests: "assert inc(1) == 2" }, "python"],
     ["prompt", { ...row, prompt: "  " }, "python"],
     ["entry_point", { ...row, entry_point: "inc" }, "python"],
-    ["is no name of a function", { ...row, entryPoint: "inc(x)" }, "python"],
+    ["is not a valid function name", { ...row, entryPoint: "inc(x)" }, "python"],
     ["never call inc", { ...row, tests: ["assert dec(1) == 0"] }, "python"],
     ["without an assert", { ...row, tests: ["inc(1)"] }, "python"],
     ["is in javascript", { ...script, language: "javascript" }, "python"],
