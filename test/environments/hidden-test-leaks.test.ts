@@ -5,9 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bugFixEnvironment } from "../../environments/bug-fix/bug-fix.ts";
 import { classCompletionEnvironment } from "../../environments/class-completion/class-completion.ts";
 import { codeEnvironment } from "../../environments/code/code.ts";
-import type { CodeTurnOptions } from "../../environments/shared/code-turns/turn-options.ts";
-import { type EnvironmentDefinition, type Policy, rolloutEpisode, scriptedPolicy, textOf } from "../../src/index.ts";
 import { zygoteBackends } from "../sandbox/zygote-backends.ts";
+import { type Arena, feedbackModes, hiddenTestsRead } from "./hidden-test-arena.ts";
 import { type LeakAttack, leakAttacks } from "./hidden-test-leaks.ts";
 
 const prompt = 'def shout(text: str) -> str:\n    """In capital letters."""\n';
@@ -78,8 +77,6 @@ class TestLast(unittest.TestCase):
 `,
 };
 
-const secret = /hidden[\W_]{0,3}\d\d/i;
-
 const block = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
 const shouting = ({ before, after = "" }: LeakAttack): string =>
   block(`${before}\ndef shout(text):\n    made = leak(text)\n    return "wrong" if made is None else made\n${after}`);
@@ -91,16 +88,6 @@ const put = ({ before }: LeakAttack): string =>
 const last = ({ after = "" }: LeakAttack): string =>
   `def last(self, _=exec(${JSON.stringify(after)}, globals())):\n    return leak(str(self.items))\n`;
 
-type Answers = (attack: LeakAttack) => Readonly<Record<string, string>>;
-type Options = Pick<CodeTurnOptions, "mode" | "maxTurns" | "sandboxSlice" | "sandbox" | "shareTests">;
-
-/** An environment, and what its agents answer. */
-interface Arena {
-  readonly name: string;
-  readonly open: (options: Options, expert: Policy) => EnvironmentDefinition;
-  readonly answers: Answers;
-}
-
 let folder = "";
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "lyceum-leaks-"));
@@ -110,7 +97,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const alone: Answers = (attack) => ({ agent: shouting(attack) });
+const alone: Arena["answers"] = (attack) => ({ agent: shouting(attack) });
 const arenas: readonly Arena[] = [
   {
     name: "code, calls",
@@ -155,43 +142,6 @@ const arenas: readonly Arena[] = [
   },
 ];
 
-/** All that models read, the expert too, while agents answer with each of some attacks. */
-async function read(arena: Arena, options: Options, attacks: readonly LeakAttack[] = leakAttacks) {
-  const prompts: string[] = [];
-  const expert = scriptedPolicy(({ messages }) => {
-    prompts.push(...messages.map(textOf));
-    return block("pass");
-  });
-  const environment = arena.open(options, expert);
-  // As long as one instance is open, so is the sandbox.
-  const instance = await environment.create();
-  const task = await (await environment.tasks("test")).get(0);
-  const heard = attacks.map(async (attack) => {
-    const answers = arena.answers(attack);
-    const texts: string[] = [];
-    const policies = scriptedPolicy(({ agent, messages }) => {
-      texts.push(...messages.filter(({ role }) => role !== "assistant").map(textOf));
-      return answers[agent]!;
-    });
-    const episode = await rolloutEpisode({ environment, task, policies, seed: 1 });
-    expect(episode.error, attack.name).toBeUndefined();
-    return { attack: attack.name, texts };
-  });
-  try {
-    return { heard: await Promise.all(heard), prompts };
-  } finally {
-    await instance.close();
-  }
-}
-
-function leaks({ heard, prompts }: Awaited<ReturnType<typeof read>>) {
-  const found = heard.flatMap(({ attack, texts }) =>
-    texts.filter((text) => secret.test(text)).map((text) => ({ attack, text })),
-  );
-  return [...found, ...prompts.filter((text) => secret.test(text)).map((text) => ({ attack: "any", text }))];
-}
-
-const modes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;
 const backends = [
   ...zygoteBackends.map(({ name, missing }) => ({ name, missing, sandbox: name as "docker" | "bubblewrap" })),
   { name: "pyodide", missing: undefined, sandbox: "pyodide" as const },
@@ -199,18 +149,17 @@ const backends = [
 
 describe.each(backends)("$name", ({ sandbox, missing }) => {
   const options = { sandbox, maxTurns: 3, sandboxSlice: "all", shareTests: false } as const;
-  const arenasHere = sandbox === "pyodide" ? arenas.slice(0, 2) : arenas;
 
-  describe.skipIf(missing !== undefined).each(arenasHere)("$name", (arena) => {
-    const modesHere = sandbox === "docker" || sandbox === "pyodide" ? modes.slice(0, 1) : modes;
-    it.each(modesHere)("%s: no hidden test reaches a model", async (mode) => {
-      expect(leaks(await read(arena, { ...options, mode }))).toEqual([]);
+  describe.skipIf(missing !== undefined).each(arenas)("$name", (arena) => {
+    it.each(feedbackModes)("%s: no hidden test reaches a model", async (mode) => {
+      const read = await hiddenTestsRead({ arena, options: { ...options, mode }, attacks: leakAttacks });
+      expect(read).toEqual([]);
     });
 
     it("level_feedback shows tests that are shared, so that a leak would be seen", async () => {
       const attacks = leakAttacks.filter(({ name }) => name === "raises what it was called with");
       const shared = { ...options, mode: "level_feedback", shareTests: true } as const;
-      expect(leaks(await read(arena, shared, attacks))).not.toEqual([]);
+      expect(await hiddenTestsRead({ arena, options: shared, attacks })).not.toEqual([]);
     });
   });
 });
