@@ -55,7 +55,7 @@ export interface JudgeSuite extends SuiteBase {
   readonly tests: readonly JudgeTest[];
 }
 
-/** One piece of test code: it passes where it ends without an error. */
+/** One piece of test code: it passes if it ends without an error, and not because there was nothing to compare. */
 export interface JudgeTest {
   readonly code: string;
   readonly visible?: boolean;

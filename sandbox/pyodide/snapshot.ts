@@ -11,8 +11,10 @@ const harnessFiles = {
   "codec.py": "../python/codec.py",
   "empty_array.py": "../python/empty_array.py",
   "judge.py": "../python/judge.py",
-  "standard.py": "../python/standard.py",
   "objects.py": "../python/objects.py",
+  "rewriting.py": "../python/rewriting.py",
+  "standard.py": "../python/standard.py",
+  "vacuity.py": "../python/vacuity.py",
   "runner.py": "./runner.py",
 };
 

@@ -3,7 +3,7 @@
 A stand-in never answers a comparison or an arithmetic operation on the candidate's behalf: what a test compares is
 either plain data, compared here, or the identity of an object. So an object that claims to equal everything equals
 nothing but itself. Nor does the candidate decide how a test goes on: it cannot end an iteration of the test, leave out a
-part of a `with` block, or give NumPy an array without elements for an answer.
+part of a `with` block, or pass by giving nothing that could be compared.
 """
 
 import builtins
@@ -11,7 +11,7 @@ import os
 import sys
 import types
 
-from . import candidate, codec, standard
+from . import candidate, codec, rewriting, standard, vacuity
 
 PATH = "test.py"
 _MAX_DEPTH = 200
@@ -38,6 +38,7 @@ class Judge:
         self._namespace = None
         self._bound = {}
         self._failure = None
+        self._checks = vacuity.Checks(lambda value: type(value) in (StandIn, _Iterator))
 
     def bind(self, exports):
         """Makes the namespace, in which the exported names mean the candidate's. Raises AttributeError for a missing one."""
@@ -45,6 +46,7 @@ class Judge:
         module.__builtins__ = builtins
         module.__file__ = os.path.join(os.getcwd(), PATH)
         self._namespace = module.__dict__
+        self._namespace[rewriting.NAME] = self._checks
         self._bound = {name: self._request(None, "get", [name]) for name in exports}
         self._namespace.update(self._bound)
 
@@ -62,7 +64,8 @@ class Judge:
     def _outcome(self, code, path):
         text = _RETURNED
         try:
-            exec(compile(code, path, "exec", 0, True), self._namespace)
+            with self._checks.test():
+                exec(rewriting.compiled(code, path), self._namespace)
         except BaseException as error:
             text = '{"outcome":"raised","error":' + candidate.error_text(error, PATH) + "}"
         # A test may catch everything.
@@ -103,12 +106,12 @@ class Judge:
         target = "" if number is None else ',"object":%d' % number
         request = '{"do":"%s"%s,"args":[%s],"kwargs":{%s}}' % (do, target, ",".join(encoded), ",".join(named))
         try:
-            return self._understand(self._ask(request), do, args)
+            return self._understand(self._ask(request), do, args, kwargs or {})
         except (CandidateIsGone, BrokenProtocol) as error:
             self._fatal = error
             raise
 
-    def _understand(self, text, do, args):
+    def _understand(self, text, do, args, kwargs):
         try:
             answer = codec.parse(text)
             error = answer.get("error")
@@ -116,6 +119,9 @@ class Judge:
                 value = self._decode(answer["value"])
                 for index, changed in answer.get("changed", []):
                     _replace(args[index], self._decode(changed))
+                    self._checks.gave(args[index])
+                asked = [*args, *kwargs.values()] if do == "call" else None
+                self._checks.gave(value, asked, do in ("next", "get-item"))
                 return value
             kind, message = (error["type"], error["message"]) if error else ("ValueError", "the answer is too large")
             if type(kind) is not str or type(message) is not str:
@@ -159,16 +165,19 @@ def _replace(value, changed):
 
 def _error_of(kind, message, do):
     if kind == "StopAsyncIteration" or (kind == "StopIteration" and do != "next"):
-        # `map`, `zip`, `async for` and others would take it for the end of what they iterate over. As in a generator:
-        return RuntimeError("%s: %s" % (kind, message) if message else kind)
+        # `map`, `zip`, `async for` and others would take it for the end of what they iterate over.
+        ended = vacuity.Ended if kind == "StopIteration" else vacuity.AsyncEnded
+        return ended("%s: %s" % (kind, message) if message else kind)
     found = getattr(builtins, kind, None)
     if not (isinstance(found, type) and issubclass(found, Exception)):
         # Neither SystemExit nor a class of the candidate's own.
         found = type(kind.replace("\0", ""), (Exception,), {})
     try:
-        return found(message)
+        error = found(message)
     except TypeError:
-        return Exception(message)
+        error = Exception(message)
+    error.of_candidate = True
+    return error
 
 
 class StandIn:

@@ -9,11 +9,20 @@ import {
   blocks,
   emptyStatements,
   endings,
+  expectedEnds,
+  fewBesideArrayStatements,
+  fewStatements,
   honestArray,
   honestBlock,
+  honestEnd,
+  honestList,
   honestLists,
   iterationSetup,
   iterations,
+  listAttacks,
+  listBesideArrayStatements,
+  listSetup,
+  listStatements,
   type Statement,
 } from "./vacuous-passes.ts";
 import { runPython, type ZygoteBackend, zygoteBackends } from "./zygote-backends.ts";
@@ -36,7 +45,23 @@ async function passed(sandbox: Sandbox, code: string, statements: readonly State
 const suites = [
   { name: "iterations", statements: iterations, honest: honestLists, attacks: endings, setup: iterationSetup },
   { name: "blocks", statements: blocks, honest: honestBlock, attacks: blockAttacks, setup: "" },
+  { name: "lists", statements: listStatements, honest: honestList, attacks: listAttacks, setup: listSetup },
   { name: "arrays", statements: arrayStatements, honest: honestArray, attacks: arrayAttacks, setup: arraySetup },
+  {
+    name: "arrays beside lists",
+    statements: listBesideArrayStatements,
+    honest: honestList,
+    attacks: listAttacks,
+    setup: arraySetup + listSetup,
+  },
+] as const;
+
+/** Right answers that look like no answer, and the statements that they pass. */
+const rightAnswers = [
+  { name: "an array without elements is right where it is the answer", statements: emptyStatements, code: honestArray },
+  { name: "few items are right where they are the answer", statements: fewStatements, code: honestList },
+  { name: "few items beside arrays", statements: fewBesideArrayStatements, code: honestList },
+  { name: "StopIteration is right where a test expects it", statements: expectedEnds, code: honestEnd },
 ] as const;
 
 describe.each(backends)("$name", ({ open, missing }) => {
@@ -46,7 +71,7 @@ describe.each(backends)("$name", ({ open, missing }) => {
   });
   afterAll(async () => sandbox?.[Symbol.asyncDispose]());
 
-  const available = (name: string): boolean => name !== "arrays" || sandbox.info.packages.includes("numpy");
+  const available = (name: string): boolean => !name.includes("array") || sandbox.info.packages.includes("numpy");
 
   test.skipIf(missing !== undefined).each(suites)(
     "$name: no attack passes, and a canary does after each",
@@ -65,9 +90,9 @@ describe.each(backends)("$name", ({ open, missing }) => {
     },
   );
 
-  test.skipIf(missing !== undefined)("an array without elements is right where it is the answer", async () => {
-    if (!available("arrays")) return;
-    const names = emptyStatements.map(({ name }) => name);
-    expect(await passed(sandbox, honestArray, emptyStatements, arraySetup)).toEqual(names);
+  test.skipIf(missing !== undefined).each(rightAnswers)("$name", async ({ name, statements, code }) => {
+    if (!available(name)) return;
+    const setup = name.includes("array") ? arraySetup + listSetup : listSetup;
+    expect(await passed(sandbox, code, statements, setup)).toEqual(statements.map((statement) => statement.name));
   });
 });

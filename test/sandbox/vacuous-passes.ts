@@ -238,3 +238,144 @@ export const arrayAttacks: readonly Attack[] = [
   },
   { name: "an iterator without items", code: "def solve(x): return iter(())" },
 ];
+
+/** What the comparisons of lists use. Each passes for `honestList`. */
+export const listSetup = `import itertools, operator, unittest
+E = [12, 34]
+def same(got, wanted): return all(a == b for a, b in zip(got, wanted))
+class Loops(unittest.TestCase):
+    def test_zip(self):
+        for a, b in zip(solve(3), E): self.assertEqual(a, b)
+    def test_items(self):
+        for a in solve(3): self.assertIn(a, E)
+    def test_index(self):
+        got = solve(3)
+        for i in range(len(got)):
+            with self.subTest(i=i): self.assertEqual(got[i], E[i])
+def run_test(name):
+    result = unittest.TestResult()
+    Loops(name).run(result)
+    assert result.wasSuccessful() and result.testsRun == 1
+class Results:
+    def __getitem__(self, i):
+        if i == len(E): raise IndexError
+        return solve(3)[i]
+`;
+
+export const honestList = "def solve(x): return [12, 34] if x == 3 else x if isinstance(x, list) else []\n";
+
+/** Comparisons of lists by loops and reductions. */
+export const listStatements: readonly Statement[] = [
+  { name: "a loop over zip", code: "for a, b in zip(solve(3), E): assert a == b" },
+  { name: "zip, the other way round", code: "for a, b in zip(E, solve(3)): assert a == b" },
+  { name: "zip with an iterator", code: "for a, b in zip(iter(E), solve(3)): assert a == b" },
+  { name: "zip with a range", code: "for i, a in zip(range(2), solve(3)): assert E[i] == a" },
+  { name: "zip of three", code: "assert all(E[i] == a == b for i, a, b in zip([0, 1], solve(3), E))" },
+  { name: "zip of what is made of it", code: "assert all(a == b for a, b in zip(sorted(solve(3)), sorted(E)))" },
+  { name: "zip of a comprehension", code: "assert all(a == b for a, b in zip([x for x in solve(3)], E))" },
+  { name: "zip of a map", code: "assert all(a == b for a, b in zip(map(int, solve(3)), E))" },
+  { name: "zip to a list", code: "assert not [1 for a, b in zip(solve(3), E) if a != b]" },
+  { name: "a sum over zip", code: "assert sum(abs(a - b) for a, b in zip(solve(3), E)) == 0" },
+  { name: "a zip in a function", code: "assert same(solve(3), E)" },
+  { name: "a named zip", code: "pairs = zip(solve(3), E)\nassert all(a == b for a, b in pairs)" },
+  { name: "a map of two", code: "assert all(map(operator.eq, solve(3), E))" },
+  { name: "a starmap of zip", code: "assert all(itertools.starmap(operator.eq, zip(solve(3), E)))" },
+  { name: "a loop by index", code: "got = solve(3)\nfor i in range(len(got)): assert got[i] == E[i]" },
+  { name: "all by index", code: "got = solve(3)\nassert all(got[i] == E[i] for i in range(len(got)))" },
+  { name: "a list by index", code: "got = solve(3)\nassert not [i for i in range(len(got)) if got[i] != E[i]]" },
+  { name: "a loop over enumerate", code: "for i, a in enumerate(solve(3)): assert a == E[i]" },
+  { name: "all over enumerate", code: "assert all(a == E[i] for i, a in enumerate(solve(3)))" },
+  { name: "a loop over the items", code: "for a in solve(3): assert a in E" },
+  { name: "a loop in a loop", code: "for x in (3, 3):\n    for a in solve(x): assert a in E" },
+  { name: "a loop in a block", code: "if E:\n    for a in solve(3):\n        if a: assert a in E" },
+  { name: "a while loop", code: "got, i = solve(3), 0\nwhile i < len(got):\n    assert got[i] == E[i]\n    i += 1" },
+  { name: "a class that is iterated by index", code: "for a in Results(): assert a in E" },
+  { name: "all of such a class", code: "assert len(list(Results())) == 2 and same(Results(), E)" },
+  { name: "unittest, a loop over zip", code: "run_test('test_zip')" },
+  { name: "unittest, a loop over the items", code: "run_test('test_items')" },
+  { name: "unittest, a loop by index", code: "run_test('test_index')" },
+];
+
+export const listAttacks: readonly Attack[] = [
+  { name: "no items", code: "def solve(x): return []" },
+  { name: "an empty tuple", code: "def solve(x): return ()" },
+  { name: "an empty text", code: "def solve(x): return ''" },
+  { name: "an empty dict", code: "def solve(x): return {}" },
+  { name: "an empty set", code: "def solve(x): return set()" },
+  { name: "empty bytes", code: "def solve(x): return b''" },
+  { name: "an empty range", code: "def solve(x): return range(0)" },
+  { name: "an iterator without items", code: "def solve(x): return iter(())" },
+  { name: "a generator without items", code: "def solve(x):\n    return\n    yield" },
+  { name: "an empty deque", code: "import collections\ndef solve(x): return collections.deque()" },
+  {
+    name: "an object without items",
+    code: "class A:\n    def __len__(self): return 0\n    def __iter__(self): return iter(())\n    def __getitem__(self, i): raise IndexError\ndef solve(x): return A()",
+  },
+  { name: "IndexError", code: "def solve(x): raise IndexError" },
+];
+
+/** Right answers without items, or with one, in tests that say nothing of them or compare them with nothing. */
+export const fewStatements: readonly Statement[] = [
+  { name: "sorted, no items", code: "got = solve(0)\nassert all(a <= b for a, b in zip(got, got[1:]))" },
+  { name: "sorted, one item", code: "got = solve([7])\nassert all(a <= b for a, b in zip(got, got[1:]))" },
+  { name: "sorted by index", code: "got = solve([7])\nassert all(got[i] <= got[i + 1] for i in range(len(got) - 1))" },
+  {
+    name: "sorted, of a copy",
+    code: "got = list(solve([7]))\nassert all(a <= b for a, b in zip(sorted(got), sorted(got)[1:]))",
+  },
+  { name: "zip with nothing", code: "for a, b in zip(solve(0), []): assert a == b" },
+  { name: "zip with a counter", code: "assert [a for _, a in zip(itertools.count(), solve(0))] == []" },
+  { name: "a property of nothing", code: "assert all(a > 0 for a in solve(0))" },
+  { name: "a loop over nothing for nothing", code: "for a in solve(0): assert a > 0" },
+  { name: "loops of which one has items", code: "for x in (1, [2]):\n    for a in solve(x): assert a > 0" },
+  { name: "a loop beside an assertion", code: "got = solve(1)\nassert got == []\nfor a in got: assert a > 0" },
+  { name: "a loop that must not be entered", code: "for a in solve(1): assert False, a" },
+  { name: "a loop without assertions", code: "for a in solve(1): print(a)" },
+  { name: "an index out of a test's class", code: "try: Results()[9]\nexcept IndexError: pass\nelse: assert False" },
+  { name: "indices of a test's class", code: "assert 34 in Results() and list(Results()) == E" },
+];
+
+/** Statements that expect StopIteration of a call, which pass for `honestEnd`. */
+export const expectedEnds: readonly Statement[] = [
+  { name: "assertRaises", code: "with unittest.TestCase().assertRaises(StopIteration): solve(3)" },
+  { name: "assertRaises of a call", code: "unittest.TestCase().assertRaises(StopIteration, solve, 3)" },
+  { name: "assertRaises of several", code: "unittest.TestCase().assertRaises((KeyError, StopIteration), solve, 3)" },
+  { name: "assertRaisesRegex", code: "unittest.TestCase().assertRaisesRegex(StopIteration, 'over', solve, 3)" },
+  { name: "a handler", code: "try: solve(3)\nexcept StopIteration: pass\nelse: assert False" },
+  { name: "a handler of several", code: "try: solve(3)\nexcept (KeyError, StopIteration): pass\nelse: assert False" },
+  { name: "a handler that notes it", code: "ended = 0\ntry: solve(3)\nexcept StopIteration: ended = 1\nassert ended" },
+];
+
+export const honestEnd = "def solve(x): raise StopIteration('over')\n";
+
+/** Statements about a list beside an array, which pass for `honestList`. */
+export const listBesideArrayStatements: readonly Statement[] = [
+  { name: "allclose", code: "assert np.allclose(solve(3), [12.0, 34.0])" },
+  { name: "allclose of an array", code: "assert np.allclose(np.array([12]), solve(3)[:1])" },
+  { name: "allclose, the other way round", code: "assert np.allclose([12.0], solve(3)[:1])" },
+  { name: "allclose of a part and a number", code: "assert np.allclose(np.array(solve(3))[:1], [12.0])" },
+  { name: "isclose", code: "assert np.isclose(np.array([12]), solve(3)[:1]).all()" },
+  { name: "all", code: "assert (np.array([12]) == solve(3)[:1]).all()" },
+  { name: "all, reversed", code: "assert (solve(3)[:1] == np.array([12])).all()" },
+  { name: "not any", code: "assert not (np.array([12]) != solve(3)[:1]).any()" },
+  { name: "an array of it", code: "assert (np.array(solve(3)[:1]) == np.array([12])).all()" },
+  { name: "a difference", code: "assert (abs(np.array([12]) - solve(3)[:1]) < 1e-6).all()" },
+  { name: "a sum of differences", code: "assert np.abs(np.array([12]) - np.array(solve(3)[:1])).sum() < 1e-6" },
+  { name: "np.equal", code: "assert np.all(np.equal(solve(3)[:1], [12]))" },
+  { name: "np.subtract", code: "assert not np.subtract(solve(3)[:1], [12]).any()" },
+  { name: "array_equiv", code: "assert np.array_equiv(solve(3)[:1], [12])" },
+  { name: "a loop over a comparison", code: "for same in np.array([12]) == solve(3)[:1]: assert same" },
+  {
+    name: "in a function",
+    code: "def close(a, b): return bool(np.all(np.abs(np.asarray(a) - np.asarray(b)) < 1))\nassert close(solve(3), E)",
+  },
+];
+
+/** Right answers without items beside arrays. */
+export const fewBesideArrayStatements: readonly Statement[] = [
+  { name: "nothing beside nothing", code: "assert np.allclose(solve(0), []) and (np.array([]) == solve(0)).all()" },
+  { name: "a difference of neighbours", code: "assert (np.diff(solve([7])) >= 0).all() and np.diff([7]).size == 0" },
+  { name: "sorted, one item", code: "got = np.array(solve([7]))\nassert (got[1:] >= got[:-1]).all()" },
+  { name: "no items beside a number", code: "assert (np.array(solve(0)) >= 0).all()" },
+  { name: "another length", code: "assert np.array(solve(0)).size + 1 == 1 and not np.array_equal(solve(0), [1])" },
+];

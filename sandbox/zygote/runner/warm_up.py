@@ -39,6 +39,7 @@ def rehearse():
         tests = judge.Judge(objects.Objects(module, _LIMITS).answer, _LIMITS["size"])
         tests.bind(["double", "Box"])
         tests.run("assert double([1, 2]) == [2, 4] and Box([1]).total == 1")
+        tests.run("for found, wanted in zip(double([1, 2]), [2, 4]): assert found == wanted")
     candidate.unload("rehearsal")
 
 
