@@ -1,15 +1,15 @@
 import type { Message } from "./message.ts";
 
-/** Names one agent within an environment. A single-agent environment calls its agent `"agent"`. */
+/** The name of an agent in an environment. The agent of a single-agent environment is `"agent"`. */
 export type AgentId = string;
 
-/** A tool call or structured answer in the model's text that could not be parsed. */
+/** A tool call or structured answer that could not be parsed from the model's text. */
 export interface ParseError {
   readonly message: string;
   readonly text: string;
 }
 
-/** What an agent does: one assistant message, and why it ended. */
+/** The action of an agent: one assistant message, and the reason why it ended. */
 export interface Action {
   readonly message: Message;
   readonly finish: "stop" | "length" | "tool-calls" | "error";

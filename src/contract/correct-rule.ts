@@ -1,5 +1,5 @@
 /**
- * Which episodes count as correct: `stated`, those of which the environment says so; else those in which every agent's
- * total reward, or the named component of it, reaches `atLeast`.
+ * Defines which episodes are correct. With `stated`, the environment decides (`StepResult.correct`). Otherwise an
+ * episode is correct if each agent's total reward, or the named component of it, is at least `atLeast`.
  */
 export type CorrectRule = { readonly stated: true } | { readonly component?: string; readonly atLeast: number };

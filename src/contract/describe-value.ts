@@ -1,4 +1,4 @@
-/** What a value is, in a few words for an error: `1`, `"yes"`, `a Promise`, `an object with the key reword`. */
+/** Describes a value briefly for an error: `1`, `"yes"`, `a Promise`, `an object with the key reword`. */
 export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
   if (typeof value === "bigint") return `${value}n`;
@@ -14,7 +14,7 @@ export function describeValue(value: unknown): string {
   return `an object with the key${keys.length === 1 ? "" : "s"} ${keys.slice(0, 6).join(", ")}`;
 }
 
-/** True for a value that is still to be waited for. */
+/** True if a value is a promise or another object with a `then` method. */
 export function isPromise(value: unknown): boolean {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }

@@ -5,27 +5,30 @@ import type { Message, ToolSpec } from "./message.ts";
 import type { Reward } from "./reward.ts";
 import type { Taskset } from "./taskset.ts";
 
-/** What an environment says of itself before any episode. */
+/** The description of an environment, available before any episode. */
 export interface EnvironmentSpec {
   /** The registered name, such as `"math"`. */
   readonly id: string;
-  /** Every agent that may ever act, in a fixed order. */
+  /** All agents that can act, in a fixed order. */
   readonly agents: readonly AgentId[];
-  /** The most steps an episode takes. */
+  /** The maximum number of steps of an episode. */
   readonly maxTurns: number;
-  /** The least and greatest total reward of an agent over one episode. */
+  /** The lowest and the highest total reward of an agent in one episode. */
   readonly rewardRange: readonly [minimum: number, maximum: number];
-  /** Same task, seed and actions give the same observations and rewards; lets the loop replay instead of fork. */
+  /**
+   * True if the same task, seed and actions always give the same observations and rewards. The rollout loop can then
+   * replay actions where it would otherwise need `fork`.
+   */
   readonly deterministic: boolean;
   readonly tools?: readonly ToolSpec[];
   readonly description?: string;
-  /** Its steps say whether what was answered is right (`correct`), apart from what it earned. */
+  /** True if the steps state whether the answer is correct (`StepResult.correct`), independent of the reward. */
   readonly statesCorrect?: boolean;
 }
 
 /**
- * What an agent sees before it acts: only what is new since its last action (the loop itself keeps the agent's own
- * message). `append` adds to the conversation, `replace` starts it anew.
+ * The messages that an agent receives before it acts: only those since its last action. The rollout loop adds the
+ * agent's own message. `append` adds to the conversation. `replace` starts a new one.
  */
 export interface Observation {
   readonly messages: readonly Message[];
@@ -34,12 +37,12 @@ export interface Observation {
   readonly info?: Json;
 }
 
-/** One observation for exactly each agent that must act now; empty when the episode has ended. */
+/** One observation for each agent that must act now, and for no other. Empty if the episode has ended. */
 export type Observations = Readonly<Record<AgentId, Observation>>;
 
 /**
- * What a step meant for one agent. `terminated`: its episode ended by the rules of the environment; `truncated`: it
- * was cut off from outside (a limit), so a value estimate would bootstrap.
+ * The result of a step for one agent. `terminated`: the episode ended by the rules of the environment. `truncated`: a
+ * limit cut the episode off, so a value estimate bootstraps from the last state.
  */
 export interface AgentStep {
   readonly reward?: Reward;
@@ -47,40 +50,47 @@ export interface AgentStep {
   readonly truncated: boolean;
 }
 
-/** The result of a step. `agents` has an entry for every agent that acted, and may have one for any other. */
+/** The result of a step. `agents` has an entry for each agent that acted, and can have entries for other agents. */
 export interface StepResult {
   readonly observations: Observations;
   readonly agents: Readonly<Record<AgentId, AgentStep>>;
-  /** Whether the answer of this step solves the task, apart from its reward; the last statement of an episode counts. */
+  /**
+   * True if the answer of this step solves the task, independent of the reward. The last step that sets it decides for
+   * the episode.
+   */
   readonly correct?: boolean;
   readonly info?: Json;
 }
 
 /**
- * A world that agents act in, one episode at a time. Agents that have an observation act at once (a parallel game);
- * a turn-based game observes one agent at a time. Everything random comes from `seed`.
+ * A program that asks agents for actions and rewards them. An instance plays one episode at a time. All agents with an
+ * observation act in the same step, as in a parallel game. A turn-based game gives one agent an observation per step.
+ * All randomness must derive from `seed`.
  *
- * The rollout loop calls `reset`, then `step` until no observation is left, then `reset` again or `close`.
+ * The rollout loop calls `reset`, then `step` until there are no more observations, then `reset` again or `close`.
  */
 export interface Environment<Task = unknown> {
   readonly specificationVersion: "v1";
   readonly spec: EnvironmentSpec;
   reset(options: { readonly task: Task; readonly seed: number; readonly signal?: AbortSignal }): Promise<Observations>;
   step(actions: Readonly<Record<AgentId, Action>>, options?: { readonly signal?: AbortSignal }): Promise<StepResult>;
-  /** A second environment in the same state, for tree rollouts. Optional: a deterministic one can be replayed. */
+  /** Returns a second environment in the same state, for tree rollouts. Not needed if `spec.deterministic` is true. */
   fork?(): Promise<Environment<Task>>;
-  /** The state, for traces and debugging. */
+  /** Returns the state, for traces and debugging. */
   state?(): Json;
-  /** Frees what the instance holds. Calling it twice is harmless. */
+  /** Frees the resources of the instance. A second call has no effect. */
   close(): Promise<void>;
 }
 
-/** Makes as many instances of an environment as a rollout needs. */
+/** Creates instances of an environment, as many as a rollout needs. */
 export interface EnvironmentFactory<Task = unknown> {
   readonly specificationVersion: "v1";
   readonly spec: EnvironmentSpec;
   create(): Promise<Environment<Task>>;
-  /** Rewards that need all episodes of a group at once; they are added to what the episodes earned. */
+  /**
+   * Returns rewards that depend on all episodes of a group, by episode id and agent. They are added to the rewards of
+   * the episodes.
+   */
   scoreGroup?(
     group: readonly Episode[],
     options: { readonly signal?: AbortSignal },
@@ -88,23 +98,24 @@ export interface EnvironmentFactory<Task = unknown> {
 }
 
 /**
- * What an expert would send, turn by turn, for supervised training and tests: the text of the message of each agent that
- * acts, or the message itself if it calls tools.
+ * The actions of an expert, turn by turn, for supervised training and tests. Each turn has a text for each agent that
+ * acts, or a message if it calls tools.
  */
 export type Demonstration = readonly Readonly<Record<AgentId, string | Message>>[];
 
-/** An environment with its tasks: what a registry holds, what a config names, what a package exports. */
+/** An environment with its tasks. Registries contain definitions, configs name them and packages export them. */
 export interface EnvironmentDefinition<Task = unknown> extends EnvironmentFactory<Task> {
-  /** The splits there are, such as `["train", "test"]`. */
+  /** The names of the splits, such as `["train", "test"]`. */
   readonly splits: readonly string[];
-  /** The tasks of one split; `train[:200]` takes a slice of it. */
+  /** Returns the tasks of a split. `train[:200]` selects a slice of it. */
   tasks(split: string, options?: { readonly signal?: AbortSignal }): Promise<Taskset<Task>>;
   /**
-   * How an expert solves a task, where that is known. `seed` is what the environment is reset with, for an episode that
-   * the task alone does not settle (who has which role); `member` the number of the episode within its group, where
-   * experts of a group differ (a better and a worse answer). Both are 0 where they are not given.
+   * Returns the actions of an expert for a task. Returns undefined if there is no known solution. `seed` is the seed of
+   * the environment's reset, for episodes that depend on more than the task (such as who has which role). `member` is
+   * the index of the episode in its group, for experts that differ within a group (such as a better and a worse
+   * answer). Both are 0 by default.
    */
   demonstrate?(task: Task, options?: { readonly seed: number; readonly member?: number }): Demonstration | undefined;
-  /** Where it is made of several environments: the one that a task of this id belongs to, and its name among them. */
+  /** Present if the environment combines several: returns the one that a task id belongs to, and its name there. */
   partOf?(taskId: string): { readonly name: string; readonly spec: EnvironmentSpec } | undefined;
 }

@@ -7,54 +7,58 @@ import type { Reward } from "./reward.ts";
 import type { TokenSupport } from "./token-support.ts";
 
 /**
- * How an episode ended. `completed`: the environment ended it; `truncated`: a turn, token or time limit of the loop
- * did; `failed`: an environment or policy threw; `aborted`: the caller stopped it.
+ * How an episode ended. `completed`: the environment ended it. `truncated`: a turn, token or time limit of the rollout
+ * loop ended it. `failed`: an environment or a policy threw. `aborted`: the caller aborted it.
  */
 export type EpisodeStatus = "completed" | "truncated" | "failed" | "aborted";
 
-/** One run of one task. What went wrong inside it is data here and stops nothing else. */
+/** One run of an environment on one task. An error in the episode is recorded here and does not stop other episodes. */
 export interface Episode {
-  /** Unique within a rollout and repeatable: made of task hash, member and seed. */
+  /** Unique within a rollout and reproducible. Derived from the task hash, `member` and the seed. */
   readonly id: string;
   readonly environment: string;
   readonly task: { readonly index: number; readonly id: string; readonly hash: string };
   /**
-   * Everything random in the episode derives from it, the task and the member: the seed of the rollout, or one
-   * derived from it where a task of this hash comes again.
+   * All randomness of the episode derives from this seed, the task and `member`. It is the seed of the rollout, or one
+   * derived from it if a task with the same hash occurs again.
    */
   readonly seed: number;
-  /** Index within its group, from 0. */
+  /** The index of the episode in its group, from 0. */
   readonly member: number;
   readonly status: EpisodeStatus;
   readonly error?: ErrorData;
-  /** What truncated it: a limit, or `shape`: a joint rollout did not go on with it, or its threshold ended it early. */
+  /**
+   * The limit that truncated the episode. `shape`: a joint rollout did not continue it, or the rollout's reward
+   * threshold ended it early.
+   */
   readonly limit?: "turns" | "tokens" | "time" | "shape";
   readonly agents: Readonly<Record<AgentId, AgentEpisode>>;
   readonly turns: number;
-  /** Whether its answers are right, as the environment stated last; absent if it states nothing. */
+  /** True if the answer is correct, as the environment last stated. Absent if the environment does not state it. */
   readonly correct?: boolean;
-  /** Info objects of the steps, where the environment gave any. */
+  /** The info objects of the steps that have one. */
   readonly info?: readonly Json[];
   readonly durationMs: number;
 }
 
-/** What one agent saw, did and earned. */
+/** The observations, actions and rewards of one agent. */
 export interface AgentEpisode {
-  /** The name of the policy that played it; absent in traces of earlier versions. */
+  /** The name of the agent's policy. Absent in traces of earlier versions. */
   readonly policy?: string;
-  /** The conversation as a tree in order of creation: a node's parent comes before it; `replace` adds a root. */
+  /** The conversation as a tree, in order of creation. A parent precedes its children. `replace` adds a root. */
   readonly nodes: readonly MessageNode[];
   readonly turns: readonly AgentTurn[];
   /**
-   * The sum over its turns; unscored when one of them is. A failed episode is unscored, unless an action made the
-   * environment fail, each time it was tried: its agent then has the lowest reward, with the failure.
+   * The sum of the turns' rewards. Unscored if one of them is unscored. A failed episode is unscored, except if an
+   * action made the environment fail in each attempt: the agent of the action then gets the lowest reward, with
+   * `failure`.
    */
   readonly reward: Reward;
   readonly terminated: boolean;
   readonly truncated: boolean;
 }
 
-/** One message in the trace, with its tokens where a policy that sees tokens was asked. */
+/** One message in the trace. It has tokens if the policy has access to tokens. */
 export interface MessageNode {
   readonly id: number;
   readonly parent: number | null;
@@ -64,23 +68,23 @@ export interface MessageNode {
 }
 
 /**
- * Tokens of a node. Those of an observation stand on its last message, all with mask 0; those of an action are what
- * was sampled, with mask 1 and a log-probability each.
+ * The tokens of a node. All tokens of an observation belong to its last message and have mask 0. The tokens of an
+ * action are the sampled ones. They have mask 1 and a logprob each.
  */
 export interface NodeTokens {
   readonly ids: readonly number[];
   readonly mask: 0 | 1;
   readonly logprobs?: readonly number[];
-  /** The tokens that each id was drawn from, if top-k, top-p or min-p was in use and they were recorded. */
+  /** The support of each id, if top-k, top-p or min-p was in use and supports were recorded. */
   readonly supports?: readonly TokenSupport[];
   /** True if the ids were sampled with top-k, top-p or min-p and their supports were not recorded. */
   readonly lacksSupports?: true;
-  /** Of what was sampled: the value of the state before each id, and of that after the last, where a policy gave them. */
+  /** For sampled ids: the value of the state before each id and after the last, if the policy returned values. */
   readonly values?: readonly number[];
   readonly weightsVersion?: number;
-  /** The temperature that the ids were sampled at; only where they were sampled. */
+  /** The sampling temperature. Present only for sampled ids. */
   readonly temperature?: number;
-  /** True when these ids begin a new training sequence rather than continue their parent's. */
+  /** True if these ids begin a new training sequence. False if they continue that of the parent. */
   readonly startsSequence: boolean;
 }
 
@@ -92,45 +96,45 @@ export interface AgentTurn {
   readonly finish: Action["finish"];
   readonly parseErrors?: Action["parseErrors"];
   readonly reward?: Reward;
-  /** What the policy said of making the action, as in its {@link ActResult}. */
+  /** From the policy's {@link ActResult}, as are the fields below. */
   readonly usage?: ActResult["usage"];
   readonly latencyMs?: number;
   readonly retries?: number;
   readonly logprobs?: ActResult["logprobs"];
 }
 
-/** The episodes of one task, in order of member. */
+/** The episodes of one task, in order of `member`. */
 export interface Group {
   readonly task: Episode["task"];
   readonly episodes: readonly Episode[];
 }
 
-/** A stretch of tokens that one agent's model saw and sampled as one sequence: what a trainer trains on. */
+/** One sequence of tokens that an agent's model read and sampled. Trainers train on these sequences. */
 export interface TokenSequence {
   readonly agent: AgentId;
   readonly ids: readonly number[];
-  /** One per id: 1 where the id was sampled. */
+  /** One per id: 1 if the id was sampled. */
   readonly mask: readonly (0 | 1)[];
-  /** One per id; 0 where it was not sampled. */
+  /** One per id: 0 if the id was not sampled. */
   readonly logprobs: readonly number[];
-  /** One per id: the tokens that it was drawn from; null for every token, and for an id that was not sampled. */
+  /** The support of each id. Null if it is the whole vocabulary, and for ids that were not sampled. */
   readonly supports?: readonly TokenSupport[];
   /** True if some ids were sampled with top-k, top-p or min-p and their supports were not recorded. */
   readonly lacksSupports?: true;
   /**
-   * One per id: the value of the state after it, where that state was acted in or ended a turn; 0 elsewhere. Only
-   * where every turn was sampled with values.
+   * One per id: the value of the state after it, if the next id was sampled in that state or a turn ended there. Else
+   * 0. Present only if all turns were sampled with values.
    */
   readonly values?: readonly number[];
-  /** One per id: the turn it belongs to. */
+  /** One per id: the turn of the id. */
   readonly turns: readonly number[];
-  /** Temperature of the sampled ids. */
+  /** The temperature of the sampled ids. */
   readonly temperature: number;
   /** The oldest weights version among the sampled ids. */
   readonly weightsVersion: number;
   /**
-   * True if the most tokens that a completion may have cut one off: any of the agent's in the episode, or of a completion
-   * that stands by itself (a joint rollout's) this one.
+   * True if the maximum number of tokens cut off a completion: any completion of the agent in the episode. For a
+   * separate completion of a joint rollout: this one.
    */
   readonly cutOff?: true;
 }

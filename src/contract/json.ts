@@ -1,15 +1,15 @@
 /** A value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** A JSON object: what has keys. */
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json };
 
-/** Whether a value has keys: neither a plain value nor a list. What its keys hold is not looked at. */
+/** True if a value is an object and not a list. Does not check the values of its keys. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value that a JSON text says, taken on trust to be a `T`; undefined for a text that is no JSON. */
+/** Parses a JSON text. Does not check that the value is a `T`. Returns undefined if the text is not valid JSON. */
 export function tryParseJson<T = unknown>(text: string): T | undefined {
   try {
     return JSON.parse(text) as T;

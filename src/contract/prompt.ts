@@ -1,9 +1,9 @@
 import { type Message, textMessage } from "./message.ts";
 
-/** What an environment may say to a model: a text (from the user), one message, or several. */
+/** A prompt of an environment: a text (as a user message), one message, or several messages. */
 export type Prompt = string | Message | readonly Message[];
 
-/** A prompt as messages; a bare text is a user's. */
+/** Converts a prompt to messages. A text becomes a user message. */
 export function promptMessages(prompt: Prompt): readonly Message[] {
   if (typeof prompt === "string") return [textMessage("user", prompt)];
   return isMessage(prompt) ? [prompt] : prompt;

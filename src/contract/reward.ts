@@ -2,18 +2,20 @@ import { describeValue } from "./describe-value.ts";
 import type { ErrorData } from "./errors/index.ts";
 
 /**
- * What an agent's action was worth. `unscored` says that the infrastructure failed to judge it (a dead worker, a
- * silent judge): such a reward leaves every baseline and mean, and never counts as 0. A failure of the candidate's
- * own output (its code times out) is scored.
+ * The reward of an agent's action. `unscored` means that the infrastructure failed to score it, such as a worker that
+ * died or a judge that did not answer. Baselines and means exclude unscored rewards and never count them as 0. A
+ * failure of the agent's own output, such as code that times out, is scored.
  */
 export type Reward = ScoredReward | UnscoredReward;
 
-/** A reward with its value and the named parts that it was made of. */
+/** A reward with a value and named components. */
 export interface ScoredReward {
   readonly status: "scored";
   readonly value: number;
   readonly components: Readonly<Record<string, number>>;
-  /** What the agent's own action made fail, each time it was tried: then the reward is the lowest there is. */
+  /**
+   * The error that the agent's own action caused in each attempt to score it. The reward is then the lowest possible.
+   */
   readonly failure?: ErrorData;
 }
 
@@ -24,24 +26,24 @@ export interface UnscoredReward {
   readonly error?: ErrorData;
 }
 
-/** A scored reward; without components, `{ reward: value }` stands for them. */
+/** Creates a scored reward. The default components are `{ reward: value }`. */
 export function scored(value: number, components?: Readonly<Record<string, number>>): ScoredReward {
   return { status: "scored", value, components: components ?? { reward: value } };
 }
 
-/** An unscored reward. */
+/** Creates an unscored reward. */
 export function unscored(reason: string, error?: ErrorData): UnscoredReward {
   return { status: "unscored", reason, ...(error === undefined ? {} : { error }) };
 }
 
-/** True for what the contract calls a reward: unscored, or scored with numbers that are finite. */
+/** True if a value is a valid reward: unscored with a reason, or scored with finite numbers. */
 export function isReward(value: Reward): boolean {
   if (value?.status === "unscored") return typeof value.reason === "string";
   if (value?.status !== "scored" || typeof value.components !== "object" || value.components === null) return false;
   return Number.isFinite(value.value) && Object.values(value.components).every(Number.isFinite);
 }
 
-/** What an environment gave as a reward, in a few words for an error. */
+/** Describes the value that an environment returned as a reward, for an error. */
 export function rewardText(reward: unknown): string {
   if (typeof reward !== "object" || reward === null || !("status" in reward)) return describeValue(reward);
   const { status, value, components, reason } = reward as Partial<Record<string, unknown>>;
@@ -52,8 +54,8 @@ export function rewardText(reward: unknown): string {
 }
 
 /**
- * The sum of two rewards of one agent: values and components add up, and one unscored part makes the whole
- * unscored. So does a sum that is not finite.
+ * Returns the sum of two rewards of an agent: of their values, and of each component. The sum is unscored if one of
+ * them is unscored, or if it is not finite.
  */
 export function addRewards(first: Reward, second: Reward): Reward {
   if (first.status === "unscored") return first;
@@ -67,5 +69,5 @@ export function addRewards(first: Reward, second: Reward): Reward {
     ...scored(first.value + second.value, Object.fromEntries(components)),
     ...(failure === undefined ? {} : { failure }),
   };
-  return isReward(sum) ? sum : unscored("The rewards add up to more than a number holds.");
+  return isReward(sum) ? sum : unscored("The sum of the rewards is not a finite number.");
 }

@@ -1,17 +1,20 @@
-/** A task with what identifies it. Two tasks of equal content have equal hashes, wherever they were read from. */
+/** A task with its identifiers. Tasks with equal content have equal hashes, whatever their source. */
 export interface TaskEntry<Task = unknown> {
   readonly index: number;
-  /** A name within the taskset: the data's own id where it has one, else its index. */
+  /** The name within the taskset: the data's own id if it has one, else the index. */
   readonly id: string;
-  /** SHA-256 of the task's canonical JSON, in hexadecimal. Keys randomness, resumption and split-overlap checks. */
+  /**
+   * The SHA-256 of the task's canonical JSON, in hexadecimal. Seeds, resumption and the checks for overlapping splits
+   * use it.
+   */
   readonly hash: string;
   readonly task: Task;
 }
 
-/** An indexed collection of tasks: a file, a hub data set, or a generator without end. */
+/** An indexed collection of tasks: a file, a hub data set, or an unbounded generator. */
 export interface Taskset<Task = unknown> {
   readonly name: string;
   readonly length: number | "unbounded";
-  /** The task at `index`, from 0. Throws `data.out-of-range` beyond the end. */
+  /** Returns the task at `index`, from 0. Throws `data.out-of-range` if `index` is beyond the end. */
   get(index: number, options?: { readonly signal?: AbortSignal }): Promise<TaskEntry<Task>>;
 }

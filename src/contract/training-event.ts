@@ -1,6 +1,6 @@
 import type { ErrorData } from "./errors/index.ts";
 
-/** What a training run tells while it goes on: the one source of the terminal view, metrics.jsonl and the report. */
+/** An event of a training run. The terminal view, metrics.jsonl and the report are all created from these events. */
 export type TrainingEvent =
   | RunStartEvent
   | ProbeEvent
@@ -11,36 +11,39 @@ export type TrainingEvent =
   | WarningEvent
   | RunEndEvent;
 
-/** The run is set up and its first step begins. */
+/** Sent when the run is set up, before its first step. */
 export interface RunStartEvent {
   readonly type: "run-start";
   readonly algorithm: string;
   readonly environment: string;
   readonly model: { readonly name: string; readonly trainableParameters: number; readonly device: string };
-  /** Of an environment of several agents: the policy that plays each, and whether it is frozen. */
+  /** In an environment with several agents: the policy of each agent, and whether it is frozen. */
   readonly agents?: Readonly<Record<string, { readonly policy: string; readonly frozen?: true }>>;
-  /** The least and the greatest reward of an episode, as the environment declares them. */
+  /** The lowest and the highest reward of an episode, as the environment declares them. */
   readonly rewardRange?: readonly [minimum: number, maximum: number];
   readonly seed: number;
-  /** After warm-up; with the kind of training that it is the default of, unless the config gives it. */
+  /**
+   * The learning rate after warm-up. `defaultOf` is the kind of training that the value is the default of. It is absent
+   * if the config sets the value.
+   */
   readonly learningRate?: { readonly value: number; readonly defaultOf?: string };
-  /** Steps the run takes in all. */
+  /** The total number of steps of the run. */
   readonly steps: number;
-  /** Steps already taken by the run that this one resumes; 0 for a new run. */
+  /** The number of steps of the run that this one resumes. 0 for a new run. */
   readonly resumedFrom: number;
 }
 
-/** A few tasks of the first batch were played before the first step, to see whether their rewards teach anything. */
+/** Sent after a few tasks of the first batch were played before the first step, to check that rewards give a signal. */
 export interface ProbeEvent {
   readonly type: "probe";
   readonly step: 0;
-  /** Tasks that were played. */
+  /** The number of tasks that were played. */
   readonly groups: number;
-  /** Those whose episodes teach something, because their rewards differ. */
+  /** The number of groups with a signal, that is with rewards that differ. */
   readonly withSignal: number;
-  /** Whether rewards must differ among the episodes of a task, or among all. */
+  /** Whether rewards must differ among the episodes of a task (`group`) or among all episodes (`batch`). */
   readonly comparison: "group" | "batch";
-  /** As those of a step. */
+  /** The same metrics as those of a step. */
   readonly metrics: Readonly<Record<string, number>>;
   readonly elapsedMs: number;
   /** The best and the worst completion. */
@@ -50,8 +53,8 @@ export interface ProbeEvent {
 }
 
 /**
- * One optimizer step is done. Metric names are `group/name`: `reward/mean`, `reward/std`, `loss/total`, `kl/reference`,
- * `tokens/sampled-per-second`, `tokens/trained`, `optimizer/learning-rate`, `optimizer/gradient-norm`,
+ * Sent after each optimizer step. Metric names are `group/name`: `reward/mean`, `reward/std`, `loss/total`,
+ * `kl/reference`, `tokens/sampled-per-second`, `tokens/trained`, `optimizer/learning-rate`, `optimizer/gradient-norm`,
  * `groups/without-signal`, `episodes/unscored`, `length/completion-mean`, `time/rollout-ms`, `time/update-ms`, ...
  * A metric that does not exist at this step is absent.
  */
@@ -61,57 +64,60 @@ export interface StepEvent {
   readonly step: number;
   readonly steps: number;
   readonly metrics: Readonly<Record<string, number>>;
-  /** Since the run (this process) started. */
+  /** The time since this process started the run, in milliseconds. */
   readonly elapsedMs: number;
-  /** Expected time until the last step. */
+  /** The expected time until the last step, in milliseconds. */
   readonly etaMs: number;
-  /** Bytes of `trace.jsonl` with the step's episodes, where the run keeps one: tells the step of an episode. */
+  /**
+   * The length of `trace.jsonl` after this step's episodes, in bytes. It assigns episodes to steps. Absent if the run
+   * writes no trace.
+   */
   readonly traceLength?: number;
 }
 
-/** A completion to look at: one of the model's, or a demonstration that it learns. */
+/** A completion of the model or a demonstration, for people to read. */
 export interface SampleEvent {
   readonly type: "sample";
   readonly step: number;
-  /** Everything that the model read, as one text. */
+  /** The whole prompt as one text. */
   readonly prompt: string;
   /** The messages of the prompt, if there are several. */
   readonly messages?: readonly { readonly role: string; readonly text: string }[];
-  /** Who wrote the completion, in an environment of several agents. */
+  /** The author of the completion, in an environment with several agents. */
   readonly agent?: string;
   readonly completion: string;
   readonly reward?: number;
   readonly demonstration?: true;
 }
 
-/** Held-out tasks were played. */
+/** Sent after an evaluation on held-out tasks. */
 export interface EvaluationEvent {
   readonly type: "evaluation";
   readonly step: number;
   readonly split: string;
-  /** What the model played against, in place of itself. */
+  /** The opponent of the model, if it did not play against itself. */
   readonly opponent?: string;
   /** `reward/mean`, `accuracy` (share of episodes at the top reward), `episodes`, `episodes/unscored`, ... */
   readonly metrics: Readonly<Record<string, number>>;
 }
 
-/** A checkpoint is on disk, complete. */
+/** Sent after a checkpoint has been written completely. */
 export interface CheckpointEvent {
   readonly type: "checkpoint";
   readonly step: number;
   readonly path: string;
 }
 
-/** Something a person should know, and what to do about it. */
+/** A warning for people, with advice. */
 export interface WarningEvent {
   readonly type: "warning";
   readonly step: number;
   readonly message: string;
-  /** The check of the run's health that found it, such as `reward-hacking`. */
+  /** The health check that raised the warning, such as `reward-hacking`. */
   readonly check?: string;
-  /** What it was found in, where a check looks at several things, such as `reward/component/format`. */
+  /** The subject of the warning, if the check covers several, such as `reward/component/format`. */
   readonly subject?: string;
-  /** It is the end of what that check had found. */
+  /** Present if the problem that this check reported earlier is over. */
   readonly over?: true;
 }
 
@@ -121,11 +127,11 @@ export interface RunEndEvent {
   readonly reason: "completed" | "aborted" | "failed";
   readonly step: number;
   readonly elapsedMs: number;
-  /** The checkpoint to resume from, where one was written. */
+  /** The checkpoint to resume from, if one was written. */
   readonly checkpoint?: string;
   /** The folder that the trained model was exported to. */
   readonly exported?: string;
-  /** After which step its weights were so. */
+  /** The step after which the exported weights were saved. */
   readonly exportedStep?: number;
   readonly error?: ErrorData;
 }

@@ -11,52 +11,52 @@ import { type PairedTest, pairedTest } from "./metrics/paired-test.ts";
 import { mean, type TaskResult, taskResults, taskSummary } from "./metrics/task-results.ts";
 import type { PlannedLine } from "./task-plan.ts";
 
-/** Two runs on the tasks that both have. */
+/** The comparison of two runs on their common tasks. */
 export interface Comparison {
   readonly first: ComparedRun;
   readonly second: ComparedRun;
-  /** What differs between the runs beside the models, so that a difference of scores may not be theirs. */
+  /** The settings that differ besides the models. A difference of scores may have its cause in them. */
   readonly differences: readonly RunDifference[];
-  /** Tasks of both runs. */
+  /** The number of tasks that both runs have. */
   readonly shared: number;
-  /** `accuracy`, where both runs have one, and `reward`. */
+  /** `reward`, and `accuracy` if both runs have one. */
   readonly metrics: Readonly<Record<string, ComparedMetric>>;
-  /** Shared tasks on which the first metric differs, in the order of the first run. */
+  /** The common tasks on which the first metric differs, in the order of the first run. */
   readonly changed: readonly ComparedTask[];
 }
 
-/** A setting that two runs do not share. */
+/** A setting that differs between two runs. */
 export interface RunDifference {
-  /** Such as `sampling.temperature`. */
+  /** The path of the setting, such as `sampling.temperature`. */
   readonly setting: string;
   readonly first: Json;
   readonly second: Json;
 }
 
-/** A run that is compared. */
+/** One of two compared runs. */
 export interface ComparedRun extends Pick<EvaluationManifest, "name"> {
   readonly folder: string;
   readonly models: EvaluationManifest["identity"]["models"];
-  /** Tasks that the other run has not. */
+  /** The number of tasks that the other run does not have. */
   readonly alone: number;
 }
 
-/** One figure of two runs, over the shared tasks that both have scored. */
+/** A metric of two runs, over the common tasks with a score in both. */
 export interface ComparedMetric {
   readonly tasks: number;
   readonly first: number;
   readonly second: number;
-  /** The second less the first, and its interval over tasks. */
+  /** The second value minus the first. `interval` is its confidence interval over tasks. */
   readonly difference: number;
   readonly interval?: Interval;
-  /** Tasks on which the second is better, worse, or the same. */
+  /** `wins`, `losses` and `ties`: the numbers of tasks on which the second run is better, worse or equal. */
   readonly wins: number;
   readonly losses: number;
   readonly ties: number;
   readonly test: PairedTest;
 }
 
-/** A task on which two runs differ. */
+/** A task with different scores in two runs. */
 export interface ComparedTask {
   readonly id: string;
   readonly hash: string;
@@ -97,13 +97,13 @@ export async function compareRuns(first: string, second: string): Promise<Compar
   };
 }
 
-/** The seed and the models apart: another seed draws other samples of the same, and models are what is compared. */
+/** Ignores the models, which are what is compared, and the seed, which only draws other samples. */
 function runDifferences(first: EvaluationManifest, second: EvaluationManifest): RunDifference[] {
   const [a, b] = [first, second].map(
     ({ identity: { models: _, modelOptions: __, seed: ___, environmentHash, ...identity }, ...manifest }) =>
       flattened({
         ...identity,
-        // The spec and the code behind one name and options may differ too.
+        // The spec can differ although the name and the options are the same.
         "environment.version": environmentHash,
         samples: manifest.samples,
         correct: manifest.correct ?? null,
@@ -116,11 +116,11 @@ function runDifferences(first: EvaluationManifest, second: EvaluationManifest): 
   }));
   const differences = all.filter(({ first, second }) => canonicalJson(first) !== canonicalJson(second));
   const known = differences.filter(({ setting }) => setting !== "environment.version");
-  // The hash says nothing that the options have not said.
+  // If the options differ, the hash adds no information.
   return known.some(({ setting }) => setting.startsWith("environment.")) ? known : differences;
 }
 
-/** Tasks are the same if their content is the same, so that two environments or two splits share none. */
+/** Tasks are equal if their content is equal, so different environments or splits usually have no common task. */
 function noCommonTask(runs: readonly (readonly [folder: string, run: Run])[]): LyceumError {
   const described = runs.map(([folder, { manifest, results }]) => {
     const { environment, split } = manifest.identity;
@@ -135,7 +135,7 @@ function noCommonTask(runs: readonly (readonly [folder: string, run: Run])[]): L
 
 interface Run {
   readonly manifest: EvaluationManifest;
-  /** By the content of the task, and how often it came before. */
+  /** By the hash of the task and the number of its earlier occurrences. */
   readonly results: ReadonlyMap<string, TaskResult>;
 }
 
@@ -175,7 +175,7 @@ function comparedTasks(
 
 function comparedMetric(tasks: readonly ComparedTask[]): ComparedMetric {
   const differences = tasks.map(({ first, second }) => second - first);
-  // Differences are no shares, even where all of them happen to be 0 or 1.
+  // Differences are not shares, even if all of them are 0 or 1, so Wilson's interval does not apply.
   const interval = differences.length < 2 ? undefined : bootstrapInterval(differences);
   const wins = differences.filter((difference) => difference > 0).length;
   const losses = differences.filter((difference) => difference < 0).length;

@@ -2,12 +2,12 @@ import type { CorrectRule } from "../contract/correct-rule.ts";
 import type { EnvironmentSpec } from "../contract/environment.ts";
 import type { Episode } from "../contract/episode.ts";
 
-/** Parts of a reward, such as thirds, need not add up to the last bit. */
+/** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
 
 /**
- * The rule of correctness of an environment: what it states, else the top of its rewards. Returns null if it states
- * nothing and its rewards have no top.
+ * Returns the default rule for correct episodes of an environment: its own statement, or else its highest reward.
+ * Returns null if it states nothing and its rewards are unbounded.
  */
 export function defaultRule(spec: Pick<EnvironmentSpec, "statesCorrect" | "rewardRange">): CorrectRule | null {
   if (spec.statesCorrect === true) return { stated: true };
@@ -16,19 +16,19 @@ export function defaultRule(spec: Pick<EnvironmentSpec, "statesCorrect" | "rewar
 }
 
 /**
- * True if an environment, a benchmark or a person says what is correct. Else `accuracy` is only the share of episodes at
- * the top reward, and the reward says more.
+ * True if the environment, the benchmark or the user defines which episodes are correct. Otherwise `accuracy` is only
+ * the share of episodes with the highest reward, and the mean reward is more informative.
  */
 export function definesCorrect(rule: CorrectRule | undefined): boolean {
   return rule !== undefined && ("stated" in rule || rule.component !== undefined);
 }
 
-/** Whether an episode counts as correct; null if it is unscored or there is no rule. */
+/** True if an episode is correct. Null if it is unscored or there is no rule. */
 export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean | null {
   if (rule === null || isUnscored(episode)) return null;
   if ("stated" in rule) return episode.correct === true && episode.status !== "failed";
   const { component, atLeast } = rule;
-  // An agent that never acted, as in a problem without a part for it, is not asked.
+  // Agents that never acted, such as those without a part in the task, are ignored.
   const acted = Object.values(episode.agents).filter(({ turns }) => turns.length > 0);
   return (
     acted.length > 0 &&
@@ -40,7 +40,7 @@ export function isCorrect(episode: Episode, rule: CorrectRule | null): boolean |
   );
 }
 
-/** True if the result of an episode is unknown: a reward of it is unscored. */
+/** True if a reward of an episode is unscored. */
 export function isUnscored({ agents }: Pick<Episode, "agents">): boolean {
   return Object.values(agents).some(({ reward }) => reward.status === "unscored");
 }

@@ -5,9 +5,9 @@ import { rolloutGroup } from "../core/rollout/rollout-group.ts";
 import type { Grader } from "./rescore.ts";
 
 /**
- * Grades by an environment: the recorded actions of every agent are played in it again. An episode that goes another
- * way than it was recorded fails for want of an action, and is unscored. What a policy or the clock ended is left as it
- * was, for there is no more of it.
+ * Creates a grader that scores episodes by an environment. It replays the recorded actions of all agents. An episode
+ * that takes another course than the recorded one has no action at some turn, so it fails and is unscored. Episodes
+ * that a failed policy, a token limit or a time limit ended stay unchanged, because their recordings are incomplete.
  */
 export function environmentGrader(pool: EnvironmentPool): Grader {
   return async (episodes, { task, signal }) => {
@@ -29,7 +29,7 @@ export function environmentGrader(pool: EnvironmentPool): Grader {
   };
 }
 
-/** The graded episode, with the policies and the duration of the recorded one: they describe the model, not the grading. */
+/** The graded episode with the recorded policies and duration, because these describe the model and not the grading. */
 function asPlayed(graded: Episode, recorded: Episode): Episode {
   const agents = Object.entries(graded.agents).map(([agent, { policy: _, ...rest }]): [string, AgentEpisode] => {
     const policy = recorded.agents[agent]?.policy;

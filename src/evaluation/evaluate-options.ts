@@ -7,51 +7,56 @@ import type { SamplingSettings } from "../contract/sampler.ts";
 import type { RolloutLimits } from "../core/rollout/rollout-limits.ts";
 import type { EvaluationIdentity, TokenPrice } from "./log/manifest.ts";
 
-/** What {@link evaluate} is given. */
+/** The options of {@link evaluate}. */
 export interface EvaluateOptions<Task = unknown> {
-  /** Of the benchmark; the environment's id by default. */
+  /** The name of the benchmark. The environment's id by default. */
   readonly name?: string;
   readonly environment: EnvironmentDefinition<Task>;
-  /** How the environment is asked for (a name, a file, a package), for the record; its id by default. */
+  /** The environment as the user names it (a name, a file, a package), for the manifest. Its id by default. */
   readonly environmentName?: string;
-  /** What the environment was made from, for the record. */
+  /** The options of the environment, for the manifest. */
   readonly environmentOptions?: Json;
-  /** One policy for all agents, or one for each by name. */
+  /** One policy for all agents, or one per agent by name. */
   readonly policies: Policy | Readonly<Record<AgentId, Policy>>;
-  /** What the log calls the policies; their own names by default. A run is resumed under the same names only. */
+  /** The names of the policies in the log. Their own names by default. A resumed run must have the same names. */
   readonly models?: Readonly<Record<AgentId, string>>;
-  /** The players change seats from member to member, as `rotateSeats` has it; then `models` are those of member 0. */
+  /** True if policies rotate between agents, as by `rotateSeats`. `models` then has the names for member 0. */
   readonly rotated?: boolean;
-  /** A split or a slice of one, such as `test[:50]`; the environment's `test`, else its first, by default. */
+  /**
+   * A split or a slice of one, such as `test[:50]`. By default `test` if the environment has it, else its first split.
+   */
   readonly split?: string;
-  /** The most tasks; all of the split by default. */
+  /** The maximum number of tasks. All tasks of the split by default. */
   readonly limit?: number;
-  /** How often each task is played; 1 by default. */
+  /** The number of episodes per task. 1 by default. */
   readonly samples?: number;
-  /** The k of pass@k and pass^k; 1, and the number of samples, by default. None may be above it. */
+  /** The values of k for pass@k and pass^k, at most the number of samples. 1 and the number of samples by default. */
   readonly k?: readonly number[];
   /** 0 by default. */
   readonly seed?: number;
-  /** Temperature 1 and at most 256 tokens an action by default. */
+  /** Temperature 1 and at most 256 tokens per action by default. */
   readonly sampling?: SamplingSettings;
   readonly limits?: Partial<RolloutLimits>;
-  /** Episodes at once; 64 by default. */
+  /** The maximum number of concurrent episodes. 64 by default. */
   readonly concurrency?: number;
-  /** By default an episode in which every agent earned the most that the environment gives; null: none counts. */
+  /**
+   * The rule for correct episodes. By default the environment's own statement, or else the highest reward of the
+   * environment for all agents. Null for no rule.
+   */
   readonly correct?: CorrectRule | null;
   readonly prompt?: EvaluationIdentity["prompt"];
-  /** What judges where a model does, for the record. */
+  /** The name of the judge model, for the manifest. */
   readonly judge?: string;
-  /** What else than their names decides what models answer, by model, for the record. It must hold no key. */
+  /** Further settings of models that change their answers, by model, for the manifest. Must not contain API keys. */
   readonly modelOptions?: Readonly<Record<string, Json>>;
   readonly price?: TokenPrice;
-  /** Versions to record, by name. */
+  /** Versions for the manifest, by name. */
   readonly software?: Readonly<Record<string, string>>;
-  /** The run's folder. */
+  /** The run folder. */
   readonly folder: string;
   /**
-   * What to do with a run that is in the folder already: refuse it, go on with what is missing of it, or play those
-   * again that failed too. `"refuse"` by default.
+   * What to do if the folder already has a run. `refuse` (the default) throws. `resume` plays the missing episodes.
+   * `retry-failed` plays the missing and the failed or unscored episodes.
    */
   readonly existing?: "refuse" | "resume" | "retry-failed";
   readonly signal?: AbortSignal;

@@ -23,13 +23,14 @@ import { summarize } from "./summarize.ts";
 import { planTasks, type TaskPlan } from "./task-plan.ts";
 
 /**
- * Evaluates policies on an environment's tasks, logs every episode in a folder, and tells of it in events. A run that
- * was interrupted or killed goes on where it was (`existing: "resume"`), and comes to what an uninterrupted one would.
+ * Evaluates policies on an environment's tasks, logs all episodes in a folder and yields events. With
+ * `existing: "resume"`, an interrupted or killed run continues and gives the same result as an uninterrupted one.
  *
- * What goes wrong in an episode is in the log, unscored. Throws `config.invalid` for a folder with another run, for
- * one that another process writes and for options that cannot work, `trace.write-failed` for a full disk and the like,
- * what a broken taskset throws, and after the last event `policy.unauthorized` where a server refuses the key of a
- * player or a judge, for it would refuse every other request too, and `aborted` once the signal aborts.
+ * An episode with an error is logged as unscored. Throws `config.invalid` if the folder has another run, if another
+ * process writes the folder, or if options are invalid. Throws `trace.write-failed` if a write fails, such as on a full
+ * disk. Passes on the errors of the taskset. After the last event, throws `policy.unauthorized` if a server rejected
+ * the API key of a policy or a judge, because it would reject all other requests too, and `aborted` if the signal
+ * aborted.
  */
 export async function* evaluate<Task>(
   options: EvaluateOptions<Task>,
@@ -106,7 +107,7 @@ export async function* evaluate<Task>(
   if (stopped !== undefined) throw stopped;
 }
 
-/** Rewards of a whole group come after those of its episodes. */
+/** The episodes of an event. A `group-end` event has them again, with the rewards of the whole group. */
 function endedEpisodes(event: RolloutEvent): readonly Episode[] {
   if (event.type === "episode-end") return [event.episode];
   return event.type === "group-end" ? event.result.episodes : [];
@@ -120,17 +121,17 @@ function unauthorized(folder: string, { message }: ErrorData): LyceumError {
   return new LyceumError({
     code: "policy.unauthorized",
     message,
-    hint: "Nothing more was asked. Mend the key, or the account, and go on with the same command and --retry-failed.",
+    hint: "No further requests were sent. Correct the key or the account, then run the same command with --retry-failed.",
     data: { folder },
   });
 }
 
-/** The tasks with episodes that are not kept, and these episodes. */
+/** Yields the tasks with their missing members. */
 async function* missingTasks<Task>(options: {
   readonly plan: TaskPlan;
   readonly taskset: Taskset<Task>;
   readonly samples: number;
-  /** Episodes of a task are scored together, so that none of them is played without the others. */
+  /** True if the environment scores whole groups. A task with a missing episode is then played again completely. */
   readonly wholeGroups: boolean;
   readonly kept: ReadonlyMap<string, EpisodeEntry>;
 }): AsyncGenerator<PlannedTask<Task>, void, undefined> {
@@ -139,7 +140,7 @@ async function* missingTasks<Task>(options: {
   for (const line of plan.tasks) {
     const missing = all.filter((member) => !kept.has(episodeId({ ...line, member })));
     const members = wholeGroups && missing.length > 0 ? all : missing;
-    // Without its content where nothing of it is played; it still counts where a task comes again.
+    // A task without missing members is not loaded. It is still yielded, because seeds depend on earlier occurrences.
     if (members.length === 0) yield { ...line, task: undefined as Task, members };
     else yield { ...(await taskset.get(line.index)), members };
   }
@@ -157,7 +158,7 @@ async function existingRun({ folder, existing = "refuse" }: Pick<EvaluateOptions
   throw new LyceumError({
     code: "config.invalid",
     message: `There is an evaluation in ${folder} already.`,
-    hint: "Go on with it by --resume, or name another folder.",
+    hint: "Continue it with --resume, or name another folder.",
     data: { folder },
   });
 }

@@ -3,31 +3,31 @@ import type { EpisodeEntry } from "./log/episode-entry.ts";
 import type { EvaluationManifest } from "./log/manifest.ts";
 import type { EvaluationSummary } from "./log/summary.ts";
 
-/** What an evaluation tells while it goes on. */
+/** An event of an evaluation. */
 export type EvaluationEvent = EvaluationStartEvent | EpisodeLoggedEvent | WarningEvent | EvaluationEndEvent;
 
-/** The folder is ready and playing begins. */
+/** Sent when the folder is ready, before the first episode. */
 export interface EvaluationStartEvent {
   readonly type: "start";
   readonly folder: string;
   readonly manifest: EvaluationManifest;
-  /** Episodes of the run that an earlier process played, and that stay. */
+  /** The episodes that an earlier process played and that are kept. */
   readonly played: readonly EpisodeEntry[];
 }
 
-/** An episode is in the log. */
+/** Sent after an episode has been logged. */
 export interface EpisodeLoggedEvent {
   readonly type: "episode";
   readonly entry: EpisodeEntry;
 }
 
-/** Something that belongs to no episode went wrong: an environment that could not be closed. */
+/** An error outside of episodes, such as an environment that could not be closed. */
 export interface WarningEvent {
   readonly type: "warning";
   readonly error: ErrorData;
 }
 
-/** The last event, also of a run that was aborted. */
+/** The last event. Aborted runs send it too. */
 export interface EvaluationEndEvent {
   readonly type: "end";
   readonly summary: EvaluationSummary;

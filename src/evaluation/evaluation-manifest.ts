@@ -11,10 +11,10 @@ import type { EvaluateOptions } from "./evaluate-options.ts";
 import type { EvaluationIdentity, EvaluationManifest, ManifestSpec } from "./log/manifest.ts";
 import type { TaskPlan } from "./task-plan.ts";
 
-/** What the log says of a run, but for its tasks. */
+/** A manifest without the parts that depend on the tasks. */
 export type ManifestDraft = Omit<EvaluationManifest, "tasks" | "tasksHash" | "startedAt">;
 
-/** What the options say. Throws `config.invalid` for a k above the number of samples. */
+/** Creates the manifest draft of the options. Throws `config.invalid` if a k is above the number of samples. */
 export function draftManifest<Task>(options: EvaluateOptions<Task>, split: string): ManifestDraft {
   const { environment, samples = 1, price, software = {} } = options;
   const spec = manifestSpec(environment);
@@ -33,7 +33,7 @@ export function draftManifest<Task>(options: EvaluateOptions<Task>, split: strin
   };
 }
 
-/** The tasks' part is added once they are known. */
+/** Adds the parts that depend on the tasks. */
 export function completeManifest(
   draft: ManifestDraft,
   { tasks, hash, startedAt }: TaskPlan & { readonly startedAt: string },
@@ -41,19 +41,19 @@ export function completeManifest(
   return { ...draft, tasks: tasks.length, tasksHash: hash, startedAt };
 }
 
-/** Throws `config.invalid` unless a run that is resumed plays and judges as it did before. */
+/** Throws `config.invalid` if the settings of a resumed run differ from the recorded ones. */
 export function checkSameRun(folder: string, before: EvaluationManifest, now: ManifestDraft): void {
   const parts = (run: ManifestDraft) => ({ ...run.identity, correct: run.correct ?? null });
   const [old, next] = [parts(before), parts(now)] as Readonly<Record<string, unknown>>[];
   const names = [...new Set([...Object.keys(old!), ...Object.keys(next!)])];
   const changed = names.filter((name) => canonicalJson(old![name] ?? null) !== canonicalJson(next![name] ?? null));
-  // A changed hash alone says nothing that its parts do not.
-  const told = changed.length > 1 ? changed.filter((name) => name !== "environmentHash") : changed;
+  // The environment hash adds no information if other parts have changed.
+  const shown = changed.length > 1 ? changed.filter((name) => name !== "environmentHash") : changed;
   if (changed.length === 0) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: `The run in ${folder} is another one: ${told.map((name) => `${name} was ${canonicalJson(old![name] ?? null)}, and is ${canonicalJson(next![name] ?? null)}`).join("; ")}.`,
-    hint: "Resume it with what it was started with (only tasks and samples may be more), or name another folder.",
+    message: `The run in ${folder} has other settings: ${shown.map((name) => `${name} was ${canonicalJson(old![name] ?? null)}, and is ${canonicalJson(next![name] ?? null)}`).join("; ")}.`,
+    hint: "Resume it with the same settings (only tasks and samples can increase), or name another folder.",
     data: { folder, changed },
   });
 }
@@ -75,13 +75,13 @@ function identityOf<Task>(options: EvaluateOptions<Task>, split: string): Evalua
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
     seed,
   };
-  // Names of served models are addresses, and so are options.
+  // The names of served models and the options can be URLs with secrets.
   return withoutSecretValues(JSON.parse(JSON.stringify(identity))) as unknown as EvaluationIdentity;
 }
 
-/** SHA-256 over what an environment says of itself and what it was made from. */
+/** Returns the SHA-256 of an environment's spec and options. */
 export function environmentHash({ spec }: Pick<EnvironmentDefinition, "spec">, options: Json): string {
-  // JSON makes null of a reward without a bound.
+  // JSON converts infinite reward bounds to null.
   return contentHash(withoutSecretValues(JSON.parse(JSON.stringify({ spec, options }))));
 }
 
@@ -96,7 +96,7 @@ function policyNames(
   return Object.fromEntries(agents.map((agent) => [agent, nameOf(agent)]));
 }
 
-/** What the log says of an environment. */
+/** Returns the part of an environment's spec that the manifest records. */
 export function manifestSpec({ spec }: Pick<EnvironmentDefinition, "spec">): ManifestSpec {
   const { agents, maxTurns, deterministic, rewardRange } = spec;
   return { agents, maxTurns, deterministic, rewardRange: [finite(rewardRange[0]), finite(rewardRange[1])] };

@@ -17,23 +17,23 @@ import { refusedKey } from "./refused-key.ts";
 import { summarize } from "./summarize.ts";
 import type { PlannedLine } from "./task-plan.ts";
 
-/** Grades the recorded episodes of one task anew: the same episodes with other rewards, or failed ones. */
+/** Scores the recorded episodes of one task again. Returns the same episodes with new rewards, or failed episodes. */
 export type Grader = (
   episodes: readonly Episode[],
   options: { readonly task: TaskLine; readonly signal: AbortSignal | undefined },
 ) => Promise<readonly Episode[]>;
 
 /**
- * Grades every episode of an evaluation again, into another folder, without generating anything. `manifest` is that of
- * the new run. Throws `config.invalid` where the folder has a run already or another process writes it, and
- * `policy.unauthorized` where a server refuses the key of a judge.
+ * Scores all episodes of an evaluation again and writes them to another folder. Generates nothing. `manifest` is the
+ * manifest of the new run. Throws `config.invalid` if the folder already has a run or another process writes it. Throws
+ * `policy.unauthorized` if a server rejects the API key of a judge.
  */
 export async function* rescore(options: {
   readonly from: string;
   readonly folder: string;
   readonly manifest: EvaluationManifest;
   readonly grade: Grader;
-  /** Tasks at once; 16 by default. */
+  /** The maximum number of concurrent tasks. 16 by default. */
   readonly concurrency?: number;
   readonly signal?: AbortSignal;
 }): AsyncGenerator<EvaluationEvent, void, undefined> {
@@ -71,7 +71,7 @@ export async function* rescore(options: {
       }
       await Promise.all(running);
     } finally {
-      // What one task throws must find the others at their end, and the log still open.
+      // If one task throws, the others must end before the log is closed.
       await Promise.allSettled(running);
     }
     await log.close();
@@ -99,7 +99,7 @@ async function gradeTask(
   const episodes = await Promise.all(entries.map((entry) => readEpisode(from, entry)));
   for (const episode of await grade(episodes, { task, signal })) {
     await write(episode);
-    // What was refused when it was recorded says nothing of today's key.
+    // Unchanged episodes can have recorded errors of an earlier key.
     const refused = episodes.includes(episode) ? undefined : refusedKey(episode);
     if (refused !== undefined) throw unauthorized(refused);
   }
@@ -109,7 +109,7 @@ function unauthorized({ message }: ErrorData): LyceumError {
   return new LyceumError({
     code: "policy.unauthorized",
     message,
-    hint: "Nothing more was graded. Mend the judge's key, or the account, and grade again into another folder.",
+    hint: "No further episodes were scored. Correct the judge's key or the account, then score again into another folder.",
   });
 }
 

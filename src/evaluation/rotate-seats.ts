@@ -1,15 +1,15 @@
 import type { AgentId } from "../contract/action.ts";
 import type { Policy } from "../contract/policy.ts";
 
-/** Which player sits in the seat of an agent, by its place among the agents: in each member one seat further. */
+/** Returns the index of the player for the agent with index `seat`. It increases by one with each member. */
 export function seatedPlayer(seat: number, options: { readonly member: number; readonly players: number }): number {
   return (seat + options.member) % options.players;
 }
 
-/** One policy for all agents, or one for each by name. */
+/** One policy for all agents, or one per agent by name. */
 type Player = Policy | Readonly<Record<AgentId, Policy>>;
 
-/** Players that take turns: agent i is played by player i in member 0, by player i + 1 in member 1, ... */
+/** Rotates players between agents: player i plays agent i in member 0, player i + 1 plays agent i in member 1, ... */
 export function rotateSeats(agents: readonly AgentId[], players: readonly Player[]): Record<AgentId, Policy> {
   return Object.fromEntries(
     agents.map((agent, seat) => [agent, rotated(seat, { policies: players.map((player) => policyOf(player, agent)) })]),
@@ -22,7 +22,7 @@ function policyOf(player: Player, agent: AgentId): Policy {
     : (player as Record<AgentId, Policy>)[agent]!;
 }
 
-/** An agent's policy: that of each player in turn. */
+/** The policy of an agent. It calls the policy of the player that the request's member determines. */
 function rotated(seat: number, { policies }: { readonly policies: readonly Policy[] }): Policy {
   const [first, ...others] = policies as readonly [Policy, ...Policy[]];
   const batching = policies.filter((policy) => policy.flush !== undefined);

@@ -6,19 +6,19 @@ import { addRewards, type Reward, unscored } from "../contract/reward.ts";
 import type { Rubric } from "../core/rubric/rubric.ts";
 import type { Grader } from "./rescore.ts";
 
-/** What a rubric is asked with about one agent of a recorded episode. */
+/** The context of a rubric: the record of one agent of an episode. */
 export interface RecordedAnswer {
   readonly agent: AgentId;
-  /** The text of the agent's last message; empty where it said nothing. */
+  /** The text of the agent's last message. Empty if there is none. */
   readonly text: string;
-  /** The task, gold answer included, as the environment has it. */
+  /** The environment's task, including its reference answer. */
   readonly task: unknown;
   readonly episode: Episode;
 }
 
 /**
- * Grades by a rubric: each agent's reward is what the rubric gives its record. Episodes that a policy or environment
- * failed stay failed.
+ * Creates a grader that scores each agent's record by a rubric. Episodes in which a policy or the environment failed
+ * stay failed.
  */
 export function rubricGrader(rubric: Rubric<RecordedAnswer>): Grader {
   return async (episodes, { task, signal }) => {
@@ -47,7 +47,7 @@ function lastText({ nodes, turns }: AgentEpisode): string {
   return last === undefined ? "" : textOf(nodes[last.node]!.message);
 }
 
-/** The whole reward stands on the last action, and nothing on those before. */
+/** Assigns the whole reward to the last action and removes those of earlier actions. */
 function withReward(record: AgentEpisode, reward: Reward): AgentEpisode {
   const last = record.turns.length - 1;
   const turns = record.turns.map(({ reward: _, ...turn }, index) => (index === last ? { ...turn, reward } : turn));

@@ -6,7 +6,7 @@ import { percentiles } from "./metrics/percentiles.ts";
 import { countEpisodes, type TaskResult, taskResults, taskSummary } from "./metrics/task-results.ts";
 import type { PlannedLine } from "./task-plan.ts";
 
-/** What a run came to, from its episodes in short. A pure function: the same episodes give the same summary. */
+/** Returns the summary of a run from the entries of its episodes. A pure function. */
 export function summarize(options: {
   readonly manifest: EvaluationManifest;
   readonly tasks: readonly PlannedLine[];
@@ -34,7 +34,7 @@ export function summarize(options: {
   };
 }
 
-/** Levels in the order of their numbers, else of their names. */
+/** The results by level, in the numeric or else alphabetical order of levels. */
 function levels(results: readonly TaskResult[], manifest: EvaluationManifest): Record<string, LevelSummary> {
   const levelled = results.filter(({ task }) => task.level !== undefined);
   const byLevel = [...Map.groupBy(levelled, ({ task }) => task.level!)];
@@ -52,10 +52,10 @@ function tokens(
   { price }: EvaluationManifest,
 ): Pick<EvaluationSummary, "tokens" | "cost"> {
   const agents = played.flatMap((entry) => Object.values(entry.agents));
-  const told = agents.filter(({ completionTokens }) => completionTokens !== undefined);
-  if (told.length === 0) return {};
-  const prompt = told.reduce((sum, { promptTokens = 0 }) => sum + promptTokens, 0);
-  const completion = told.reduce((sum, { completionTokens = 0 }) => sum + completionTokens, 0);
+  const counted = agents.filter(({ completionTokens }) => completionTokens !== undefined);
+  if (counted.length === 0) return {};
+  const prompt = counted.reduce((sum, { promptTokens = 0 }) => sum + promptTokens, 0);
+  const completion = counted.reduce((sum, { completionTokens = 0 }) => sum + completionTokens, 0);
   if (price === undefined) return { tokens: { prompt, completion } };
   const dollars = (prompt * price.prompt + completion * price.completion) / 1e6;
   return { tokens: { prompt, completion }, cost: { dollars } };

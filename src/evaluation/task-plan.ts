@@ -10,17 +10,17 @@ import { contentHash } from "../core/taskset/content-hash.ts";
 import type { TaskLine } from "./log/manifest.ts";
 import { type RunFolder, runFolder } from "./log/run-folder.ts";
 
-/** A task of a run without what it holds, so that many can be kept. */
+/** A task of a run without its content, to save memory. */
 export type PlannedLine = Omit<TaskLine, "task">;
 
 /** The tasks of a run, in order. */
 export interface TaskPlan {
   readonly tasks: readonly PlannedLine[];
-  /** SHA-256 over their hashes. */
+  /** The SHA-256 of the hashes of all tasks, in order. */
   readonly hash: string;
 }
 
-/** Reads the first `count` tasks, and writes all that is known of them to the run's `tasks.jsonl`, whole or not at all. */
+/** Reads the first `count` tasks and writes them to `tasks.jsonl` of the run folder. The write is atomic. */
 export async function planTasks<Task>(options: {
   readonly folder: string;
   readonly taskset: Taskset<Task>;
@@ -55,7 +55,7 @@ async function* taskLines<Task>(
 async function writeLines(files: RunFolder, lines: AsyncIterable<string>): Promise<void> {
   const temporary = `${files.tasks}.tmp`;
   try {
-    // What a taskset throws is no failure to write.
+    // An error of the taskset is not a failed write.
     await pipeline(Readable.from(lines), createWriteStream(temporary, { flush: true }));
     await rename(temporary, files.tasks);
   } catch (cause) {
@@ -64,10 +64,10 @@ async function writeLines(files: RunFolder, lines: AsyncIterable<string>): Promi
   }
 }
 
-/** What a task says of how hard it is, or else of what kind it is. */
+/** Returns the `level`, `difficulty` or `kind` of a task, if it has one. */
 function levelOf(task: unknown): string | undefined {
   if (typeof task !== "object" || task === null) return undefined;
   const { level, difficulty, kind } = task as Readonly<Record<string, unknown>>;
-  const told = [level, difficulty, kind].find((value) => typeof value === "string" || typeof value === "number");
-  return told === undefined ? undefined : String(told);
+  const found = [level, difficulty, kind].find((value) => typeof value === "string" || typeof value === "number");
+  return found === undefined ? undefined : String(found);
 }

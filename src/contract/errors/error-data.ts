@@ -1,6 +1,9 @@
 import { type ErrorCode, type ErrorData, LyceumError } from "./lyceum-error.ts";
 
-/** Any thrown value as {@link ErrorData}; what is no Lyceum error gets `fallbackCode`. */
+/**
+ * Converts a thrown value to {@link ErrorData}. An abort gets the code `aborted` and a timeout `timeout`. All other
+ * values that are not Lyceum errors get `fallbackCode`.
+ */
 export function toErrorData(error: unknown, fallbackCode: ErrorCode = "internal"): ErrorData {
   if (LyceumError.isInstance(error)) return error.toData();
   if (error instanceof Error) {
@@ -15,7 +18,7 @@ export function toErrorData(error: unknown, fallbackCode: ErrorCode = "internal"
   return { name: "Error", code: fallbackCode, message: textOfThrown(error) };
 }
 
-/** Anything can be thrown, even what `String` refuses; an error path must not throw itself. */
+/** Any value can be thrown, even one that `String` throws for. */
 function textOfThrown(thrown: unknown): string {
   try {
     return String(thrown);
@@ -24,7 +27,7 @@ function textOfThrown(thrown: unknown): string {
   }
 }
 
-/** The error that {@link toErrorData} came from, as near as data allows. */
+/** Creates an error from its data. It lacks the stack and the cause of the original. */
 export function fromErrorData(data: ErrorData): LyceumError {
   return new LyceumError(data);
 }

@@ -2,27 +2,30 @@ import type { Runtime, Session } from "node:inspector";
 import { positionText, type SourcePosition } from "./source-location.ts";
 
 const positions = new WeakMap<object, SourcePosition | undefined>();
-/** The files of scripts, by the ids that the inspector gives them. */
+/** The files of scripts, by the inspector's script ids. */
 const files = new Map<string, string>();
 const handle = Symbol.for("lyceum.located-function");
 
-/** The authors' functions that functions of this package call for them. */
+/** The user's functions, by the functions of this package that call them. */
 const authored = new WeakMap<object, object>();
 
-/** The function, to be found where `author`, which it calls, is written. */
+/** Assigns the source position of `author`, the user's function that `written` calls, to `written`. Returns `written`. */
 export function writtenAs<Written extends object>(written: Written, author: object): Written {
   authored.set(written, author);
   return written;
 }
 
-/** Where a function is written, as `file:line:column`; undefined if the engine does not know. Slow: for errors only. */
+/**
+ * Returns the source position of a function as `file:line:column`. Returns undefined if it is unknown. Slow, so use it
+ * for errors only.
+ */
 export function writtenAt(written: object): string | undefined {
   if (!positions.has(written)) positions.set(written, locate(authored.get(written) ?? written));
   const position = positions.get(written);
   return position === undefined ? undefined : positionText(position);
 }
 
-/** Asks the inspector, which alone knows the place of a function. Its calls are synchronous within a thread. */
+/** Reads the position from the inspector, the only source of it. Its calls are synchronous within a thread. */
 function locate(written: object): SourcePosition | undefined {
   const inspector = process.getBuiltinModule("node:inspector");
   if (inspector === undefined) return undefined;
@@ -31,7 +34,7 @@ function locate(written: object): SourcePosition | undefined {
   try {
     const { scriptId, lineNumber, columnNumber } = functionLocation(session, written) ?? {};
     if (!files.has(scriptId)) {
-      // Names all scripts that there are, which takes a while.
+      // Reports all loaded scripts, which is slow.
       session.on("Debugger.scriptParsed", ({ params }) => void files.set(params.scriptId, params.url));
       session.post("Debugger.enable");
     }

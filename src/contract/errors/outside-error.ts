@@ -1,6 +1,6 @@
 import { LyceumError } from "./lyceum-error.ts";
 
-/** Codes of errors that the input of the code at hand can cause. */
+/** The codes of errors that an input of the calling code can cause. */
 const ownCodes: readonly string[] = [
   "environment.contract",
   "environment.failed",
@@ -13,8 +13,8 @@ const ownCodes: readonly string[] = [
 const longestChain = 8;
 
 /**
- * Whether an error tells of something outside the code that met it: a server, a file system, a process, time that ran
- * out, a stop. Such an error may come again and again, and says nothing of the code's input.
+ * True if an error or one of its causes is external to the code that threw it: from a server, a file system, a process,
+ * a timeout or an abort. Such an error can repeat and does not depend on the input of the code.
  */
 export function isOutsideError(error: unknown): boolean {
   let each = error;
@@ -27,7 +27,10 @@ export function isOutsideError(error: unknown): boolean {
   return false;
 }
 
-/** Errors of the operating system, of Node's network clients and of the AI SDK; those of arguments begin with ERR_. */
+/**
+ * True for errors of the operating system, of Node's network clients and of the AI SDK. Node's errors for invalid
+ * arguments begin with ERR_ and do not match.
+ */
 function isOfSystem(error: Error): boolean {
   const { code } = error as { code?: unknown };
   if (typeof code === "string" && /^(?:E[A-Z0-9]+|UND_ERR_\w+)$/.test(code)) return true;

@@ -1,7 +1,7 @@
 import { isAbsolute, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A place in source code; line and column from 1. */
+/** A position in source code. Line and column count from 1. */
 export interface SourcePosition {
   /** A path or a `file:` URL. */
   readonly file: string;
@@ -9,12 +9,15 @@ export interface SourcePosition {
   readonly column: number;
 }
 
-/** The folders of this package's own code, in the source as in the built package. */
+/** The folders with this package's code. They are the same in the source and in the built package. */
 const ownFolders = ["src", "environments", "trainers", "sandbox"].map((folder) =>
   fileURLToPath(new URL(`../../../${folder}/`, import.meta.url)),
 );
 
-/** Where an error was thrown, as `file:line:column` in the user's code; undefined if its stack names no file. */
+/**
+ * Returns the position in the user's code that threw an error, as `file:line:column`. Returns undefined if the stack
+ * names no file.
+ */
 export function thrownAt(error: unknown): string | undefined {
   const stack = error instanceof Error ? error.stack : undefined;
   if (typeof stack !== "string") return undefined;
@@ -23,15 +26,15 @@ export function thrownAt(error: unknown): string | undefined {
 }
 
 /**
- * The first position in the user's code, from the innermost on: outside of this package, of Node and of installed
- * packages. Else the first outside of this package, and else the first in any file.
+ * Returns the innermost position in the user's code, which is outside this package, Node and installed packages. If
+ * there is none, returns the first position outside this package, else the first in any file.
  */
 export function userPosition(positions: readonly SourcePosition[]): SourcePosition | undefined {
   const inFiles = positions.filter(({ file }) => pathOf(file) !== undefined);
   return inFiles.find(isUserCode) ?? inFiles.find(isForeign) ?? inFiles[0];
 }
 
-/** True for a position outside of this package, of Node and of installed packages. */
+/** True if a position is outside this package, Node and installed packages. */
 export function isUserCode(position: SourcePosition): boolean {
   return isForeign(position) && !/[/\\]node_modules[/\\]/.test(position.file);
 }
@@ -41,7 +44,7 @@ function isForeign({ file }: SourcePosition): boolean {
   return path !== undefined && !ownFolders.some((folder) => path.startsWith(folder));
 }
 
-/** `file:line:column`; a file in the current folder is relative to it. */
+/** Formats a position as `file:line:column`. Paths in the current folder are relative to it. */
 export function positionText({ file, line, column }: SourcePosition): string {
   const path = pathOf(file) ?? file;
   const within = relative(process.cwd(), path);
@@ -56,7 +59,7 @@ function stackPositions(stack: string): SourcePosition[] {
   });
 }
 
-/** The path of a file; undefined for anything else, such as `node:fs`. */
+/** Returns the path of a file, or undefined for anything else, such as `node:fs`. */
 function pathOf(file: string): string | undefined {
   const bare = file.replace(/\?.*$/, "");
   if (bare.startsWith("file://")) return fileURLToPath(bare);

@@ -1,8 +1,8 @@
 import { type ErrorCode, LyceumError } from "./lyceum-error.ts";
 
 /**
- * The error for a name that is not among the known ones, with the nearest known name as a suggestion.
- * `kind` is what the name stands for, as a noun: "environment", "config key", "device".
+ * Creates the error for an unknown name. It suggests the nearest known name. `kind` is a noun for what the name
+ * identifies: "environment", "config key", "device".
  */
 export function unknownNameError(options: {
   readonly kind: string;
@@ -25,7 +25,10 @@ export function unknownNameError(options: {
   });
 }
 
-/** The known name nearest to `name` by edit distance, or undefined when none is near (a third of its length). */
+/**
+ * Returns the known name with the smallest edit distance to `name`. Returns undefined if the distance is above a third
+ * of the length of `name` (and above 2).
+ */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   let best: string | undefined;
@@ -40,7 +43,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return best;
 }
 
-/** Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours. */
+/** The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, j) => j);

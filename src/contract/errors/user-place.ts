@@ -1,11 +1,14 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folders of this package's own code. */
+/** The folders with this package's code. */
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const ownFolders = ["src", "environments", "trainers", "sandbox"].map((name) => path.join(root, name) + path.sep);
 
-/** Where the user's own code threw, as `shop.ts:12`; undefined if no line of it is in the error's stack. */
+/**
+ * Returns the line of the user's code that threw, such as `shop.ts:12`. Returns undefined if the error's stack has no
+ * line of the user's code.
+ */
 export function userPlace(error: unknown): string | undefined {
   const stack = error instanceof Error ? (error.stack ?? "") : "";
   for (const line of stack.split("\n")) {

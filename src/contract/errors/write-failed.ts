@@ -1,10 +1,10 @@
 import { type ErrorCode, LyceumError } from "./lyceum-error.ts";
 
-/** Why a write failed, and what to do about it. */
+/** The reason of a failed write, and the remedy. */
 export interface WriteFailure {
-  /** The system's code, such as `ENOSPC`; undefined if the system did not refuse the write. */
+  /** The error code of the operating system, such as `ENOSPC`. Undefined if the error has another source. */
   readonly code: string | undefined;
-  /** In words, without a full stop, such as `the disk is full (ENOSPC)`. */
+  /** A phrase without a full stop, such as `the disk is full (ENOSPC)`. */
   readonly reason: string;
   /** One or more sentences. */
   readonly remedy: string;
@@ -25,7 +25,7 @@ const known: Readonly<Record<string, readonly [reason: string, remedy: string]>>
   EIO: ["the disk reports an error", "Check the disk, or write to another one."],
 };
 
-/** Says why a write failed. An error that crossed a thread has the system's code in its data. */
+/** Returns the reason and the remedy of a failed write. Errors from other threads have the system's code in `data`. */
 export function writeFailure(error: unknown): WriteFailure {
   const code = systemCode(error);
   const found = code === undefined ? undefined : known[code];
@@ -37,27 +37,27 @@ export function writeFailure(error: unknown): WriteFailure {
   return { code, reason: found === undefined ? reason : `${reason} (${code})`, remedy };
 }
 
-/** True for an error of the operating system, such as `ENOSPC: no space left on device, write`. */
+/** True if an error is from the operating system, such as `ENOSPC: no space left on device, write`. */
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }
 
-/** True if a write failed because there was no room for it. */
+/** True if a write failed because of a full disk, a quota or a file size limit. */
 export function isDiskFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT", "EFBIG"].includes(systemCode(error) ?? "");
 }
 
 /**
- * The error of a file or folder that could not be written, with its path and the system's code; `code` is
- * `trace.write-failed` by default. A Lyceum error is returned as it is.
+ * Creates the error for a file or folder that could not be written, with its path and the system's code. `code` is
+ * `trace.write-failed` by default. Returns `cause` unchanged if it is a Lyceum error.
  */
 export function writeFailed(options: {
   readonly path: string;
   readonly cause: unknown;
   readonly code?: ErrorCode;
-  /** What was to be written, if the path alone does not say it: `The trace runs/a/trace.jsonl`. */
+  /** The subject of the message, such as `The trace runs/a/trace.jsonl`. The path by default. */
   readonly what?: string;
-  /** What else there is to do or to know, in sentences. */
+  /** One or more sentences that are added to the remedy. */
   readonly hint?: string;
 }): LyceumError {
   const { path, cause, code = "trace.write-failed", what = path, hint } = options;
@@ -73,7 +73,7 @@ export function writeFailed(options: {
 }
 
 function systemCode(error: unknown): string | undefined {
-  const holder: unknown = LyceumError.isInstance(error) ? error.data : error;
-  if (typeof holder !== "object" || holder === null || !("code" in holder)) return undefined;
-  return typeof holder.code === "string" ? holder.code : undefined;
+  const source: unknown = LyceumError.isInstance(error) ? error.data : error;
+  if (typeof source !== "object" || source === null || !("code" in source)) return undefined;
+  return typeof source.code === "string" ? source.code : undefined;
 }

@@ -5,16 +5,16 @@ import type { TracePlace } from "../../core/trace/trace-writer.ts";
 import { isCorrect } from "../correctness.ts";
 
 /**
- * A line of `index.jsonl`: an episode in short, and where all of it is. Of two lines with one id the later counts.
- * It follows from the episode and the manifest's rule, so that a lost index can be made again.
+ * A line of `index.jsonl`: a summary of an episode and its position in the trace. If an id has several lines, the last
+ * one is valid. Entries derive from the episodes and the manifest's rule, so a lost index can be rebuilt.
  */
 export interface EpisodeEntry extends TraceEntry {
   readonly file: "episodes" | "failures";
-  /** Whether it counts as correct; null where it is unscored, or nothing counts as correct. */
+  /** True if the episode is correct. Null if it is unscored or the run has no rule for correct episodes. */
   readonly correct: boolean | null;
 }
 
-/** The entry of an episode that stands at `place` of its file. */
+/** Returns the entry of an episode at position `place` of its file. */
 export function episodeEntry(
   episode: Episode,
   options: {

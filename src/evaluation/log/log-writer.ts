@@ -9,20 +9,20 @@ import { isUnscored } from "../correctness.ts";
 import { type EpisodeEntry, episodeEntry } from "./episode-entry.ts";
 import { runFolder } from "./run-folder.ts";
 
-/** Failures first: an episode that is in both was played again after it had failed. */
+/** Failures first, because an episode in both files failed and was then played again. */
 const repaired = ["failures", "episodes"] as const;
 
-/** Writes the episodes of an evaluation, and their index. */
+/** Writes the episodes of an evaluation and their index. */
 export interface LogWriter extends AsyncDisposable {
-  /** Takes an episode, as a {@link TraceWriter} does; aborted ones are left out, for a resumed run plays them. */
+  /** Writes an episode, like {@link TraceWriter}. Skips aborted episodes, because a resumed run plays them again. */
   write(episode: Episode): Promise<void>;
-  /** Waits until all is written. Rejects with `trace.write-failed` where something could not be. */
+  /** Waits until all episodes are written. Rejects with `trace.write-failed` if a write failed. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the log in a folder, which is made where there is none; what a killed run left in it is repaired first.
- * `onEntry` hears of each episode once it is in the log.
+ * Opens the log in a folder and creates the folder if it does not exist. First repairs a log that a killed run left
+ * incomplete. `onEntry` is called after each episode has been logged.
  */
 export async function openLogWriter(options: {
   readonly folder: string;

@@ -5,65 +5,67 @@ import type { Json } from "../../contract/json.ts";
 import type { SamplingSettings } from "../../contract/sampler.ts";
 import type { RolloutLimits } from "../../core/rollout/rollout-limits.ts";
 
-/** `evaluation.json`: what is evaluated, and how. What is in `identity` decides the episodes. */
+/** `evaluation.json`: the settings of an evaluation. `identity` has the settings that determine the episodes. */
 export interface EvaluationManifest {
   readonly format: "lyceum-evaluation";
   readonly version: 1;
-  /** Of the benchmark, or of the environment. */
+  /** The name of the benchmark or of the environment. */
   readonly name: string;
   readonly identity: EvaluationIdentity;
-  /** Tasks of the run; `tasks.jsonl` has them. */
+  /** The number of tasks in `tasks.jsonl`. */
   readonly tasks: number;
-  /** How often each task is played. */
+  /** The number of episodes per task. */
   readonly samples: number;
-  /** SHA-256 over the hashes of the tasks in order. */
+  /** The SHA-256 of the hashes of all tasks, in order. */
   readonly tasksHash: string;
   readonly spec: ManifestSpec;
-  /** Absent: nothing counts as correct, and there is no accuracy. */
+  /** The rule for correct episodes. Without one, the run has no accuracy. */
   readonly correct?: CorrectRule;
-  /** The k of pass@k and pass^k. */
+  /** The values of k for pass@k and pass^k. */
   readonly k: readonly number[];
-  /** Dollars for a million tokens, where known. */
+  /** The price of tokens, if known. */
   readonly price?: TokenPrice;
-  /** Versions that may matter: `lyceum`, `node`, `platform`, and packages by name. */
+  /** The versions of `lyceum`, `node`, `platform` and of packages, by name. */
   readonly software: Readonly<Record<string, string>>;
-  /** When the run first started, in ISO 8601. */
+  /** The time of the first start of the run, in ISO 8601. */
   readonly startedAt: string;
-  /** The folder whose episodes were graded again, where this run generated nothing itself. */
+  /** The folder of the run whose episodes this run scored again. Absent if this run generated its own episodes. */
   readonly rescoredFrom?: string;
 }
 
-/** What the environment says of itself. JSON has no infinity: a reward without a bound has null there. */
+/** The environment's spec. JSON has no infinity, so an unbounded end of the reward range is null. */
 export interface ManifestSpec extends Pick<EnvironmentSpec, "agents" | "maxTurns" | "deterministic"> {
   readonly rewardRange: readonly [minimum: number | null, maximum: number | null];
 }
 
-/** What decides the episodes: a run that is resumed must have the same. */
+/** The settings that determine the episodes. A resumed run must have the same ones. */
 export interface EvaluationIdentity {
   /** The policies, by agent. */
   readonly models: Readonly<Record<AgentId, string>>;
-  /** How models are asked beyond their names, by model: further fields of requests and the like. */
+  /** Further settings of models that change their answers, by model, such as extra fields of requests. */
   readonly modelOptions?: Readonly<Record<string, Json>>;
-  /** The model that judges, where one does. */
+  /** The judge model, if there is one. */
   readonly judge?: string;
-  /** The players change seats: in member m the agent at place i is played by the model of the agent at place i + m. */
+  /**
+   * True if models rotate between agents: in member m, the model of agent i + m plays agent i (modulo their number).
+   */
   readonly rotated?: boolean;
-  /** As it is asked for: a name, a file, a package. */
+  /** The environment as the user names it: a name, a file or a package. */
   readonly environment: { readonly name: string; readonly options: Json };
-  /** SHA-256 over the environment's id, options and spec. */
+  /** The SHA-256 of the environment's spec and options. */
   readonly environmentHash: string;
-  /** The module whose rubric graded the episodes, where the environment did not. */
+  /** The module whose rubric scored the episodes. Absent if the environment scored them. */
   readonly rubric?: string;
   readonly split: string;
-  /** How tasks are put to the model, where a benchmark says so; such as `chat`, or `completion` with 8 shots. */
+  /** The format of a benchmark's prompts, such as `chat`, or `completion` with 8 shots. */
   readonly prompt?: { readonly format: string; readonly shots: number };
   readonly sampling: SamplingSettings;
-  /** What bounds an episode, of the limits that were given and are finite. */
+  /** The given limits of an episode that are finite. */
   readonly limits?: Partial<RolloutLimits>;
   readonly seed: number;
 }
 
-/** What tokens cost, in dollars for a million. */
+/** The price of tokens, in dollars per million. */
 export interface TokenPrice {
   readonly prompt: number;
   readonly completion: number;
@@ -71,15 +73,15 @@ export interface TokenPrice {
 
 /** A line of `tasks.jsonl`. */
 export interface TaskLine {
-  /** The place in the run, from 0. */
+  /** The index in the run, from 0. */
   readonly index: number;
   readonly id: string;
-  /** SHA-256 of the task's canonical JSON. */
+  /** The SHA-256 of the task's canonical JSON. */
   readonly hash: string;
-  /** What its episodes are seeded by: the run's seed, or one derived from it where the same task comes again. */
+  /** The seed of its episodes: the run's seed, or one derived from it if the same task occurs again. */
   readonly seed: number;
-  /** The task's own level, difficulty or kind, where it has one. */
+  /** The task's own level, difficulty or kind, if it has one. */
   readonly level?: string;
-  /** The task itself, gold answer included. */
+  /** The task, including its reference answer. */
   readonly task: Json;
 }

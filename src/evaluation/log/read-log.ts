@@ -11,25 +11,31 @@ import type { EvaluationManifest, TaskLine } from "./manifest.ts";
 import { runFolder, runFolderVersion } from "./run-folder.ts";
 import type { EvaluationSummary } from "./summary.ts";
 
-/** What is evaluated in a run's folder. Throws `data.not-found`, and `data.malformed` for another file or version. */
+/**
+ * Reads the manifest of a run folder. Throws `data.not-found` if it does not exist, and `data.malformed` if it has
+ * another format or version.
+ */
 export async function readManifest(folder: string): Promise<EvaluationManifest> {
   return readDocument<EvaluationManifest>(runFolder(folder).manifest, "lyceum-evaluation");
 }
 
-/** What the run came to. Throws as {@link readManifest}: `data.not-found` while it goes on, or after a kill. */
+/**
+ * Reads the summary of a run. Throws like {@link readManifest}: `data.not-found` if the run has not ended or was
+ * killed.
+ */
 export async function readSummary(folder: string): Promise<EvaluationSummary> {
   return readDocument<EvaluationSummary>(runFolder(folder).summary, "lyceum-evaluation-summary");
 }
 
-/** The tasks of a run, in order. */
+/** Reads the tasks of a run, in order. */
 export async function* readTaskLines(folder: string): AsyncGenerator<TaskLine, void, undefined> {
   const path = runFolder(folder).tasks;
   for await (const { text } of readLines(path)) yield parseLine<TaskLine>(text, path);
 }
 
 /**
- * The episodes of a run in short, by id in the order in which they were first written; an episode that was played again
- * as it went last. Lines beyond what is written of their files are left out. Works while the run goes on.
+ * Reads the entries of a run's episodes, by id, in the order of their first writes. An episode that was played again
+ * has its last entry. Skips entries beyond the end of their trace. Can be used during the run.
  */
 export async function readEntries(folder: string): Promise<Map<string, EpisodeEntry>> {
   const files = runFolder(folder);
@@ -45,8 +51,8 @@ export async function readEntries(folder: string): Promise<Map<string, EpisodeEn
 }
 
 /**
- * Lines of JSON, many at once: an index of a hundred thousand lines is read in a second. A last line without an end is
- * left out.
+ * Reads JSON lines in large chunks, so that an index of 100,000 lines takes about a second. Skips an incomplete last
+ * line.
  */
 async function* wholeLines<T>(path: string): AsyncGenerator<readonly T[], void, undefined> {
   let rest: Buffer = Buffer.alloc(0);
@@ -55,14 +61,14 @@ async function* wholeLines<T>(path: string): AsyncGenerator<readonly T[], void, 
     const bytes = end < 0 ? undefined : Buffer.concat([rest, chunk.subarray(0, end)]);
     rest = end < 0 ? Buffer.concat([rest, chunk]) : chunk.subarray(end + 1);
     if (bytes === undefined || bytes.length === 0) continue;
-    // Within JSON a newline is written as an escape: every one that stands here ends a line.
+    // JSON escapes newlines in strings, so each newline here ends a line.
     const lines = tryParseJson<T[]>(`[${bytes.toString("utf8").replaceAll("\n", ",")}]`);
     if (lines === undefined) throw malformed(path, "a line is not JSON");
     yield lines;
   }
 }
 
-/** One episode, whole. Throws `data.malformed` where the log does not have it where its entry says. */
+/** Reads an episode. Throws `data.malformed` if the log does not have it at the position of its entry. */
 export async function readEpisode(
   folder: string,
   entry: Pick<EpisodeEntry, "file" | "offset" | "length" | "id">,
@@ -78,7 +84,7 @@ async function readDocument<T extends { readonly format: string; readonly versio
     throw new LyceumError({
       code: "data.not-found",
       message: `There is no ${path}.`,
-      hint: "Name the folder of an evaluation; of several benchmarks in one run, each has its own.",
+      hint: "Name the folder of an evaluation. In a run of several benchmarks, each benchmark has its own folder.",
       data: { path },
       cause,
     });
@@ -86,12 +92,12 @@ async function readDocument<T extends { readonly format: string; readonly versio
   return parseDocument<T>(text, path, format);
 }
 
-/** The manifest in a text of `path`. Throws `data.malformed` for another file or version. */
+/** Parses a manifest. `path` is for errors only. Throws `data.malformed` for another format or version. */
 export function parseManifest(text: string, path: string): EvaluationManifest {
   return parseDocument<EvaluationManifest>(text, path, "lyceum-evaluation");
 }
 
-/** The summary in a text of `path`. Throws as {@link parseManifest} does. */
+/** Parses a summary. Throws like {@link parseManifest}. */
 export function parseSummary(text: string, path: string): EvaluationSummary {
   return parseDocument<EvaluationSummary>(text, path, "lyceum-evaluation-summary");
 }
@@ -102,9 +108,9 @@ function parseDocument<T extends { readonly format: string; readonly version: nu
   format: T["format"],
 ): T {
   const document = tryParseJson<Partial<T>>(text);
-  if (document?.format !== format) throw malformed(path, `it is no ${format}`);
+  if (document?.format !== format) throw malformed(path, `its format is not ${format}`);
   if (document.version !== runFolderVersion) {
-    throw malformed(path, `it has version ${document.version}, and this version of Lyceum reads ${runFolderVersion}`);
+    throw malformed(path, `it has version ${document.version}, but this version of Lyceum reads ${runFolderVersion}`);
   }
   return document as T;
 }
@@ -119,7 +125,7 @@ function malformed(path: string, problem: string): LyceumError {
   return new LyceumError({
     code: "data.malformed",
     message: `${path} cannot be read: ${problem}.`,
-    hint: "Something else than Lyceum has changed it. A lost or damaged index.jsonl can be deleted, and a resumed run makes it again.",
+    hint: "Another program has changed the file. A damaged index.jsonl can be deleted: a resumed run rebuilds it.",
     data: { path },
   });
 }

@@ -1,29 +1,33 @@
 import { join } from "node:path";
 import { lockPath } from "../../core/files/run-lock.ts";
 
-/** The version of everything in a run's folder. A reader refuses one that it does not know. */
+/** The version of all formats in a run folder. Readers reject unknown versions. */
 export const runFolderVersion = 1;
 
-/** The files of an evaluation, in its folder. */
+/** The paths of the files in an evaluation's run folder. */
 export interface RunFolder {
   readonly path: string;
-  /** `evaluation.json`, an {@link EvaluationManifest}: what is evaluated and how. Written first, replaced whole. */
+  /** `evaluation.json`, an {@link EvaluationManifest}: the settings. Written first, and replaced atomically. */
   readonly manifest: string;
-  /** `tasks.jsonl`, one {@link TaskLine} a line: every task of the run, in order. Complete before an episode begins. */
+  /** `tasks.jsonl`, one {@link TaskLine} per line: all tasks in order. Complete before the first episode begins. */
   readonly tasks: string;
-  /** `episodes.jsonl`, a trace (`readTrace`): every scored episode, appended as it ends. */
+  /** `episodes.jsonl`, a trace (see `readTrace`): the scored episodes, appended when they end. */
   readonly episodes: string;
-  /** `failures.jsonl`, a trace: episodes that failed or are unscored. One that is played again may be here twice. */
+  /**
+   * `failures.jsonl`, a trace: episodes that failed or are unscored. Episodes that are played again can occur twice.
+   */
   readonly failures: string;
-  /** `index.jsonl`, one {@link EpisodeEntry} a line: where each episode is, and its outcome. Appended after the trace. */
+  /**
+   * `index.jsonl`, one {@link EpisodeEntry} per line: position and result of each episode. Appended after the trace.
+   */
   readonly index: string;
-  /** `summary.json`, an {@link EvaluationSummary}. Written when the run ends or is interrupted, replaced whole. */
+  /** `summary.json`, an {@link EvaluationSummary}. Replaced atomically when the run ends or is interrupted. */
   readonly summary: string;
-  /** `run.lock`: the process that writes the run, while it does. */
+  /** `run.lock`: names the process that writes the run. Exists only during the run. */
   readonly lock: string;
 }
 
-/** The paths of an evaluation's files. Only `evaluation.json` is sure to exist while it goes on. */
+/** Returns the paths of an evaluation's files. During a run, only `evaluation.json` is guaranteed to exist. */
 export function runFolder(path: string): RunFolder {
   return {
     path,

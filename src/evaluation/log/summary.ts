@@ -1,7 +1,7 @@
 import type { AgentId } from "../../contract/action.ts";
 import type { CorrectRule } from "../../contract/correct-rule.ts";
 
-/** `summary.json`: what an evaluation came to. Everything but `time` and `cost` follows from the episodes alone. */
+/** `summary.json`: the results of an evaluation. All but `time` and `cost` depends on the episodes alone. */
 export interface EvaluationSummary {
   readonly format: "lyceum-evaluation-summary";
   readonly version: 1;
@@ -10,14 +10,15 @@ export interface EvaluationSummary {
   /** `interrupted`: episodes are missing. */
   readonly status: "completed" | "interrupted";
   readonly counts: EpisodeCounts;
-  /** What counts as correct; absent if nothing does. */
+  /** The rule for correct episodes, if there is one. */
   readonly correct?: CorrectRule;
   /**
-   * `accuracy`, `pass@k`, `pass^k`, `win-rate`, `reward`, `reward/AGENT` (`reward/MODEL` where seats rotate),
-   * `component/NAME`, by name. Scores are shares from 0 to 1, rewards in the environment's own unit.
+   * The metrics by name: `accuracy`, `pass@k`, `pass^k`, `win-rate`, `reward`, `reward/AGENT` (`reward/MODEL` if models
+   * rotate between agents), `component/NAME`. Accuracy, pass@k, pass^k and win rate are shares from 0 to 1. Rewards and
+   * components have the environment's unit.
    */
   readonly metrics: Readonly<Record<string, Metric>>;
-  /** The same by level, where tasks have levels. */
+  /** The counts and metrics by level. Empty if tasks have no levels. */
   readonly levels: Readonly<Record<string, LevelSummary>>;
   readonly tasks: readonly TaskSummary[];
   readonly tokens?: { readonly prompt: number; readonly completion: number };
@@ -25,47 +26,52 @@ export interface EvaluationSummary {
   readonly time: TimeSummary;
 }
 
-/** Episodes counted by how they went. */
+/** The numbers of episodes by outcome. */
 export interface EpisodeCounts {
   readonly tasks: number;
-  /** Tasks times samples. */
+  /** The number of tasks times the number of samples. */
   readonly episodes: number;
   readonly played: number;
   readonly scored: number;
-  /** Played, but nobody can tell how well: neither right nor wrong. Failed ones are among them. */
+  /** Played episodes without a score, such as failed ones. They are neither right nor wrong. */
   readonly unscored: number;
   readonly failed: number;
   readonly truncated: number;
   readonly correct: number;
 }
 
-/** One figure. */
+/** A metric of an evaluation. */
 export interface Metric {
-  /** Over scored episodes (for pass@k: tasks with at least k of them), each task with the same weight. */
+  /**
+   * The mean over tasks of the mean over their scored episodes. pass@k and pass^k exclude tasks with fewer than k
+   * scored episodes.
+   */
   readonly value: number;
-  /** For shares: over all that was played, as if everything unscored were wrong. The value can be no worse. */
+  /** For accuracy, pass@k and pass^k: the value if all unscored episodes count as wrong. A lower bound of the value. */
   readonly overAll?: number;
   readonly interval?: Interval;
-  /** The tasks that it is made of. */
+  /** The number of tasks in the mean. */
   readonly tasks: number;
 }
 
-/** An interval of confidence. */
+/** A confidence interval. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
   readonly level: 0.95;
-  /** `wilson`: Wilson's score interval of a share. `bootstrap`: percentiles of 1,000 means of tasks drawn again. */
+  /**
+   * `wilson`: Wilson's score interval of a share. `bootstrap`: percentiles of the means of 1,000 resamples of tasks.
+   */
   readonly method: "wilson" | "bootstrap";
 }
 
-/** The figures of one level. */
+/** The counts and metrics of one level. */
 export interface LevelSummary {
   readonly counts: EpisodeCounts;
   readonly metrics: Readonly<Record<string, Metric>>;
 }
 
-/** The figures of one task. */
+/** The results of one task. */
 export interface TaskSummary {
   readonly index: number;
   readonly id: string;
@@ -74,23 +80,23 @@ export interface TaskSummary {
   readonly played: number;
   readonly scored: number;
   readonly correct: number;
-  /** Mean over scored episodes and agents. */
+  /** The mean over scored episodes and agents. Null if no episode is scored. */
   readonly reward: number | null;
 }
 
-/** How long it took, in milliseconds. */
+/** The durations of an evaluation, in milliseconds, and its start and end in ISO 8601. */
 export interface TimeSummary {
   readonly startedAt: string;
   readonly endedAt: string;
-  /** Of the process that ended the run. */
+  /** The duration of the process that ended the run. */
   readonly elapsedMs: number;
-  /** Of an episode, over all that were played. */
+  /** The durations of the played episodes. */
   readonly episodeMs?: Percentiles;
-  /** Of an action (the mean of an episode's), where the policy tells its latency. */
+  /** The mean latency of an action in each episode, if the policy reports latencies. */
   readonly actionMs?: Percentiles;
 }
 
-/** Percentiles by the nearest rank. */
+/** Percentiles by the nearest-rank method. */
 export interface Percentiles {
   readonly p50: number;
   readonly p90: number;

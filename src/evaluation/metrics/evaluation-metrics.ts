@@ -7,12 +7,15 @@ import { matchScore, seatOf } from "./match-score.ts";
 import { estimatePassAtK, estimatePassHatK } from "./pass-at-k.ts";
 import { episodeReward, mean, type TaskResult } from "./task-results.ts";
 
-/** What decides which metrics there are. */
+/** The part of a manifest that determines the metrics. */
 export type MeasuredRun = Pick<EvaluationManifest, "k" | "spec" | "correct"> & {
   readonly identity: Pick<EvaluationManifest["identity"], "models" | "rotated">;
 };
 
-/** The metrics of tasks by name, those that say most first. A task counts once, however often it was played; one without a score is left out. */
+/**
+ * Returns the metrics of tasks by name, the most informative first. Each task has the same weight, whatever its number
+ * of episodes. Tasks without a score are excluded.
+ */
 export function evaluationMetrics(
   results: readonly TaskResult[],
   { k: ks, spec: { agents }, identity: { models, rotated = false }, correct }: MeasuredRun,
@@ -47,7 +50,10 @@ export function evaluationMetrics(
   return Object.fromEntries(metrics.filter(([, metric]) => metric !== undefined)) as Record<string, Metric>;
 }
 
-/** A share of tasks that have `least` samples, estimated for each task from how many of its samples are correct. */
+/**
+ * The mean of a share that is estimated from each task's correct samples. Excludes tasks with fewer than `least`
+ * samples.
+ */
 function shareMetric(
   results: readonly TaskResult[],
   least: number,
@@ -63,7 +69,7 @@ function shareMetric(
   return metric === undefined || overAll === undefined ? undefined : { ...metric, overAll };
 }
 
-/** A mean over tasks of the mean over their scored episodes. */
+/** The mean over tasks of the mean over their scored episodes. */
 function meanMetric(
   results: readonly TaskResult[],
   scoreOf: (entry: EpisodeEntry) => number | undefined,
@@ -86,7 +92,7 @@ function componentNames(results: readonly TaskResult[]): string[] {
         for (const name of Object.keys(components)) names.add(name);
     }
   }
-  // The only part of a reward is the reward.
+  // If the reward is the only component, it would only repeat the metric `reward`.
   return names.size === 1 && names.has("reward") ? [] : [...names].sort();
 }
 

@@ -1,16 +1,16 @@
 import type { EpisodeEntry } from "../log/episode-entry.ts";
 import { seatedPlayer } from "../rotate-seats.ts";
 
-/** Who sat where in an episode of two agents. */
+/** The assignment of models to the agents of an episode. */
 export interface Seats {
   readonly agents: readonly string[];
-  /** The players change seats from member to member. */
+  /** True if models rotate between agents with each member. */
   readonly rotated: boolean;
 }
 
 /**
- * What the first agent's model took from the other's: 1 where it earned more, 0.5 for the same, 0 for less. Undefined
- * where a reward is unknown.
+ * Returns the points of the first agent's model against the second's: 1 for a higher reward, 0.5 for an equal one, 0
+ * for a lower one. Returns undefined if a reward is unscored.
  */
 export function matchScore(entry: EpisodeEntry, { agents, rotated }: Seats): number | undefined {
   const [own, other] = agents.map(
@@ -20,7 +20,7 @@ export function matchScore(entry: EpisodeEntry, { agents, rotated }: Seats): num
   return own > other ? 1 : own < other ? 0 : 0.5;
 }
 
-/** The agent whose seat the model of `agent` sits in, where seats rotate. */
+/** Returns the agent that the model of `agent` plays in a member, if models rotate between agents. */
 export function seatOf(
   agent: string,
   options: { readonly agents: readonly string[]; readonly member: number },

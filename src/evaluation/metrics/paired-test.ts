@@ -1,23 +1,26 @@
 import { createRandom } from "../../core/random/random.ts";
 
-/** What a paired test says of two runs on the same tasks. */
+/** The result of a paired test of two runs on the same tasks. */
 export interface PairedTest {
   /**
-   * `sign`: the exact sign test over tasks that differ, which is McNemar's exact test where results are right or
-   * wrong. `permutation`: signs of the differences flipped, all ways or 10,000 drawn ones.
+   * `sign`: the exact sign test over the tasks that differ. If results are right or wrong, it is McNemar's exact test.
+   * `permutation`: a permutation test that flips the signs of the differences, in all ways or in 10,000 random ones.
    */
   readonly method: "sign" | "permutation";
-  /** Two-sided: how likely a difference this large is where the runs do not differ. 1 where no task differs. */
+  /**
+   * The two-sided p-value: the probability of a difference at least this large if the runs are equal. 1 without one.
+   */
   readonly p: number;
 }
 
-/** The most differences whose signs are flipped in every way. */
+/** The maximum number of differences for an exact permutation test. */
 const exactLimit = 14;
 const draws = 10_000;
 
 /**
- * Tests the differences of two runs, task by task. The sign test where all are of one size, so that their signs are all
- * there is; else a permutation test of the mean (Fisher 1935), with a fixed seed where there are too many for all.
+ * Tests the differences of two runs per task. Uses the sign test if all differences have the same size. Otherwise uses
+ * a permutation test of the mean (Fisher 1935). It is exact for up to 14 differences, and random with a fixed seed
+ * above.
  */
 export function pairedTest(differences: readonly number[]): PairedTest {
   const changed = differences.filter((difference) => difference !== 0);
@@ -28,10 +31,13 @@ export function pairedTest(differences: readonly number[]): PairedTest {
   return { method: "permutation", p: permutationTest(changed) };
 }
 
-/** Two-sided p of `wins` among `count` fair flips: twice the smaller tail of the binomial, 1 at most. */
+/**
+ * Returns the two-sided p-value of `wins` among `count` fair coin flips: twice the smaller tail of the binomial
+ * distribution, at most 1.
+ */
 export function signTest(wins: number, count: number): number {
   const rarer = Math.min(wins, count - wins);
-  // In logarithms: 2^-count is 0 from 1,075 flips on.
+  // In logarithms, because 2^-count underflows to 0 for 1,075 flips or more.
   let logTerm = -count * Math.LN2;
   let tail = Math.exp(logTerm);
   for (let k = 1; k <= rarer; k++) {
@@ -43,7 +49,7 @@ export function signTest(wins: number, count: number): number {
 
 function permutationTest(differences: readonly number[]): number {
   const observed = Math.abs(differences.reduce((total, difference) => total + difference, 0));
-  // Sums of the same terms in another order may differ in the last digits.
+  // Tolerance: sums of the same terms in another order can differ in the last digits.
   const enough = observed * (1 - 1e-12);
   let asLarge = 0;
   if (differences.length <= exactLimit) {
@@ -61,6 +67,6 @@ function permutationTest(differences: readonly number[]): number {
     for (const difference of differences) total += random.integer(0, 1) === 1 ? difference : -difference;
     if (Math.abs(total) >= enough) asLarge += 1;
   }
-  // The observed way is one of them, so that p is never 0.
+  // The observed signs count as one of the draws, so p is never 0.
   return (asLarge + 1) / (draws + 1);
 }

@@ -1,6 +1,9 @@
 import type { Percentiles } from "../log/summary.ts";
 
-/** Percentiles by the nearest rank: the least value that at least p of all are not above. Undefined without values. */
+/**
+ * Returns percentiles by the nearest-rank method: the smallest value such that a share p of all values is not above it.
+ * Returns undefined if there are no values.
+ */
 export function percentiles(values: readonly number[]): Percentiles | undefined {
   if (values.length === 0) return undefined;
   const sorted = Float64Array.from(values).sort();

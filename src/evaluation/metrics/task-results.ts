@@ -3,17 +3,17 @@ import type { EpisodeEntry } from "../log/episode-entry.ts";
 import type { EpisodeCounts, TaskSummary } from "../log/summary.ts";
 import type { PlannedLine } from "../task-plan.ts";
 
-/** What was played of one task. */
+/** The episodes of one task. */
 export interface TaskResult {
   readonly task: PlannedLine;
-  /** In order of member. */
+  /** The played episodes, in order of `member`. */
   readonly played: readonly EpisodeEntry[];
-  /** Those of them whose every reward is known. */
+  /** The played episodes in which all rewards are scored. */
   readonly scored: readonly EpisodeEntry[];
   readonly correct: number;
 }
 
-/** The episodes of a run by task, in order. Episodes of other tasks and members are left out. */
+/** Returns the episodes of a run by task, in order. Skips episodes of other tasks and members. */
 export function taskResults(
   tasks: readonly PlannedLine[],
   options: { readonly samples: number; readonly entries: ReadonlyMap<string, EpisodeEntry> },
@@ -27,13 +27,13 @@ export function taskResults(
   });
 }
 
-/** What an episode earned: the mean over its agents. */
+/** Returns the reward of an episode: the mean over its agents. */
 export function episodeReward({ agents }: EpisodeEntry): number {
   const rewards = Object.values(agents).map(({ reward }) => reward ?? 0);
   return mean(rewards) ?? 0;
 }
 
-/** One task in short. */
+/** Returns the summary of one task. */
 export function taskSummary({ task, played, scored, correct }: TaskResult): TaskSummary {
   const { index, id, hash, level } = task;
   return {
@@ -48,7 +48,7 @@ export function taskSummary({ task, played, scored, correct }: TaskResult): Task
   };
 }
 
-/** Episodes counted by how they went. */
+/** Counts episodes by outcome. */
 export function countEpisodes(results: readonly TaskResult[], samples: number): EpisodeCounts {
   const count = (of: (result: TaskResult) => number): number => results.reduce((sum, result) => sum + of(result), 0);
   const played = count((result) => result.played.length);
@@ -67,7 +67,7 @@ export function countEpisodes(results: readonly TaskResult[], samples: number): 
   };
 }
 
-/** The mean; undefined of nothing. */
+/** Returns the mean. Returns undefined for an empty array. */
 export function mean(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

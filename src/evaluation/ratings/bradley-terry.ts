@@ -1,22 +1,24 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** Drawn games that each pair is taken to have played beside its own. */
+/** The number of drawn games that are added to each pair's own games. */
 export const drawnGamesPrior = 1;
 
-/** The most rounds, far beyond what is needed, and the change of a logarithm that is no change. */
+/** The maximum number of iterations, far above what is needed, and the change of a strength at which they end. */
 const [maxRounds, settled] = [100_000, 1e-11];
 
 /**
- * The strengths of players from the points that each took from each other (a draw is half a point): `points[i][j]` is
- * what player i took from player j. Player i beats player j with probability 1 / (1 + exp(s_j - s_i)) (Bradley and
- * Terry 1952). The maximum is found by minorisation-maximisation (Hunter 2004, https://doi.org/10.1214/aos/1079120141,
- * equation 3): g_i becomes W_i / sum over j of n_ij / (g_i + g_j), for strengths s = ln g.
+ * Returns the strengths of players by the Bradley-Terry model (Bradley and Terry 1952). `points[i][j]` are the points
+ * of player i against player j. A draw is half a point. Player i beats player j with probability 1 / (1 + exp(s_j -
+ * s_i)). The maximum likelihood is found by minorisation-maximisation (Hunter 2004,
+ * https://doi.org/10.1214/aos/1079120141, equation 3): g_i becomes W_i / sum over j of n_ij / (g_i + g_j), for
+ * strengths s = ln g.
  *
- * A player who won every game would be infinitely strong, and players who never met could not be compared. So every
- * pair has `prior` drawn games beside its own (1 by default), half of them points of either side, which keeps
- * strengths finite and weighs little beside many games. Strengths are natural logarithms with a mean of 0.
+ * Without a prior, a player who won all games would be infinitely strong, and players without common games could not be
+ * compared. `prior` drawn games (1 by default) are therefore added to each pair's own. They keep strengths finite and
+ * have little weight if there are many games. Strengths are natural logarithms with a mean of 0.
  *
- * Throws `data.malformed` for a table that is not square, for points below 0 or not finite, and for a prior of 0 or less.
+ * Throws `data.malformed` if the table is not square, if points are negative or not finite, or if the prior is not
+ * positive.
  */
 export function bradleyTerry(
   points: readonly (readonly number[])[],
@@ -53,7 +55,7 @@ function checkPoints(points: readonly (readonly number[])[], prior: number): voi
   if (isSquare && areCounts && prior > 0 && Number.isFinite(prior)) return;
   throw new LyceumError({
     code: "data.malformed",
-    message: "The points of a tournament are no table of counts, or its prior is not above 0.",
-    hint: "Give a row for each player with its points from every player, 0 from itself.",
+    message: "The points of a tournament are not a square table of counts, or its prior is not positive.",
+    hint: "Pass one row per player, with its points against each player and 0 against itself.",
   });
 }

@@ -4,18 +4,21 @@ import { matchScore } from "../metrics/match-score.ts";
 import { taskResults } from "../metrics/task-results.ts";
 import type { PlannedLine } from "../task-plan.ts";
 
-/** The games of two models in one run. */
+/** The games between two models in one run. */
 export interface Matches {
-  /** What was played. */
+  /** The name of the benchmark or environment. */
   readonly name: string;
   readonly models: readonly [first: string, second: string];
-  /** What the first took from the second in each scored game, by task: 1, 0.5 or 0. Tasks are told apart by content. */
+  /** The first model's points in each scored game, by task: 1, 0.5 or 0. The key has the hash of the task. */
   readonly scores: ReadonlyMap<string, readonly number[]>;
-  /** Games that nobody could judge. */
+  /** The number of games without a score. */
   readonly unscored: number;
 }
 
-/** Reads the games of an evaluation. Throws as `readManifest` does, and `config.invalid` where it has not two models. */
+/**
+ * Reads the games of an evaluation. Throws like `readManifest`, and `config.invalid` if it does not have exactly two
+ * models.
+ */
 export async function readMatches(folder: string): Promise<Matches> {
   const { name, samples, spec, identity } = await readManifest(folder);
   const { models, rotated = false } = identity;
@@ -24,8 +27,8 @@ export async function readMatches(folder: string): Promise<Matches> {
   if (agents.length !== 2 || first === undefined || second === undefined || first === second) {
     throw new LyceumError({
       code: "config.invalid",
-      message: `The run in ${folder} is no match of two models.`,
-      hint: "Ratings are of runs with an opponent: lyceum eval debate --model ... --opponent ...",
+      message: `The run in ${folder} is not a match between two models.`,
+      hint: "Ratings need runs with an opponent: lyceum eval debate --model ... --opponent ...",
       data: { folder },
     });
   }

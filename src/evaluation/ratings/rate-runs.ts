@@ -3,20 +3,20 @@ import { drawAgain, percentileInterval } from "../metrics/interval.ts";
 import { bradleyTerry, drawnGamesPrior } from "./bradley-terry.ts";
 import { type Matches, readMatches } from "./matches.ts";
 
-/** `ratings.json`: how strong the players of a tournament are. */
+/** `ratings.json`: the strengths of the players of a tournament. */
 export interface Ratings {
   readonly format: "lyceum-ratings";
   readonly version: 1;
-  /** What was played. */
+  /** The names of the benchmarks or environments. */
   readonly name: string;
-  /** Drawn games that each pair is taken to have played beside its own, as {@link bradleyTerry} has it. */
+  /** The number of drawn games that are added to each pair's own games. See {@link bradleyTerry}. */
   readonly prior: number;
-  /** The strongest first. */
+  /** The players, strongest first. */
   readonly players: readonly RatedPlayer[];
   readonly pairs: readonly RatedPair[];
 }
 
-/** Games by how they ended. */
+/** The numbers of games by result. */
 interface GameCounts {
   readonly games: number;
   readonly wins: number;
@@ -27,32 +27,35 @@ interface GameCounts {
 /** A player of a tournament. */
 export interface RatedPlayer extends GameCounts {
   readonly model: string;
-  /** On Elo's scale: 1,000 is the mean of all players, and 400 more are odds of ten to one. */
+  /** On the Elo scale: the mean of all players is 1,000. A difference of 400 means odds of ten to one. */
   readonly rating: number;
-  /** Over tasks that are drawn again, with the games of every pair on them; absent for fewer than two tasks. */
+  /**
+   * The bootstrap interval. Tasks are resampled together with the games of all pairs on them. Absent for fewer than two
+   * tasks.
+   */
   readonly interval?: Interval;
 }
 
-/** Two players, counted from the side of the first. */
+/** The games between two players. Wins and losses are those of the first. */
 export interface RatedPair extends GameCounts {
   readonly first: string;
   readonly second: string;
-  /** Wins and half of the draws, as a share; null without a game. */
+  /** The share of points: wins plus half of the draws. Null if there are no games. */
   readonly score: number | null;
-  /** What the ratings expect of it. */
+  /** The score that the ratings predict. */
   readonly expected: number;
   readonly unscored: number;
 }
 
 /**
- * Rates the models of evaluations that each have two, by all their games together. A game is one scored episode;
- * earning more wins it. Throws as {@link readMatches}.
+ * Rates the models of evaluations with two models each, by all games together. A game is one scored episode. The model
+ * with the higher reward wins. Throws like {@link readMatches}.
  */
 export async function rateRuns(folders: readonly string[]): Promise<Ratings> {
   return rateMatches(await Promise.all(folders.map(readMatches)));
 }
 
-/** The same from games in memory. */
+/** Like {@link rateRuns}, for games in memory. */
 export function rateMatches(runs: readonly Matches[]): Ratings {
   const models = [...new Set(runs.flatMap((run) => run.models))];
   const games = runs.flatMap(({ models: [first, second], scores }) =>
@@ -84,7 +87,7 @@ export function rateMatches(runs: readonly Matches[]): Ratings {
   };
 }
 
-/** The scores of one pair, by the places of its players, on one task. */
+/** The scores of one pair of players on one task. Players are indices. */
 interface PairGames {
   readonly first: number;
   readonly second: number;
@@ -102,7 +105,7 @@ function strengthsOf(tasks: readonly (readonly PairGames[])[], players: number):
   return bradleyTerry(points);
 }
 
-/** Tasks are drawn whole: games on one task are not independent of each other. */
+/** Resamples whole tasks, because games on the same task are not independent. */
 function ratingIntervals(tasks: readonly (readonly PairGames[])[], players: number): Interval[] | undefined {
   if (tasks.length < 2) return undefined;
   const drawn = drawAgain(tasks, (again) => strengthsOf(again, players));
