@@ -350,7 +350,7 @@ describe("a frozen agent that fails", () => {
     const { error } = await played({ policies: { right: blind } });
     expect(error).toMatchObject({
       code: "policy.unsupported-input",
-      message: expect.stringContaining('its policy "blind" takes image only'),
+      message: expect.stringContaining('its policy "blind" only accepts image'),
       hint: expect.stringContaining("Use a policy that takes such parts"),
     });
   });

@@ -12,7 +12,7 @@ import { observationProblem } from "./contract-problem.ts";
 
 const finishes: readonly unknown[] = ["stop", "length", "tool-calls", "error"] satisfies Action["finish"][];
 
-/** Records what one agent of an episode sees, does and earns, and keeps its conversation. */
+/** Records the observations, actions and rewards of one agent in an episode, and its conversation. */
 export class AgentRecorder {
   readonly agent: AgentId;
   readonly policy: Policy;
@@ -26,7 +26,7 @@ export class AgentRecorder {
   readonly #environment: string;
   readonly #nodes: MessageNode[] = [];
   readonly #turns: AgentTurn[] = [];
-  /** The node that the next message follows. */
+  /** The parent of the next message's node. */
   #tip: number | null = null;
   /** Rewards from before the first action. */
   #early: Reward | undefined;
@@ -37,7 +37,7 @@ export class AgentRecorder {
     this.#environment = options.environment;
   }
 
-  /** Another record that goes on from here by itself. */
+  /** Returns an independent copy of the record so far. */
   copy(): AgentRecorder {
     const copy = new AgentRecorder({ agent: this.agent, policy: this.policy, environment: this.#environment });
     copy.messages = this.messages;
@@ -53,7 +53,7 @@ export class AgentRecorder {
     return copy;
   }
 
-  /** What was seen and done, oldest first. */
+  /** The nodes of the conversation, oldest first. */
   get nodes(): readonly MessageNode[] {
     return this.#nodes;
   }
@@ -66,7 +66,10 @@ export class AgentRecorder {
     return this.#early !== undefined || this.#turns.some(({ reward }) => reward !== undefined);
   }
 
-  /** Adds an observation to the conversation. Throws where the environment or the policy cannot mean it. */
+  /**
+   * Adds an observation to the conversation. Throws `environment.contract` if the observation is invalid, and
+   * `policy.unsupported-input` if the policy does not accept its parts.
+   */
   observe(observation: Observation, turn: number): void {
     if (this.terminated || this.truncated) {
       throw this.#broken(`observed agent "${this.agent}" after its end`, "Observe only agents that still play.");
@@ -86,7 +89,9 @@ export class AgentRecorder {
     for (const message of messages) this.#addNode(message, turn);
   }
 
-  /** Adds an action, with its tokens, to the conversation. Throws `policy.failed` for tokens that cannot be true. */
+  /**
+   * Adds an action and its tokens to the conversation. Throws `policy.failed` if the action or its tokens are invalid.
+   */
   act(result: ActResult, options: { readonly turn: number; readonly sampling: SamplingSettings }): void {
     const problem = actionProblem(result?.action);
     if (problem !== undefined) throw this.#unlikely(problem);
@@ -101,7 +106,7 @@ export class AgentRecorder {
       tokens === undefined ? undefined : this.#sampledTokens(tokens, options.sampling),
     );
     this.messages = [...this.messages, action.message];
-    this.#turns.push({ turn, node, finish: action.finish, ...told(result) });
+    this.#turns.push({ turn, node, finish: action.finish, ...actionDetails(result) });
     this.sampledTokens += sampledTokens;
     this.previous =
       tokens === undefined
@@ -109,7 +114,7 @@ export class AgentRecorder {
         : { ids: tokens.promptIds.concat(tokens.completionIds), messageCount: this.messages.length };
   }
 
-  /** Adds a reward to the last action. One from before the first action counts in the sum only. */
+  /** Adds a reward to the last action. A reward before the first action only counts in the sum. */
   reward(reward: Reward): void {
     if (!isReward(reward)) {
       throw this.#broken(
@@ -124,8 +129,8 @@ export class AgentRecorder {
   }
 
   /**
-   * Gives the last action what makes the sum the lowest there is, since that action made something fail. Returns what it
-   * gave; nothing if the sum is unscored already.
+   * Adds a reward with `failure` to the last action, so that the sum becomes `lowest`. Returns that reward. Returns
+   * undefined if the sum is already unscored.
    */
   fail(lowest: number, failure: ErrorData): Reward | undefined {
     const before = this.#sum();
@@ -136,7 +141,7 @@ export class AgentRecorder {
     return reward;
   }
 
-  /** The finished record. With `unscored`, the episode's reward is that one, whatever was earned on the way. */
+  /** Returns the finished record. `unscored` replaces the sum of the rewards. */
   finish(unscored?: UnscoredReward): AgentEpisode {
     return {
       policy: this.policy.name,
@@ -162,13 +167,13 @@ export class AgentRecorder {
     return id;
   }
 
-  /** The tokens of an observation stand on its last message. */
+  /** Assigns the tokens of the prompt since the last action to the last message of the observation. */
   #addPromptTokens(tokens: ActTokens): void {
     const { promptIds, completionIds, logprobs, extendsPrevious } = tokens;
-    if (![promptIds, completionIds, logprobs].every(Array.isArray)) throw this.#unlikely("tokens that are no lists");
+    if (![promptIds, completionIds, logprobs].every(Array.isArray)) throw this.#unlikely("tokens that are not lists");
     const previousIds = this.previous?.ids;
     if (extendsPrevious && (previousIds === undefined || !startsWith(promptIds, previousIds))) {
-      throw this.#unlikely("a prompt that does not begin with the tokens it is said to extend");
+      throw this.#unlikely("a prompt that does not begin with the tokens that it claims to extend");
     }
     const ids = extendsPrevious ? promptIds.slice(previousIds!.length) : promptIds;
     const last = this.#nodes.length - 1;
@@ -205,8 +210,8 @@ export class AgentRecorder {
       if (this.policy.accepts.includes(type)) continue;
       throw new LyceumError({
         code: "policy.unsupported-input",
-        message: `Environment "${this.#environment}" sent a part of type "${type}" to agent "${this.agent}", and its policy "${this.policy.name}" takes ${this.policy.accepts.join(", ")} only.`,
-        hint: "Use a policy that takes such parts, or an environment that sends none.",
+        message: `Environment "${this.#environment}" sent a part of type "${type}" to agent "${this.agent}", but its policy "${this.policy.name}" only accepts ${this.policy.accepts.join(", ")}.`,
+        hint: "Use a policy that accepts such parts, or an environment that does not send them.",
         data: { part: type, accepts: [...this.policy.accepts] },
       });
     }
@@ -220,18 +225,18 @@ export class AgentRecorder {
     return new LyceumError({
       code: "policy.failed",
       message: `Policy "${this.policy.name}" answered agent "${this.agent}" with ${what}.`,
-      hint: "This is an error in the policy: its tokens must be exactly those that the model saw and sampled.",
+      hint: "This is an error in the policy: its tokens must be exactly those that the model read and sampled.",
     });
   }
 }
 
-/** Why an action cannot be played, if it cannot: the policy itself says that it is an error. */
+/** Returns the error of an action that the policy marked as an error, else undefined. */
 export function actionError(action: Action, recorder: AgentRecorder): LyceumError | undefined {
   if (action.finish !== "error") return undefined;
   return new LyceumError({
     code: "policy.failed",
     message: `Policy "${recorder.policy.name}" ended the action of agent "${recorder.agent}" with an error.`,
-    hint: "The trace holds what was generated until then. The episode is unscored: the model was not at fault.",
+    hint: "The trace has the text that was generated before. The episode is unscored, because the model is not the cause.",
   });
 }
 
@@ -244,8 +249,8 @@ function actionProblem(action: Action | undefined): string | undefined {
   return undefined;
 }
 
-/** What stands beside an action in the trace, as far as the policy gave it. */
-function told({
+/** The optional fields of an action's turn in the trace. */
+function actionDetails({
   action: { parseErrors },
   usage,
   latencyMs,

@@ -6,7 +6,7 @@ import { actTimeout, policyFailure } from "./rollout-error.ts";
 import type { RunPlace, RunSettings } from "./run-settings.ts";
 import { TurnRequests } from "./turn-requests.ts";
 
-/** One of several requests, and what came of it. */
+/** One of several requests, and its answer. */
 export interface Ask<Task> {
   readonly recorder: AgentRecorder;
   readonly place: RunPlace<Task>;
@@ -15,8 +15,8 @@ export interface Ask<Task> {
 }
 
 /**
- * Makes requests that do not depend on each other, and waits until each has been answered, has failed or has had its
- * time. The clock of batching policies starts when their batch does.
+ * Sends independent requests and waits until each was answered, failed or timed out. For batching policies, the timeout
+ * starts with their batch.
  */
 export async function askAll<Task>(
   asks: readonly Ask<Task>[],

@@ -5,7 +5,7 @@ import { policyFailure } from "./rollout-error.ts";
 import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
 import type { TurnRequests } from "./turn-requests.ts";
 
-/** Who is asked, and for what. */
+/** The position and the agent of a request. */
 interface Asked<Task> {
   readonly settings: RunSettings<Task>;
   readonly place: RunPlace<Task>;
@@ -15,12 +15,12 @@ interface Asked<Task> {
 }
 
 /**
- * One request to the policy of an agent. `member` stands for the place in its group: with the agent and the turn it
- * keys the seed. Rejects with a typed error.
+ * Sends one request to the policy of an agent. The seed of the request derives from the task, the member, the agent and
+ * the turn. Rejects with a typed error.
  */
 export function askPolicy<Task>(
   options: Asked<Task> & {
-    /** Where a policy batches. */
+    /** Present if a policy of the rollout batches. */
     readonly requests: TurnRequests | undefined;
   },
 ): Promise<ActResult> {

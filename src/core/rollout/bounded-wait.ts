@@ -2,8 +2,8 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import { startTimer } from "./rollout-limits.ts";
 
 /**
- * Waits for `promise`, but not beyond `ms` (then rejects with `timeout()`) nor beyond the abort of `signal` (then
- * rejects with code `aborted`), whether or not what it waits for heeds a signal. A late outcome is ignored.
+ * Waits for `promise` for at most `ms` milliseconds. Rejects with `timeout()` after that time, and with code `aborted`
+ * if `signal` aborts. Does not depend on the promise to react to a signal. Ignores a result that comes later.
  */
 export function boundedWait<T>(
   promise: Promise<T>,
@@ -27,11 +27,11 @@ export function boundedWait<T>(
   });
 }
 
-/** The error of a rollout that its caller stopped. */
+/** Creates the error of a rollout that the caller aborted. */
 export function abortedError(): LyceumError {
   return new LyceumError({
     code: "aborted",
     message: "The rollout was aborted.",
-    hint: "Episodes that had ended before are in its events and in its trace.",
+    hint: "Its events and its trace have the episodes that ended before.",
   });
 }

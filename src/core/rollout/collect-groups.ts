@@ -1,11 +1,11 @@
 import type { Episode, Group } from "../../contract/episode.ts";
 import type { RolloutEvent } from "./rollout-event.ts";
 
-/** Runs a rollout to its end and returns its groups in task order. Rejects where the rollout does. */
+/** Runs a rollout to its end and returns its groups in task order. Rejects with the errors of the rollout. */
 export async function collectGroups(
   events: AsyncIterable<RolloutEvent>,
   options: {
-    /** Called when an episode ends. */
+    /** Called after each episode. */
     readonly onEpisode?: (episode: Episode) => void;
   } = {},
 ): Promise<Group[]> {

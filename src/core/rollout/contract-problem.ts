@@ -2,14 +2,14 @@ import type { AgentStep, EnvironmentSpec, Observation } from "../../contract/env
 import { messageProblem } from "../../contract/message-problem.ts";
 
 /*
- * What breaks the shape that the contract asks of an environment, in words that follow the environment's name; undefined
- * where nothing does. Types promise it, but an environment may be plain JavaScript.
+ * These functions check the contract of environments, because an environment may be plain JavaScript. They return a
+ * phrase that follows the environment's name, or undefined if there is no problem.
  */
 
-/** What keeps a spec from being played. */
+/** Returns why a spec is invalid. */
 export function specProblem({ agents, maxTurns }: EnvironmentSpec): string | undefined {
   if (!Array.isArray(agents) || agents.length === 0) return "has no agents";
-  // Records are kept by agent: a name that every object has would be found in an empty one.
+  // Agents are keys of objects, so names of properties that all objects have (such as "constructor") are not allowed.
   const misnamed = agents.find((agent) => typeof agent !== "string" || agent in {});
   if (misnamed !== undefined) return `has an agent that cannot be called ${JSON.stringify(misnamed)}`;
   if (new Set(agents).size < agents.length) return "has two agents of one name";
@@ -17,7 +17,7 @@ export function specProblem({ agents, maxTurns }: EnvironmentSpec): string | und
   return undefined;
 }
 
-/** What keeps an observation from being seen. */
+/** Returns why an observation is invalid. */
 export function observationProblem(agent: string, observation: Observation): string | undefined {
   const { messages, context } = observation ?? {};
   if (!Array.isArray(messages) || messages.length === 0) return `gave agent "${agent}" an empty observation`;
@@ -29,7 +29,7 @@ export function observationProblem(agent: string, observation: Observation): str
   return undefined;
 }
 
-/** What keeps a step from meaning something for an agent. */
+/** Returns why the result of a step for an agent is invalid. */
 export function agentStepProblem(agent: string, step: AgentStep): string | undefined {
   if (typeof step?.terminated === "boolean" && typeof step.truncated === "boolean") return undefined;
   return `did not say whether its step terminated or truncated agent "${agent}"`;

@@ -10,25 +10,25 @@ import { startCall } from "./running-call.ts";
 /** The actions of one step, by agent. */
 export type Actions = Readonly<Record<AgentId, Action>>;
 
-/** What an episode is played on. */
+/** The environment pool, the time limit and the task of an episode. */
 export interface Playground<Task> {
   readonly pool: EnvironmentPool<Task>;
-  /** The time of one call. */
+  /** The maximum duration of one call, in milliseconds. */
   readonly limitMs: number;
-  /** The id of the task that is played. */
+  /** The id of the task. */
   readonly task: string;
 }
 
 /**
- * An instance of an environment while an episode is played on it, each call within the time limit. One that is left
- * in the middle of a call, or that threw, is never used again.
+ * An environment instance during an episode. Each call has a time limit. An instance that threw or whose call was
+ * interrupted is never used again.
  */
 export class EnvironmentInstance<Task> {
   readonly #playground: Playground<Task>;
   readonly #environment: Environment<Task>;
   readonly #isFork: boolean;
   #usable = true;
-  /** The steps taken since the reset. */
+  /** The number of steps since the reset. */
   #turn = 0;
 
   private constructor(playground: Playground<Task>, environment: Environment<Task>, isFork: boolean) {
@@ -37,7 +37,7 @@ export class EnvironmentInstance<Task> {
     this.#isFork = isFork;
   }
 
-  /** One of the pool. An instance that comes after the wait for it has ended goes back. */
+  /** Acquires an instance of the pool. If the wait was interrupted, a later instance is released to the pool. */
   static async acquire<Task>(playground: Playground<Task>, run: InterruptibleRun): Promise<EnvironmentInstance<Task>> {
     const { pool } = playground;
     let acquiring: Promise<Environment<Task>> | undefined;
@@ -73,7 +73,7 @@ export class EnvironmentInstance<Task> {
     return result;
   }
 
-  /** A second instance in the same state. A fork that comes after the wait for it has ended is closed. */
+  /** Returns a second instance in the same state. If the wait was interrupted, a later fork is closed. */
   async fork(run: InterruptibleRun): Promise<EnvironmentInstance<Task>> {
     let forking: Promise<Environment<Task>> | undefined;
     try {
@@ -93,7 +93,10 @@ export class EnvironmentInstance<Task> {
     }
   }
 
-  /** Gives it back to the pool; one `atFault` is closed instead, and so is a fork, which the pool never asked for. */
+  /**
+   * Releases the instance to the pool. Closes it instead if it is not usable, `atFault`, or a fork, which the pool did
+   * not create.
+   */
   handBack(options: { readonly atFault: boolean }): void {
     const { pool } = this.#playground;
     if (!this.#usable || this.#isFork || options.atFault) pool.discard(this.#environment);
@@ -111,7 +114,7 @@ export class EnvironmentInstance<Task> {
     call: {
       readonly name: Call;
       readonly start: () => Promise<T>;
-      /** Not to be used again unless the call ends well. */
+      /** The instance of the call. It becomes unusable if the call does not succeed. */
       readonly instance?: EnvironmentInstance<never>;
     },
   ): Promise<T> {

@@ -3,13 +3,13 @@ import { type ErrorData, LyceumError } from "../../contract/errors/index.ts";
 import { contractError, environmentFailure } from "../environment/environment-error.ts";
 import { startTimer } from "./rollout-limits.ts";
 
-/** How long an instance may take to close before it is left behind. */
+/** The maximum time that an instance may take to close, in milliseconds. */
 const closeMs = 30_000;
 
 /**
- * Instances of one environment, reused from episode to episode by `reset`. A rollout makes a pool of its own unless it
- * is given one; keep one over several rollouts where instances are costly to make. Close it in the end
- * (`await using`).
+ * A pool of instances of one environment. `reset` makes an instance ready for the next episode. A rollout creates its
+ * own pool if it does not receive one. Share a pool between rollouts if instances are expensive to create. Close the
+ * pool after use (`await using`).
  */
 export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
   readonly factory: EnvironmentFactory<Task>;
@@ -20,13 +20,15 @@ export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
   readonly #closing = new Set<Promise<void>>();
   #closed = false;
 
-  /** `onCloseError` hears of instances that threw at `close` or did not end in 30 s; without it they are dropped. */
+  /**
+   * `onCloseError` is called for instances whose `close` throws or takes more than 30 s. Without it, they are ignored.
+   */
   constructor(factory: EnvironmentFactory<Task>, options: { readonly onCloseError?: (error: ErrorData) => void } = {}) {
     this.factory = factory;
     this.#onCloseError = options.onCloseError ?? (() => {});
   }
 
-  /** An idle instance, or a new one. Hand it back by `release` or `discard`. */
+  /** Returns an idle instance or creates one. Return it by `release` or `discard`. */
   async acquire(): Promise<Environment<Task>> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
@@ -34,28 +36,28 @@ export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
     if (this.#live.has(created)) {
       throw contractError({
         environment: this.factory.spec.id,
-        problem: "gave an instance out twice",
-        rule: "create makes a new instance each time: an instance plays one episode at a time.",
+        problem: "returned the same instance twice",
+        rule: "create must return a new instance each time, because an instance plays one episode at a time.",
       });
     }
     this.#live.add(created);
     return created;
   }
 
-  /** Takes back an instance that no call is running on. */
+  /** Returns an instance without a running call to the pool. */
   release(environment: Environment<Task>): void {
     if (this.#closed) this.discard(environment);
     else this.#idle.push(environment);
   }
 
-  /** Closes an instance that failed or was abandoned in a call; it is never used again. */
+  /** Closes an instance that failed or was abandoned during a call. It is never used again. */
   discard(environment: Environment<Task>): void {
     this.#live.delete(environment);
     const closing = this.#closeInstance(environment).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
-  /** Closes the idle instances and waits for those that are closing already. Calling it twice is harmless. */
+  /** Closes the idle instances and waits for those that are already closing. A second call has no effect. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const environment of this.#idle.splice(0)) this.discard(environment);
@@ -85,7 +87,7 @@ export class EnvironmentPool<Task = unknown> implements AsyncDisposable {
 function closeTimeout(environment: string): LyceumError {
   return new LyceumError({
     code: "timeout",
-    message: `An instance of environment "${environment}" did not close in ${closeMs / 1000} s and was left behind.`,
-    hint: "Its close waits for something that does not end.",
+    message: `An instance of environment "${environment}" did not close in ${closeMs / 1000} s and was abandoned.`,
+    hint: "Its close waits for an operation that does not end.",
   });
 }

@@ -1,11 +1,11 @@
 import { deriveSeed } from "../random/random.ts";
 
-/** What the episodes of a task are seeded by: the rollout's seed, or one of its own where the task comes again. */
+/** Returns the seed of a task's episodes: the rollout's seed, or one derived from it if the task occurred before. */
 export function taskSeed(seed: number, timesBefore: number): number {
   return timesBefore === 0 ? seed : deriveSeed(seed, "again", timesBefore);
 }
 
-/** The id of an episode: unique within a rollout, and the same when it is played again. `seed` is that of its task. */
+/** Returns the id of an episode. It is unique within a rollout and reproducible. `seed` is the seed of the task. */
 export function episodeId(options: { readonly hash: string; readonly member: number; readonly seed: number }): string {
   const { hash, member, seed } = options;
   return `${hash.slice(0, 16)}-${member}-${seed}`;

@@ -16,7 +16,7 @@ import { Trajectory } from "./trajectory.ts";
 import { TurnRequests } from "./turn-requests.ts";
 import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
 
-/** One run of one task: reset, then act and step in turn until the environment or a limit ends it. */
+/** One run of one task: a reset, then actions and steps until the environment or a limit ends it. */
 export class EpisodeRun<Task> {
   readonly #settings: RunSettings<Task>;
   readonly #place: RunPlace<Task>;
@@ -32,7 +32,7 @@ export class EpisodeRun<Task> {
     this.#trajectory = Trajectory.begin(settings.pool.factory, settings.policies);
   }
 
-  /** Plays the episode. Never rejects: what goes wrong is in the episode. */
+  /** Plays the episode. Never rejects: errors are recorded in the episode. */
   async play(): Promise<Episode> {
     const started = performance.now();
     const timer = startTimer(this.#settings.limits.episodeMs, () =>
@@ -99,8 +99,8 @@ export class EpisodeRun<Task> {
   }
 
   /**
-   * Scores these as the cause of an error of the environment, if it comes again from the same seed and actions and not
-   * from the task's demonstration. Gives the error that ends the episode.
+   * Scores these agents as the cause of an environment's error, if the same seed and actions cause it again and the
+   * task's demonstration does not. Returns the error that ends the episode.
    */
   async #blame(error: LyceumError, acting: readonly AgentRecorder[]): Promise<LyceumError> {
     const { task, id } = this.#place.entry;
@@ -124,7 +124,7 @@ export class EpisodeRun<Task> {
     return error;
   }
 
-  /** Asks all of these at once. The clock of a batching policy starts when its batch does. */
+  /** Requests the actions of these agents at once. For a batching policy, the timeout starts with its batch. */
   async #act(acting: readonly AgentRecorder[]): Promise<Actions | "context-full"> {
     const settings = this.#settings;
     const { barrier, limits } = settings;
@@ -150,7 +150,7 @@ export class EpisodeRun<Task> {
       const results = answers.length === 1 ? [await run.wait(answers[0]!)] : await run.wait(Promise.all(answers));
       return this.#record(acting, results);
     } catch (error) {
-      // The other agents' actions have nobody to wait for them any more.
+      // Aborts the pending requests of the other agents.
       run.dismiss();
       if (isContextFull(error, acting)) return "context-full";
       throw error;
@@ -175,7 +175,7 @@ export class EpisodeRun<Task> {
   }
 }
 
-/** The mean over agents of what a step earned them; undefined if nobody earned anything or a reward is unknown. */
+/** The mean reward of a step over agents. Undefined if the step has no rewards or one of them is unscored. */
 function meanReward({ agents }: StepResult, partners: readonly AgentId[]): number | undefined {
   const rewards = Object.entries(agents).flatMap(([agent, { reward }]) =>
     partners.includes(agent) ? [] : (reward ?? []),
@@ -185,14 +185,17 @@ function meanReward({ agents }: StepResult, partners: readonly AgentId[]): numbe
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** True where a conversation has outgrown the model. One that never fitted is a failure. */
+/**
+ * True if a conversation has outgrown the model's context. A conversation that was too long before the first action is
+ * a failure instead.
+ */
 export function isContextFull(error: unknown, acting: readonly AgentRecorder[]): boolean {
   return (
     LyceumError.isInstance(error) && error.code === "policy.prompt-too-long" && acting.some(({ hasActed }) => hasActed)
   );
 }
 
-/** True where the instance that was played on may be the cause. */
+/** True if the environment instance may be the cause of the outcome. */
 export function isEnvironmentFault(outcome: Outcome): boolean {
   return outcome.status === "failed" && outcome.error.code.startsWith("environment.");
 }

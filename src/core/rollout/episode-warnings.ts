@@ -3,40 +3,40 @@ import type { Episode } from "../../contract/episode.ts";
 import type { ErrorData } from "../../contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 
-/** Sums of parts, such as thirds, need not come to the last bit. */
+/** The tolerance for rounding in sums of reward components, such as thirds. */
 const rounding = 1e-9;
 
 type Definition = { readonly spec: EnvironmentSpec } & Pick<EnvironmentDefinition, "partOf">;
 
 /**
- * Finds mistakes of an environment that leave no episode unscored: a reward outside of the declared range, a tool that
- * throws as broken code does, and what an agent's text makes fail. Each is said once.
+ * Finds mistakes of an environment that do not make episodes unscored: a reward outside the declared range, a tool with
+ * a programming error, and an action that makes the environment fail. Reports each of them once.
  */
 export class EpisodeWarnings {
   readonly #environment: Definition;
-  readonly #said = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(environment: Definition) {
     this.#environment = environment;
   }
 
-  /** The warnings that these episodes give for the first time. */
+  /** Returns the new warnings of these episodes. */
   of(episodes: readonly Episode[]): readonly string[] {
     const found: string[] = [];
-    const say = (kind: string, warning: string | undefined): void => {
-      if (warning === undefined || this.#said.has(kind)) return;
-      this.#said.add(kind);
+    const report = (kind: string, warning: string | undefined): void => {
+      if (warning === undefined || this.#reported.has(kind)) return;
+      this.#reported.add(kind);
       found.push(warning);
     };
-    if (!this.#said.has("range")) say("range", rangeWarning(episodes, this.#environment));
-    for (const { tool, warning } of episodes.flatMap(brokenTools)) say(`tool ${tool}`, warning);
-    for (const { cause, warning } of episodes.flatMap(causedFailures)) say(`failure ${cause}`, warning);
+    if (!this.#reported.has("range")) report("range", rangeWarning(episodes, this.#environment));
+    for (const { tool, warning } of episodes.flatMap(brokenTools)) report(`tool ${tool}`, warning);
+    for (const { cause, warning } of episodes.flatMap(causedFailures)) report(`failure ${cause}`, warning);
     for (const { cause, warning } of episodes.flatMap(taskFailures)) say(`task ${cause}`, warning);
     return found;
   }
 }
 
-/** What the first episode earned beyond the range of its environment, or of its part of a mixture. */
+/** Warns of the first reward outside the range of its environment, or of the task's environment in a mixture. */
 function rangeWarning(episodes: readonly Episode[], { spec, partOf }: Definition): string | undefined {
   for (const { task, agents } of episodes) {
     const { id, rewardRange } = partOf?.(task.id)?.spec ?? spec;
@@ -55,7 +55,10 @@ function rangeWarning(episodes: readonly Episode[], { spec, partOf }: Definition
   return undefined;
 }
 
-/** The tools that threw a TypeError or a ReferenceError: a model's input rarely causes one, a mistake in code does. */
+/**
+ * Finds tools that threw a TypeError or a ReferenceError, which programming errors cause and a model's input rarely
+ * does.
+ */
 function brokenTools({ task, info = [] }: Episode): { readonly tool: string; readonly warning: string }[] {
   return info.flatMap((of, turn) =>
     toolErrorsIn(of).flatMap(({ tool, message, at }) => {
@@ -69,7 +72,7 @@ function brokenTools({ task, info = [] }: Episode): { readonly tool: string; rea
   );
 }
 
-/** What actions made fail, each time they were tried: a check of the environment is missing there. */
+/** Finds failures that an action caused in each attempt. The environment lacks a check there. */
 function causedFailures({ task, agents }: Episode): { readonly cause: string; readonly warning: string }[] {
   return Object.entries(agents).flatMap(([agent, { reward }]) => {
     if (reward.status !== "scored" || reward.failure === undefined) return [];
@@ -101,7 +104,7 @@ function locationOf({ message, data }: ErrorData): string {
   return isJsonObject(data) && typeof data.location === "string" ? data.location : message;
 }
 
-/** The tools that threw in a step, as its info has them. */
+/** Returns the errors of tools in the info of a step. */
 export function toolErrorsIn(
   info: Json,
 ): readonly { readonly tool: string; readonly message: string; readonly at?: string }[] {

@@ -1,6 +1,6 @@
 /**
- * Events on their way from many producers to one consumer, in order. Producers ask for `room` before they begin
- * something that makes events, so that a slow consumer slows them down.
+ * A queue of events from many producers to one consumer, in order. Producers await `room` before they start work that
+ * creates events, so that a slow consumer slows them down.
  */
 export class EventQueue<Event> implements AsyncIterable<Event> {
   #capacity: number;
@@ -18,19 +18,19 @@ export class EventQueue<Event> implements AsyncIterable<Event> {
     this.#wakeConsumer();
   }
 
-  /** Ends the iteration after the last event, with an error where one is given. */
+  /** Ends the iteration after the last event. Throws `error` to the consumer, if there is one. */
   end(error?: unknown): void {
     this.#end ??= error === undefined ? {} : { error };
     this.#wakeConsumer();
   }
 
-  /** A promise to await while the consumer is behind, else undefined. */
+  /** Returns a promise to await if the queue is full, else undefined. */
   room(): Promise<void> | undefined {
     if (this.#events.length < this.#capacity) return undefined;
     return new Promise((resolve) => this.#producers.push(resolve));
   }
 
-  /** There is no consumer any more: lets all producers go on. */
+  /** Call this if the consumer has stopped. All producers continue. */
   abandon(): void {
     this.#capacity = Infinity;
     this.#wakeProducers();

@@ -1,22 +1,22 @@
 import type { Policy } from "../../contract/policy.ts";
 
-/** One request that a batching policy holds or answers. */
+/** One request to a batching policy. */
 export interface HeldRequest {
   readonly policy: Policy;
-  /** Called when the policy is told to run what it holds. */
+  /** Called before the policy is flushed. */
   readonly flushed: () => void;
-  /** Called when the policy threw at being told. */
+  /** Called if the policy's `flush` throws. */
   readonly failed: (error: unknown) => void;
   state: "held" | "running" | "settled";
 }
 
 /**
- * Decides when batching policies run. They are flushed when nothing is busy and no flushed request is unanswered: then
- * every slot of the rollout is blocked in a request, and which requests those are depends on task order alone, never
- * on which environment was quick.
+ * Decides when batching policies run. Flushes them when no slot is busy and all flushed requests are answered. At that
+ * point all slots of the rollout wait for queued requests. The batch therefore depends on task order alone, and not on
+ * the speed of environments.
  *
- * Whoever runs (a slot that starts or plays an episode) is busy from `enter` to `leave`, and leaves while it waits for
- * held requests only.
+ * A slot that starts or plays an episode is busy from `enter` to `leave`. It leaves while it only waits for queued
+ * requests.
  */
 export class FlushBarrier {
   #busy = 0;
@@ -33,14 +33,14 @@ export class FlushBarrier {
     this.#schedule();
   }
 
-  /** Registers a request that is about to be passed to `policy`. */
+  /** Registers a request before it is passed to `policy`. */
   hold(options: Pick<HeldRequest, "policy" | "flushed" | "failed">): HeldRequest {
     const request: HeldRequest = { ...options, state: "held" };
     this.#held.add(request);
     return request;
   }
 
-  /** The request was answered or given up. Settling twice is harmless. */
+  /** Marks a request as answered or abandoned. A second call has no effect. */
   settle(request: HeldRequest): void {
     if (request.state === "held") this.#held.delete(request);
     if (request.state === "running") this.#running -= 1;
@@ -52,7 +52,7 @@ export class FlushBarrier {
     return this.#busy === 0 && this.#running === 0 && this.#held.size > 0;
   }
 
-  // Not at once but from the event loop: whatever is still on its way through microtasks has arrived by then.
+  // Flushes in a later turn of the event loop, after all pending microtasks have registered their requests.
   #schedule(): void {
     if (this.#scheduled || !this.#due) return;
     this.#scheduled = true;
@@ -78,7 +78,7 @@ export class FlushBarrier {
   }
 }
 
-/** Rejects with what `flush` threw; one that is async must not reject unheard. */
+/** Rejects with the error of `flush`, also if it is async. */
 async function flush(policy: Policy): Promise<void> {
   await policy.flush!();
 }

@@ -2,15 +2,15 @@ import type { AgentId } from "../../contract/action.ts";
 import type { Reward } from "../../contract/reward.ts";
 import type { Random } from "../random/random.ts";
 
-/** A joint action that can go on. */
+/** The choice and the rewards of a joint action. */
 export interface Continuable {
   readonly choice: Readonly<Record<AgentId, number>>;
   readonly rewards: Readonly<Record<AgentId, Reward>>;
 }
 
 /**
- * What a joint action is worth: the mean reward of the agents that act in it, partners left out (of all agents but the
- * partners if only partners act). Undefined where one of them is unscored.
+ * Returns the value of a joint action: the mean reward of its acting agents without partners. If only partners act, it
+ * is the mean reward of all agents that are not partners. Returns undefined if one of these rewards is unscored.
  */
 export function jointValue({ choice, rewards }: Continuable, partners: readonly AgentId[] = []): number | undefined {
   let sum = 0;
@@ -25,7 +25,7 @@ export function jointValue({ choice, rewards }: Continuable, partners: readonly 
   return sum / agents.length;
 }
 
-/** The mean value of those that are scored; undefined where none is. */
+/** Returns the mean value of the scored joint actions. Returns undefined if there are none. */
 export function meanJointValue(
   jointActions: readonly Continuable[],
   partners: readonly AgentId[] = [],
@@ -36,11 +36,11 @@ export function meanJointValue(
 }
 
 /**
- * The choice that is handed on, of joint actions that can go on: of the scored ones where there are any. Under
- * `randomIndependent` each agent's index comes from one of them, and the whole may be none of them.
+ * Chooses the joint action that the rollout continues with. Prefers scored ones. `randomIndependent` draws the index of
+ * each agent independently, so the result can differ from all given joint actions.
  */
 export function chooseHandoff(
-  goingOn: readonly Continuable[],
+  candidates: readonly Continuable[],
   options: {
     readonly handoff: "random" | "best" | "randomIndependent";
     readonly random: Random;
@@ -48,12 +48,12 @@ export function chooseHandoff(
   },
 ): Readonly<Record<AgentId, number>> {
   const { handoff, random, partners = [] } = options;
-  const worth = (one: Continuable): number | undefined => jointValue(one, partners);
-  const valued = goingOn.filter((one) => worth(one) !== undefined);
-  const eligible = valued.length > 0 ? valued : goingOn;
+  const valueOf = (one: Continuable): number | undefined => jointValue(one, partners);
+  const valued = candidates.filter((one) => valueOf(one) !== undefined);
+  const eligible = valued.length > 0 ? valued : candidates;
   if (handoff === "random") return random.pick(eligible).choice;
   if (handoff === "best") {
-    return eligible.reduce((best, one) => (worth(one)! > worth(best)! ? one : best)).choice;
+    return eligible.reduce((best, one) => (valueOf(one)! > valueOf(best)! ? one : best)).choice;
   }
   const agents = Object.keys(eligible[0]!.choice);
   return Object.fromEntries(

@@ -2,17 +2,17 @@ import type { Outcome } from "./outcome.ts";
 import { startTimer } from "./rollout-limits.ts";
 
 /**
- * Something that waits for one thing at a time. An interruption (a limit, an abort) ends that wait, whether or not
- * what it waits for heeds the signal, and every later one.
+ * A run that waits for one promise at a time. An interruption (a limit, an abort) ends the current wait and all later
+ * ones, even if the awaited operation ignores the signal.
  */
 export class InterruptibleRun {
   readonly #controller = new AbortController();
   #interruption: Outcome | undefined;
   #rejectWait: ((reason: Outcome) => void) | undefined;
-  /** Times what is waited for now. */
+  /** The timer of the current wait. */
   #clock: NodeJS.Timeout | undefined;
 
-  /** For everything that is waited for. */
+  /** The signal for all awaited operations. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -21,7 +21,7 @@ export class InterruptibleRun {
     return this.#interruption;
   }
 
-  /** Ends it now. The first interruption counts. */
+  /** Interrupts the run. Only the first interruption has an effect. */
   interrupt(outcome: Outcome): void {
     if (this.#interruption !== undefined) return;
     this.#interruption = outcome;
@@ -29,12 +29,12 @@ export class InterruptibleRun {
     this.#rejectWait?.(outcome);
   }
 
-  /** Tells those that are still asked that nobody waits for them any more. */
+  /** Aborts the signal of pending operations without an interruption. */
   dismiss(): void {
     this.#controller.abort();
   }
 
-  /** Waits for a promise, or for an interruption, which it rejects with. */
+  /** Waits for a promise. Rejects with the interruption if there is one. */
   wait<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#interruption === undefined) this.#rejectWait = reject;
@@ -43,7 +43,7 @@ export class InterruptibleRun {
     });
   }
 
-  /** Calls back once, unless it is stopped or started anew within `ms`. */
+  /** Calls `callback` after `ms`. A later `startClock` or `stopClock` cancels it. */
   startClock(ms: number, callback: () => void): void {
     clearTimeout(this.#clock);
     this.#clock = startTimer(ms, callback);

@@ -1,18 +1,18 @@
 import { InterruptibleRun } from "./interruptible-run.ts";
 import { failed, type Outcome } from "./outcome.ts";
 
-/** Many {@link InterruptibleRun}s at once, which one interruption ends, and all that come later. */
+/** A set of concurrent {@link InterruptibleRun}s. One interruption ends all of them, and all later ones. */
 export class InterruptibleRuns {
   readonly #open = new Set<InterruptibleRun>();
   #interruption: Outcome | undefined;
 
-  /** Ends them all. The first interruption counts. */
+  /** Interrupts all runs. Only the first interruption has an effect. */
   interrupt(outcome: Outcome): void {
     this.#interruption ??= outcome;
     for (const run of this.#open) run.interrupt(this.#interruption);
   }
 
-  /** Runs a task that waits with the run it is given. What it throws, or is interrupted by, is an outcome. */
+  /** Runs a task. The task waits by the run that it receives. An error or an interruption is returned as an outcome. */
   async run<T>(task: (run: InterruptibleRun) => Promise<T>): Promise<Ran<T>> {
     const run = new InterruptibleRun();
     if (this.#interruption !== undefined) run.interrupt(this.#interruption);
@@ -28,5 +28,5 @@ export class InterruptibleRuns {
   }
 }
 
-/** What came of a task: its value, or why it ended. */
+/** The result of a task: its value, or the outcome that ended it. */
 export type Ran<T> = { readonly value: T } | { readonly outcome: Outcome };

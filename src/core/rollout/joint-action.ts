@@ -5,11 +5,13 @@ import type { Reward } from "../../contract/reward.ts";
 
 /** One of the G completions of one agent in a node. */
 export interface TurnCandidate {
-  /** Absent where the policy failed. */
+  /** Absent if the policy failed. */
   readonly action?: Action;
-  /** What the model saw and then sampled; `mask` is 1 on this completion only. Absent where the policy sees no tokens. */
+  /**
+   * The prompt and this completion. `mask` is 1 for the completion only. Absent if the policy has no access to tokens.
+   */
   readonly sequence?: TokenSequence;
-  /** Why the action cannot be played. */
+  /** The error of an action that cannot be played. */
   readonly error?: ErrorData;
 }
 
@@ -18,13 +20,14 @@ export interface JointAction {
   /** The index of each acting agent's candidate. */
   readonly choice: Readonly<Record<AgentId, number>>;
   /**
-   * What this step earned each agent of the environment, those that did not act too; 0 where it said nothing. Unscored
-   * for all where the step failed or was cut short. Rewards of `scoreGroup` are in those of leaves.
+   * The rewards of this step for all agents of the environment, including those that did not act. 0 for agents without
+   * a reward. Unscored for all agents if the step failed or was interrupted. The rewards of leaves include those of
+   * `scoreGroup`.
    */
   readonly rewards: Readonly<Record<AgentId, Reward>>;
   /** The next turn. */
   readonly child?: JointNode;
-  /** The whole path from the root, where it ends here: how it ended, and for each agent whether by the rules. */
+  /** The episode of the whole path from the root, if it ends here. */
   readonly episode?: Episode;
 }
 
@@ -34,24 +37,26 @@ export interface JointNode {
   readonly turn: number;
   /** G candidates of each agent that acts here, in the order of the spec. */
   readonly agents: Readonly<Record<AgentId, readonly TurnCandidate[]>>;
-  /** Those of the shape: G or G^n, the last agent's index running fastest. */
+  /** The joint actions of the shape: G or G^n. The last agent's index varies fastest. */
   readonly jointActions: readonly JointAction[];
-  /** The joint action that `randomIndependent` handed on, where it is none of `jointActions`. */
+  /** The joint action that `randomIndependent` continued with, if it is not among `jointActions`. */
   readonly handedOn?: JointAction;
-  /** The threshold ended here what could have gone on. */
+  /** True if the termination threshold ended paths here that could have continued. */
   readonly endedEarly: boolean;
 }
 
-/** All that was played of one task. */
+/** All joint actions that were played for one task. */
 export interface JointTree {
   readonly task: Episode["task"];
   readonly seed: number;
-  /** Absent where nobody came to act: the environment failed or ended at its reset, or a limit or abort came first. */
+  /**
+   * Absent if no agent acted, because the environment failed or ended at its reset, or a limit or an abort came first.
+   */
   readonly root?: JointNode;
   /**
-   * Every path from the root as an ordinary episode, depth first; `member` is the place in this list. Paths share their
-   * beginnings, so that sums over episodes count those more than once. What the shape ended is truncated with the
-   * limit `shape`.
+   * All paths from the root as ordinary episodes, depth first. `member` is the index in this list. Paths share their
+   * beginnings, so sums over episodes count shared turns several times. Paths that the shape ended are truncated with
+   * the limit `shape`.
    */
   readonly episodes: readonly Episode[];
 }

@@ -11,7 +11,7 @@ import { jointActionsPerNode, jointChoices } from "./joint-shape.ts";
 import { type FailedOutcome, failed } from "./outcome.ts";
 import { completionSequence } from "./token-sequences.ts";
 
-/** A node from the answers of the agents that act in it, its joint actions not yet played. */
+/** Creates a node from the answers of its acting agents. Its joint actions are not yet played. */
 export function newNode<Task>(options: {
   readonly path: JointPath<Task>;
   readonly asks: readonly Ask<Task>[];
@@ -32,7 +32,7 @@ export function newNode<Task>(options: {
   return { path, agents, jointActions, endedEarly: false };
 }
 
-/** A joint action of candidates of a node, not yet played. */
+/** Creates a joint action of a node that is not yet played. */
 export function newJointAction<Task>(options: {
   readonly path: JointPath<Task>;
   readonly agents: GrowingNode<Task>["agents"];
@@ -58,7 +58,7 @@ export function newJointAction<Task>(options: {
   return { choice, path: next, rewards: Object.fromEntries(nothing) };
 }
 
-/** Why a joint action cannot be played, where a policy failed at one of its completions. */
+/** Returns the failure of a policy in one of the completions of a joint action, if there is one. */
 export function candidateFailure<Task>(
   agents: GrowingNode<Task>["agents"],
   choice: JointAction["choice"],

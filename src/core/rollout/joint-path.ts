@@ -7,26 +7,26 @@ import type { JointAction, TurnCandidate } from "./joint-action.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Trajectory } from "./trajectory.ts";
 
-/** A path from the root of a tree that is being played, up to where it has come. */
+/** A path from the root of a growing tree to its current state. */
 export interface JointPath<Task> {
   readonly trajectory: Trajectory;
-  /** The actions of each of its steps, to replay. */
+  /** The actions of all steps, for a replay. */
   readonly history: readonly Actions[];
-  /** The place among the nodes that there can be at its turn; keys the seeds of what is sampled there. */
+  /** The index among all possible nodes of the turn. The sampling seeds of the node derive from it. */
   readonly place: number;
-  /** In the state that the path has come to, unless that is to be replayed. */
+  /** An instance in the state of the path. Absent if the state must be replayed. */
   instance?: EnvironmentInstance<Task> | undefined;
-  /** What came last. */
+  /** The last observations. */
   observations: Observations;
-  /** Who is to act on it. */
+  /** The agents that act next. */
   acting: readonly AgentRecorder[];
-  /** How it ended. A path that is played to the end has an end or a node. */
+  /** The end of the path. A finished path has either an end or a node. */
   end?: { readonly outcome: Outcome; readonly durationMs: number };
-  /** Where it goes on. */
+  /** The node that continues the path. */
   node?: GrowingNode<Task>;
 }
 
-/** A node that is being played. */
+/** A node in a growing tree. */
 export interface GrowingNode<Task> {
   readonly path: JointPath<Task>;
   readonly agents: ReadonlyMap<AgentId, readonly Candidate[]>;
@@ -35,17 +35,17 @@ export interface GrowingNode<Task> {
   endedEarly: boolean;
 }
 
-/** A completion, and the record of its agent that goes on with it. */
+/** A completion, and the record of its agent with it. */
 export interface Candidate {
   readonly shown: TurnCandidate;
   readonly recorder: AgentRecorder;
 }
 
-/** A joint action that is being played. */
+/** A joint action in a growing tree. */
 export interface GrowingJointAction<Task> {
   readonly choice: JointAction["choice"];
   readonly path: JointPath<Task>;
   rewards: Readonly<Record<AgentId, Reward>>;
-  /** It made the environment fail, and is scored for it. */
+  /** True if it made the environment fail and has the lowest reward for it. */
   isBlamed?: boolean;
 }

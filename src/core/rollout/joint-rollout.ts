@@ -11,9 +11,9 @@ import type { RunPlace } from "./run-settings.ts";
 import { turnLimit } from "./trajectory.ts";
 
 /**
- * What {@link jointRollout} is given. `concurrency` bounds how many environments are called at once, and with that how
- * many tasks are played at once: as many as have room for the joint actions of a node each. `limits.episodeMs` is the
- * time of a whole tree. `members` of planned tasks are not heeded.
+ * The options of {@link jointRollout}. `concurrency` is the maximum number of concurrent calls of environments. The
+ * number of concurrent tasks is `concurrency` divided by the joint actions of a node, but at least 1.
+ * `limits.episodeMs` applies to a whole tree. `members` of planned tasks are ignored.
  */
 export interface JointRolloutOptions<Task>
   extends Omit<RolloutOptions<Task>, "groupSize" | "terminationThreshold" | "partners"> {
@@ -21,14 +21,14 @@ export interface JointRolloutOptions<Task>
 }
 
 /**
- * Plays tasks in a shape of several joint actions a turn, and gives their trees in task order. Joint actions are played
- * on forks of the environment; without `fork`, by a replay of the path from its seed, which `spec.deterministic` allows.
- * Group members share their beginning: one reset, one conversation, G completions of it. Trees repeat bit for bit.
+ * Plays tasks with several joint actions per turn and yields their trees in task order. Plays joint actions on forks of
+ * the environment. If it has no `fork` but `spec.deterministic` is true, replays the path from its seed instead. Group
+ * members share their beginning: one reset and one conversation with G completions. Trees are reproducible bit for bit.
  *
- * What goes wrong on a path is in its episode. Throws `config.invalid` at once for options and shapes that cannot work,
- * and from the iteration for an environment of several turns that can be neither forked nor replayed; `aborted` after
- * the signal aborted (the trace has what was played until then); and what a broken taskset or trace throws. An instance
- * that cannot be closed is dropped; a pool with `onCloseError` hears of it.
+ * Errors on a path are recorded in its episode. Throws `config.invalid` immediately if options or the shape are
+ * invalid. The iteration throws `config.invalid` for an environment with several turns that can be neither forked nor
+ * replayed, `aborted` after the signal aborted (the trace has the episodes until then), and the errors of the taskset
+ * and the trace. An instance that fails to close is abandoned. `onCloseError` of a given pool is called for it.
  */
 export function jointRollout<Task>(options: JointRolloutOptions<Task>): AsyncGenerator<JointTree, void, undefined> {
   const { shape } = options;
@@ -42,7 +42,7 @@ export function jointRollout<Task>(options: JointRolloutOptions<Task>): AsyncGen
   return trees(options, { settings, count, closePool: owned });
 }
 
-/** A tree, and the place of its task. */
+/** A tree, and the index of its task. */
 interface PlayedTree {
   readonly group: number;
   readonly tree: JointTree;

@@ -22,16 +22,16 @@ import { type RunPlace, type RunSettings, resetSeed } from "./run-settings.ts";
 import { Trajectory, turnLimit } from "./trajectory.ts";
 import { asTaskFailure, whoseFailure } from "./whose-failure.ts";
 
-/** What the trees of one joint rollout share. */
+/** The shared settings of the trees of a joint rollout. */
 export interface JointSettings<Task> extends RunSettings<Task> {
   readonly shape: JointShape;
-  /** Bounds how many environments are called at once. */
+  /** Limits the number of concurrent calls of environments. */
   readonly calls: Semaphore;
 }
 
 /**
- * One run of one task in a {@link JointShape}, one turn of all its nodes at a time: their completions are asked for at
- * once, then their joint actions are played, each on an instance of its own.
+ * One run of one task in a {@link JointShape}. It plays one turn of all nodes at a time. It requests all completions of
+ * the turn at once, then plays the joint actions, each on its own instance.
  */
 export class JointRun<Task> {
   readonly #settings: JointSettings<Task>;
@@ -45,8 +45,8 @@ export class JointRun<Task> {
   }
 
   /**
-   * Plays the task and gives the path to its root. What goes wrong on a path is its end. Rejects only for an
-   * environment that cannot come to one state twice.
+   * Plays the task and returns the path to the root. An error on a path becomes its end. Rejects only if the
+   * environment cannot reach the same state twice.
    */
   async play(): Promise<JointPath<Task>> {
     const { pool, policies, limits } = this.#settings;
@@ -68,7 +68,7 @@ export class JointRun<Task> {
     return root;
   }
 
-  /** Ends every path now. */
+  /** Ends all paths. */
   abort(): void {
     this.#runs.interrupt({ status: "aborted" });
   }
@@ -82,7 +82,7 @@ export class JointRun<Task> {
     if ("outcome" in ran) this.#end(root, ran.outcome);
   }
 
-  /** Refuses an environment that cannot come twice to a state after its first. */
+  /** Throws `config.invalid` if the environment cannot reach the same state twice after the first turn. */
   #checkBranching(instance: EnvironmentInstance<Task>): void {
     const { shape, limits, pool } = this.#settings;
     const { spec } = pool.factory;
@@ -91,13 +91,13 @@ export class JointRun<Task> {
     instance.handBack({ atFault: false });
     throw new LyceumError({
       code: "config.invalid",
-      message: `Environment "${spec.id}" cannot be played in this shape: it is not deterministic and has no fork, so that no two joint actions can be played in the same state after the first turn.`,
-      hint: "Give the environment a fork, or use a group size of 1 or a limit of one turn.",
+      message: `Environment "${spec.id}" cannot be played in this shape: it is not deterministic and has no fork, so two joint actions cannot be played in the same state after the first turn.`,
+      hint: "Implement fork in the environment, or use a group size of 1 or a limit of one turn.",
       data: { environment: spec.id },
     });
   }
 
-  /** Asks for the completions of all these nodes at once. Paths that cannot go on end. */
+  /** Requests the completions of all nodes at once. Ends the paths that cannot continue. */
   async #sample(paths: readonly JointPath<Task>[]): Promise<GrowingNode<Task>[]> {
     const settings = this.#settings;
     const { shape, sampling, slice } = settings;
@@ -119,8 +119,8 @@ export class JointRun<Task> {
   }
 
   /**
-   * G requests for each agent that is to act (one if only partners do). In the first turn, as the G episodes of a group
-   * would make them.
+   * Returns G requests for each acting agent, or one if only partners act. In the first turn they equal the requests of
+   * the G episodes of a group.
    */
   #asks(path: JointPath<Task>): Ask<Task>[] {
     const { shape } = this.#settings;
@@ -133,7 +133,7 @@ export class JointRun<Task> {
     }).flat();
   }
 
-  /** Plays the joint actions of a node, each on an instance in its state. */
+  /** Plays the joint actions of a node, each on an instance in the node's state. */
   async #playNode(node: GrowingNode<Task>): Promise<void> {
     const { path } = node;
     for (const jointAction of node.jointActions) {
@@ -146,8 +146,9 @@ export class JointRun<Task> {
   }
 
   /**
-   * Instances in the state of a node: its own and forks of it. Fewer than `count` where the environment has no fork:
-   * the others are to be replayed. The node keeps its own where it may come back to its state.
+   * Returns instances in the state of a node: its own and forks of it. Returns fewer than `count` if the environment
+   * has no fork, and the others must then be replayed. The node keeps its own instance if its state may be needed
+   * again.
    */
   async #instances(node: GrowingNode<Task>, count: number): Promise<Ran<EnvironmentInstance<Task>>[]> {
     const { path } = node;
@@ -166,7 +167,7 @@ export class JointRun<Task> {
     return [{ value: own }, ...forks];
   }
 
-  /** True where a joint action that was not played may be handed on. */
+  /** True if the rollout may continue with a joint action that was not played. */
   #mayComeBack({ path, agents }: GrowingNode<Task>): boolean {
     const { shape, limits, pool } = this.#settings;
     const isLast = path.trajectory.turns + 1 >= turnLimit(pool.factory.spec, limits);
@@ -197,7 +198,7 @@ export class JointRun<Task> {
     else this.#endUnplayed(jointAction, ran.outcome);
   }
 
-  /** Steps; an error that comes again from the same seed and actions is scored as the joint action's. */
+  /** Plays a step. If the same seed and actions cause an error again, the joint action gets the lowest reward. */
   async #stepOrBlame(
     instance: EnvironmentInstance<Task>,
     options: {
@@ -239,15 +240,15 @@ export class JointRun<Task> {
     }
   }
 
-  /** Brings an instance into the state that `path` has come to. */
+  /** Brings an instance into the state of `path` by a replay of its actions. */
   async #replay(path: JointPath<Task>, instance: EnvironmentInstance<Task>, run: InterruptibleRun): Promise<void> {
     let observations = await this.#reset(instance, run);
     for (const actions of path.history) ({ observations } = await instance.step(run, actions));
     if (isDeepStrictEqual(observations, path.observations)) return;
     throw contractError({
       environment: this.#settings.pool.factory.spec.id,
-      problem: "came to another state when its actions were played again",
-      rule: "The same task, seed and actions give the same observations; where they cannot, give the environment a fork.",
+      problem: "reached another state when the same actions were replayed",
+      rule: "The same task, seed and actions must give the same observations. If they cannot, implement fork.",
     });
   }
 
@@ -256,7 +257,7 @@ export class JointRun<Task> {
     return Object.fromEntries(all.map((agent) => [agent, agents[agent]?.reward ?? scored(0, {})]));
   }
 
-  /** The paths that go on from a node. */
+  /** Returns the paths that continue from a node. */
   async #goOn(node: GrowingNode<Task>): Promise<JointPath<Task>[]> {
     const { shape } = this.#settings;
     const open = node.jointActions.filter(({ path }) => path.end === undefined);
@@ -273,7 +274,7 @@ export class JointRun<Task> {
     return next.map(({ path }) => path);
   }
 
-  /** The joint action that is handed on, of those that can go on. */
+  /** Chooses the joint action that the rollout continues with. */
   async #handOn(
     node: GrowingNode<Task>,
     open: readonly GrowingJointAction<Task>[],
@@ -295,7 +296,7 @@ export class JointRun<Task> {
     return chosen.path.end === undefined ? [chosen] : [];
   }
 
-  /** Adds what the agents see to the path, which may end it. */
+  /** Adds observations to the path. This can end the path. */
   #arrive(path: JointPath<Task>, observations: Observations): void {
     const acting = path.trajectory.observe(observations, this.#settings.limits);
     path.observations = observations;
@@ -303,7 +304,7 @@ export class JointRun<Task> {
     else path.acting = acting;
   }
 
-  /** Ends the path of a joint action that was not played to its end: nobody can say what it was worth. */
+  /** Ends the path of a joint action that was not completely played. Its rewards become unscored. */
   #endUnplayed(jointAction: GrowingJointAction<Task>, outcome: Outcome): void {
     const reward =
       outcome.status === "failed"
@@ -332,7 +333,7 @@ export class JointRun<Task> {
     return instance.reset(run, { task: this.#place.entry.task, seed: resetSeed(this.#place) });
   }
 
-  /** Calls environments when it is its turn. */
+  /** Runs calls of environments within the concurrency limit. */
   #call<T>(task: (run: InterruptibleRun) => Promise<T>): Promise<Ran<T>> {
     const { calls, slice } = this.#settings;
     return calls.run(async () => {

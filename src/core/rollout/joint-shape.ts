@@ -6,49 +6,52 @@ const defaultMaxNodes = 1_000;
 const defaultMaxJointActions = 10_000;
 
 /**
- * How the completions of several agents become joint actions, and what follows a joint action. With one agent, `align`
- * and `cross` are the same; with one turn, `tree` and `handoff` are, and both give the completions of a group.
+ * Defines how the completions of several agents are combined to joint actions, and which joint actions continue. For
+ * one agent, `align` and `cross` are equal. For one turn, `tree` and `handoff` are equal: both give the completions of
+ * a group.
  */
 export interface JointShape {
-  /** G: completions that each acting agent samples in a node. */
+  /** G, the number of completions of each acting agent in a node. */
   readonly groupSize: number;
-  /** `align`: the G joint actions of equal index; `cross`: all G^n of n acting agents. */
+  /**
+   * `align`: G joint actions, of the completions with equal index. `cross`: all G^n combinations of n acting agents.
+   */
   readonly mode: "align" | "cross";
-  /** `tree`: every joint action goes on in a node of its own; `handoff`: one does. */
+  /** `tree`: each joint action continues in its own node. `handoff`: only one joint action continues. */
   readonly turns: "tree" | "handoff";
   /**
-   * Which joint action is handed on, of those that can go on and were scored (the unscored only where none was).
-   * `random` by default; `best`: the highest {@link jointValue}, the first of equals; `randomIndependent`: a completion
-   * of each agent, picked apart, so that the pair may be one that was not played.
+   * The choice of the joint action that continues. Unscored joint actions are chosen only if none is scored. `random`
+   * (the default): a random one. `best`: the first one with the highest {@link jointValue}. `randomIndependent`: an
+   * independently drawn completion of each agent, so the combination may be one that was not played.
    */
   readonly handoff?: "random" | "best" | "randomIndependent";
   /**
-   * Frozen agents: their completions are samples of what the others play with, and are compared with nothing. Under
-   * `align` each completes one joint action; under `cross` every completion of the others meets all G of them. Their
-   * rewards do not count in {@link jointValue}, and a node in which only they act has one joint action. None by default.
+   * Frozen agents. Their completions are not compared with each other. With `align`, each of them belongs to one joint
+   * action. With `cross`, each completion of the other agents is combined with all G of them. Their rewards do not
+   * count in {@link jointValue}. A node in which only they act has one joint action. None by default.
    */
   readonly partners?: readonly AgentId[];
-  /** A node whose mean scored {@link jointValue} exceeds it becomes a leaf. None by default. */
+  /** A node becomes a leaf if the mean of its scored {@link jointValue}s is above this threshold. None by default. */
   readonly terminationThreshold?: number;
-  /** The most nodes that a tree may come to have ({@link countJointNodes}); 1,000 by default. */
+  /** The maximum number of nodes of a tree (see {@link countJointNodes}). 1,000 by default. */
   readonly maxNodes?: number;
-  /** The most joint actions that a tree may come to play; 10,000 by default. */
+  /** The maximum number of joint actions of a tree. 10,000 by default. */
   readonly maxJointActions?: number;
 }
 
-/** How large a rollout may become. */
+/** The parameters that determine the size of a tree. */
 export interface JointSize {
   readonly shape: Pick<JointShape, "groupSize" | "mode" | "turns">;
-  /** How many agents act at once. */
+  /** The number of agents that act at once. */
   readonly agents: number;
-  /** The most steps of an episode. */
+  /** The maximum number of steps of an episode. */
   readonly maxTurns: number;
 }
 
 /**
- * The most nodes of one task: with K joint actions a node, 1 + K + ... + K^(maxTurns - 1) for a `tree`, `maxTurns` for
- * a `handoff`. Each samples `groupSize` completions of every agent. Nodes in which only partners act are counted like
- * the others: which these are is not known before.
+ * Returns the maximum number of nodes of one task. For K joint actions per node, it is
+ * 1 + K + ... + K^(maxTurns - 1) for `tree`, and `maxTurns` for `handoff`. Each node samples `groupSize` completions of
+ * each agent. Nodes in which only partners act count like others, because they are not known in advance.
  */
 export function countJointNodes({ shape, agents, maxTurns }: JointSize): number {
   const branches = shape.turns === "tree" ? jointActionsPerNode(shape, agents) : 1;
@@ -62,12 +65,12 @@ export function countJointNodes({ shape, agents, maxTurns }: JointSize): number 
   return nodes;
 }
 
-/** K, the joint actions of a node: G for `align`, G^agents for `cross`. */
+/** Returns K, the number of joint actions of a node: G for `align`, G^agents for `cross`. */
 export function jointActionsPerNode({ mode, groupSize }: JointSize["shape"], agents: number): number {
   return mode === "align" ? groupSize : groupSize ** agents;
 }
 
-/** Refuses a shape that cannot be played or may become too large, with `config.invalid`. */
+/** Throws `config.invalid` if a shape is invalid or its trees can become too large. */
 export function checkJointShape(shape: JointShape, { agents, maxTurns }: Omit<JointSize, "shape">): void {
   const { groupSize, mode, turns, handoff, terminationThreshold } = shape;
   checkCount("The shape's groupSize", groupSize);
@@ -77,12 +80,13 @@ export function checkJointShape(shape: JointShape, { agents, maxTurns }: Omit<Jo
     checkOneOf("handoff", handoff, ["random", "best", "randomIndependent"]);
     if (turns === "tree") {
       throw invalid({
-        message: `The shape hands on by "${handoff}", and its turns are a tree, where nothing is handed on.`,
-        hint: 'Leave handoff out, or set turns to "handoff".',
+        message: `The shape has handoff "${handoff}", but its turns are "tree", which does not use handoff.`,
+        hint: 'Omit handoff, or set turns to "handoff".',
       });
     }
   }
-  if (Number.isNaN(terminationThreshold)) throw invalid({ message: "The shape's terminationThreshold is no number." });
+  if (Number.isNaN(terminationThreshold))
+    throw invalid({ message: "The shape's terminationThreshold is not a number." });
   const maxNodes = checkCount("The shape's maxNodes", shape.maxNodes ?? defaultMaxNodes);
   const maxJointActions = checkCount("The shape's maxJointActions", shape.maxJointActions ?? defaultMaxJointActions);
   const nodes = countJointNodes({ shape, agents, maxTurns });
@@ -90,21 +94,21 @@ export function checkJointShape(shape: JointShape, { agents, maxTurns }: Omit<Jo
   const what = `${mode} of ${groupSize} completions of ${agents} agents over ${maxTurns} turns`;
   if (nodes > maxNodes) {
     throw invalid({
-      message: `A ${turns} rollout (${what}) may have ${nodes} nodes a task, and its maxNodes is ${maxNodes}.`,
+      message: `A ${turns} rollout (${what}) can have ${nodes} nodes per task, but its maxNodes is ${maxNodes}.`,
       hint: 'Lower groupSize or the limit of turns, use "align" or "handoff", or raise maxNodes.',
       data: { nodes, maxNodes },
     });
   }
   if (jointActions > maxJointActions) {
     throw invalid({
-      message: `A ${turns} rollout (${what}) may play ${jointActions} joint actions a task, and its maxJointActions is ${maxJointActions}.`,
+      message: `A ${turns} rollout (${what}) can play ${jointActions} joint actions per task, but its maxJointActions is ${maxJointActions}.`,
       hint: 'Lower groupSize or the limit of turns, use "align", or raise maxJointActions.',
       data: { jointActions, maxJointActions },
     });
   }
 }
 
-/** The completions of each agent in a node in which these agents act: G, or 1 if they are all partners. */
+/** Returns the number of completions of each agent in a node with these acting agents: G, or 1 if all are partners. */
 export function completionsPerNode(
   { groupSize, partners = [] }: Pick<JointShape, "groupSize" | "partners">,
   agents: readonly AgentId[],
@@ -112,7 +116,7 @@ export function completionsPerNode(
   return agents.every((agent) => partners.includes(agent)) ? 1 : groupSize;
 }
 
-/** The joint actions of a node in which these agents act, the last agent's index running fastest. */
+/** Returns the joint actions of a node with these acting agents. The last agent's index varies fastest. */
 export function jointChoices(
   shape: Pick<JointShape, "mode" | "groupSize" | "partners">,
   agents: readonly AgentId[],

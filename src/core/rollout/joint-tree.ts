@@ -7,7 +7,7 @@ import type { JointSettings } from "./joint-run.ts";
 import type { RunPlace } from "./run-settings.ts";
 import { addAgentRewards, type GroupReward, groupRewards } from "./score-group.ts";
 
-/** Puts together what was played of a task, with the rewards of `scoreGroup` over all its paths. */
+/** Creates the finished tree of a task, with the rewards of `scoreGroup` over all its paths. */
 export async function jointTree<Task>(options: {
   readonly root: JointPath<Task>;
   readonly settings: JointSettings<Task>;
@@ -39,7 +39,7 @@ export async function jointTree<Task>(options: {
   };
 }
 
-/** The ends of a path, depth first. */
+/** The leaves below a path, depth first. */
 function leavesOf<Task>(path: JointPath<Task>): readonly JointPath<Task>[] {
   if (path.node === undefined) return [path];
   const { jointActions, handedOn } = path.node;

@@ -1,7 +1,7 @@
 import type { Episode } from "../../contract/episode.ts";
 import { type ErrorData, toErrorData } from "../../contract/errors/index.ts";
 
-/** How an episode ended, before it is put together. */
+/** The reason why an episode ended. */
 export type Outcome =
   | { readonly status: "completed" | "aborted" }
   | { readonly status: "truncated"; readonly limit: NonNullable<Episode["limit"]> }
@@ -13,7 +13,7 @@ export interface FailedOutcome {
   readonly error: ErrorData;
 }
 
-/** The end by whatever was thrown. */
+/** Converts a thrown value to an outcome. */
 export function failed(error: unknown): FailedOutcome {
   return { status: "failed", error: toErrorData(error) };
 }

@@ -1,7 +1,7 @@
 import type { ErrorData } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
 
-/** An environment's error with the task, and the turn, that it came in. Errors of others stay as they are. */
+/** Adds the task and the turn to an environment's error. Returns other errors unchanged. */
 export function placedError(
   error: ErrorData,
   { task, turn }: { readonly task: string; readonly turn: number | undefined },

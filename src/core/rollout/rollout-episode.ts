@@ -5,9 +5,9 @@ import { type PlayOptions, poolOf, runSettings } from "./rollout-options.ts";
 import { scoreGroup } from "./score-group.ts";
 
 /**
- * Plays one task once. `member` (0 by default) picks which episode of its group this is: the same seed, task and
- * member give the episode that {@link rollout} would. Rejects only for options that cannot work and for a trace that
- * cannot be written; whatever else goes wrong, an abort too, is in the episode.
+ * Plays one episode of a task. `member` (0 by default) is the index of the episode in its group. The same seed, task
+ * and member give the same episode as {@link rollout}. Rejects only if options are invalid or the trace cannot be
+ * written. All other errors, including an abort, are recorded in the episode.
  */
 export async function rolloutEpisode<Task>(
   options: PlayOptions<Task> & { readonly task: TaskEntry<Task>; readonly member?: number },

@@ -2,7 +2,7 @@ import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import type { Policy } from "../../contract/policy.ts";
 import type { AgentRecorder } from "./agent-recorder.ts";
 
-/** Whatever a policy threw when `asked` as a typed error. Lyceum errors pass through: they say more. */
+/** Converts an error of a policy to a typed error. `asked` names the request. Returns Lyceum errors unchanged. */
 export function policyFailure(policy: Policy, asked: string, error: unknown): LyceumError {
   if (LyceumError.isInstance(error)) return error;
   const { name, message } = toErrorData(error);
@@ -15,7 +15,7 @@ export function policyFailure(policy: Policy, asked: string, error: unknown): Ly
   });
 }
 
-/** An environment did not end a call in time. */
+/** Creates the error of an environment's call that took too long. */
 export function callTimeout(environment: string, call: string, ms: number): LyceumError {
   return new LyceumError({
     code: "timeout",
@@ -25,7 +25,7 @@ export function callTimeout(environment: string, call: string, ms: number): Lyce
   });
 }
 
-/** Policies did not answer in time. */
+/** Creates the error of policies that did not answer in time. */
 export function actTimeout(acting: readonly AgentRecorder[], ms: number): LyceumError {
   const asked = acting.map(({ agent, policy }) => `"${policy.name}" for agent "${agent}"`).join(", ");
   return new LyceumError({

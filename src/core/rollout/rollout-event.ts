@@ -1,10 +1,10 @@
 import type { Episode, EpisodeStatus, Group } from "../../contract/episode.ts";
 import type { ErrorData } from "../../contract/errors/index.ts";
 
-/** What a rollout tells while it goes on. `group` is the place of a task in the order that the tasks were given in. */
+/** An event of a rollout. `group` is the index of the task in the order of the given tasks. */
 export type RolloutEvent = EpisodeStartEvent | EpisodeEndEvent | GroupEndEvent | WarningEvent | RolloutEndEvent;
 
-/** An episode begins. Episodes begin in task order. */
+/** Sent when an episode begins. Episodes begin in task order. */
 export interface EpisodeStartEvent {
   readonly type: "episode-start";
   readonly group: number;
@@ -12,27 +12,27 @@ export interface EpisodeStartEvent {
   readonly task: Episode["task"];
 }
 
-/** An episode has ended, however it ended. Rewards of `scoreGroup` are not in it yet. */
+/** Sent after an episode has ended, whatever its status. It does not yet include the rewards of `scoreGroup`. */
 export interface EpisodeEndEvent {
   readonly type: "episode-end";
   readonly group: number;
   readonly episode: Episode;
 }
 
-/** All episodes of a task have ended and are scored. Groups end in any order. */
+/** Sent after all episodes of a task have ended and are scored. Groups end in any order. */
 export interface GroupEndEvent {
   readonly type: "group-end";
   readonly group: number;
   readonly result: Group;
 }
 
-/** Something went wrong that belongs to no episode: an environment that could not be closed. */
+/** An error outside of episodes, such as an environment that could not be closed. */
 export interface WarningEvent {
   readonly type: "warning";
   readonly error: ErrorData;
 }
 
-/** The last event of a rollout that was not aborted. */
+/** The last event. Aborted rollouts do not send it. */
 export interface RolloutEndEvent {
   readonly type: "rollout-end";
   readonly groups: number;

@@ -5,8 +5,8 @@ import { rollout } from "./rollout.ts";
 import type { RolloutOptions } from "./rollout-options.ts";
 
 /**
- * Plays one task `groupSize` times: the same task and environment seed for every member, sampling seeds of their own.
- * Rejects where {@link rollout} throws.
+ * Plays one task `groupSize` times. All members have the same task and environment seed, and different sampling seeds.
+ * Rejects with the errors of {@link rollout}.
  */
 export async function rolloutGroup<Task>(
   options: Omit<RolloutOptions<Task>, "tasks"> & { readonly task: TaskEntry<Task> },

@@ -1,20 +1,20 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** What bounds a rollout, so that every wait ends. Times are in milliseconds; `Infinity` lifts a limit. */
+/** The limits of a rollout. Times are in milliseconds. `Infinity` removes a limit. */
 export interface RolloutLimits {
-  /** The most steps of an episode, where the environment's own `maxTurns` is greater. Truncates. */
+  /** The maximum number of steps of an episode, if the environment's `maxTurns` is larger. Truncates the episode. */
   readonly turns: number;
-  /** The most tokens that one agent samples in an episode. Truncates. */
+  /** The maximum number of tokens that one agent samples in an episode. Truncates the episode. */
   readonly tokens: number;
-  /** The time of a whole episode. Truncates. */
+  /** The maximum duration of an episode. Truncates the episode. */
   readonly episodeMs: number;
-  /** The time of one call of the environment: create, reset, step, scoring a group. Fails the episode. */
+  /** The maximum duration of one call of the environment: create, reset, step, fork, scoreGroup. Fails the episode. */
   readonly environmentMs: number;
-  /** The time of one action, without the wait for its batch to be composed. Fails the episode. */
+  /** The maximum duration of one action, without the time until its batch starts. Fails the episode. */
   readonly actMs: number;
 }
 
-/** The limits used where none are given. */
+/** The default limits. */
 export const defaultRolloutLimits: RolloutLimits = {
   turns: Infinity,
   tokens: Infinity,
@@ -23,22 +23,22 @@ export const defaultRolloutLimits: RolloutLimits = {
   actMs: 3_600_000,
 };
 
-/** The longest delay that a Node timer can have: 2^31 - 1 ms, about 25 days. */
+/** The longest delay of a Node timer: 2^31 - 1 ms, about 25 days. */
 const longestTimer = 2_147_483_647;
 
-/** A timer that is none for a time without end. */
+/** Like `setTimeout`, but returns undefined if the delay is infinite or too long for Node. */
 export function startTimer(ms: number, callback: () => void): NodeJS.Timeout | undefined {
   return ms > longestTimer ? undefined : setTimeout(callback, ms);
 }
 
-/** The given limits over the default ones. Throws `config.invalid` for one that is not above 0. */
+/** Returns the default limits with the given ones. Throws `config.invalid` if a limit is not positive. */
 export function resolveLimits(limits: Partial<RolloutLimits> = {}): RolloutLimits {
   for (const [name, value] of Object.entries(limits)) {
     if (typeof value === "number" && value > 0) continue;
     throw new LyceumError({
       code: "config.invalid",
       message: `The rollout limit ${name} must be above 0, got ${value}.`,
-      hint: "Leave a limit out, or give Infinity, to lift it.",
+      hint: "Pass Infinity to remove a limit, or omit it for the default.",
     });
   }
   return { ...defaultRolloutLimits, ...limits };

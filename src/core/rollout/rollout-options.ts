@@ -13,48 +13,50 @@ import { type RolloutLimits, resolveLimits } from "./rollout-limits.ts";
 import type { RunSettings } from "./run-settings.ts";
 import { TimeSlice } from "./time-slice.ts";
 
-/** What every kind of rollout is given. */
+/** The common options of all rollouts. */
 export interface PlayOptions<Task> {
-  /** A pool is used and left open; of a factory, instances are made for this rollout and closed after it. */
+  /** A pool, which stays open, or a factory, whose instances are created for this rollout and closed after it. */
   readonly environment: EnvironmentFactory<Task> | EnvironmentPool<Task>;
-  /** One policy for all agents, or one for each by name. */
+  /** One policy for all agents, or one per agent by name. */
   readonly policies: Policy | Readonly<Record<AgentId, Policy>>;
-  /** Everything random derives from it, the task, the group member, the agent and the turn. */
+  /** All randomness derives from this seed, the task, the group member, the agent and the turn. */
   readonly seed: number;
-  /** Temperature 1 and at most 256 tokens an action by default. */
+  /** Temperature 1 and at most 256 tokens per action by default. */
   readonly sampling?: SamplingSettings;
   readonly limits?: Partial<RolloutLimits>;
-  /** Gets each episode once it is complete. A write that fails ends the rollout. */
+  /** Receives each complete episode. A failed write ends the rollout. */
   readonly trace?: Pick<TraceWriter, "write">;
   readonly signal?: AbortSignal;
 }
 
 /** A task to play. */
 export interface PlannedTask<Task> extends TaskEntry<Task> {
-  /** The members of its group to play, such as those that an earlier rollout did not get to; all by default. */
+  /** The members of the group to play, such as those that are missing from an earlier rollout. All by default. */
   readonly members?: readonly number[];
 }
 
-/** What {@link rollout} is given. */
+/** The options of {@link rollout}. */
 export interface RolloutOptions<Task> extends PlayOptions<Task> {
-  /** A taskset is played whole (one without end until the consumer stops); else these tasks in this order. */
+  /** A taskset, which is played completely (until the consumer stops, if unbounded), or tasks in the order to play. */
   readonly tasks: Taskset<Task> | Iterable<PlannedTask<Task>> | AsyncIterable<PlannedTask<Task>>;
-  /** How often each task is played; 1 by default. */
+  /** The number of episodes per task. 1 by default. */
   readonly groupSize?: number;
-  /** Tasks at the beginning that an earlier rollout played: passed over, so that the rest plays as if after them. */
+  /**
+   * The number of first tasks to skip, because an earlier rollout played them. Does not change the seeds of the others.
+   */
   readonly skip?: number;
   /**
-   * An episode ends with the turn by which its agents earned more than this, on average; nothing is missing from it, so
-   * they count as terminated. Absent, only the environment and the limits end episodes.
+   * An episode ends after a step whose mean reward over agents is above this threshold. Its agents are terminated. By
+   * default only the environment and the limits end episodes.
    */
   readonly terminationThreshold?: number;
-  /** Frozen agents, whose rewards do not count for that. None by default. */
+  /** Frozen agents. Their rewards do not count for the threshold. None by default. */
   readonly partners?: readonly AgentId[];
-  /** The most episodes at once; 64 by default. A batching policy sees batches of up to this size. */
+  /** The maximum number of concurrent episodes, and of requests in a batch of a batching policy. 64 by default. */
   readonly concurrency?: number;
 }
 
-/** The shared parts of a rollout, from its options. Throws for options that cannot work. */
+/** Returns the shared settings of a rollout from its options. Throws if options are invalid. */
 export function runSettings<Task>(options: PlayOptions<Task>, pool: EnvironmentPool<Task>): RunSettings<Task> {
   const { spec } = pool.factory;
   const problem = specProblem(spec);
@@ -74,7 +76,7 @@ export function runSettings<Task>(options: PlayOptions<Task>, pool: EnvironmentP
   };
 }
 
-/** The pool to play in, and whether it is the caller's own. */
+/** Returns the pool of a rollout. `owned` is true if it was created here and must be closed. */
 export function poolOf<Task>(
   environment: EnvironmentFactory<Task> | EnvironmentPool<Task>,
   onCloseError?: ConstructorParameters<typeof EnvironmentPool>[1],
@@ -83,10 +85,10 @@ export function poolOf<Task>(
   return { pool: new EnvironmentPool(environment, onCloseError), owned: true };
 }
 
-/** The most episodes that are played at once, and the most of one task. */
+/** The maximum concurrency, and the maximum number of episodes per task. */
 export const mostAtOnce = 100_000;
 
-/** Throws `config.invalid` unless `value` is a whole number above 0, and not above `most`. */
+/** Throws `config.invalid` unless `value` is an integer from 1 to `most`. Returns `value`. */
 export function checkCount(name: string, value: number, most: number = Number.MAX_SAFE_INTEGER): number {
   if (Number.isSafeInteger(value) && value > 0 && value <= most) return value;
   const range = most === Number.MAX_SAFE_INTEGER ? "above 0" : `from 1 to ${most.toLocaleString("en")}`;
@@ -109,7 +111,7 @@ function policiesByAgent(
   throw new LyceumError({
     code: "config.invalid",
     message: `No policy is given for ${missing.map((agent) => `agent "${agent}"`).join(", ")}.`,
-    hint: "Give one policy for all agents, or one for each of them by name.",
+    hint: "Pass one policy for all agents, or one per agent by name.",
     data: { missing, agents: [...agents] },
   });
 }

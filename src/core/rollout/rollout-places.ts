@@ -3,12 +3,12 @@ import { taskSeed } from "./episode-id.ts";
 import type { PlannedTask, RolloutOptions } from "./rollout-options.ts";
 import type { RunPlace } from "./run-settings.ts";
 
-/** An episode to play, and how many episodes its group has. */
+/** An episode to play, and the number of episodes to play in its group. */
 export interface GroupPlace<Task> extends RunPlace<Task> {
   readonly groupSize: number;
 }
 
-/** Every episode to play, in task order. */
+/** Yields all episodes to play, in task order. */
 export async function* groupPlaces<Task>(
   options: PlacesOptions<Task> & { readonly groupSize: number },
   signal: AbortSignal,
@@ -23,8 +23,8 @@ export async function* groupPlaces<Task>(
 type PlacesOptions<Task> = Pick<RolloutOptions<Task>, "tasks" | "seed" | "skip">;
 
 /**
- * Every task to play, in order, as the place of its first member. A task that comes again gets a seed of its own, so
- * that it plays anew.
+ * Yields all tasks to play, in order, as the place of the first member. A task that occurs again gets another seed, so
+ * that its episodes differ.
  */
 export async function* taskPlaces<Task>(
   { tasks, seed, skip = 0 }: PlacesOptions<Task>,

@@ -8,13 +8,13 @@ import { RolloutSlots } from "./rollout-slots.ts";
 import type { RunSettings } from "./run-settings.ts";
 import { scoreGroup } from "./score-group.ts";
 
-/** A group some of whose episodes have not ended. */
+/** A group with episodes that have not ended. */
 interface OpenGroup {
   readonly episodes: Episode[];
   left: number;
 }
 
-/** The state of one {@link rollout}: `concurrency` slots that play episodes, and the groups that these make up. */
+/** The state of one {@link rollout}: `concurrency` slots that play episodes, and the groups of these episodes. */
 export class RolloutRun<Task> {
   readonly #options: Required<Pick<RolloutOptions<Task>, "groupSize" | "concurrency">> & RolloutOptions<Task>;
   readonly #settings: RunSettings<Task>;
@@ -32,7 +32,7 @@ export class RolloutRun<Task> {
       readonly concurrency: number;
       readonly settings: RunSettings<Task>;
       readonly queue: EventQueue<RolloutEvent>;
-      /** True where the pool was made for this rollout. */
+      /** True if the pool was created for this rollout. */
       readonly closePool: boolean;
     },
   ) {
@@ -47,7 +47,7 @@ export class RolloutRun<Task> {
     });
   }
 
-  /** Plays everything and ends the queue. Never rejects: an error goes to the consumer of the queue. */
+  /** Plays all episodes and ends the queue. Never rejects: the consumer of the queue receives errors. */
   async play(): Promise<void> {
     const started = performance.now();
     await this.#slots.play();
@@ -62,7 +62,7 @@ export class RolloutRun<Task> {
     }));
   }
 
-  /** Aborts the episodes that run and starts no more. */
+  /** Aborts the running episodes and starts no more. */
   stop(): void {
     this.#slots.stop();
   }
@@ -88,7 +88,7 @@ export class RolloutRun<Task> {
     if (this.#scoring.size >= this.#options.concurrency) await Promise.race(this.#scoring);
   }
 
-  /** Puts an episode into its group, and ends the group with its last one. */
+  /** Adds an episode to its group. Ends the group after its last episode. */
   #join(index: number, { episode, groupSize }: { readonly episode: Episode; readonly groupSize: number }): void {
     let group = this.#open.get(index);
     if (group === undefined) {
@@ -99,7 +99,7 @@ export class RolloutRun<Task> {
     group.left -= 1;
     if (group.left > 0) return;
     this.#open.delete(index);
-    // Members that were not to be played leave holes.
+    // Members that are not played leave holes in the array.
     const episodes = group.episodes.filter((played) => played !== undefined);
     if (this.#settings.pool.factory.scoreGroup === undefined) {
       this.#endGroup(index, episodes);
@@ -123,7 +123,7 @@ export class RolloutRun<Task> {
     if (!signal.aborted) this.#endGroup(index, episodes);
   }
 
-  /** What a stop kept from being scored still belongs into the trace: unscored. */
+  /** Writes the episodes of incomplete groups to the trace, as unscored. */
   async #traceOpenGroups(): Promise<void> {
     if (this.#settings.pool.factory.scoreGroup === undefined) return;
     for (const [index, { episodes }] of this.#open) {

@@ -2,27 +2,27 @@ import { abortedError, boundedWait } from "./bounded-wait.ts";
 import type { EventQueue } from "./event-queue.ts";
 import type { RunSettings } from "./run-settings.ts";
 
-/** What the slots of a rollout share. */
+/** The options of {@link RolloutSlots}. */
 export interface SlotOptions<Task, Place, Event> {
   readonly count: number;
   readonly settings: RunSettings<Task>;
   readonly queue: EventQueue<Event>;
-  /** Makes the places to play. Told by the signal when no more are wanted. */
+  /** Yields the places to play. The signal aborts when no more are needed. */
   readonly places: (signal: AbortSignal) => AsyncGenerator<Place, void, undefined>;
-  /** Plays a place. What it rejects with ends the rollout. */
+  /** Plays a place. A rejection ends the rollout. */
   readonly play: (place: Place) => Promise<void>;
-  /** True where the pool was made for this rollout. */
+  /** True if the pool was created for this rollout. */
   readonly closePool: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * The slots of a rollout: each plays the next place in task order when it is free, until there is none left or
- * something stops them all. A slot counts as busy for the flush barrier until its end.
+ * The slots of a rollout. Each slot plays the next place in task order, until there are no more places or the rollout
+ * is stopped. A slot is busy for the flush barrier until its end.
  */
 export class RolloutSlots<Task, Place, Event> {
   readonly #options: SlotOptions<Task, Place, Event>;
-  /** What a stop is to abort. */
+  /** The runs that `stop` aborts. */
   readonly running: Set<{ abort(): void }> = new Set();
   readonly #places: AsyncGenerator<Place, void, undefined>;
   readonly #stopped = new AbortController();
@@ -34,7 +34,7 @@ export class RolloutSlots<Task, Place, Event> {
     this.#places = options.places(this.#stopped.signal);
   }
 
-  /** Aborts when everything is to stop. */
+  /** Aborts when the rollout is stopped. */
   get stopped(): AbortSignal {
     return this.#stopped.signal;
   }
@@ -47,7 +47,7 @@ export class RolloutSlots<Task, Place, Event> {
     await Promise.all(Array.from({ length: count }, () => this.#slot()));
   }
 
-  /** Ends the queue: with the failure or the abort, where there was one, else after `last`. Never rejects. */
+  /** Ends the queue, with the failure or the abort if there was one, else after the event `last`. Never rejects. */
   async end(last?: () => Event): Promise<void> {
     const { signal, settings, queue, closePool } = this.#options;
     signal?.removeEventListener("abort", this.#onAbort);
@@ -58,16 +58,16 @@ export class RolloutSlots<Task, Place, Event> {
     queue.end();
   }
 
-  /** Aborts what runs and starts no more. */
+  /** Aborts the running places and starts no more. */
   stop(): void {
     if (this.stopped.aborted) return;
     this.#stopped.abort();
-    // Not awaited: a source of tasks that hangs must not hold up the end.
+    // Not awaited, because a source of tasks that hangs must not delay the end.
     void this.#places.return().catch(() => {});
     for (const run of this.running) run.abort();
   }
 
-  /** Stops, and ends the rollout with this error. The first one counts. */
+  /** Stops the rollout and ends it with this error. Only the first error has an effect. */
   fail(error: unknown): void {
     this.#failure ??= error;
     this.stop();

@@ -5,12 +5,12 @@ import { checkCount, mostAtOnce, poolOf, type RolloutOptions, runSettings } from
 import { RolloutRun } from "./rollout-run.ts";
 
 /**
- * Plays tasks in groups, many episodes at once, and tells of it in events. Nothing starts before the first event is
- * asked for; leaving the iteration stops everything. A slow consumer slows the rollout down.
+ * Plays tasks in groups with many concurrent episodes, and yields events. Starts when the first event is requested. If
+ * the consumer leaves the iteration, all episodes stop. A slow consumer slows the rollout down.
  *
- * What goes wrong in an episode is in the episode. The iteration itself throws `aborted` after the signal aborted (the
- * episodes that it cut short come first, with status `aborted`), and what a broken taskset or trace throws. Options
- * that cannot work throw at once.
+ * Errors in an episode are recorded in the episode. The iteration throws `aborted` after the signal aborted, after it
+ * has yielded the interrupted episodes with status `aborted`. It passes on the errors of the taskset and the trace.
+ * Invalid options throw immediately.
  */
 export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<RolloutEvent, void, undefined> {
   const concurrency = checkCount("concurrency", options.concurrency ?? 64, mostAtOnce);
@@ -31,8 +31,8 @@ export function rollout<Task>(options: RolloutOptions<Task>): AsyncGenerator<Rol
 function noThreshold(): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: "The rollout's terminationThreshold is no number.",
-    hint: "Give a number on the scale of the environment's rewards, or leave it out.",
+    message: "The rollout's terminationThreshold is not a number.",
+    hint: "Pass a number on the scale of the environment's rewards, or omit it.",
   });
 }
 

@@ -8,23 +8,23 @@ import type { FlushBarrier } from "./flush-barrier.ts";
 import type { RolloutLimits } from "./rollout-limits.ts";
 import type { TimeSlice } from "./time-slice.ts";
 
-/** What the episodes of one rollout share. */
+/** The shared settings of the episodes of a rollout. */
 export interface RunSettings<Task> {
   readonly pool: EnvironmentPool<Task>;
-  /** One policy for each agent of the environment. */
+  /** One policy per agent of the environment. */
   readonly policies: ReadonlyMap<AgentId, Policy>;
   readonly limits: RolloutLimits;
   readonly sampling: SamplingSettings;
   readonly slice: TimeSlice;
-  /** A turn whose mean reward exceeds it ends its episode. */
+  /** A turn whose mean reward is above this threshold ends its episode. */
   readonly terminationThreshold?: number;
-  /** Agents whose rewards do not count for that. */
+  /** Agents whose rewards do not count for the threshold. */
   readonly partners?: readonly AgentId[];
-  /** Present when a policy batches. Whoever plays an episode has entered it. */
+  /** Present if a policy batches. A slot that plays an episode has entered it. */
   readonly barrier: FlushBarrier | undefined;
 }
 
-/** What to play. */
+/** The position of an episode in a rollout. */
 export interface RunPlace<Task> {
   readonly entry: TaskEntry<Task>;
   readonly group: number;
@@ -32,7 +32,7 @@ export interface RunPlace<Task> {
   readonly seed: number;
 }
 
-/** The seed of the environment: the same for every member of a group. */
+/** Returns the seed of the environment. It is the same for all members of a group. */
 export function resetSeed({ seed, entry }: Pick<RunPlace<unknown>, "seed" | "entry">): number {
   return deriveSeed(seed, entry.hash, "environment");
 }

@@ -6,18 +6,18 @@ export interface RunningCall {
   readonly call: string;
   readonly task?: string;
   readonly turn?: number;
-  /** How long it may take. */
+  /** The maximum duration, in milliseconds. */
   readonly limitMs: number;
 }
 
 const calls = new AsyncLocalStorage<RunningCall>();
 
-/** Starts a call; code that it runs, now and after whatever it waits for, sees it as the running one. */
+/** Starts a call. {@link runningCall} returns it in all code that the call runs, also asynchronously. */
 export function startCall<T>(call: RunningCall, start: () => T): T {
   return calls.run(call, start);
 }
 
-/** The call of an environment that this code runs in. */
+/** Returns the call of an environment that the current code belongs to, if any. */
 export function runningCall(): RunningCall | undefined {
   return calls.getStore();
 }

@@ -8,8 +8,8 @@ import { abortedError, boundedWait } from "./bounded-wait.ts";
 import { callTimeout } from "./rollout-error.ts";
 
 /**
- * The episodes of a group with the rewards of the environment's `scoreGroup` added to what they earned. Never
- * rejects: when scoring fails, takes longer than `limitMs` or is aborted, every episode becomes unscored.
+ * Adds the rewards of the environment's `scoreGroup` to the episodes of a group. Never rejects: if the scoring fails,
+ * takes longer than `limitMs` or is aborted, all episodes become unscored.
  */
 export async function scoreGroup(options: GroupToScore): Promise<readonly Episode[]> {
   const rewardOf = await groupRewards(options);
@@ -17,7 +17,7 @@ export async function scoreGroup(options: GroupToScore): Promise<readonly Episod
   return options.episodes.map((episode) => addAgentRewards(episode, (agent) => rewardOf(episode, agent)));
 }
 
-/** Episodes of one group, and what is to score them. */
+/** The episodes of one group, and the environment that scores them. */
 export interface GroupToScore {
   readonly factory: EnvironmentFactory<never>;
   readonly episodes: readonly Episode[];
@@ -25,10 +25,10 @@ export interface GroupToScore {
   readonly signal?: AbortSignal;
 }
 
-/** What `scoreGroup` adds to the reward of an agent in an episode of the group, if anything. */
+/** Returns the reward that `scoreGroup` adds for an agent in an episode, if any. */
 export type GroupReward = (episode: Episode, agent: AgentId) => Reward | undefined;
 
-/** The rewards behind {@link scoreGroup}; undefined where there are none to add. */
+/** Returns the rewards for {@link scoreGroup}. Returns undefined if there are none. */
 export async function groupRewards(options: GroupToScore): Promise<GroupReward | undefined> {
   const { factory, episodes, limitMs } = options;
   if (factory.scoreGroup === undefined || episodes.every(({ status }) => status === "failed")) return undefined;
@@ -72,11 +72,11 @@ function broken(environment: string, problem: string): LyceumError {
   return contractError({
     environment,
     problem,
-    rule: "scoreGroup gives finite rewards by episode id and agent, for episodes and agents of its group only.",
+    rule: "scoreGroup must return finite rewards by episode id and agent, for episodes and agents of its group only.",
   });
 }
 
-/** The episode with these added to what its agents earned. One that failed stays as it is. */
+/** Adds rewards to the agents of an episode. Returns a failed episode unchanged. */
 export function addAgentRewards(episode: Episode, rewardOf: (agent: AgentId) => Reward | undefined): Episode {
   if (episode.status === "failed") return episode;
   const agents: Record<AgentId, AgentEpisode> = {};
@@ -87,7 +87,7 @@ export function addAgentRewards(episode: Episode, rewardOf: (agent: AgentId) => 
   return { ...episode, agents };
 }
 
-/** The reward joins the agent's last action, as one of a step in which the agent did not act would. */
+/** Adds the reward to the agent's last action, like a reward of a step in which the agent did not act. */
 function addReward(record: AgentEpisode, reward: Reward): AgentEpisode {
   const last = record.turns.at(-1);
   const turns =

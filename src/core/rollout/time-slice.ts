@@ -1,18 +1,20 @@
-/** How long episodes may run in one go before timers, input and output get their turn. */
+/** The time that episodes run before timers, input and output are processed, in milliseconds. */
 const sliceMs = 4;
 
 /**
- * Lets the event loop breathe: episodes whose environment and policy never really wait would otherwise follow each
- * other in microtasks without end. Call `pause` where it is due, such as before each call of an environment.
+ * Lets the event loop process timers, input and output. Episodes whose environment and policy never wait would
+ * otherwise run one after the other in microtasks and block it. Call `pause` regularly, such as before each call of an
+ * environment.
  */
 export class TimeSlice {
   #end = performance.now() + sliceMs;
   readonly #waiting: (() => void)[] = [];
 
   /**
-   * A promise to await when the slice is used up, else undefined. Those who wait go on in their order, each once the one
-   * before has gone as far as it can, and for one slice in a turn of the event loop: a thousand that went on together
-   * would be one long turn again. Time thus decides where turns end, and never who goes on.
+   * Returns a promise to await if the time slice is used up, else undefined. Callers continue in the order of their
+   * calls, each after the one before has no more microtasks. One turn of the event loop continues callers for one slice
+   * only, because a thousand of them together would block it again. The clock therefore decides when turns end, but
+   * never the order of callers.
    */
   pause(): Promise<void> | undefined {
     if (this.#waiting.length === 0 && performance.now() < this.#end) return undefined;
@@ -29,7 +31,7 @@ export class TimeSlice {
   #goOn(): void {
     this.#waiting.shift()!();
     if (this.#waiting.length === 0) return;
-    // A tick comes once no microtask is left, so that the one before has gone as far as it can.
+    // `nextTick` in a microtask runs after all pending microtasks, so the caller before cannot continue further.
     if (performance.now() < this.#end) queueMicrotask(() => process.nextTick(() => this.#next()));
     else setImmediate(() => this.#begin());
   }

@@ -3,9 +3,9 @@ import type { AgentEpisode, Episode, MessageNode, TokenSequence } from "../../co
 import type { TokenSupport } from "../../contract/token-support.ts";
 
 /**
- * The token sequences of an episode, of all agents or of one, in order. A node that starts a sequence (the first one,
- * after a `replace`, or where the template could not be extended) ends the one before it. Ids are those of the trace:
- * nothing is encoded again. Sequences without a sampled token are left out.
+ * Returns the token sequences of an episode in order, of all agents or of one. A sequence begins at the first node,
+ * after a `replace`, and if the template could not extend the previous tokens. The ids are those of the trace: nothing
+ * is encoded again. Skips sequences without a sampled token.
  */
 export function tokenSequences(episode: Episode, agent?: AgentId): TokenSequence[] {
   return Object.entries(episode.agents)
@@ -27,8 +27,8 @@ function agentSequences(agent: AgentId, record: AgentEpisode): TokenSequence[] {
 }
 
 /**
- * What the model saw and sampled at the last of an agent's nodes: its whole prompt and the completion, `mask` 1 on the
- * completion only. Undefined where no token was sampled there.
+ * Returns the token sequence of the last of an agent's nodes: the whole prompt and the completion. `mask` is 1 for the
+ * completion only. Returns undefined if the node has no sampled token.
  */
 export function completionSequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence | undefined {
   const last = nodes.at(-1);
@@ -38,7 +38,7 @@ export function completionSequence(agent: AgentId, nodes: readonly MessageNode[]
   return sequence(agent, [...context.map(seen), last]);
 }
 
-/** The node as a later completion sees it. */
+/** The node as part of the prompt of a later completion. */
 function seen(node: MessageNode): MessageNode {
   return { ...node, tokens: { ids: node.tokens!.ids, mask: 0, startsSequence: node.tokens!.startsSequence } };
 }
@@ -78,7 +78,7 @@ function sequence(agent: AgentId, nodes: readonly MessageNode[]): TokenSequence 
   };
 }
 
-/** The first value of a completion is that of the state after the id before it. */
+/** The values after each id. The first value of a completion belongs to the state after the id before it. */
 function valuesAfter(nodes: readonly MessageNode[]): number[] {
   const after: number[] = [];
   for (const { tokens } of nodes) {

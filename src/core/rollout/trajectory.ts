@@ -21,20 +21,20 @@ import { placedError } from "./placed-error.ts";
 import type { RolloutLimits } from "./rollout-limits.ts";
 import type { Culprit } from "./whose-failure.ts";
 
-/** What of an environment's factory counts here; a definition also says whose part a task is. */
+/** The part of an environment's factory that a trajectory uses. A definition also has `partOf`. */
 type PlayedFactory = Pick<EnvironmentFactory, "spec" | "scoreGroup"> & Partial<Pick<EnvironmentDefinition, "partOf">>;
 
-/** What has happened on one path of an episode so far, to all of its agents. */
+/** The record of one path of an episode so far, for all its agents. */
 export class Trajectory {
   readonly #factory: PlayedFactory;
   readonly #spec: EnvironmentSpec;
-  /** One for each agent of the environment, in the order of its spec. */
+  /** One per agent of the environment, in the order of its spec. */
   readonly recorders: readonly AgentRecorder[];
   #turns = 0;
-  /** The turn that is played; none before the first observation. */
+  /** The current turn. Undefined before the first observation. */
   #turn: number | undefined;
   #correct: boolean | undefined;
-  /** Whether the agents are to blame for its failure, and scored. */
+  /** True if actions of agents caused the failure, and these agents have a reward for it. */
   #isBlamed = false;
   readonly #info: Json[] = [];
 
@@ -52,7 +52,7 @@ export class Trajectory {
     return new Trajectory(factory, recorders);
   }
 
-  /** Another path that goes on from here by itself, with `replaced` for the recorders of these agents. */
+  /** Returns an independent copy of the path. `replaced` are the recorders of agents that differ from this path. */
   branch(replaced: ReadonlyMap<AgentId, AgentRecorder>): Trajectory {
     const recorders = this.recorders.map((recorder) => (replaced.get(recorder.agent) ?? recorder).copy());
     const branch = new Trajectory(this.#factory, recorders);
@@ -63,12 +63,15 @@ export class Trajectory {
     return branch;
   }
 
-  /** The steps taken so far. */
+  /** The number of steps so far. */
   get turns(): number {
     return this.#turns;
   }
 
-  /** Adds what the agents see now. Gives who is to act, or the end where nobody may. Throws where the contract breaks. */
+  /**
+   * Adds observations. Returns the agents that act next, or the outcome if the episode ends. Throws
+   * `environment.contract` if the observations are invalid.
+   */
   observe(observations: Observations, limits: RolloutLimits): readonly AgentRecorder[] | Outcome {
     const acting = this.#observed(observations);
     if (acting.length === 0) {
@@ -84,7 +87,7 @@ export class Trajectory {
     return acting;
   }
 
-  /** Adds a step in which these acted. Throws where the contract breaks. */
+  /** Adds the result of a step in which `acting` acted. Throws `environment.contract` if the result is invalid. */
   step(result: StepResult, acting: readonly AgentRecorder[]): void {
     this.#turns += 1;
     if (typeof result?.agents !== "object" || result.agents === null) {
@@ -117,15 +120,16 @@ export class Trajectory {
     }
   }
 
-  /** Ends the path for all agents although the environment would go on: nothing more is to come for any of them. */
+  /** Ends the path for all agents although the environment would continue. All agents count as terminated. */
   endEarly(): Outcome {
     for (const recorder of this.recorders) recorder.terminated = true;
     return { status: "truncated", limit: "shape" };
   }
 
   /**
-   * Ends the path by an action of these that makes the environment fail: each earns, in all, the lowest of the declared
-   * range, the others keep what they have. Returns what each earns by it; undefined if it can be none.
+   * Ends the path after an action of these agents made the environment fail. Their total reward becomes the lowest of
+   * the declared range. The other agents keep their rewards. Returns the added rewards. Returns undefined if the range
+   * has no lower bound or all of these agents are unscored.
    */
   blame(
     failure: ErrorData,
@@ -143,13 +147,13 @@ export class Trajectory {
         const reward = recorder.fail(lowest, error);
         return reward === undefined ? [] : [[recorder.agent, reward] as const];
       });
-    // Who is unscored already cannot be scored by it.
+    // Unscored agents stay unscored.
     if (rewards.length === 0) return undefined;
     this.#isBlamed = true;
     return Object.fromEntries(rewards);
   }
 
-  /** The finished episode. */
+  /** Returns the finished episode. */
   episode(options: {
     readonly entry: TaskEntry;
     readonly member: number;
@@ -189,21 +193,21 @@ export class Trajectory {
     };
   }
 
-  /** An environment's failure with the task and the turn that it came in. */
+  /** Adds the task and the turn to an environment's failure. */
   #placed(outcome: Outcome, { id: task }: TaskEntry): Outcome {
     if (outcome.status !== "failed") return outcome;
     return { ...outcome, error: placedError(outcome.error, { task, turn: this.#turn }) };
   }
 
-  /** An episode that ends without any reward would count as one that earned 0. */
+  /** Throws if an episode ends without any reward, because it would count as a reward of 0. */
   #checkEarned(): void {
     if (this.#turns === 0 || this.#factory.scoreGroup !== undefined) return;
-    // One that is cut off may have had nothing to reward yet.
+    // A truncated episode may not have reached a reward yet.
     if (this.recorders.some(({ hasReward, truncated }) => hasReward || truncated)) return;
     throw this.#broken("ended the episode and gave no reward in it", "Give a reward with the last step, be it 0.");
   }
 
-  /** The recorders of the agents that are observed. */
+  /** Returns the recorders of the agents with an observation. */
   #observed(observations: Observations): readonly AgentRecorder[] {
     if (typeof observations !== "object" || observations === null) {
       throw this.#broken(`gave ${String(observations)} as observations`, "Observations are an object of agents.");
@@ -214,12 +218,15 @@ export class Trajectory {
     return acting;
   }
 
-  /** What is said of a step now, whatever the environment makes of the object later. */
+  /** Copies the info of a step, because the environment may change the object later. */
   #copyOf(info: Json): Json {
     try {
       return JSON.parse(JSON.stringify(info)) as Json;
     } catch {
-      throw this.#broken("gave info that is not JSON", "info stands in traces: plain objects, lists, texts, numbers.");
+      throw this.#broken(
+        "gave info that is not JSON",
+        "Traces store info as JSON: plain objects, lists, texts, numbers.",
+      );
     }
   }
 
@@ -236,7 +243,7 @@ export class Trajectory {
   }
 }
 
-/** The most steps of an episode. */
+/** Returns the maximum number of steps of an episode. */
 export function turnLimit({ maxTurns }: EnvironmentSpec, { turns }: RolloutLimits): number {
   return Math.min(turns, maxTurns);
 }

@@ -2,8 +2,8 @@ import type { Policy } from "../../contract/policy.ts";
 import type { FlushBarrier, HeldRequest } from "./flush-barrier.ts";
 
 /**
- * The requests of one turn of one episode as the {@link FlushBarrier} sees them: the episode stops being busy while
- * all that it waits for is held by batching policies.
+ * Registers the requests of one turn of one episode at the {@link FlushBarrier}. The episode is not busy while all its
+ * unanswered requests are queued by batching policies.
  */
 export class TurnRequests {
   readonly #barrier: FlushBarrier;
@@ -11,17 +11,17 @@ export class TurnRequests {
   readonly #onFlush: () => void;
   readonly #onError: (error: unknown, policy: Policy) => void;
   readonly #held = new Set<HeldRequest>();
-  /** Requests of policies that answer by themselves. */
+  /** The number of unanswered requests to policies without batching. */
   #direct = 0;
   #started = false;
   #blocked = false;
 
   constructor(options: {
     readonly barrier: FlushBarrier;
-    /** All that is unanswered is held: the wait for its batch begins. */
+    /** Called when all unanswered requests are queued, so that the wait for the batch begins. */
     readonly onHeld: () => void;
     readonly onFlush: () => void;
-    /** A policy threw at being flushed. */
+    /** Called if a policy's `flush` throws. */
     readonly onError: (error: unknown, policy: Policy) => void;
   }) {
     this.#barrier = options.barrier;
@@ -30,7 +30,7 @@ export class TurnRequests {
     this.#onError = options.onError;
   }
 
-  /** Registers a request; call what it returns when the request has been answered. */
+  /** Registers a request. Call the returned function after the request has been answered. */
   add(policy: Policy): () => void {
     if (policy.flush === undefined) {
       this.#direct += 1;
@@ -48,13 +48,13 @@ export class TurnRequests {
     return () => this.#settle(request);
   }
 
-  /** All requests of the turn have been made. */
+  /** Call this after all requests of the turn have been registered. */
   start(): void {
     this.#started = true;
     this.#update();
   }
 
-  /** The episode waits no longer: what is unanswered is given up. Harmless when all has been answered. */
+  /** Abandons all unanswered requests. Has no effect if there are none. */
   end(): void {
     this.#started = false;
     this.#update();
@@ -63,7 +63,7 @@ export class TurnRequests {
 
   #settle(request: HeldRequest): void {
     this.#held.delete(request);
-    // Busy first: the barrier must not take the moment between answer and continuation for idleness.
+    // First becomes busy again, so that the barrier does not flush between the answer and the continuation.
     this.#update();
     this.#barrier.settle(request);
   }
