@@ -31,7 +31,7 @@ export class EpisodeWarnings {
     if (!this.#reported.has("range")) report("range", rangeWarning(episodes, this.#environment));
     for (const { tool, warning } of episodes.flatMap(brokenTools)) report(`tool ${tool}`, warning);
     for (const { cause, warning } of episodes.flatMap(causedFailures)) report(`failure ${cause}`, warning);
-    for (const { cause, warning } of episodes.flatMap(taskFailures)) say(`task ${cause}`, warning);
+    for (const { cause, warning } of episodes.flatMap(taskFailures)) report(`task ${cause}`, warning);
     return found;
   }
 }
