@@ -351,7 +351,7 @@ describe("a frozen agent that fails", () => {
     expect(error).toMatchObject({
       code: "policy.unsupported-input",
       message: expect.stringContaining('its policy "blind" only accepts image'),
-      hint: expect.stringContaining("Use a policy that takes such parts"),
+      hint: expect.stringContaining("Use a policy that accepts such parts"),
     });
   });
 });
