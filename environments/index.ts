@@ -86,7 +86,7 @@ export {
 } from "./word-guessing/word-guessing.ts";
 export { type WritingOptions, type WritingTask, writingEntry, writingEnvironment } from "./writing/writing.ts";
 
-/** Every environment that comes with Lyceum, by name. */
+/** All built-in environments, by name. */
 export const environments: EnvironmentRegistry = createRegistry([
   mathEntry,
   gsm8kEntry,

@@ -22,8 +22,8 @@ const toolCall = z.object({
 });
 
 /**
- * A message as chat files have it (the form of OpenAI's chat completions, which chat templates take and
- * `lyceum collect` writes), read as a {@link Message}.
+ * The schema of a message in a chat file, which is parsed to a {@link Message}. It is the form of OpenAI's chat
+ * completions, of chat templates and of `lyceum collect`.
  */
 export const chatMessageSchema: z.ZodType<Message> = z
   .object({
@@ -60,12 +60,15 @@ export const chatMessageSchema: z.ZodType<Message> = z
     };
   });
 
-/** A tool as chat files list it, with or without the `function` around it. */
+/** The schema of a tool in a chat file, with or without a `function` object around it. */
 export const chatToolSchema: z.ZodType<ToolSpec> = z
   .union([z.object({ function: z.unknown() }).transform((tool) => tool.function), z.unknown()])
   .pipe(z.object({ name: z.string().min(1), description: z.string().default(""), parameters: z.json().default({}) }));
 
-/** True where two messages say and call the same: reasoning, ids of calls and white space around the text aside. */
+/**
+ * Returns true if two messages have the same text and tool calls. Ignores reasoning, ids of calls and surrounding white
+ * space.
+ */
 export function saysTheSame(first: Message, second: Message): boolean {
   return JSON.stringify(essence(first)) === JSON.stringify(essence(second));
 }

@@ -7,14 +7,14 @@ import { answerPlaces, type ConversationTask } from "./conversation-task.ts";
 
 interface Replay {
   readonly task: ConversationTask;
-  /** Where the assistant speaks. */
+  /** The positions of the assistant's messages. */
   readonly answers: readonly number[];
   readonly turn: number;
-  /** How many answers were those of the conversation. */
+  /** The number of answers that matched the conversation. */
   readonly same: number;
 }
 
-/** Replays what was said to the assistant, whatever is answered now. */
+/** Replays the messages to the assistant, whatever the agent answers. */
 export class ConversationEnvironment implements Environment<ConversationTask> {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
@@ -72,7 +72,7 @@ export class ConversationEnvironment implements Environment<ConversationTask> {
   }
 }
 
-/** What was said since the answer before. */
+/** Returns the messages since the previous answer. */
 function observed({ task, answers, turn }: Replay): Observations {
   const messages = task.messages.slice(turn === 0 ? 0 : answers[turn - 1]! + 1, answers[turn]);
   return { agent: { messages, context: "append", ...(task.tools === undefined ? {} : { tools: task.tools }) } };

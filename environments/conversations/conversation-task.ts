@@ -3,20 +3,20 @@ import { type Message, type ToolSpec, textMessage } from "../../src/contract/mes
 import { promptMessages } from "../../src/contract/prompt.ts";
 import { chatMessageSchema, chatToolSchema } from "./chat-message.ts";
 
-/** A conversation whose assistant is to be followed. */
+/** A conversation whose assistant messages are the targets. */
 export interface ConversationTask {
-  /** The assistant is never first, and never speaks twice in a row. */
+  /** The assistant is never first and never has two consecutive messages. */
   readonly messages: readonly Message[];
   /**
-   * Where the completion of a prompt begins in which the assistant speaks: what it says before is not followed. 0 if
-   * absent.
+   * The start of the completion, if the prompt contains assistant messages. Earlier messages are not targets. Defaults
+   * to 0.
    */
   readonly completion?: number;
-  /** What the assistant could call. */
+  /** The tools that the assistant could call. */
   readonly tools?: readonly ToolSpec[];
 }
 
-/** A row of a chat file: a conversation, and what is known of it. */
+/** A row of a chat file: a conversation and its metadata. */
 export interface ConversationRow extends ConversationTask {
   readonly reward?: number;
   readonly agent?: string;
@@ -25,8 +25,8 @@ export interface ConversationRow extends ConversationTask {
 const side = z.union([z.string(), z.array(chatMessageSchema)], "must be a text or a list of messages");
 
 /**
- * Reads a row: `{ messages }`, or `{ prompt, completion }`, each a text or a list of messages. Only what the assistant
- * says in the completion is followed. Unknown keys are left out.
+ * Parses a row: `{ messages }` or `{ prompt, completion }`, each a text or a list of messages. With a completion, only
+ * its assistant messages are targets. Unknown keys are ignored.
  */
 export const conversationRowSchema: z.ZodType<ConversationRow> = z
   .object({
@@ -51,7 +51,7 @@ export const conversationRowSchema: z.ZodType<ConversationRow> = z
     const before = whole == null ? promptMessages(prompt!) : [];
     const after = whole ?? (typeof completion === "string" ? [textMessage("assistant", completion)] : completion!);
     const messages = [...before, ...after];
-    // The key of the row and the place within it.
+    // The path in the row: its key and the position within it.
     const at = (place: number): string[] => {
       if (whole != null) return ["messages", String(place)];
       return place < before.length ? ["prompt", String(place)] : ["completion", String(place - before.length)];
@@ -76,7 +76,7 @@ export const conversationRowSchema: z.ZodType<ConversationRow> = z
     };
   });
 
-/** The places of the assistant's messages that are followed: the first `maxTurns` of them, from the completion on. */
+/** Returns the positions of the target messages: the first `maxTurns` assistant messages, from the completion on. */
 export function answerPlaces({ messages, completion = 0 }: ConversationTask, maxTurns: number): number[] {
   return messages
     .flatMap(({ role }, place) => (role === "assistant" && place >= completion ? [place] : []))

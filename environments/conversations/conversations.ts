@@ -14,7 +14,7 @@ import {
   conversationRowSchema,
 } from "./conversation-task.ts";
 
-/** What the conversations environment is made from; the schema says what each option means. */
+/** The options of the conversations environment. The schema describes each one. */
 export interface ConversationsOptions {
   readonly path?: string | undefined;
   readonly minReward?: number | undefined;
@@ -28,27 +28,29 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("The chat file (JSONL or Parquet; it is any split), a folder of splits, or a hub data set."),
-  minReward: z.number().optional().describe("Only conversations with at least this reward."),
-  maxReward: z.number().optional().describe("Only conversations with at most this reward."),
-  agent: z.string().min(1).optional().describe("Only conversations of this agent, where the file has several."),
+    .describe(
+      "The chat file (JSONL or Parquet, used for all splits), a folder with one file per split, or a hub data set.",
+    ),
+  minReward: z.number().optional().describe("Selects conversations with at least this reward."),
+  maxReward: z.number().optional().describe("Selects conversations with at most this reward."),
+  agent: z.string().min(1).optional().describe("Selects conversations of this agent, if the file has several agents."),
   maxTurns: z
     .int()
     .min(1)
     .default(32)
-    .describe("Answers of a conversation that are followed; later ones are left out."),
+    .describe("The maximum number of answers per conversation. Later ones are left out."),
 });
 
-const description = "Conversations of a chat file, replayed turn by turn: what supervised fine-tuning learns from.";
+const description = "Conversations of a chat file, replayed turn by turn, for supervised fine-tuning.";
 
-/** Parts of a reward, such as thirds, need not add up to the last bit. */
+/** Tolerance for rounding errors in rewards that are sums, such as of thirds. */
 const rounding = 1e-9;
 
 /**
- * An environment of recorded conversations, one task each: it says again what was said to the assistant, and its
- * demonstration is what the assistant answered. Whoever else answers earns the share of answers that are the
- * recorded ones. Files are read whole when their tasks are asked for: `data.malformed` names the line of a row that
- * is no conversation, `data.out-of-range` a file without any that is wanted.
+ * Creates an environment of recorded conversations, one task each. It replays the messages to the assistant, and its
+ * demonstration is the assistant's answers. The reward is the share of answers that match the recorded ones. Files are
+ * read completely when tasks are loaded. Throws `data.malformed`, which names the line, for an invalid row, and
+ * `data.out-of-range` if no conversation matches the options.
  */
 export function conversationsEnvironment(
   options: Partial<ConversationsOptions> = {},

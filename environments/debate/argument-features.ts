@@ -1,27 +1,30 @@
 import { isCopy, isSound, type Sentence } from "./sentence.ts";
 import { shared } from "./words.ts";
 
-/** What the rule-based judge sees in one argument, each from 0 to 1. */
+/** The features of one argument for the rule-based judge, each from 0 to 1. */
 export type ArgumentFeatures = {
-  /** New key points of the own side, of those that were due. */
+  /** The new key points of the own side, as a share of those that were due. */
   readonly points: number;
   readonly length: number;
   /** The share of sentences that count. */
   readonly clarity: number;
   readonly reasoning: number;
   readonly evidence: number;
-  /** Absent where no opponent had been heard. */
+  /** Absent if no opponent spoke before. */
   readonly answering?: number;
 };
 
-/** The worth of an argument: its form, of which a fifth is paid without a key point. */
+/** Returns the value of an argument: the mean of its formal features, of which a fifth counts without a key point. */
 export function argumentValue({ points, ...form }: ArgumentFeatures): number {
   const parts = Object.values(form);
   const mean = parts.reduce((total, part) => total + part, 0) / parts.length;
   return mean * (0.2 + 0.8 * points);
 }
 
-/** Grows with the words that count up to `minWords`; falls from `maxWords` words in all to 0 at twice as many. */
+/**
+ * Returns a length score. It grows with the counted words up to `minWords`, and falls from `maxWords` total words to 0
+ * at twice as many.
+ */
 export function lengthOf(
   counted: readonly Sentence[],
   total: number,
@@ -31,7 +34,10 @@ export function lengthOf(
   return Math.min(1, words / minWords) * Math.min(1, Math.max(0, 2 - total / maxWords));
 }
 
-/** The features of form, from the sentences that count; `all` is how many there are, `opposing` what was heard. */
+/**
+ * Returns the formal features of an argument. `counted` are the sentences that count, `all` is the total number of
+ * sentences, and `opposing` are the opponents' earlier sentences.
+ */
 export function formOf(
   counted: readonly Sentence[],
   all: number,
@@ -47,7 +53,10 @@ export function formOf(
   };
 }
 
-/** An answer says that it is one, and takes up two words of a sound opposing sentence without copying it. */
+/**
+ * Returns true if a sentence answers an opponent: it is phrased as an answer, and uses two words of a well-formed
+ * opposing sentence without copying it.
+ */
 function takesUp(sentence: Sentence, opposing: readonly Sentence[]): boolean {
   if (!sentence.answers) return false;
   return opposing.some((heard) => isSound(heard) && shared(sentence.own, heard.own) >= 2 && !isCopy(sentence, heard));

@@ -2,14 +2,14 @@ import { z } from "zod";
 import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 import { type PolicySpecification, policySpecificationSchema } from "../../src/core/policy/policy-specification.ts";
 
-/** What the debate environment is made from; the schema says what each option means. */
+/** The options of the debate environment. The schema describes each one. */
 export interface DebateOptions {
   readonly path?: string | undefined;
   readonly debaters: number;
   readonly rounds: number;
   readonly order: "turns" | "simultaneous";
   readonly reward: "own" | "team" | "zero-sum";
-  /** `model`: the policy that a program gives. */
+  /** With `model`, the judge is a policy that the program passes. */
   readonly judge: "rules" | "model" | PolicySpecification;
   readonly judgeSeconds: number;
   readonly minWords: number;
@@ -21,32 +21,43 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("Own topics: a folder with the splits as files, one file (which is any split), or {split}."),
-  debaters: z.int().min(2).max(6).default(2).describe("How many debate; the sides alternate between them."),
-  rounds: z.int().min(1).max(10).default(2).describe("Arguments of each debater."),
+    .describe(
+      "Your own topics: a folder with one file per split, one file for all splits, or a path that contains {split}.",
+    ),
+  debaters: z.int().min(2).max(6).default(2).describe("The number of debaters. They alternate between the two sides."),
+  rounds: z.int().min(1).max(10).default(2).describe("The number of arguments of each debater."),
   order: z
     .enum(["turns", "simultaneous"])
     .default("turns")
-    .describe("One after another, or all at once: then each reads a round's arguments in the next."),
+    .describe(
+      "turns: debaters speak one after another. simultaneous: all speak at once and read the round's arguments afterwards.",
+    ),
   reward: z
     .enum(["own", "team", "zero-sum"])
     .default("own")
-    .describe("The own score, the mean of all scores, or the own score less the mean of the others'."),
+    .describe(
+      "own: the debater's score. team: the mean of all scores. zero-sum: the own score minus the mean of the others'.",
+    ),
   judge: z
     .union([z.enum(["rules", "model"]), policySpecificationSchema])
     .default("rules")
     .describe(
-      "Who scores: rules, or a policy, such as openai:gpt-5-mini; see policies.md. model: one that a program gives.",
+      "The judge: rules, a policy such as openai:gpt-5-mini (see policies.md), or model for a policy that the program passes.",
     ),
-  judgeSeconds: z.number().positive().max(3600).default(60).describe("The longest wait for one answer of a model."),
-  minWords: z.int().min(1).max(1000).default(40).describe("Words that make an argument long enough."),
-  maxWords: z.int().min(1).max(5000).default(180).describe("Words above which an argument is too long."),
+  judgeSeconds: z
+    .number()
+    .positive()
+    .max(3600)
+    .default(60)
+    .describe("The timeout of one answer of a judge model, in seconds."),
+  minWords: z.int().min(1).max(1000).default(40).describe("The minimum length of an argument, in words."),
+  maxWords: z.int().min(1).max(5000).default(180).describe("The maximum length of an argument, in words."),
 });
 
-/** The options of the debate environment, for the registry. */
+/** The schema of the debate environment's options, for the registry. */
 export const debateOptionsSchema: z.ZodObject = schema;
 
-/** The options with their defaults. Throws `config.invalid` naming each option at fault. */
+/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseDebateOptions(options: Partial<DebateOptions>): DebateOptions {
   return parseEnvironmentOptions("debate", schema, options);
 }

@@ -1,7 +1,7 @@
 import type { DebateOptions } from "./debate-options.ts";
 import type { Argument, DebateTopic, Side } from "./debate-topic.ts";
 
-/** What a debater is told before its first argument. It names no key point. */
+/** Returns a debater's first prompt. It contains no key point. */
 export function debaterPrompt(
   options: Pick<DebateOptions, "rounds" | "minWords" | "maxWords">,
   debater: { readonly agent: string; readonly side: Side; readonly topic: DebateTopic },
@@ -16,7 +16,7 @@ export function debaterPrompt(
   ].join("\n\n");
 }
 
-/** What was said since a debater last spoke, each line quoted, and the ask for the next argument. */
+/** Returns a later prompt: the quoted arguments since the debater last spoke, and the request for the next argument. */
 export function nextPrompt(round: number, rounds: number, heard: readonly Argument[]): string {
   const quotes = heard.map(({ agent, side, text }) => {
     const lines = text.trim().split(/[\n\r\v\f\u0085\u2028\u2029]+/);

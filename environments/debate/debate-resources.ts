@@ -1,9 +1,9 @@
 import type { Policy } from "../../src/contract/policy.ts";
 
-/** What the debate environment is given beside its options, in a program. */
+/** Resources that a program passes to the debate environment in addition to the options. */
 export interface DebateResources {
-  /** Who judges where the option `judge` is `model`. It is asked at temperature 0, for 512 tokens at most. */
+  /** The judge for the option `judge: model`. It is sampled at temperature 0 with at most 512 tokens. */
   readonly judge?: Policy;
-  /** What the judge is told of its criteria, instead of the text that comes with the environment. */
+  /** The judge's criteria, instead of the default text. */
   readonly rubric?: string;
 }

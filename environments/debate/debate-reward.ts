@@ -1,18 +1,21 @@
 import { type Reward, scored } from "../../src/contract/reward.ts";
 import type { DebateOptions } from "./debate-options.ts";
 
-/** A debater's own score from 0 to 1, and the parts that add up to it. */
+/** A debater's own score, from 0 to 1, and the components that add up to it. */
 export interface OwnScore {
   readonly value: number;
   readonly components: Readonly<Record<string, number>>;
 }
 
-/** The least and greatest reward of a debater. */
+/** Returns the minimum and maximum reward of a debater. */
 export function debateRange(reward: DebateOptions["reward"]): readonly [number, number] {
   return [reward === "zero-sum" ? -1 : 0, 1];
 }
 
-/** What each debater earns. The components of a reward that depends on others are the own score and what they did. */
+/**
+ * Returns the reward of each debater. If the reward depends on other debaters, its components are the own score and the
+ * part of the others.
+ */
 export function debateRewards(
   kind: DebateOptions["reward"],
   scores: ReadonlyMap<string, OwnScore>,

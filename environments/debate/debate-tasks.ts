@@ -9,7 +9,7 @@ import { type DebateTopic, topicRowSchema } from "./debate-topic.ts";
 import { keyWords } from "./rule-judge.ts";
 import { debateTopics } from "./topics.ts";
 
-/** Where the topics come from: the ones that come with the environment, of which the test holds one in four. */
+/** Returns the topics and their splits. One in four of the built-in topics is in the test split. */
 export function debateTasks(
   path: string | undefined,
 ): Pick<DefinitionBase<DebateTopic, undefined>, "tasks" | "splits"> {
@@ -31,12 +31,14 @@ export function debateTasks(
   };
 }
 
-/** Whether a topic is held out is a matter of its proposition alone. */
+/** Returns true for a held-out topic. It depends on the proposition alone. */
 function isHeldOut({ proposition }: DebateTopic): boolean {
   return Number.parseInt(contentHash(proposition).slice(0, 8), 16) % 4 === 0;
 }
 
-/** The topic, if each key point can be told by its words. Throws `data.malformed` if not. */
+/**
+ * Returns the topic if each key point has enough words of its own to be recognized. Throws `data.malformed` otherwise.
+ */
 function checkTopic(topic: DebateTopic): DebateTopic {
   for (const [side, points] of [
     ["PRO", topic.pro],
@@ -46,8 +48,8 @@ function checkTopic(topic: DebateTopic): DebateTopic {
     if (index < 0) continue;
     throw new LyceumError({
       code: "data.malformed",
-      message: `A key point has fewer than two words that the proposition and background lack: "${points[index]}".`,
-      hint: "The judge tells a key point by such words: say more in it, or less in the background.",
+      message: `A key point has fewer than two words that are not in the proposition or background: "${points[index]}".`,
+      hint: "The judge recognizes a key point by such words. Extend the key point, or shorten the background.",
     });
   }
   return topic;

@@ -1,20 +1,20 @@
 import { z } from "zod";
 
-/** A proposition to debate. The key points are known to the rule-based judge, never to the debaters. */
+/** A proposition to debate. Only the rule-based judge knows the key points. The debaters do not. */
 export interface DebateTopic {
   readonly proposition: string;
-  /** What every debater is told of the matter; may be empty. */
+  /** Background for all debaters. May be empty. */
   readonly background: string;
-  /** What a good case for the proposition would say, one sentence a point. */
+  /** The key points for the proposition, one sentence each. */
   readonly pro: readonly string[];
-  /** What a good case against it would say. */
+  /** The key points against the proposition. */
   readonly con: readonly string[];
 }
 
 /** For or against the proposition. */
 export type Side = "PRO" | "CON";
 
-/** One thing that a debater said. */
+/** One argument of a debater. */
 export interface Argument {
   readonly agent: string;
   readonly side: Side;
@@ -25,7 +25,7 @@ export interface Argument {
 
 const points = z.array(z.string().min(1)).min(1);
 
-/** A row of own topics: key points may be as many as wanted, at least one a side. */
+/** The schema of a row with a custom topic. Each side needs at least one key point. */
 export const topicRowSchema: z.ZodType<DebateTopic> = z.object({
   proposition: z.string().min(1),
   background: z.string().default(""),

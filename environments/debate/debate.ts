@@ -21,17 +21,18 @@ const description = "Debates over a proposition between two or more agents, judg
 
 interface DebateState {
   readonly sides: ReadonlyMap<string, Side>;
-  /** Who speaks, in order; the first is for the proposition. */
+  /** The order of speakers. The first one is for the proposition. */
   readonly order: readonly string[];
   readonly said: Argument[];
-  /** How many arguments each debater had been shown when it last spoke. */
+  /** The number of arguments that existed when each debater last spoke. */
   readonly heard: Map<string, number>;
 }
 
 /**
- * The debate environment. `debater-1`, `debater-2`, ... argue for or against a proposition, the sides drawn from the
- * seed; everyone earns at the end. Every seat takes a policy of its own, a learner or any other. Throws
- * `config.invalid` where the options are not what the schema asks for, and where a judge is missing or not asked for.
+ * Creates the debate environment. `debater-1`, `debater-2` and so on argue for or against a proposition. The seed
+ * determines the sides. All debaters get their rewards at the end. Each agent has its own policy, which may be a
+ * learner or any other policy. Throws `config.invalid` for invalid options, and if the judge is missing or not
+ * requested.
  */
 export function debateEnvironment(
   options: Partial<DebateOptions> = {},
@@ -44,14 +45,14 @@ export function debateEnvironment(
   const agents = Array.from({ length: parsed.debaters }, (_, index) => `debater-${index + 1}`);
   const simultaneous = order === "simultaneous";
 
-  /** Nothing is said, and the sides are drawn. */
+  /** Creates the initial state: no arguments, and random sides. */
   const begin = (random: Random): DebateState => {
     const first = random.integer(0, 1);
-    const sides = new Map(agents.map((agent, seat) => [agent, (seat + first) % 2 === 0 ? "PRO" : "CON"] as const));
+    const sides = new Map(agents.map((agent, index) => [agent, (index + first) % 2 === 0 ? "PRO" : "CON"] as const));
     return { sides, order: [...agents.slice(first), ...agents.slice(0, first)], said: [], heard: new Map() };
   };
 
-  /** The prompts of one turn: each speaker is told what it has not heard. */
+  /** Returns the prompts of one turn. Each speaker gets the arguments that it has not read yet. */
   const ask = (topic: DebateTopic, turn: number, state: DebateState): Prompts<string> => {
     const speakers = simultaneous ? state.order : [state.order[turn % agents.length]!];
     const round = simultaneous ? turn : Math.floor(turn / agents.length);
@@ -109,31 +110,36 @@ export function debateEnvironment(
       }
     },
     demonstrate: (topic, { random }) => {
-      const { sides, order: seats } = begin(random);
-      if (seats.length !== 2) return undefined;
-      return demonstration({ topic, seats: seats.map((agent) => ({ agent, side: sides.get(agent)! })), rounds, order });
+      const { sides, order: speakers } = begin(random);
+      if (speakers.length !== 2) return undefined;
+      return demonstration({
+        topic,
+        speakers: speakers.map((agent) => ({ agent, side: sides.get(agent)! })),
+        rounds,
+        order,
+      });
     },
   });
   return anySplitOfOneFile(environment, parsed.path);
 }
 
-/** The model that judges, where one does. Throws `config.invalid` where it is missing, or given and not asked for. */
+/** Returns the judge model, if one is used. Throws `config.invalid` if it is missing, or passed but not requested. */
 function checkedJudge({ judge: kind }: DebateOptions, judge: Policy | undefined): Policy | undefined {
   if ((kind !== "rules") === (judge !== undefined)) return judge;
   throw new LyceumError({
     code: "config.invalid",
     message:
       judge === undefined
-        ? "The judge of this debate is to be a model, and there is none."
-        : "A model is given as the judge of this debate, and its option judge is rules.",
+        ? "This debate needs a judge model, but none is given."
+        : "A judge model is given, but the option judge of this debate is rules.",
     hint:
       judge === undefined
-        ? "Name the judge in a config, such as judge: openai:gpt-5-mini; in a program give the environment its policy; or set judge: rules."
+        ? "Name the judge in the config, such as judge: openai:gpt-5-mini, pass a policy to the environment, or set judge: rules."
         : "Set judge: model, or leave the policy out.",
   });
 }
 
-/** The registry's entry of the debate environment. */
+/** The registry entry of the debate environment. */
 export const debateEntry: EnvironmentEntry = {
   id: "debate",
   description,

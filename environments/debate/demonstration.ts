@@ -1,6 +1,6 @@
 import type { DebateTopic, Side } from "./debate-topic.ts";
 
-/** What an expert says around a key point, by its place: those of PRO, then those of CON. The evidence is invented. */
+/** An expert's sentences around each key point, first those of PRO, then those of CON. The evidence is invented. */
 const developments: readonly ((point: string) => string)[] = [
   (point) => `It matters because ${point}, as surveys in 12 regions confirm where officials asked many witnesses.`,
   (point) => `Since ${point}, for instance in harbours whose nurses kept 30 diaries for decades, the gain is plain.`,
@@ -62,24 +62,24 @@ export function expertArgument(options: {
 }
 
 /**
- * A whole debate of two experts, one record a turn. Undefined where {@link expertArgument} is: for more rounds or key
- * points than there are words for.
+ * Returns a complete debate of two experts, one record per turn. Returns undefined if {@link expertArgument} does, for
+ * more rounds or key points than the built-in sentences cover.
  */
 export function demonstration(options: {
   readonly topic: DebateTopic;
-  /** Who debates, in the order in which they speak. */
-  readonly seats: readonly { readonly agent: string; readonly side: Side }[];
+  /** The debaters, in speaking order. */
+  readonly speakers: readonly { readonly agent: string; readonly side: Side }[];
   readonly rounds: number;
   readonly order: "turns" | "simultaneous";
 }): readonly Readonly<Record<string, string>>[] | undefined {
-  const { topic, seats, rounds, order } = options;
+  const { topic, speakers, rounds, order } = options;
   const turns: Readonly<Record<string, string>>[] = [];
   const last = new Map<string, string>();
   for (let round = 0; round < rounds; round++) {
     const before = new Map(last);
-    for (const { agent, side } of seats) {
+    for (const { agent, side } of speakers) {
       const heard = order === "turns" ? last : before;
-      const other = seats.find((seat) => seat.agent !== agent)!.agent;
+      const other = speakers.find((speaker) => speaker.agent !== agent)!.agent;
       const text = expertArgument({ topic, side, round, rounds, heard: heard.get(other) ?? "" });
       if (text === undefined) return undefined;
       last.set(agent, text);

@@ -1,36 +1,36 @@
 import { z } from "zod";
 import type { Argument, DebateTopic } from "./debate-topic.ts";
 
-/** What a model judges a debater by. */
+/** The criteria of a judge model. */
 export const criteria = ["evidence", "reasoning", "consistency", "answering"] as const;
 
-/** The points of each speaker on each criterion, from 0 to 10. */
+/** The points of each speaker for each criterion, from 0 to 10. */
 interface JudgeAnswer {
   readonly speakers: readonly Readonly<Record<(typeof criteria)[number], number>>[];
 }
 
 const points = z.number().min(0).max(10);
 
-/** What a model is to answer: one entry for each speaker, in the order that they were shown. */
+/** The schema of a judge model's answer: one entry per speaker, in the order of the prompt. */
 export const verdictSchema: z.ZodType<JudgeAnswer> = z.object({
   speakers: z.array(z.object({ evidence: points, reasoning: points, consistency: points, answering: points })).min(1),
 });
 
-/** The criteria as a model is told them, where a program gives no others. */
+/** The default description of the criteria in the judge's prompt. */
 export const defaultRubric = `evidence: facts and examples that bear on the proposition, neither vague nor invented.
 reasoning: conclusions that follow from what was said.
 consistency: nothing said contradicts the speaker's own side or earlier arguments.
 answering: takes up the strongest points of the other side, and repeats neither them nor itself.`;
 
 /**
- * What a judge reads. The speakers are named by their place alone and stand in the given order, each with all of its
- * arguments between marks that none of the arguments contains.
+ * Returns the judge's prompt. Speakers are named by their position and appear in the given order. Their arguments are
+ * between marks that no argument contains.
  */
 export function judgePrompt(judged: {
   readonly topic: DebateTopic;
   readonly speakers: readonly (readonly Argument[])[];
   readonly rubric: string;
-  /** Where the search for a mark begins. */
+  /** The start of the search for a mark. */
   readonly seed: number;
 }): string {
   const { topic, speakers, rubric, seed } = judged;
@@ -52,7 +52,7 @@ export function judgePrompt(judged: {
   ].join("\n\n");
 }
 
-/** A number in hexadecimal that occurs in no argument. */
+/** Returns a hexadecimal number that occurs in no argument. */
 function freeMark(seed: number, said: readonly Argument[]): string {
   for (let number = seed; ; number++) {
     const mark = number.toString(16).padStart(8, "0");

@@ -7,27 +7,27 @@ import type { OwnScore } from "./debate-reward.ts";
 import type { Argument, DebateTopic } from "./debate-topic.ts";
 import { criteria, judgePrompt, verdictSchema } from "./judge-prompt.ts";
 
-/** A judge's points on each criterion, from 0 to 1. */
+/** A judge's points for each criterion, from 0 to 1. */
 type Verdict = Readonly<Record<(typeof criteria)[number], number>>;
 
-/** What a model is asked to judge. */
+/** The input of a judge model. */
 interface ModelJudgement {
   readonly judge: Policy;
   readonly rubric: string;
   readonly topic: DebateTopic;
   readonly agents: readonly string[];
   readonly said: readonly Argument[];
-  /** The longest wait for one answer, in milliseconds. */
+  /** The timeout of one answer, in milliseconds. */
   readonly limitMs: number;
   readonly seed: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Each debater's score by a model. The judge is asked as often as there are debaters, each time with another one
- * first, so that everyone stands in every place once; the mean has no bias for a place. An answer that is no verdict
- * is asked for once more. Rejects with `timeout`, `policy.failed` for a second answer that is no verdict, with what
- * the judge throws, or with the signal's reason; what it was waiting for is stopped.
+ * Returns each debater's score from a judge model. The judge is asked once per debater, each time with another debater
+ * first, so that every debater has every position once and the mean has no position bias. An invalid answer is
+ * requested once more. Rejects with `timeout`, with `policy.failed` after a second invalid answer, with the judge's
+ * errors, or with the signal's reason. Pending requests are aborted.
  */
 export async function judgeByModel(judgement: ModelJudgement): Promise<ReadonlyMap<string, OwnScore>> {
   const { agents, seed, signal } = judgement;
@@ -48,7 +48,7 @@ export async function judgeByModel(judgement: ModelJudgement): Promise<ReadonlyM
 }
 
 interface Asking {
-  /** The debaters as the judge sees them. */
+  /** The order of debaters in the prompt. */
   readonly order: readonly string[];
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -94,7 +94,7 @@ async function ask(
   return textOf(action.message);
 }
 
-/** The verdict in an answer, which may stand in a code block; or, as a sentence, why there is none. */
+/** Returns the verdict in an answer, which may be in a code block, or a sentence that describes why it is invalid. */
 function readVerdict(answer: string, count: number): readonly Verdict[] | string {
   const text = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(answer.trim())?.[1] ?? answer;
   let value: unknown;
@@ -115,7 +115,7 @@ function readVerdict(answer: string, count: number): readonly Verdict[] | string
   }));
 }
 
-/** The mean of the verdicts; every criterion weighs the same. */
+/** Returns the mean of the verdicts. All criteria have the same weight. */
 function scoreOf(verdicts: readonly Verdict[]): OwnScore {
   const components: Record<string, number> = {};
   let value = 0;

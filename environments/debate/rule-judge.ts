@@ -3,31 +3,31 @@ import type { Argument, DebateTopic, Side } from "./debate-topic.ts";
 import { isCopy, isSound, type Sentence, sentencesOf } from "./sentence.ts";
 import { shared, sharedInOrder, stemsOf, without, wordsOf } from "./words.ts";
 
-/** What the rule-based judge says of one debater. All numbers are from 0 to 1; the README has the formulas. */
+/** The rule-based judge's verdict on one debater. All numbers are from 0 to 1. The README has the formulas. */
 export interface RuleVerdict {
   readonly value: number;
-  /** What each metric adds to the value. */
+  /** The contribution of each metric to the value. */
   readonly components: Readonly<Record<string, number>>;
   readonly metrics: Readonly<Record<keyof typeof weights, number>>;
-  /** One for each argument, in the order they were made. */
+  /** One entry per argument, in order. */
   readonly arguments: readonly ArgumentFeatures[];
 }
 
-/** What the rule-based judge is given. */
+/** The input of the rule-based judge. */
 interface RuleJudgement {
   readonly topic: DebateTopic;
   readonly said: readonly Argument[];
   readonly rounds: number;
-  /** Whether the arguments of one round were made without hearing each other. */
+  /** True if debaters do not read the other arguments of the same round. */
   readonly simultaneous: boolean;
   readonly minWords: number;
   readonly maxWords: number;
 }
 
-/** How much each metric of a debate weighs; the sum is 1. */
+/** The weights of a debate's metrics. Their sum is 1. */
 const weights = { arguments: 0.6, coverage: 0.2, consistency: 0.1, evidence: 0.1 } as const;
 
-/** Judges one debater by rules. Reads nothing but the arguments and the topic; the same ones give the same verdict. */
+/** Scores one debater by rules. The verdict depends only on the arguments and the topic and is deterministic. */
 export function judgeByRules(agent: string, judgement: RuleJudgement): RuleVerdict {
   const { topic, said, rounds, simultaneous, maxWords } = judgement;
   const known = knownWords(topic);
@@ -80,18 +80,18 @@ export function judgeByRules(agent: string, judgement: RuleJudgement): RuleVerdi
   return { value: Math.min(1, sum(Object.values(components))), components, metrics, arguments: features };
 }
 
-/** The subject words that every debater is given. */
+/** Returns the subject words that all debaters get in their prompts. */
 function knownWords({ proposition, background }: DebateTopic): ReadonlySet<string> {
   return stemsOf(wordsOf(`${proposition} ${background}`));
 }
 
-/** The words that tell each key point of a side: its subject words that no debater is given. */
+/** Returns the words that identify each key point of a side: its subject words that the prompts do not contain. */
 export function keyWords(topic: DebateTopic, side: Side): readonly ReadonlySet<string>[] {
   const known = knownWords(topic);
   return (side === "PRO" ? topic.pro : topic.con).map((point) => without(stemsOf(wordsOf(point)), known));
 }
 
-/** The sentences that count: sound, and no copy of what was heard before or stands earlier in the same argument. */
+/** Returns the sentences that count. They are well-formed, and not copies of earlier sentences of any debater. */
 function countedSentences(sentences: readonly Sentence[], heard: readonly Sentence[]): readonly Sentence[] {
   return sentences.filter(
     (sentence, index) =>
@@ -106,7 +106,10 @@ interface PointCredit {
   readonly credit: number;
 }
 
-/** The one key point that a sentence makes: 6 in 10 of its words make it whole, fewer than 2 not at all. */
+/**
+ * Returns the key point that a sentence makes and its credit. From 2/3 of the point's words, the credit is full. From
+ * 0.4, it is 0.25. Below, it is 0. A sentence that mentions several points makes none.
+ */
 function bestPoint({ own }: Sentence, points: readonly ReadonlySet<string>[]): PointCredit {
   let best: PointCredit = { index: 0, credit: 0 };
   const words = [...own];
@@ -121,7 +124,10 @@ function bestPoint({ own }: Sentence, points: readonly ReadonlySet<string>[]): P
   return best;
 }
 
-/** The most words of a point that a stretch of a sentence has in the point's order, where they are half of it. */
+/**
+ * Returns the maximum number of a point's words that a part of a sentence contains in the point's order. At least half
+ * of that part must be such words.
+ */
 function saidInOrder(words: readonly string[], point: readonly string[]): number {
   const places = words.flatMap((word, at) => (point.includes(word) ? [at] : []));
   let most = 0;
@@ -136,8 +142,9 @@ function saidInOrder(words: readonly string[], point: readonly string[]): number
 }
 
 /**
- * A point is developed where its sentence gives a reason or evidence, and 4 words that no key point of the side has and
- * the debater has not used before: points strung together develop none, and the same words tacked on to each one at most.
+ * Returns true if a sentence develops a point. It must give a reason or evidence, and contain at least 4 words that are
+ * in no key point of the side and that the debater has not used before. So a list of points develops none, and
+ * repeating the same extra words develops at most one.
  */
 function isDeveloped({ own, reasons, evidence }: Sentence, used: ReadonlySet<string>): boolean {
   return reasons.length + evidence.length > 0 && without(own, used).size >= 4;

@@ -4,9 +4,9 @@ import { isFunctionWord, shared, stemsOf, without, wordsOf } from "./words.ts";
 /** One sentence of an argument, as the rule-based judge reads it. */
 export interface Sentence {
   readonly words: readonly string[];
-  /** Its words could stand in this order. */
+  /** True if the words are in a plausible order. */
   readonly ordered: boolean;
-  /** Its subject words that the proposition and the background do not have. */
+  /** The subject words that are not in the proposition or background. */
   readonly own: ReadonlySet<string>;
   readonly reasons: readonly string[];
   readonly evidence: readonly string[];
@@ -25,7 +25,7 @@ const evidence: Readonly<Record<string, RegExp>> = {
 const answers =
   /\b(?:however|but|although|though|yet|nevertheless|even if|on the other hand|opponents?|other side|objection|overlooks?|ignores?)\b/;
 
-/** The sentences of a text. `known` are the subject words of the proposition and the background. */
+/** Returns the sentences of a text. `known` are the subject words of the proposition and the background. */
 export function sentencesOf(text: string, known: ReadonlySet<string>): readonly Sentence[] {
   return text
     .split(/[.!?](?=\s|$)|\n/)
@@ -45,8 +45,8 @@ export function sentencesOf(text: string, known: ReadonlySet<string>): readonly 
 }
 
 /**
- * True for what could be a sentence: 6 to 45 words, of which 20 to 70 in 100 are function words, never more than 8
- * subject words in a row, no word more than three times, and at least 4 subject words of its own.
+ * Returns true for a well-formed sentence: 6 to 45 words in a plausible order, 20% to 70% function words, at most 8
+ * consecutive subject words, no word more than three times, and at least 4 subject words of its own.
  */
 export function isSound({ words, own, ordered }: Sentence): boolean {
   if (!ordered || words.length < 6 || words.length > 45 || own.size < 4) return false;

@@ -1,6 +1,6 @@
 import type { DebateTopic } from "./debate-topic.ts";
 
-/** The propositions that come with the environment: matters of daily life and policy that have two good sides. */
+/** The built-in propositions: matters of daily life and policy with good arguments on both sides. */
 export const debateTopics: readonly DebateTopic[] = [
   topic("Schools should start an hour later in the morning.", "Many secondary schools begin lessons before eight.", [
     [

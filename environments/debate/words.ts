@@ -10,7 +10,7 @@ const functionWords = new Set(
     .filter((word) => word !== ""),
 );
 
-/** The words of a text in lower case; punctuation is none. */
+/** Returns the words of a text in lower case, without punctuation. */
 export function wordsOf(text: string): readonly string[] {
   return (
     text
@@ -20,25 +20,28 @@ export function wordsOf(text: string): readonly string[] {
   );
 }
 
-/** True for a word that holds sentences together (articles, pronouns, conjunctions, ...) and has no subject. */
+/** Returns true for a function word, such as an article, a pronoun or a conjunction. */
 export function isFunctionWord(word: string): boolean {
   return functionWords.has(word);
 }
 
-/** The different words of a text that have a subject, without common English endings: "taxes" and "taxed" are one. */
+/**
+ * Returns the stems of a text's subject words, which are all words except function words. Common English endings are
+ * removed, so that "taxes" and "taxed" have the same stem.
+ */
 export function stemsOf(words: readonly string[]): ReadonlySet<string> {
   return new Set(words.filter((word) => !isFunctionWord(word)).map(stem));
 }
 
-/** The length of the longest sequence of members that both lists have in the same order. */
+/** Returns the length of the longest common subsequence of two lists. */
 export function sharedInOrder(first: readonly string[], second: readonly string[]): number {
   let row = second.map(() => 0);
-  for (const member of first) {
+  for (const item of first) {
     const above = row;
     row = [];
     for (const [at, other] of second.entries()) {
       const diagonal = at === 0 ? 0 : above[at - 1]!;
-      row.push(member === other ? diagonal + 1 : Math.max(above[at]!, at === 0 ? 0 : row[at - 1]!));
+      row.push(item === other ? diagonal + 1 : Math.max(above[at]!, at === 0 ? 0 : row[at - 1]!));
     }
   }
   return row.at(-1) ?? 0;
@@ -50,14 +53,14 @@ function stem(word: string): string {
   return cut.length < 3 ? bare : cut.replace(/e$/, "").replace(/(.)\1$/, "$1");
 }
 
-/** How many members two sets share. */
+/** Returns the size of the intersection of two sets. */
 export function shared(first: ReadonlySet<string>, second: ReadonlySet<string>): number {
   let count = 0;
-  for (const member of first) if (second.has(member)) count++;
+  for (const item of first) if (second.has(item)) count++;
   return count;
 }
 
-/** The members of the first set that the second does not have. */
+/** Returns the items of the first set that are not in the second. */
 export function without(first: ReadonlySet<string>, second: ReadonlySet<string>): ReadonlySet<string> {
-  return new Set([...first].filter((member) => !second.has(member)));
+  return new Set([...first].filter((item) => !second.has(item)));
 }

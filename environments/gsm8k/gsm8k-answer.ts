@@ -1,16 +1,16 @@
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { answerLine, type MathTask } from "../math/math-problem.ts";
 
-/** A row of GSM8K: the answer is a worked solution whose last line is `#### N`. */
+/** A row of GSM8K. The answer is a worked solution whose last line is `#### N`. */
 export interface Gsm8kRow {
   readonly question: string;
   readonly answer: string;
 }
 
 /**
- * The task of a row. The right answer is what follows `####`, without thousands separators. Calculator annotations
- * (`<<48/2=24>>`) are left out of the solution unless they are asked for. Throws `data.malformed` for a row without
- * an answer line.
+ * Returns the task of a row. The correct answer is the text after `####`, without thousands separators. Calculator
+ * annotations (`<<48/2=24>>`) are removed from the solution unless `calculatorAnnotations` is set. Throws
+ * `data.malformed` for a row without an answer line.
  */
 export function gsm8kTask(row: Gsm8kRow, options: { readonly calculatorAnnotations: boolean }): MathTask {
   const match = /^([\s\S]*?)\n?####[ \t]*([^\n]*?)\s*$/.exec(row.answer);

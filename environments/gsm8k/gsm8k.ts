@@ -10,7 +10,7 @@ import type { MathTask } from "../math/math-problem.ts";
 import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../shared/rows/row-file.ts";
 import { gsm8kTask } from "./gsm8k-answer.ts";
 
-/** What the GSM8K environment is made from; the schema says what each option means. */
+/** The options of the GSM8K environment. The schema describes each one. */
 export interface Gsm8kOptions {
   readonly path?: string | undefined;
   readonly dataset: string;
@@ -22,9 +22,12 @@ export interface Gsm8kOptions {
 
 const schema = z.strictObject({
   path: rowOptions.path,
-  dataset: z.string().default("openai/gsm8k").describe("The hub data set, where no path is given."),
+  dataset: z.string().default("openai/gsm8k").describe("The hub data set, used if no path is given."),
   revision: rowOptions.revision,
-  calculatorAnnotations: z.boolean().default(false).describe("Keep <<48/2=24>> in the solutions of demonstrations."),
+  calculatorAnnotations: z
+    .boolean()
+    .default(false)
+    .describe("Keeps annotations such as <<48/2=24>> in the demonstrations' solutions."),
   ...mathEpisodeOptions,
 });
 
@@ -32,8 +35,9 @@ const description = "Grade-school word problems of GSM8K (Cobbe et al. 2021, htt
 const rowSchema = z.object({ question: z.string().min(1), answer: z.string().min(1) });
 
 /**
- * The GSM8K environment: one agent solves a grade-school word problem and earns 1 for the right answer. Questions come
- * from the hub, or from files by `path`. `hub` says how the hub is reached, for tests and mirrors.
+ * Creates the GSM8K environment. One agent solves a grade-school word problem and gets the reward 1 for the correct
+ * answer. The questions come from the hub, or from files at `path`. `hub` configures the access to the hub, for tests
+ * and mirrors.
  */
 export function gsm8kEnvironment(
   options: Partial<Gsm8kOptions> = {},
@@ -56,7 +60,7 @@ export function gsm8kEnvironment(
   return anySplitOfOneFile(environment, path);
 }
 
-/** The registry's entry of the GSM8K environment. */
+/** The registry entry of the GSM8K environment. */
 export const gsm8kEntry: EnvironmentEntry = {
   id: "gsm8k",
   description,

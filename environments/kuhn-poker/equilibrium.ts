@@ -2,8 +2,8 @@ import type { Random } from "../../src/core/random/random.ts";
 import { type Card, type Deal, type KuhnMove, legalMoves, seatToMove } from "./kuhn-rules.ts";
 
 /**
- * How often, from 0 to 1, an optimal player bets (or calls, where there is a bet) with a card after these moves. Of the
- * game's equilibria (Kuhn 1950) it is the one in which the first seat opens with a check, whatever its card.
+ * Returns the probability that an optimal player bets, or calls a bet, with a card after these moves. Of the game's
+ * equilibria (Kuhn 1950), this is the one in which the first player always opens with a check.
  */
 export function boldness(card: Card, moves: readonly KuhnMove[]): number {
   switch (moves.join(" ")) {
@@ -12,12 +12,12 @@ export function boldness(card: Card, moves: readonly KuhnMove[]): number {
     case "check":
       return { J: 1 / 3, Q: 0, K: 1 }[card];
     default:
-      // Against a bet, from either seat.
+      // Against a bet, for both players.
       return { J: 0, Q: 1 / 3, K: 1 }[card];
   }
 }
 
-/** A hand that both seats play by the equilibrium, their chances taken from `random`. */
+/** Plays a hand in which both players follow the equilibrium, with random choices from `random`. */
 export function equilibriumHand(deal: Deal, random: Random): readonly KuhnMove[] {
   const moves: KuhnMove[] = [];
   for (let legal = legalMoves(moves); legal.length > 0; legal = legalMoves(moves)) {

@@ -7,22 +7,22 @@ import { generatedTaskset } from "../../src/core/taskset/generated-taskset.ts";
 import { equilibriumHand } from "./equilibrium.ts";
 import { type Deal, deals, type KuhnMove, legalMoves, type Seat, seatToMove, winnings } from "./kuhn-rules.ts";
 
-/** What the Kuhn poker environment is made from; the schema says what each option means. */
+/** The options of the Kuhn poker environment. The schema describes each one. */
 export interface KuhnPokerOptions {
   readonly retries: number;
   readonly seed: number;
 }
 
-/** A hand. Each agent is told its own card only. */
+/** A hand. Each agent sees only its own card. */
 export interface KuhnPokerTask {
   readonly deal: Deal;
-  /** Where the demonstration takes its chances from. */
+  /** The seed of the demonstration's random choices. */
   readonly chance: number;
 }
 
 interface Hand {
   readonly moves: readonly KuhnMove[];
-  /** Replies that were no move, of each seat. */
+  /** The number of invalid replies of each player. */
   readonly refused: Readonly<Record<Seat, number>>;
 }
 
@@ -32,16 +32,16 @@ const schema = z.strictObject({
     .min(0)
     .max(5)
     .default(1)
-    .describe("Replies that are no move a player may give before losing by one."),
-  seed: z.int().min(0).default(0).describe("Another seed deals other hands."),
+    .describe("The number of invalid replies that a player may give. The next one loses the game."),
+  seed: z.int().min(0).default(0).describe("The seed of the dealt hands."),
 });
 
-const description = "Kuhn poker in self-play: three cards, one bet; what one player wins the other loses.";
+const description = "Kuhn poker in self-play: three cards, one bet. One player wins what the other loses.";
 
 /**
- * The Kuhn poker environment: the agents `first` and `second`, of whom only the one to move is asked, and each of whom
- * sees its own card alone. Rewards are chips won or lost, from -2 to 2. Hands are dealt by seed: without end to train on, 120
- * to test with.
+ * Creates the Kuhn poker environment with the agents `first` and `second`. Only the agent to move is asked, and each
+ * sees only its own card. Rewards are chips won or lost, from -2 to 2. The seed determines the hands. `train` is
+ * unbounded and `test` has 120 hands.
  */
 export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): EnvironmentDefinition<KuhnPokerTask> {
   const { retries, seed } = parseEnvironmentOptions("kuhn-poker", schema, options);
@@ -55,7 +55,7 @@ export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): E
         name: `kuhn-poker/${split}`,
         seed: deriveSeed(seed, split),
         length: isTest ? 120 : "unbounded",
-        // Even chances to train on and odd ones to test with: no task is in both.
+        // Seeds are even in `train` and odd in `test`, so the splits share no task.
         generate: (random) => ({ deal: random.pick(deals), chance: 2 * random.integer(0, 2 ** 31) + (isTest ? 1 : 0) }),
       });
     },
@@ -88,14 +88,14 @@ export function kuhnPokerEnvironment(options: Partial<KuhnPokerOptions> = {}): E
   });
 }
 
-/** Tells the seat that is to move its card and what was done before, and the other nothing. */
+/** Returns the prompt of the player to move, with its card and the earlier moves. */
 function ask(deal: Deal, moves: readonly KuhnMove[]): Prompts<Seat> {
   const seat = seatToMove(moves);
-  const told = moves.map((move, i) => ` ${i % 2 === moves.length % 2 ? "You" : "The other player"} chose ${move}.`);
+  const history = moves.map((move, i) => ` ${i % 2 === moves.length % 2 ? "You" : "The other player"} chose ${move}.`);
   const text =
     "Kuhn poker: three cards, J below Q below K, one for you and one for the other player. Each of you has put one " +
     "chip into the pot. A bet is one chip more; whoever folds loses the pot, else the higher card wins it.\n\n" +
-    `Your card is ${deal[seat]}.${told.join("")}\n\n` +
+    `Your card is ${deal[seat]}.${history.join("")}\n\n` +
     `The last word of your reply is your move: ${legalMoves(moves).join(" or ")}.`;
   return { [seat]: text };
 }
@@ -104,7 +104,7 @@ function rewardsOf(chips: number): Readonly<Record<Seat, number>> {
   return { first: chips, second: -chips };
 }
 
-/** The last word of a reply, where it names a move. */
+/** Returns the last word of a reply, if it is a move. */
 function readMove(text: string): KuhnMove | undefined {
   const last = text
     .match(/[a-z]+/gi)
@@ -113,7 +113,7 @@ function readMove(text: string): KuhnMove | undefined {
   return (["check", "bet", "call", "fold"] as const).find((move) => move === last);
 }
 
-/** The registry's entry of the Kuhn poker environment. */
+/** The registry entry of the Kuhn poker environment. */
 export const kuhnPokerEntry: EnvironmentEntry = {
   id: "kuhn-poker",
   description,

@@ -3,17 +3,17 @@ import type { Taskset } from "../../src/contract/taskset.ts";
 import { filterTaskset } from "../../src/core/taskset/filter-taskset.ts";
 import { levelOf, type MathProblemRow } from "./math-problem-row.ts";
 
-/** Which problems are served. */
+/** The criteria that select problems. */
 export interface RowChoice {
-  /** A level, or the lowest and the highest. */
+  /** A level, or the lowest and the highest level. */
   readonly level?: number | readonly [lowest: number, highest: number] | undefined;
-  /** Names as in the data's `type`; letters' case does not matter. */
+  /** Values of the data's `type`. Case is ignored. */
   readonly types?: readonly string[] | undefined;
 }
 
 /**
- * The rows of a choice, in their order and with their ids; all are read through once to find them. Rows without a
- * level or a type are left out where it is asked for. Throws `data.out-of-range` where nothing is left.
+ * Selects rows and keeps their order and ids. Reads all rows once. A row without a level or type is left out if a level
+ * or type is required. Throws `data.out-of-range` if no row is left.
  */
 export async function chosenRows(
   rows: Taskset<MathProblemRow>,
@@ -27,7 +27,7 @@ export async function chosenRows(
   if (chosen.length === 0) {
     throw new LyceumError({
       code: "data.out-of-range",
-      message: `None of the ${length} problems of "${rows.name}" has the level and type asked for.`,
+      message: `None of the ${length} problems of "${rows.name}" has the requested level and type.`,
       hint: 'Look at "level" and "type" of the rows; MATH has levels 1 to 5 and types such as Algebra.',
       data: { level: choice.level ?? null, types: choice.types ?? null },
     });

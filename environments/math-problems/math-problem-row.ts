@@ -13,12 +13,12 @@ export interface MathProblemRow {
   readonly type?: string | undefined;
 }
 
-/** The number in `level`, such as 3 of `Level 3`; 0 where there is none. */
+/** Returns the number in `level`, such as 3 for `Level 3`, or 0 if there is none. */
 export function levelOf({ level }: Pick<MathProblemRow, "level">): number {
   return Number(/\d+/.exec(String(level ?? ""))?.[0] ?? 0);
 }
 
-/** Checks a row. */
+/** The schema of a row. */
 export const mathProblemRowSchema: z.ZodType<MathProblemRow> = z
   .object({
     problem: z.string().min(1).optional(),
@@ -31,20 +31,20 @@ export const mathProblemRowSchema: z.ZodType<MathProblemRow> = z
   .refine((row) => row.problem !== undefined || row.question !== undefined, "a problem or a question is missing")
   .refine((row) => row.answer !== undefined || row.solution !== undefined, "a solution or an answer is missing");
 
-/** A problem with its right answer, in each form that it is given in. */
+/** A problem with its correct answer in all given forms. */
 export interface MathProblemTask {
   readonly question: string;
   readonly answers: readonly string[];
   readonly kind: string;
-  /** From `level`, such as `Level 3`; 0 where there is none. */
+  /** The number in `level`, such as 3 for `Level 3`; 0 if there is none. */
   readonly difficulty: number;
-  /** A worked solution that ends in the answer. No model sees it but in demonstrations. */
+  /** A worked solution that ends in the answer. Models see it only in demonstrations. */
   readonly solution: string;
 }
 
 /**
- * The task of a row. The answer is `answer`, or what `solution` states last (in `\boxed{}`, after `####`). Throws
- * `data.malformed` for a row that states none.
+ * Returns the task of a row. The answer is `answer`, or the last marked answer of `solution` (in `\boxed{}` or after
+ * `####`). Throws `data.malformed` for a row without an answer.
  */
 export function mathProblemTask(row: MathProblemRow): MathProblemTask {
   const { answer, solution, type } = row;

@@ -12,7 +12,7 @@ import { anySplitOfOneFile, loadRowsOrDataset, rowOptions, rowSplits } from "../
 import { chosenRows } from "./chosen-rows.ts";
 import { type MathProblemTask, mathProblemRowSchema, mathProblemTask } from "./math-problem-row.ts";
 
-/** What the environment of math problems is made from; the schema says what each option means. */
+/** The options of the environment of math problems. The schema describes each one. */
 export interface MathProblemsOptions {
   readonly path?: string | undefined;
   readonly dataset: string;
@@ -23,11 +23,11 @@ export interface MathProblemsOptions {
   readonly formatReward: number;
 }
 
-/** How the environment reaches what is outside of it; everything has a default. */
+/** The external resources of the environment. All have defaults. */
 export interface MathProblemsResources {
-  /** How the hub is reached, for tests and mirrors. */
+  /** The access to the hub, for tests and mirrors. */
   readonly hub?: HubOptions;
-  /** The threads that compare answers, and how long they may take. */
+  /** The options of the threads that compare answers, such as their timeout. */
   readonly checker?: ComparisonPoolOptions;
 }
 
@@ -37,21 +37,21 @@ const schema = z.strictObject({
   dataset: z
     .string()
     .default("DigitalLearningGmbH/MATH-lighteval")
-    .describe("The hub data set, where no path is given."),
+    .describe("The hub data set, used if no path is given."),
   revision: rowOptions.revision,
   level: z
     .union([level, z.tuple([level, level]).refine(([lowest, highest]) => lowest <= highest, "the lowest comes first")])
     .optional()
-    .describe("Only problems of this level, or of a range such as [1, 3]."),
-  types: z.array(z.string().min(1)).min(1).optional().describe("Only problems of these types, such as [Algebra]."),
+    .describe("Selects problems of this level, or of a range such as [1, 3]."),
+  types: z.array(z.string().min(1)).min(1).optional().describe("Selects problems of these types, such as [Algebra]."),
   ...mathEpisodeOptions,
 });
 
 const description = "Math problems from data such as MATH, with answers of every kind: expressions, sets, intervals.";
 
 /**
- * Problems with their answers from files or the hub, as MATH has them. One agent solves a problem and earns 1 for an
- * answer that says the same as the right one, and that the question did not say already.
+ * Creates the environment of math problems with answers, such as MATH, from files or the hub. One agent solves a
+ * problem. The reward is 1 for an answer that is equivalent to the reference and is not just copied from the question.
  */
 export function mathProblemsEnvironment(
   options: Partial<MathProblemsOptions> = {},
@@ -85,7 +85,7 @@ export function mathProblemsEnvironment(
   return anySplitOfOneFile(environment, path);
 }
 
-/** The registry's entry of the environment of math problems. */
+/** The registry entry of the environment of math problems. */
 export const mathProblemsEntry: EnvironmentEntry = {
   id: "math-problems",
   description,

@@ -9,8 +9,8 @@ type Operator = "+" | "-" | "*";
 const precedence = { "+": 1, "-": 1, "*": 2 } as const;
 
 /**
- * An expression of `difficulty` + 1 operations (addition, subtraction, multiplication), with parentheses where its
- * random tree needs them. The solution reduces the leftmost innermost operation line by line.
+ * Returns an expression of `difficulty` + 1 operations (addition, subtraction, multiplication). Its random tree
+ * determines the parentheses. The solution reduces the leftmost innermost operation line by line.
  */
 export function chainProblem(random: Random, difficulty: number, number: () => bigint): MathProblem {
   const expression = randomExpression(random, difficulty + 1, difficulty, number);
@@ -32,7 +32,7 @@ export function chainProblem(random: Random, difficulty: number, number: () => b
   };
 }
 
-/** Below difficulty 3 every right operand is a number, as in `(2 + 3) * 4`. */
+/** Returns a random expression. Below difficulty 3, every right operand is a number, as in `(2 + 3) * 4`. */
 function randomExpression(random: Random, operations: number, difficulty: number, number: () => bigint): Expression {
   if (operations === 0) return { type: "number", value: number() };
   const onTheLeft = difficulty < 3 ? operations - 1 : random.integer(0, operations - 1);
@@ -44,7 +44,7 @@ function randomExpression(random: Random, operations: number, difficulty: number
   };
 }
 
-/** One operation whose operands are both numbers is carried out, the leftmost one. */
+/** Computes the leftmost operation whose operands are both numbers. */
 function reduce(expression: Expression & { readonly type: "operation" }): Expression {
   const { symbol, left, right } = expression;
   if (left.type === "operation") return { ...expression, left: reduce(left) };

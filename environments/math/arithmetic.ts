@@ -2,22 +2,22 @@ import type { Random } from "../../src/core/random/random.ts";
 import { chainProblem } from "./arithmetic-chain.ts";
 import type { MathProblem, ProblemGenerator } from "./math-problem.ts";
 
-/** What can be asked for in arithmetic; `chain` is several operations in one expression. */
+/** The kinds of arithmetic problems. `chain` is an expression with several operations. */
 export const arithmeticOperations = ["addition", "subtraction", "multiplication", "division", "chain"] as const;
 
 /** One of {@link arithmeticOperations}. */
 export type ArithmeticOperation = (typeof arithmeticOperations)[number];
 
-/** What arithmetic problems are made of. */
+/** The options of arithmetic problems. */
 export interface ArithmeticOptions {
   readonly operations: readonly ArithmeticOperation[];
-  /** Least and greatest number of digits of an operand; by default from 1 to the difficulty. */
+  /** The minimum and maximum number of digits of an operand. Defaults to 1 and the difficulty. */
   readonly digits?: readonly [minimum: number, maximum: number];
 }
 
 /**
- * Additions, subtractions, multiplications, exact divisions and chains of these on whole numbers. Results are
- * negative from difficulty 3 on only.
+ * Generates additions, subtractions, multiplications, exact divisions, and chains of these, on whole numbers. Results
+ * are negative only from difficulty 3 on.
  */
 export function arithmeticGenerator(options: ArithmeticOptions): ProblemGenerator {
   return (random, difficulty) => {
@@ -32,7 +32,7 @@ export function arithmeticGenerator(options: ArithmeticOptions): ProblemGenerato
   };
 }
 
-/** A whole number whose count of digits lies in the range, each count equally likely. One digit includes 0. */
+/** Returns a whole number. All numbers of digits in the range are equally likely. One digit includes 0. */
 function numberOfDigits(random: Random, [minimum, maximum]: readonly [number, number]): bigint {
   const digits = random.integer(minimum, maximum);
   return BigInt(random.integer(digits === 1 ? 0 : 10 ** (digits - 1), 10 ** digits - 1));
@@ -85,7 +85,10 @@ function calculate(operation: TwoOperandOperation, left: bigint, right: bigint):
   }
 }
 
-/** The second operand is taken in by its decimal places, one line each; a division is checked by its product. */
+/**
+ * Returns the solution's steps. They process the second operand by its decimal places, one line each. A division is
+ * checked by its product.
+ */
 function workedSteps(operation: TwoOperandOperation, left: bigint, right: bigint): string[] {
   if (operation === "division") return [`${calculate(operation, left, right)} * ${right} = ${left}`];
   const places = decimalPlaces(right);
@@ -105,7 +108,7 @@ function workedSteps(operation: TwoOperandOperation, left: bigint, right: bigint
   });
 }
 
-/** 305 as 300 and 5. */
+/** Splits a number into its decimal places, such as 305 into 300 and 5. */
 function decimalPlaces(value: bigint): bigint[] {
   const digits = String(value);
   return [...digits]

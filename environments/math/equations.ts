@@ -18,14 +18,19 @@ interface LinearStatement {
 interface Side {
   readonly slope: number;
   readonly constant: number;
-  /** Written as `slope(variable + constant / slope)`, which must be whole. */
+  /** Writes the side as `slope(variable + constant / slope)`. The quotient must be whole. */
   readonly factored?: boolean;
 }
 
 /**
- * Linear equations and inequalities in one variable. Difficulty 1: x + b = c. 2: a x + b = c. 3: the variable on
- * both sides. 4: solutions that are fractions. 5: parentheses as well. Two in five are inequalities; their answer is
- * such as `x < 3`, that of an equation such as `3` or `-7/2`.
+ * Generates linear equations and inequalities in one variable. Two in five are inequalities. The answer to an
+ * inequality is such as `x < 3`, the answer to an equation is such as `3` or `-7/2`.
+ *
+ * - Difficulty 1: x + b = c.
+ * - Difficulty 2: a x + b = c.
+ * - Difficulty 3: the variable is on both sides.
+ * - Difficulty 4: solutions may be fractions.
+ * - Difficulty 5: also with parentheses.
  */
 export const equationGenerator: ProblemGenerator = (random, difficulty) => {
   const statement = randomStatement(random, difficulty);
@@ -52,7 +57,7 @@ function randomStatement(random: Random, difficulty: number): LinearStatement {
   const rightSlope = difficulty < 3 ? 0 : otherThan(random, slope, 9);
   const factored = difficulty === 5;
   const constant = factored ? slope * nonZero(random, 9) : nonZero(random, largest);
-  // Below difficulty 4 the solution is chosen first, so that it is whole.
+  // Below difficulty 4, the solution is chosen first, so that it is a whole number.
   const solution = random.integer(difficulty === 1 ? 1 : -largest, largest);
   const rightConstant = difficulty < 4 ? (slope - rightSlope) * solution + constant : random.integer(-largest, largest);
   return {
@@ -63,7 +68,7 @@ function randomStatement(random: Random, difficulty: number): LinearStatement {
   };
 }
 
-/** Constants to the right, the variable to the left, then division by what stands before the variable. */
+/** Solves a statement: moves constants to the right and the variable to the left, and divides by the coefficient. */
 function solve({ variable, relation, left, right }: LinearStatement): { steps: string[]; answer: string } {
   const steps: string[] = [];
   const write = (left: Side, right: Side): void => {
@@ -93,13 +98,13 @@ function formatSide({ slope, constant, factored }: Side, variable: string): stri
   return `${factor}${variable} ${constant < 0 ? "-" : "+"} ${Math.abs(constant)}`;
 }
 
-/** From -largest to largest, without 0. */
+/** Returns a number from -largest to largest, except 0. */
 function nonZero(random: Random, largest: number): number {
   const value = random.integer(1, 2 * largest);
   return value <= largest ? value : largest - value;
 }
 
-/** A number from -largest to largest that is neither 0 nor `excluded`. */
+/** Returns a number from -largest to largest, except 0 and `excluded`. */
 function otherThan(random: Random, excluded: number, largest: number): number {
   const value = nonZero(random, largest);
   return value === excluded ? -value : value;

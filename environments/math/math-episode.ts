@@ -5,57 +5,62 @@ import { answerLine } from "./math-problem.ts";
 import { sharedChecker } from "./shared-checker.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
-/** What the episodes of every math environment have in common. */
+/** The common options of all math environments' episodes. */
 export interface MathEpisodeOptions {
-  /** The prompt is the question alone and the reply the answer alone. */
+  /** True if the prompt is the question alone and the reply the answer alone. */
   readonly answerOnly: boolean;
   readonly maxTurns: number;
-  /** Added to the reward of an answer, right or wrong, that is stated as the prompt asks; 0 by default. */
+  /** Added to the reward of an answer, correct or not, in the requested format. Defaults to 0. */
   readonly formatReward: number;
 }
 
-/** The options of environments of math that say how an episode goes on and what it is worth. */
+/** The schema of the options of math environments that control episodes and rewards. */
 export const mathEpisodeOptions: {
   readonly maxTurns: z.ZodDefault<z.ZodInt>;
   readonly formatReward: z.ZodDefault<z.ZodNumber>;
 } = {
-  maxTurns: z.int().min(1).max(20).default(1).describe("Replies until the episode ends; wrong ones get feedback."),
+  maxTurns: z.int().min(1).max(20).default(1).describe("The maximum number of replies. Wrong replies get feedback."),
   formatReward: z
     .number()
     .min(0)
     .max(1)
     .default(0)
-    .describe("Added to the reward when the answer stands where the prompt asks for it."),
+    .describe("Added to the reward if the answer is in the requested format."),
 };
 
-/** What the model is told beside the question. */
+/** The instruction after the question. */
 const mathInstruction: string = `Think step by step. End with a line that holds only the answer, written as: ${answerLine("answer")}`;
 
 /** The episodes of a math environment. */
 export interface MathEpisode {
-  /** What they are in a definition; another judge may stand in for `open` and `step`. */
+  /** The part of an environment definition. Other implementations may replace `open` and `step`. */
   readonly definition: {
     readonly maxTurns: number;
     readonly rewardRange: readonly [number, number];
     readonly statesCorrect: true;
     readonly open: () => Promise<AnswerChecker>;
     readonly reset: (context: { readonly task: { readonly question: string } }) => string;
-    /** Judges a reply; wrong ones get another turn while there are any, with feedback that never tells the answer. */
+    /**
+     * Scores a reply. A wrong reply gets another turn, if any is left, with feedback that does not contain the answer.
+     */
     readonly step: (reply: {
       readonly task: { readonly answer: string };
       readonly text: string;
       readonly turn: number;
-      /** Asked where {@link verifyAnswer} cannot read a marked answer. */
+      /** Used if {@link verifyAnswer} cannot read a marked answer. */
       readonly opened: AnswerChecker;
       readonly signal?: AbortSignal | undefined;
     }) => Promise<StepOutcome<undefined>>;
     readonly demonstrate: (task: { readonly solution: string }) => string;
   };
-  /** What a reply earns that is judged already. */
+  /** Returns the outcome of a reply with a verdict. */
   outcome(reply: { readonly text: string; readonly turn: number; readonly verdict: Verdict }): StepOutcome<undefined>;
 }
 
-/** A question, then replies until one is right or the turns are over. Only the last reply earns a reward. */
+/**
+ * Creates the episodes of a math environment: a question, then replies until one is correct or no turn is left. Only
+ * the last reply gets a reward.
+ */
 export function mathEpisode(options: MathEpisodeOptions): MathEpisode {
   const { answerOnly, maxTurns, formatReward } = options;
   const outcome: MathEpisode["outcome"] = ({ text, turn, verdict }) => {

@@ -4,13 +4,13 @@ import { type ArithmeticOperation, arithmeticOperations } from "./arithmetic.ts"
 import { mathEpisodeOptions } from "./math-episode.ts";
 import { difficulties } from "./math-problem.ts";
 
-/** The sorts of generated problems; `mixed` draws from all four. */
+/** The kinds of generated problems. `mixed` draws from all four. */
 export type MathTasks = "arithmetic" | "equations" | "word-problems" | "multi-step" | "mixed";
 
-/** A whole number, or the least and the greatest of a range. */
+/** A whole number, or the minimum and maximum of a range. */
 export type WholeNumbers = number | readonly [minimum: number, maximum: number];
 
-/** What the math environment is made from; the schema says what each option means. */
+/** The options of the math environment. The schema describes each one. */
 export interface MathOptions {
   readonly tasks: MathTasks;
   readonly difficulty: WholeNumbers;
@@ -29,35 +29,40 @@ const schema = z.strictObject({
   tasks: z
     .enum(["arithmetic", "equations", "word-problems", "multi-step", "mixed"])
     .default("mixed")
-    .describe("The sort of problems; mixed draws from all four."),
+    .describe("The kind of problems. mixed draws from all four."),
   difficulty: wholeNumbers(easiest, hardest)
     .default([easiest, 3])
-    .describe("From 1 to 5, or a range such as [1, 3]: more digits, steps, and less friendly numbers."),
+    .describe(
+      "A level from 1 to 5, or a range such as [1, 3]. Higher levels have more digits, more steps and harder numbers.",
+    ),
   operations: z
     .array(z.enum(arithmeticOperations))
     .min(1)
     .default([...arithmeticOperations])
-    .describe("What arithmetic asks for."),
+    .describe("The kinds of arithmetic problems."),
   digits: wholeNumbers(1, 12)
     .optional()
-    .describe("Digits of an arithmetic operand, or a range; by default from 1 to the difficulty."),
+    .describe("The number of digits of an arithmetic operand, or a range. Defaults to 1 up to the difficulty."),
   answerOnly: z
     .boolean()
     .default(false)
-    .describe("Short questions answered by the answer alone (12+34= by 46), for tiny models."),
+    .describe("Asks short questions whose reply is the answer alone (12+34= and 46), for tiny models."),
   ...mathEpisodeOptions,
-  seed: z.int().default(0).describe("Another seed gives other problems. What is held out stays held out."),
+  seed: z
+    .int()
+    .default(0)
+    .describe("The seed of the generated problems. It does not change which problems are held out."),
   limit: z
     .int()
     .min(1)
     .optional()
-    .describe("The most tasks of a split; without it, train has no end and test has 500."),
+    .describe("The maximum number of tasks per split. By default, train is unbounded and test has 500 tasks."),
 });
 
-/** The schema of {@link MathOptions}: strict; every option has a default or may be absent. */
+/** The schema of {@link MathOptions}. It is strict. Every option has a default or is optional. */
 export const mathOptionsSchema: z.ZodObject = schema;
 
-/** Checks options and fills in defaults. Throws `config.invalid` naming each option at fault. */
+/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseMathOptions(options: unknown): MathOptions {
   return parseEnvironmentOptions("math", schema, options);
 }
@@ -66,11 +71,11 @@ function wholeNumbers(minimum: number, maximum: number): z.ZodType<number | [num
   const number = z.int().min(minimum).max(maximum);
   const range = z
     .tuple([number, number])
-    .refine(([least, greatest]) => least <= greatest, "a range begins with its smaller number");
+    .refine(([least, greatest]) => least <= greatest, "a range must begin with its smaller number");
   return z.union([number, range]);
 }
 
-/** The range that a whole number or a range stands for. */
+/** Returns a range. A single number is a range of one number. */
 export function rangeOf(numbers: WholeNumbers): readonly [minimum: number, maximum: number] {
   return typeof numbers === "number" ? [numbers, numbers] : numbers;
 }

@@ -1,41 +1,41 @@
 import type { Random } from "../../src/core/random/random.ts";
 
-/** A question with one right answer. */
+/** A question with one correct answer. */
 export interface MathTask {
   readonly question: string;
   readonly answer: string;
-  /** What was asked for, such as `addition`, `equation` or `word-problem`. */
+  /** The kind of problem, such as `addition`, `equation` or `word-problem`. */
   readonly kind: string;
   readonly difficulty: number;
-  /** A worked solution that ends in the answer. No model sees it but in demonstrations. */
+  /** A worked solution that ends in the answer. Models see it only in demonstrations. */
   readonly solution: string;
 }
 
-/** What a generator makes: a task in both of its forms, before one is chosen. */
+/** A generated problem with both forms of its question, before one is chosen. */
 export interface MathProblem {
   readonly kind: string;
   readonly difficulty: number;
-  /** In a sentence: `What is 12 + 34?` */
+  /** The question as a sentence, such as `What is 12 + 34?`. */
   readonly question: string;
-  /** As short as can be, for tiny models: `12+34=` */
+  /** The shortest form of the question, for tiny models, such as `12+34=`. */
   readonly terse: string;
-  /** The worked solution, line by line, without the final line that states the answer. */
+  /** The lines of the worked solution, without the final line with the answer. */
   readonly steps: readonly string[];
   readonly answer: string;
 }
 
-/** Makes problems of one sort. Everything random comes from `random`; difficulty is a whole number from 1 to 5. */
+/** Generates problems of one kind. All random choices use `random`. The difficulty is a whole number from 1 to 5. */
 export type ProblemGenerator = (random: Random, difficulty: number) => MathProblem;
 
-/** The least and greatest difficulty. */
+/** The minimum and maximum difficulty. */
 export const difficulties = { easiest: 1, hardest: 5 } as const;
 
-/** How solutions end and answers are asked for. */
+/** Returns the answer line, which ends solutions and is the requested answer format. */
 export function answerLine(answer: string): string {
   return `#### ${answer}`;
 }
 
-/** The task of a problem. `answerOnly` takes the short question and an answer without its solution. */
+/** Returns the task of a problem. `answerOnly` selects the short question and an answer without its solution. */
 export function mathTask(problem: MathProblem, answerOnly: boolean): MathTask {
   const { kind, difficulty, answer } = problem;
   return {

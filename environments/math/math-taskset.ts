@@ -7,27 +7,26 @@ import { mapTaskset } from "../../src/core/taskset/map-taskset.ts";
 import { memoryTaskset } from "../../src/core/taskset/memory-taskset.ts";
 import { type MathProblem, type MathTask, mathTask } from "./math-problem.ts";
 
-/** What a taskset of generated problems is made from. */
+/** The options of a taskset of generated problems. */
 export interface MathTasksetOptions {
   readonly split: "train" | "test";
   readonly seed: number;
   readonly generate: (random: ReturnType<typeof createRandom>) => MathProblem;
   readonly answerOnly: boolean;
-  /** The most tasks; without it, `train` has no end and `test` has 500. */
+  /** The maximum number of tasks. By default, `train` is unbounded and `test` has 500 tasks. */
   readonly limit?: number;
 }
 
-/** How many held-out problems there are where nothing else is asked for. */
+/** The default number of held-out problems. */
 const testSize = 500;
 
-/** After so many draws without a new held-out problem there are held to be no more. */
+/** The search for held-out problems ends after this many draws without a new one. */
 const maximumDraws = 10_000;
 
 /**
- * Generated problems of one split. Whether a problem is held out is a matter of its content alone: one in five, by
- * the hash of its short form. So no seed, order or wording lets a problem stand in both splits. `train` is made as it
- * is asked for and may repeat itself; `test` holds different problems, fewer than asked for where the generator
- * knows no more.
+ * Returns the generated problems of one split. One problem in five is held out, by the hash of its short form, so no
+ * seed, order or wording puts a problem into both splits. `train` is generated on demand and may contain duplicates.
+ * `test` contains distinct problems, fewer than requested if the generator cannot produce enough.
  */
 export function mathTaskset(options: MathTasksetOptions): Taskset<MathTask> {
   const { split, seed, generate, answerOnly, limit } = options;
@@ -49,7 +48,7 @@ export function mathTaskset(options: MathTasksetOptions): Taskset<MathTask> {
   return mapTaskset(problems, (problem) => mathTask(problem, answerOnly));
 }
 
-/** True for the one problem in five that no training split holds. */
+/** Returns true for a held-out problem. One problem in five is held out. */
 function isHeldOut(problem: Pick<MathProblem, "terse">): boolean {
   return Number.parseInt(contentHash(problem.terse).slice(0, 8), 16) % 5 === 0;
 }
@@ -67,7 +66,7 @@ function heldOutProblems({ seed, generate }: MathTasksetOptions, count: number):
   if (problems.size > 0) return [...problems.values()];
   throw new LyceumError({
     code: "data.out-of-range",
-    message: "These options of the math environment know too few problems to hold any out for a test.",
-    hint: "Widen them: a higher difficulty, more digits, more operations.",
+    message: "These options of the math environment give too few problems to hold any out for a test.",
+    hint: "Use a higher difficulty, more digits or more operations.",
   });
 }

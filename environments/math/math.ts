@@ -15,8 +15,8 @@ import { wordProblemGenerator } from "./word-problems.ts";
 const description = "Generated math problems with one exact answer: arithmetic, equations, word problems, multi-step.";
 
 /**
- * The math environment. One agent is asked a generated question and earns 1 for the right answer; `train` and `test`
- * never share a problem. Throws `config.invalid` where the options are not what the schema asks for.
+ * Creates the math environment. One agent answers a generated question and gets the reward 1 for the correct answer.
+ * `train` and `test` never share a problem. Throws `config.invalid` for invalid options.
  */
 export function mathEnvironment(options: Partial<MathOptions> = {}): EnvironmentDefinition<MathTask> {
   const { answerOnly, maxTurns, formatReward, seed, limit, ...rest } = parseMathOptions(options);
@@ -38,7 +38,7 @@ export function mathEnvironment(options: Partial<MathOptions> = {}): Environment
   });
 }
 
-/** The registry's entry of the math environment. */
+/** The registry entry of the math environment. */
 export const mathEntry: EnvironmentEntry = {
   id: "math",
   description,

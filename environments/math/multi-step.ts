@@ -1,8 +1,8 @@
 import type { ProblemGenerator } from "./math-problem.ts";
 
 /**
- * A chain of definitions, each made from earlier ones: `a = 4 + 9, b = a * 3, ...`. It has `difficulty` + 1 of them,
- * and asks for the last. Numbers stay small; what is hard is to keep track.
+ * Generates a chain of `difficulty` + 1 definitions that refer to earlier ones, such as `a = 4 + 9, b = a * 3, ...`,
+ * and asks for the last. Numbers stay small. The difficulty is to keep track.
  */
 export const multiStepGenerator: ProblemGenerator = (random, difficulty) => {
   const names = [..."abcdefgh"];
@@ -10,7 +10,8 @@ export const multiStepGenerator: ProblemGenerator = (random, difficulty) => {
   const definitions: string[] = [`a = ${values[0]}`];
   const steps: string[] = [];
   for (let i = 1; i <= difficulty + 1; i++) {
-    // Mostly the one just defined; at higher difficulty an earlier one may come back, but not in the last.
+    // The source is mostly the previous definition. From difficulty 3 on, it may be an earlier one, except in the last
+    // definition.
     const isLast = i === difficulty + 1;
     const source = difficulty >= 3 && !isLast && random.next() < 0.4 ? random.integer(0, i - 1) : i - 1;
     const value = values[source]!;

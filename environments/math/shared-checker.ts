@@ -1,24 +1,24 @@
 import { type AnswerChecker, createAnswerChecker } from "./answer-checker.ts";
 import type { ComparisonPoolOptions } from "./equivalence/comparison-pool.ts";
 
-/** Opens a checker that all who hold it at one time share; it is closed when the last of them disposes of it. */
+/** Returns a function that opens a shared checker. The checker closes when its last user disposes it. */
 export function sharedChecker(options: ComparisonPoolOptions = {}): () => Promise<AnswerChecker> {
   let checker: AnswerChecker | undefined;
-  let holders = 0;
+  let users = 0;
   return async () => {
     checker ??= createAnswerChecker({ threads: 2, ...options });
-    const held = checker;
+    const current = checker;
     let closed = false;
-    holders += 1;
+    users += 1;
     return {
-      check: (question) => held.check(question),
+      check: (question) => current.check(question),
       [Symbol.asyncDispose]: async () => {
         if (closed) return;
         closed = true;
-        holders -= 1;
-        if (holders > 0) return;
+        users -= 1;
+        if (users > 0) return;
         checker = undefined;
-        await held[Symbol.asyncDispose]();
+        await current[Symbol.asyncDispose]();
       },
     };
   };

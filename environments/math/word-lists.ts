@@ -1,4 +1,4 @@
-/** Who the stories are about. */
+/** The names of people in stories. */
 export const names: readonly string[] = [
   "Ada",
   "Amir",
@@ -32,7 +32,7 @@ export const names: readonly string[] = [
   "Zoe",
 ];
 
-/** What they have, buy and share: plurals that can be counted. */
+/** Things that people have, buy and share: countable plurals. */
 export const things: readonly string[] = [
   "apples",
   "badges",
@@ -66,8 +66,8 @@ export const things: readonly string[] = [
   "toy cars",
 ];
 
-/** Where they buy. */
+/** Places where people buy things. */
 export const shops: readonly string[] = ["a market", "a shop", "a fair", "a flea market", "the corner shop"];
 
-/** How they travel. */
+/** Vehicles. */
 export const vehicles: readonly string[] = ["bus", "car", "train", "bicycle", "boat", "tram"];

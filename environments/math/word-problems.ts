@@ -2,7 +2,7 @@ import type { Random } from "../../src/core/random/random.ts";
 import type { ProblemGenerator } from "./math-problem.ts";
 import { names, shops, things, vehicles } from "./word-lists.ts";
 
-/** A story as it grows: what has been told, how it is computed, and the number it has come to. */
+/** A story under construction: its sentences, its calculations and its current number. */
 interface Story {
   readonly sentences: readonly string[];
   readonly steps: readonly string[];
@@ -12,8 +12,9 @@ interface Story {
 type StoryTemplate = (random: Random, difficulty: number) => Story;
 
 /**
- * Short stories about belongings, shopping, sharing, travel and savings, told with random names, things and numbers.
- * A story takes `difficulty` calculations (sharing and shopping at least two), with numbers that grow with it.
+ * Generates short stories about belongings, shopping, sharing, travel and savings, with random names, things and
+ * numbers. A story has `difficulty` calculations, or at least two for sharing and shopping. Numbers grow with the
+ * difficulty.
  */
 export const wordProblemGenerator: ProblemGenerator = (random, difficulty) => {
   const template = random.pick(difficulty === 1 ? [belongings, travel, savings] : templates);
@@ -22,7 +23,7 @@ export const wordProblemGenerator: ProblemGenerator = (random, difficulty) => {
   return { kind: "word-problem", difficulty, question, terse: `${question} `, steps, answer: String(answer) };
 };
 
-/** Someone has things, and more or fewer after each sentence. */
+/** Someone has things, and gains or loses some in each sentence. */
 const belongings: StoryTemplate = (random, difficulty) => {
   const [name, friend] = random.shuffle(names);
   const thing = random.pick(things);
@@ -68,7 +69,7 @@ const belongings: StoryTemplate = (random, difficulty) => {
   };
 };
 
-/** Several things are bought at several prices, paid with a note from difficulty 3 on. */
+/** Someone buys several things at different prices. From difficulty 3 on, the payment is a banknote. */
 const shopping: StoryTemplate = (random, difficulty) => {
   const [name] = random.shuffle(names);
   const bought = random.shuffle(things).slice(0, Math.max(1, Math.min(4, difficulty - 1)));
@@ -95,7 +96,10 @@ const shopping: StoryTemplate = (random, difficulty) => {
   return { sentences, steps, answer: note - total };
 };
 
-/** Things are gathered by several people and put into equal boxes; the question is how many each box, or how many boxes. */
+/**
+ * Several people put their things into equal boxes. The question is how many things are in each box, or how many boxes
+ * there are.
+ */
 const sharing: StoryTemplate = (random, difficulty) => {
   const people = random.shuffle(names).slice(0, Math.max(2, difficulty));
   const thing = random.pick(things);
@@ -119,7 +123,7 @@ const sharing: StoryTemplate = (random, difficulty) => {
   return { sentences, steps: [...steps, `${total} / ${perBox} = ${boxes}`], answer: boxes };
 };
 
-/** One leg after another, each with its speed and its hours. */
+/** Someone travels several legs, each with its speed and hours. */
 const travel: StoryTemplate = (random, difficulty) => {
   const [name] = random.shuffle(names);
   const vehicle = random.pick(vehicles);
@@ -151,7 +155,7 @@ const travel: StoryTemplate = (random, difficulty) => {
   return { sentences, steps, answer: planned - total };
 };
 
-/** Money is put aside week by week, and spent. */
+/** Someone saves money every week, and spends or receives some. */
 const savings: StoryTemplate = (random, difficulty) => {
   const [name] = random.shuffle(names);
   const weekly = random.integer(2, 5 + 5 * difficulty);
@@ -182,7 +186,7 @@ const savings: StoryTemplate = (random, difficulty) => {
 
 const templates: readonly StoryTemplate[] = [belongings, shopping, sharing, travel, savings];
 
-/** Whole numbers of at least 2 that add up to `total`. */
+/** Returns whole numbers of at least 2 that add up to `total`. */
 function randomParts(random: Random, total: number, count: number): number[] {
   const parts: number[] = [];
   let rest = total;

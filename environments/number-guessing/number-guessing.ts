@@ -3,34 +3,39 @@ import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
 import { defineEnvironment } from "../../src/core/environment/define-environment.ts";
 import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/environment/registry.ts";
 
-/** What the number-guessing environment is made from; the schema says what each option means. */
+/** The options of the number-guessing environment. The schema describes each one. */
 export interface NumberGuessingOptions {
   readonly maximum: number;
   readonly spareGuesses: number;
 }
 
-/** The number to be found. The agent is never told it. */
+/** The secret number. The agent never sees it. */
 export interface NumberGuessingTask {
   readonly secret: number;
 }
 
 const schema = z.strictObject({
-  maximum: z.int().min(2).max(100_000).default(100).describe("The secret lies between 1 and this number."),
-  spareGuesses: z.int().min(0).max(20).default(3).describe("Guesses beyond what halving the range needs at most."),
+  maximum: z.int().min(2).max(100_000).default(100).describe("The maximum of the secret number. The minimum is 1."),
+  spareGuesses: z
+    .int()
+    .min(0)
+    .max(20)
+    .default(3)
+    .describe("The number of guesses beyond the worst case of a binary search."),
 });
 
 const description = "Find a secret number; each wrong guess is answered by higher or lower.";
 
 /**
- * The number-guessing environment: one agent, one guess a turn. A number found within the guesses that halving the
- * range takes at most is worth 1, each guess more costs an equal share, and a number not found is worth 0. One number
- * in five is held out for `test`.
+ * Creates the number-guessing environment with one agent and one guess per turn. A number found within the worst case
+ * of a binary search has the reward 1. Each further guess reduces the reward by an equal share, to 0 if the number is
+ * not found. One number in five is held out for `test`.
  */
 export function numberGuessingEnvironment(
   options: Partial<NumberGuessingOptions> = {},
 ): EnvironmentDefinition<NumberGuessingTask> {
   const { maximum, spareGuesses } = parseEnvironmentOptions("number-guessing", schema, options);
-  // Halving leaves 2^n - 1 numbers at most to n guesses.
+  // A binary search finds one of at most 2^n - 1 numbers with n guesses.
   const par = Math.ceil(Math.log2(maximum + 1));
   const maxTurns = par + spareGuesses;
   const numbers = Array.from({ length: maximum }, (_, i) => ({ secret: i + 1 }));
@@ -54,13 +59,13 @@ export function numberGuessingEnvironment(
   });
 }
 
-/** The last whole number of a reply. */
+/** Returns the last whole number of a reply. */
 function readGuess(text: string): number | undefined {
   const last = text.match(/-?\d+/g)?.at(-1);
   return last === undefined ? undefined : Number(last);
 }
 
-/** The guesses of a search that always asks for the middle of what is left. */
+/** Returns the guesses of a binary search. */
 function halvingGuesses(secret: number, maximum: number): readonly number[] {
   const guesses: number[] = [];
   let [low, high] = [1, maximum];
@@ -73,7 +78,7 @@ function halvingGuesses(secret: number, maximum: number): readonly number[] {
   return guesses;
 }
 
-/** The registry's entry of the number-guessing environment. */
+/** The registry entry of the number-guessing environment. */
 export const numberGuessingEntry: EnvironmentEntry = {
   id: "number-guessing",
   description,

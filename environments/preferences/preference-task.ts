@@ -3,7 +3,7 @@ import { type Message, textMessage } from "../../src/contract/message.ts";
 import { promptMessages } from "../../src/contract/prompt.ts";
 import { chatMessageSchema, saysTheSame } from "../conversations/chat-message.ts";
 
-/** A prompt with two answers, of which one is preferred. */
+/** A prompt with a chosen and a rejected answer. */
 export interface PreferenceTask {
   readonly messages: readonly Message[];
   readonly chosen: Message;
@@ -13,8 +13,8 @@ export interface PreferenceTask {
 const side = z.union([z.string(), z.array(chatMessageSchema).min(1)], "must be a text or a list of messages");
 
 /**
- * Reads a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be called `messages`,
- * stand at the beginning of both answers, or stand there alone and be left out. Unknown keys are left out.
+ * Parses a row `{ prompt, chosen, rejected }`, each a text or a list of messages. The prompt may be named `messages`,
+ * and may be the common beginning of both answers instead of or in addition to its own field. Unknown keys are ignored.
  */
 export const preferenceRowSchema: z.ZodType<PreferenceTask> = z
   .object({ prompt: side.nullish(), messages: side.nullish(), chosen: side, rejected: side })
@@ -46,7 +46,7 @@ function commonBeginning(first: readonly Message[], second: readonly Message[]):
   return first.slice(0, differ === -1 ? first.length : differ);
 }
 
-/** The one message of the assistant that is left of an answer without the prompt. */
+/** Returns the assistant message of an answer after the prompt, if it is the only one. */
 function answerTo(prompt: readonly Message[], answer: readonly Message[]): Message | undefined {
   const repeats = prompt.every((message, place) => isMessage(message, answer[place]));
   const rest = repeats ? answer.slice(prompt.length) : answer;

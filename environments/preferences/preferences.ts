@@ -8,7 +8,7 @@ import { saysTheSame } from "../conversations/chat-message.ts";
 import { anySplitOfOneFile, loadRows, rowSplits } from "../shared/rows/row-file.ts";
 import { type PreferenceTask, preferenceRowSchema } from "./preference-task.ts";
 
-/** What the preferences environment is made from; the schema says what each option means. */
+/** The options of the preferences environment. The schema describes each one. */
 export interface PreferencesOptions {
   readonly path?: string | undefined;
   readonly swapped: boolean;
@@ -19,17 +19,17 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("The file (JSONL or Parquet; it is any split), a folder of splits, or a hub data set."),
-  swapped: z.boolean().default(false).describe("Prefer the rejected answers instead: a control for an experiment."),
+    .describe("The file (JSONL or Parquet, used for all splits), a folder with one file per split, or a hub data set."),
+  swapped: z.boolean().default(false).describe("Prefers the rejected answers instead, as a control in an experiment."),
 });
 
-const description = "Prompts with a chosen and a rejected answer: what offline preference optimization learns from.";
+const description = "Prompts with a chosen and a rejected answer, for offline preference optimization.";
 
 /**
- * An environment of preferences, one task each: the chosen answer earns 1, any other 0. Its demonstration is the
- * chosen answer for the even members of a group and the rejected one for the odd ones, so that a group of two is a
- * pair. Files are read whole when their tasks are asked for: `data.malformed` names the line of a row that is no
- * preference, `data.out-of-range` a file without any.
+ * Creates an environment of preferences, one task each. The chosen answer has the reward 1, any other answer 0. The
+ * demonstration is the chosen answer for even sample indices of a group and the rejected one for odd indices, so a
+ * group of two is a pair. Files are read completely when tasks are loaded. Throws `data.malformed`, which names the
+ * line, for an invalid row, and `data.out-of-range` for an empty file.
  */
 export function preferencesEnvironment(
   options: Partial<PreferencesOptions> = {},
@@ -61,13 +61,13 @@ export function preferencesEnvironment(
 function emptyFile(path: string): LyceumError {
   return new LyceumError({
     code: "data.out-of-range",
-    message: `There are no preferences in ${path}: nothing can be learnt from it.`,
+    message: `There are no preferences in ${path}.`,
     hint: 'Write one on each line: {"prompt": "...", "chosen": "...", "rejected": "..."}, or name another file.',
     data: { path },
   });
 }
 
-/** The registry's entry of the preferences environment. */
+/** The registry entry of the preferences environment. */
 export const preferencesEntry: EnvironmentEntry = {
   id: "preferences",
   description,

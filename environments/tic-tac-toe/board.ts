@@ -1,7 +1,7 @@
-/** Who moves: X begins. */
+/** A player. X begins. */
 export type Player = "x" | "o";
 
-/** The moves made so far, X's first, as cells from 1 (top left) to 9 (bottom right). It says all of a game. */
+/** The moves so far, X's first, as cells from 1 (top left) to 9 (bottom right). They determine the complete state. */
 export type Moves = readonly number[];
 
 const lines = [
@@ -15,24 +15,24 @@ const lines = [
   [3, 5, 7],
 ] as const;
 
-/** Whose turn it is. */
+/** Returns the player to move. */
 export function playerToMove(moves: Moves): Player {
   return moves.length % 2 === 0 ? "x" : "o";
 }
 
-/** The cells that are free, in order. */
+/** Returns the free cells, in order. */
 export function freeCells(moves: Moves): readonly number[] {
   return [1, 2, 3, 4, 5, 6, 7, 8, 9].filter((cell) => !moves.includes(cell));
 }
 
-/** How a game ended; undefined while it goes on. Only the player who moved last can have won. */
+/** Returns the result of a game, or undefined if it is not over. Only the player who moved last can have won. */
 export function result(moves: Moves): Player | "draw" | undefined {
   const own = moves.filter((_, turn) => turn % 2 === (moves.length - 1) % 2);
   if (lines.some((line) => line.every((cell) => own.includes(cell)))) return moves.length % 2 === 1 ? "x" : "o";
   return moves.length === 9 ? "draw" : undefined;
 }
 
-/** The board as it is shown: X, O, and the numbers of the free cells. */
+/** Draws the board with X, O and the numbers of the free cells. */
 export function drawBoard(moves: Moves): string {
   const marks = Array.from({ length: 9 }, (_, i) => {
     const turn = moves.indexOf(i + 1);
@@ -41,7 +41,7 @@ export function drawBoard(moves: Moves): string {
   return [0, 3, 6].map((row) => marks.slice(row, row + 3).join(" ")).join("\n");
 }
 
-/** Every way to make so many moves, fewer than it takes to win. */
+/** Returns all sequences of `length` moves. The length must be too short for a win. */
 export function openings(length: number): readonly Moves[] {
   let games: readonly Moves[] = [[]];
   for (let i = 0; i < length; i++) games = games.flatMap((moves) => freeCells(moves).map((cell) => [...moves, cell]));

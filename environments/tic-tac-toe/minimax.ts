@@ -1,8 +1,8 @@
 import { freeCells, type Moves, result } from "./board.ts";
 
 /**
- * A move that no reply can punish (minimax): the first cell that wins soonest, else one that draws, else one that loses
- * latest. The game must not be over.
+ * Returns an optimal move (minimax): the first cell that wins soonest, otherwise one that draws, otherwise one that
+ * loses latest. The game must not be over.
  */
 export function bestMove(moves: Moves): number {
   let [best, most] = [0, -Infinity];
@@ -14,13 +14,13 @@ export function bestMove(moves: Moves): number {
 }
 
 /**
- * What a position is worth to the player who is to move: more than 0 if won, and the more the sooner. Exact between
- * `low` and `high`, else a bound on its side of them (alpha-beta).
+ * Returns the value of a position for the player to move. It is positive if the player wins, and larger the sooner. It
+ * is exact between `low` and `high`, and otherwise a bound (alpha-beta).
  */
 function worth(moves: Moves, low: number, high: number): number {
   const end = result(moves);
   if (end === "draw") return 0;
-  // A game that is won was won by the player who has just moved.
+  // The player who moved last won the game.
   if (end !== undefined) return moves.length - 10;
   let most = low;
   for (const cell of freeCells(moves)) {
@@ -30,7 +30,7 @@ function worth(moves: Moves, low: number, high: number): number {
   return most;
 }
 
-/** The game that goes on from a position when both play their best moves. */
+/** Returns the game that follows a position if both players play optimally. */
 export function perfectGame(opening: Moves): Moves {
   let moves = opening;
   while (result(moves) === undefined) moves = [...moves, bestMove(moves)];

@@ -5,39 +5,39 @@ import { type EnvironmentEntry, parseEnvironmentOptions } from "../../src/core/e
 import { drawBoard, freeCells, type Moves, openings, type Player, playerToMove, result } from "./board.ts";
 import { perfectGame } from "./minimax.ts";
 
-/** What the tic-tac-toe environment is made from; the schema says what each option means. */
+/** The options of the tic-tac-toe environment. The schema describes each one. */
 export interface TicTacToeOptions {
   readonly openingMoves: number;
   readonly retries: number;
 }
 
-/** The moves that a game begins with. */
+/** The opening moves of a game. */
 export interface TicTacToeTask {
   readonly opening: Moves;
 }
 
 interface Game {
   readonly moves: Moves;
-  /** Replies that were no move, of each player. */
+  /** The number of invalid replies of each player. */
   readonly refused: Readonly<Record<Player, number>>;
 }
 
 const schema = z.strictObject({
-  openingMoves: z.int().min(0).max(4).default(1).describe("Moves that are made before the agents play."),
+  openingMoves: z.int().min(0).max(4).default(1).describe("The number of moves before the agents play."),
   retries: z
     .int()
     .min(0)
     .max(5)
     .default(1)
-    .describe("Replies that are no move a player may give before losing by one."),
+    .describe("The number of invalid replies that a player may give. The next one loses the game."),
 });
 
 const description = "Tic-tac-toe in self-play: X and O in turns, 1 for the winner and -1 for the loser.";
 
 /**
- * The tic-tac-toe environment: the agents `x` and `o`, of whom only the one to move is asked. The winner earns 1, the
- * loser -1, both 0 for a draw. Tasks are openings, one in five of them for `test`; the empty board is a task of `train`
- * alone.
+ * Creates the tic-tac-toe environment with the agents `x` and `o`. Only the agent to move is asked. The reward is 1 for
+ * the winner, -1 for the loser, and 0 for both at a draw. Tasks are openings, of which one in five is in `test`. The
+ * empty board is only in `train`.
  */
 export function ticTacToeEnvironment(options: Partial<TicTacToeOptions> = {}): EnvironmentDefinition<TicTacToeTask> {
   const { openingMoves, retries } = parseEnvironmentOptions("tic-tac-toe", schema, options);
@@ -77,7 +77,7 @@ export function ticTacToeEnvironment(options: Partial<TicTacToeOptions> = {}): E
   });
 }
 
-/** Shows the board to the player who is to move, and to no other. */
+/** Returns the prompt of the player to move, with the board. */
 function ask(moves: Moves): Prompts<Player> {
   const player = playerToMove(moves);
   const text =
@@ -91,13 +91,13 @@ function rewardsOf(end: Player | "draw"): Readonly<Record<Player, number>> {
   return end === "x" ? { x: 1, o: -1 } : { x: -1, o: 1 };
 }
 
-/** The last whole number of a reply. */
+/** Returns the last whole number of a reply. */
 function readCell(text: string): number | undefined {
   const last = text.match(/\d+/g)?.at(-1);
   return last === undefined ? undefined : Number(last);
 }
 
-/** The registry's entry of the tic-tac-toe environment. */
+/** The registry entry of the tic-tac-toe environment. */
 export const ticTacToeEntry: EnvironmentEntry = {
   id: "tic-tac-toe",
   description,

@@ -1,7 +1,7 @@
 import { callMessage } from "../../src/core/tools/call-message.ts";
 import { answerText, type TaskGenerator } from "./tools-task.ts";
 
-/** Arithmetic of numbers too long for the head; the calculator is exact on them. */
+/** Arithmetic on numbers too long for mental calculation. The calculator is exact on them. */
 export const arithmeticTask: TaskGenerator = (random) => {
   const digits = (count: number): bigint => BigInt(random.integer(10 ** (count - 1), 10 ** count - 1));
   const [a, b, c, d] = [digits(6), digits(6), digits(5), digits(4)];

@@ -5,7 +5,7 @@ import { defineTool, type Tool } from "../../src/core/tools/tool.ts";
 const maximumLength = 500;
 const maximumDepth = 40;
 
-/** Functions of numbers that end at once, whatever they are given. */
+/** Numeric functions that always terminate quickly. */
 const functions = new Set(
   [
     "abs cbrt ceil exp fix floor gcd hypot lcm log log10 log2 max min mod pow round sign sqrt",
@@ -16,9 +16,9 @@ const constants = new Set(["pi", "e", "tau", "phi"]);
 const operators = new Set(["+", "-", "*", "/", "^", "%", "!"]);
 
 /**
- * A calculator: one expression of numbers with `+ - * / ^ % !`, parentheses, functions such as `sqrt` and constants
- * such as `pi`. Numbers are doubles: whole numbers are exact up to 2^53. Nothing is ever run as code, and there are no
- * names, lists, units or texts, so every expression ends at once. Results that are no finite number are errors.
+ * A calculator for one expression of numbers with `+ - * / ^ % !`, parentheses, functions such as `sqrt` and constants
+ * such as `pi`. Numbers are doubles, so whole numbers are exact up to 2^53. It does not run code and has no variables,
+ * lists, units or texts, so every expression terminates. A result that is not a finite number is an error.
  */
 export const calculatorTool: Tool = defineTool({
   description:
@@ -28,7 +28,7 @@ export const calculatorTool: Tool = defineTool({
   execute: ({ expression }) => calculate(expression),
 });
 
-/** The value of an expression, as text. Rejects with an error that says what is wrong with it. */
+/** Returns the value of an expression as text. Rejects with an error that describes the problem. */
 export async function calculate(expression: string): Promise<string> {
   const { parse } = await import("mathjs/number");
   checkNesting(expression);
@@ -46,12 +46,12 @@ export async function calculate(expression: string): Promise<string> {
   return showNumber(value);
 }
 
-/** Fifteen digits, so that 0.1 + 0.2 is 0.3; whole numbers with all of theirs. */
+/** Formats a number with 15 digits, so that 0.1 + 0.2 is 0.3. Whole numbers keep all digits. */
 function showNumber(value: number): string {
   return String(Number.isSafeInteger(value) ? value : Number(value.toPrecision(15)));
 }
 
-/** Before parsing, which goes down one step per bracket or sign. */
+/** Limits the nesting before parsing, because the parser recurses at each bracket or sign. */
 function checkNesting(expression: string): void {
   if (expression.length > maximumLength) throw new Error(`an expression has at most ${maximumLength} characters.`);
   let depth = 0;
@@ -62,7 +62,7 @@ function checkNesting(expression: string): void {
   }
 }
 
-/** Only numbers, known names, operators and calls of known functions. */
+/** Throws unless an expression contains only numbers, known names, operators and calls of known functions. */
 function checkNode(node: MathNode, depth: number): void {
   if (depth > maximumLength) throw new Error("the expression nests too deep.");
   if (!isAllowed(node)) throw new Error(refusal(node));

@@ -2,10 +2,10 @@ import type { Random } from "../../src/core/random/random.ts";
 import { callMessage } from "../../src/core/tools/call-message.ts";
 import { answerText, type TaskGenerator } from "./tools-task.ts";
 
-/** The languages that there are interpreters of. */
+/** The languages with an interpreter. */
 export type InterpreterLanguage = "python" | "javascript";
 
-/** A question that a short program answers, to be run in the language's interpreter. */
+/** Returns a generator of questions that a short program answers in the language's interpreter. */
 export function codeTask(language: InterpreterLanguage): TaskGenerator {
   return (random) => {
     const { question, answer, python, javascript } = random.pick(problems)(random);

@@ -1,10 +1,10 @@
-/** A document of the index that comes with the environment. */
+/** A document of the built-in search index. */
 export interface SearchDocument {
   readonly title: string;
   readonly text: string;
 }
 
-/** A number that stands in a document, and words that ask for it. */
+/** A number in a document, and a phrase that asks for it. */
 export interface Fact {
   /** The document's title. */
   readonly title: string;
@@ -143,7 +143,7 @@ const all: readonly FactDocument[] = [
   person("Florence Nightingale", 1820, 1910, "She reformed nursing and drew charts of what soldiers died of."),
 ];
 
-/** What the offline index holds: short texts on mountains, buildings, bridges, planets and people. */
+/** The documents of the offline index: short texts on mountains, buildings, bridges, planets and people. */
 export const documents: readonly SearchDocument[] = all.map(({ title, text }) => ({ title, text }));
 
 /** The numbers in {@link documents} that generated questions ask for. */

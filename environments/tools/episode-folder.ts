@@ -3,23 +3,23 @@ import { lstat, mkdir, mkdtemp, open, readdir, realpath, rm } from "node:fs/prom
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 
-/** Limits of an episode's folder. */
+/** The limits of an episode's folder. */
 const limits = { files: 64, fileBytes: 65_536, depth: 4, nameCharacters: 64 } as const;
 
 /**
- * The temporary folder of one episode, made when it is first needed. Paths are relative, of plain names: letters,
- * digits, `_`, `-` and `.`, not beginning with a dot. No link is followed, so nothing outside is ever read or written.
- * Disposing removes the folder. Errors are plain words for a model, and never tell where the folder is.
+ * The temporary folder of one episode, created on first use. Paths are relative and consist of plain names: letters,
+ * digits, `_`, `-` and `.`, without a leading dot. Links are not followed, so nothing outside the folder is read or
+ * written. Disposing removes the folder. Error messages are meant for a model and do not contain the folder's location.
  */
 export class EpisodeFolder implements AsyncDisposable {
   #root: Promise<string> | undefined;
   #disposed = false;
 
-  /** Writes a file whole, with the folders it lies in. */
+  /** Writes a complete file and creates its parent folders. */
   async write(path: string, text: string): Promise<void> {
     const bytes = Buffer.from(text, "utf8");
     if (bytes.length > limits.fileBytes) throw new Error(`a file holds at most ${limits.fileBytes} bytes.`);
-    const parts = partsOf(path);
+    const parts = splitPath(path);
     const root = await this.#open();
     const file = join(root, ...parts);
     const kind = await this.#kindOf(root, parts);
@@ -33,9 +33,9 @@ export class EpisodeFolder implements AsyncDisposable {
     await handle.writeFile(bytes);
   }
 
-  /** The text of a file. */
+  /** Returns the text of a file. */
   async read(path: string): Promise<string> {
-    const parts = partsOf(path);
+    const parts = splitPath(path);
     const root = await this.#open();
     const kind = await this.#kindOf(root, parts);
     if (kind === "folder") throw new Error(`"${path}" is a folder.`);
@@ -49,7 +49,7 @@ export class EpisodeFolder implements AsyncDisposable {
     return bytes.toString("utf8", 0, bytesRead);
   }
 
-  /** Every file, in order of its path. */
+  /** Returns all files, sorted by path. */
   async list(): Promise<readonly { readonly path: string; readonly bytes: number }[]> {
     const root = await this.#open();
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -73,7 +73,9 @@ export class EpisodeFolder implements AsyncDisposable {
     return this.#root;
   }
 
-  /** What stands at a path. Throws where a part of it is a link, or a file that is used as a folder. */
+  /**
+   * Returns the kind of entry at a path. Throws if a part of the path is a link, or a file that is used as a folder.
+   */
   async #kindOf(root: string, parts: readonly string[]): Promise<"file" | "folder" | "nothing"> {
     let place = root;
     for (const [index, part] of parts.entries()) {
@@ -88,8 +90,8 @@ export class EpisodeFolder implements AsyncDisposable {
   }
 }
 
-/** The names in a path. Throws where it is not one of the plain relative paths that there may be. */
-function partsOf(path: string): readonly string[] {
+/** Splits a path into its names. Throws if it is not an allowed relative path. */
+function splitPath(path: string): readonly string[] {
   const parts = path.replace(/^\.\//, "").split("/");
   const isPlain = parts.every((part) => /^[\w-][\w.-]*$/.test(part) && part.length <= limits.nameCharacters);
   if (isPlain && parts.length <= limits.depth) return parts;

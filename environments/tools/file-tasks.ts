@@ -12,7 +12,10 @@ interface Row {
   readonly price: number;
 }
 
-/** A sum over a table that stands in a file of the episode's folder. With a calculator, it must be used too. */
+/**
+ * Returns a generator of tasks that ask for a sum over a table in a file of the episode's folder. With `calculator`,
+ * the calculator is required, too.
+ */
 export function fileTask(options: { readonly calculator: boolean }): TaskGenerator {
   return (random) => {
     const path = `${random.pick(["sales", "orders", "stock", "report"])}-${random.integer(100, 999)}.csv`;

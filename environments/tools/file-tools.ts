@@ -4,7 +4,7 @@ import type { ToolsState } from "./tools-state.ts";
 
 const path = z.string().min(1).max(300).describe("A relative path, such as data.csv.");
 
-/** Writing, reading and listing files of the episode's own folder, which nothing leads out of. */
+/** The tools that write, read and list files in the episode's folder. They cannot access files outside of it. */
 export const fileTools: ToolRecord = {
   write_file: defineTool({
     description: "Writes a text file, in place of what it held.",

@@ -2,8 +2,8 @@ import { type Program, parse } from "acorn";
 import type { InterpreterLanguage } from "./code-tasks.ts";
 
 /**
- * The program that runs the cells of a session in order in one namespace: the output and errors of all but the last are
- * hidden, the last one's error ends the program, and the value of its last expression is printed.
+ * Returns a program that runs the cells of a session in order in one namespace. Hides the output and the errors of all
+ * cells but the last. An error in the last cell ends the program. Otherwise, prints the value of its last expression.
  */
 export function interpreterProgram(
   language: InterpreterLanguage,
@@ -43,7 +43,7 @@ _session(json.loads(${pythonText(JSON.stringify(cells))}))
 `;
 }
 
-/** JSON as a Python literal: in plain ASCII first, since JSON's pairs of surrogates are no characters of Python's. */
+/** Returns JSON as a Python literal. Escapes it to ASCII first, because Python has no surrogate pairs. */
 function pythonText(json: string): string {
   const ascii = json.replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return JSON.stringify(ascii);
@@ -65,8 +65,8 @@ if (value !== undefined) console.log(value);
 }
 
 /**
- * A cell whose names outlive it: what eval declares by `let`, `const` and `class` at the top is its own alone, what it
- * declares by `var` is everyone's. Code that does not parse stays as it is, and says so when it is run.
+ * Returns a cell whose names stay defined after it. With eval, top-level `let`, `const` and `class` are local to the
+ * cell, but `var` is global. Code that does not parse is unchanged, so that running it reports the error.
  */
 function withGlobalNames(cell: string): string {
   let program: Program;

@@ -10,10 +10,10 @@ import { interpreterProgram } from "./interpreter-program.ts";
 import type { ToolsState } from "./tools-state.ts";
 
 /**
- * An interpreter that keeps its names from call to call of an episode. Each call runs a program of its own in the
- * sandbox, which first runs the episode's earlier code again, its output hidden: so nothing has to stay alive between
- * calls, at the price of repeating what the code did. Code that was stopped by a limit is not repeated. The seed is the
- * episode's, so random numbers repeat too.
+ * Creates an interpreter whose names stay defined between the calls of an episode. Each call runs a new program in the
+ * sandbox. The program first repeats the episode's earlier code with hidden output, so no process must stay alive
+ * between calls. The cost is that earlier code runs again. Code that a limit stopped is not repeated. The episode's
+ * seed makes random numbers repeat as well.
  */
 export function interpreterTool(options: {
   readonly language: InterpreterLanguage;

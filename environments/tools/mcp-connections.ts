@@ -3,15 +3,15 @@ import { mcpTools } from "../../src/core/tools/mcp-tools.ts";
 import type { ToolRecord } from "../../src/core/tools/tool.ts";
 import { type McpServerOptions, namedServer } from "./mcp-options.ts";
 
-/** The tools of the servers of a config, as long as the connections stand. */
+/** The tools of the connected servers. Disposing closes the connections. */
 export interface ConnectedServers extends AsyncDisposable {
-  /** One record of each server. */
+  /** One record per server. */
   readonly tools: readonly ToolRecord[];
 }
 
 /**
- * Connects to servers. Rejects with `data.unavailable` if a server does not answer, and with `config.invalid` if it lacks a
- * tool that is asked for.
+ * Connects to servers. Rejects with `data.unavailable` if a server does not answer, and with `config.invalid` if a
+ * server lacks a requested tool.
  */
 export async function connectServers(servers: readonly McpServerOptions[]): Promise<ConnectedServers> {
   await using stack = new AsyncDisposableStack();

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import type { McpServer } from "../../src/core/tools/mcp-tools.ts";
 
-/** A server of the Model Context Protocol as a config names it: by a command to start, or by an address. */
+/** An MCP server in a config: a command to start, or an address. */
 export interface McpServerOptions {
   readonly command?: string | undefined;
   readonly args?: readonly string[] | undefined;
@@ -15,33 +15,37 @@ export interface McpServerOptions {
 
 const variables = z.record(z.string().min(1), z.string());
 
-/** The schema of {@link McpServerOptions}: one of `command` and `url`, and only what belongs to it. */
+/** The schema of {@link McpServerOptions}. Requires either `command` or `url`, and rejects the other one's options. */
 export const mcpServerSchema: z.ZodType<McpServerOptions> = z
   .strictObject({
-    command: z.string().min(1).optional().describe("A program to start, which speaks over its standard streams."),
+    command: z.string().min(1).optional().describe("A program to start. It communicates over its standard streams."),
     args: z.array(z.string()).optional().describe("Arguments of the command."),
     env: variables
       .optional()
-      .describe("Variables of the command; a value $NAME is taken from the variable NAME of this process."),
-    cwd: z.string().min(1).optional().describe("Folder that the command runs in."),
+      .describe("Environment variables of the command. A value $NAME is read from the variable NAME of this process."),
+    cwd: z.string().min(1).optional().describe("The working directory of the command."),
     url: z
       .url({ protocol: /^https?$/ })
       .optional()
-      .describe("Address of a server over HTTP, instead of a command."),
-    headers: variables.optional().describe("Headers of its requests; a value $NAME as in env."),
-    tools: z.array(z.string().min(1)).min(1).optional().describe("The tools to take; all of the server by default."),
+      .describe("The address of an HTTP server, instead of a command."),
+    headers: variables.optional().describe("Headers of its requests. A value $NAME is read as in env."),
+    tools: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .describe("The tools to offer. Defaults to all tools of the server."),
   })
   .superRefine((server, context) => {
     const issue = (message: string, key?: string): void =>
       context.addIssue({ code: "custom", message, ...(key === undefined ? {} : { path: [key] }) });
     if ((server.command === undefined) === (server.url === undefined)) issue("give either command or url");
-    const strangers = server.command === undefined ? (["args", "env", "cwd"] as const) : (["headers"] as const);
-    for (const key of strangers) {
+    const misplaced = server.command === undefined ? (["args", "env", "cwd"] as const) : (["headers"] as const);
+    for (const key of misplaced) {
       if (server[key] !== undefined) issue(`belongs to ${key === "headers" ? "url" : "command"}`, key);
     }
   });
 
-/** The server that the options name, its variables read. Throws `config.invalid` for a variable that is not set. */
+/** Returns the server of the options, with its variables filled in. Throws `config.invalid` for an unset variable. */
 export function namedServer({ command, args, env, cwd, url, headers }: McpServerOptions): McpServer {
   if (url !== undefined) return { url, ...(headers === undefined ? {} : { headers: filledIn(headers) }) };
   return {
@@ -61,7 +65,7 @@ function filledIn(values: Readonly<Record<string, string>>): Readonly<Record<str
       if (found !== undefined && found !== "") return [key, found];
       throw new LyceumError({
         code: "config.invalid",
-        message: `"${key}" of an MCP server is to be the variable ${name}, which is not set.`,
+        message: `"${key}" of an MCP server refers to the variable ${name}, which is not set.`,
         hint: `Set the environment variable ${name}.`,
       });
     }),

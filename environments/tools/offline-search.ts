@@ -1,7 +1,7 @@
 import type { SearchDocument } from "./documents.ts";
 import type { SearchEngine } from "./search-tool.ts";
 
-/** How fast repeated words saturate, and how much long texts are marked down: the usual values of BM25. */
+/** The parameters k1 (saturation of repeated words) and b (penalty of long texts) of BM25, with their usual values. */
 const [saturation, lengthPenalty] = [1.2, 0.75];
 
 interface IndexedDocument {
@@ -11,9 +11,8 @@ interface IndexedDocument {
 }
 
 /**
- * Searches documents in memory by BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019), words of
- * titles counted twice. The same query always gives the same results, best first; documents without any word of the
- * query are left out.
+ * Searches documents in memory with BM25 (Robertson and Zaragoza 2009, https://doi.org/10.1561/1500000019). Words of
+ * titles count twice. Results are deterministic, best first, and contain only documents with a word of the query.
  */
 export function offlineSearch(documents: readonly SearchDocument[]): SearchEngine {
   const indexed = documents.map(indexedDocument);

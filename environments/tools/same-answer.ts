@@ -1,6 +1,6 @@
 /**
- * True where two answers are the same: equal numbers, compared by all their digits, or equal text, whatever its
- * letters' case, spaces and full stop at the end. Part of an answer is never the answer.
+ * Returns true if two answers are equal: equal numbers, compared digit by digit, or equal text. Ignores case, spaces
+ * and a final full stop. A part of an answer does not count as the answer.
  */
 export function sameAnswer(given: string, right: string): boolean {
   const [first, second] = [plain(given), plain(right)];
@@ -13,7 +13,10 @@ function plain(text: string): string {
   return text.normalize("NFKC").trim().replace(/\s+/g, " ").replace(/\.$/, "").toLowerCase();
 }
 
-/** A decimal number in one form: no separators, no zeros that mean nothing. Undefined where the text is no number. */
+/**
+ * Returns a decimal number in canonical form, without separators and redundant zeros, or undefined if the text is not a
+ * number.
+ */
 function digitsOf(text: string): string | undefined {
   const match = /^([+-]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?$/.exec(text.replace(/^[\u2212]/, "-"));
   if (match === null) return undefined;

@@ -3,7 +3,10 @@ import { callMessage } from "../../src/core/tools/call-message.ts";
 import { type Fact, facts } from "./documents.ts";
 import { answerText, type TaskGenerator } from "./tools-task.ts";
 
-/** Facts of several documents to be looked up and put together. With a calculator, it must be used too. */
+/**
+ * Returns a generator of tasks that combine facts of several documents. With `calculator`, the calculator is required,
+ * too.
+ */
 export function searchTask(options: { readonly calculator: boolean }): TaskGenerator {
   return (random) => {
     const [a, b, c] = threeFacts(random);

@@ -3,29 +3,29 @@ import { z } from "zod";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { defineTool, type Tool } from "../../src/core/tools/tool.ts";
 
-/** One thing that was found. */
+/** A search result. */
 export interface SearchResult {
   readonly title: string;
   readonly text: string;
   readonly url?: string;
 }
 
-/** Something that finds texts. */
+/** A search engine. */
 export interface SearchEngine {
   readonly name: string;
-  /** The best results first, at most `limit`. Rejects with `data.unavailable` where the engine does not answer. */
+  /** Returns at most `limit` results, best first. Rejects with `data.unavailable` if the engine does not answer. */
   search(
     query: string,
     options: { readonly limit: number; readonly signal: AbortSignal },
   ): Promise<readonly SearchResult[]>;
 }
 
-/** How long a search may take before it is tried again, and the pause between. */
+/** The timeout of an attempt, and the pause before the retry. */
 const [attemptMs, pauseMs] = [10_000, 500];
 
 /**
- * A tool that searches: the three best results, by title, text and address. An engine that does not answer is asked
- * once more; then the call rejects with `data.unavailable`, which leaves the episode unscored.
+ * Creates a tool that returns the title, text and address of the three best results. A failed search is retried once.
+ * If the retry fails, the call rejects with `data.unavailable` and the episode is unscored.
  */
 export function searchTool(engine: SearchEngine): Tool {
   return defineTool({

@@ -14,25 +14,28 @@ import { type SearchEngine, searchTool } from "./search-tool.ts";
 import type { SearchEngineName, ToolSetName, ToolsOptions } from "./tools-options.ts";
 import { braveSearch, searxngSearch, tavilySearch } from "./web-search.ts";
 
-/** The sandboxes of each language. */
+/** The sandboxes that support each language. */
 const runs: Readonly<Record<"python" | "javascript", readonly SandboxChoice[]>> = {
   python: ["docker", "bubblewrap", "pyodide"],
   javascript: ["docker", "isolated-vm"],
 };
 
-/** The tools of an environment, and what its instances hold for them. */
+/** The tools of an environment, and the resources of its instances. */
 export interface ToolBox {
-  /** Those that are known before anything is opened: all but the tools of MCP servers. */
+  /** The tools that are known before resources are opened: all except those of MCP servers. */
   readonly tools: readonly ToolRecord[];
-  /** Keeps sandboxes and servers open until it is disposed of. Rejects as `createSandbox` and `mcpTools` do. */
+  /**
+   * Opens the sandboxes and servers, which stay open until the result is disposed. Rejects with the errors of
+   * `createSandbox` and `mcpTools`.
+   */
   open(): Promise<HeldTools>;
-  /** The names of all tools; asks the MCP servers, where there are some. */
+  /** Returns the names of all tools. Connects to the MCP servers, if there are any. */
   names(): Promise<readonly string[]>;
 }
 
-/** What one instance holds: the sandboxes and servers with their tools, and the folder of the episode that runs. */
+/** The resources of one instance: the sandboxes and servers with their tools, and the folder of the current episode. */
 export class HeldTools implements AsyncDisposable {
-  /** Everything that a model may call. */
+  /** All tools that a model may call. */
   readonly tools: readonly ToolRecord[];
   readonly #resources: AsyncDisposable;
   #folder: EpisodeFolder | undefined;
@@ -42,14 +45,14 @@ export class HeldTools implements AsyncDisposable {
     this.#resources = resources;
   }
 
-  /** A folder for a new episode, in place of the last one's. */
+  /** Creates a folder for a new episode and removes the last one's. */
   async newFolder(): Promise<EpisodeFolder> {
     await this.removeFolder();
     this.#folder = new EpisodeFolder();
     return this.#folder;
   }
 
-  /** Removes the episode's folder; doing so twice is harmless. */
+  /** Removes the episode's folder, if it still exists. */
   async removeFolder(): Promise<void> {
     const folder = this.#folder;
     this.#folder = undefined;
@@ -65,7 +68,7 @@ export class HeldTools implements AsyncDisposable {
   }
 }
 
-/** The tools that the options name, with `engine` for searches in place of the one that they name. */
+/** Creates the tools that the options name. `engine`, if given, replaces the options' search engine. */
 export function createToolBox(
   options: Pick<ToolsOptions, "tools" | "mcp" | "sandbox" | "cpuSeconds" | "engine" | "engineUrl">,
   more: { readonly engine?: SearchEngine | undefined; readonly tools?: ToolRecord | undefined },

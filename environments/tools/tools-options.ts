@@ -4,7 +4,7 @@ import { parseEnvironmentOptions } from "../../src/core/environment/registry.ts"
 import { type ToolProtocol, toolProtocols } from "../../src/core/tools/tool-message.ts";
 import { type McpServerOptions, mcpServerSchema } from "./mcp-options.ts";
 
-/** The sets of tools that come with the environment. */
+/** The built-in sets of tools. */
 const toolSets = ["calculator", "search", "files", "python", "javascript"] as const;
 
 /** One of {@link toolSets}. */
@@ -12,10 +12,10 @@ export type ToolSetName = (typeof toolSets)[number];
 
 const searchEngines = ["offline", "searxng", "brave", "tavily"] as const;
 
-/** What `web_search` may ask. */
+/** The search engines of `web_search`. */
 export type SearchEngineName = (typeof searchEngines)[number];
 
-/** What the tools environment is made from; the schema says what each option means. */
+/** The options of the tools environment. The schema describes each one. */
 export interface ToolsOptions {
   readonly tools: readonly ToolSetName[];
   readonly mcp: readonly McpServerOptions[];
@@ -36,41 +36,61 @@ const schema = z.strictObject({
   tools: z
     .array(z.enum(toolSets))
     .default(["calculator", "search", "files"])
-    .describe("What a model may call. Generated tasks need these alone; python and javascript open a sandbox."),
+    .describe(
+      "The tools that a model may call. Generated tasks need only these. python and javascript open a sandbox.",
+    ),
   mcp: z
     .array(mcpServerSchema)
     .default([])
-    .describe("Servers of the Model Context Protocol whose tools the model may call, beside the option tools."),
-  path: z.string().min(1).optional().describe("Own tasks: JSONL of {question, answer, tools?}, instead of generated."),
+    .describe("MCP servers whose tools the model may call, in addition to the option tools."),
+  path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Your own tasks instead of generated ones: a JSONL file of {question, answer, tools?}."),
   engine: z
     .enum(searchEngines)
     .default("offline")
-    .describe("What web_search asks: the index that comes with the environment, or a service of the web."),
-  engineUrl: z.url().optional().describe("Address of the service; searxng needs one."),
+    .describe("The search engine of web_search: the built-in index (offline), or a web service."),
+  engineUrl: z.url().optional().describe("The address of the web service. Required for searxng."),
   protocol: z
     .enum(toolProtocols)
     .default("tagged")
-    .describe("How calls are asked for: by tags in the text, or by the means of the model's template."),
-  maxTurns: z.int().min(1).max(50).default(6).describe("Messages until the episode ends; each counts, calls or not."),
-  callSeconds: z.number().min(0.01).max(600).default(30).describe("Time of one call; one that takes longer fails."),
-  cpuSeconds: z.number().min(0.1).max(300).default(10).describe("Processor time of one call of an interpreter."),
-  outputCharacters: z.int().min(100).max(1_000_000).default(4_000).describe("What is longer of a result is left out."),
+    .describe(
+      "The format of tool calls: tags in the text (tagged), or the format of the model's chat template (native).",
+    ),
+  maxTurns: z
+    .int()
+    .min(1)
+    .max(50)
+    .default(6)
+    .describe("The maximum number of messages. Messages with and without calls count."),
+  callSeconds: z.number().min(0.01).max(600).default(30).describe("The timeout of one call, in seconds."),
+  cpuSeconds: z.number().min(0.1).max(300).default(10).describe("The CPU time of one interpreter call, in seconds."),
+  outputCharacters: z
+    .int()
+    .min(100)
+    .max(1_000_000)
+    .default(4_000)
+    .describe("The maximum length of a result. The rest is cut off."),
   sandbox: z
     .enum(["auto", "docker", "bubblewrap", "pyodide", "isolated-vm"])
     .default("auto")
-    .describe("Where code of the languages that it knows runs; auto, and for others, the strongest that works."),
-  seed: z.int().default(0).describe("Another seed gives other tasks. What is held out stays held out."),
+    .describe(
+      "The sandbox that runs code. auto uses the strongest one that works, as do languages that the sandbox does not support.",
+    ),
+  seed: z.int().default(0).describe("The seed of the generated tasks. It does not change which tasks are held out."),
   limit: z
     .int()
     .min(1)
     .optional()
-    .describe("The most tasks of a split; without it, train has no end and test has 200."),
+    .describe("The maximum number of tasks per split. By default, train is unbounded and test has 200 tasks."),
 });
 
-/** The schema of {@link ToolsOptions}: strict; every option has a default or may be absent. */
+/** The schema of {@link ToolsOptions}. It is strict. Every option has a default or is optional. */
 export const toolsOptionsSchema: z.ZodObject = schema;
 
-/** Checks options and fills in defaults. Throws `config.invalid` naming each option at fault. */
+/** Validates options and fills in defaults. Throws `config.invalid`, which names each invalid option. */
 export function parseToolsOptions(options: unknown): ToolsOptions {
   return parseEnvironmentOptions("tools", schema, options);
 }

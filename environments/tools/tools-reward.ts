@@ -1,4 +1,4 @@
-/** The parts of a finished episode's reward; their sum is at most 1. */
+/** The components of a finished episode's reward. Their sum is at most 1. */
 export interface ToolsReward extends Readonly<Record<string, number>> {
   readonly correct: number;
   readonly tools: number;
@@ -8,20 +8,23 @@ export interface ToolsReward extends Readonly<Record<string, number>> {
 const weights = { correct: 0.8, tools: 0.1, efficiency: 0.1 } as const;
 
 /**
- * What an episode earns. `correct`: 0.8 for the right answer (0.9 where no tool is required). `tools`: 0.1 times the
- * share of the required tools that gave a result at least once; only an episode with an answer earns it, and
- * repeats earn nothing. `efficiency`: 0.1, falling evenly from `fewestTurns` to 0 at `maxTurns`, only for a right
- * answer with every required tool used.
+ * Returns the reward of an episode.
+ *
+ * - `correct`: 0.8 for the correct answer, or 0.9 if no tool is required.
+ * - `tools`: 0.1 times the share of the required tools that returned a result at least once. Repeated calls add
+ *   nothing. Without an answer, it is 0.
+ * - `efficiency`: 0.1, falling linearly from `fewestTurns` to 0 at `maxTurns`. It requires the correct answer and every
+ *   required tool.
  */
 export function toolsReward(episode: {
   readonly answered: boolean;
   readonly correct: boolean;
   readonly required: readonly string[];
-  /** Tools that gave a result. */
+  /** The tools that returned a result. */
   readonly used: ReadonlySet<string>;
-  /** Turns taken, the answer's included. */
+  /** The number of turns, including the answer. */
   readonly turns: number;
-  /** Turns that an expert takes. */
+  /** The number of turns that an expert takes. */
   readonly fewestTurns: number;
   readonly maxTurns: number;
 }): ToolsReward {

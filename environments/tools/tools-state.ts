@@ -1,9 +1,9 @@
 import type { EpisodeFolder } from "./episode-folder.ts";
 
-/** What the calls of one episode share. Tools that keep something between calls key it by this object. */
+/** The state that all calls of an episode share. Tools that keep data between calls use this object as the key. */
 export interface ToolsState {
-  /** The episode's own folder. */
+  /** The episode's folder. */
   readonly folder: EpisodeFolder;
-  /** Seeds what is random in a tool. */
+  /** The seed of random choices in tools. */
   readonly seed: number;
 }

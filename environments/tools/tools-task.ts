@@ -1,24 +1,24 @@
 import type { Message } from "../../src/contract/message.ts";
 import type { Random } from "../../src/core/random/random.ts";
 
-/** A question with one answer, and how an expert comes to it. */
+/** A question with one answer, and an expert's solution. */
 export interface ToolsTask {
   readonly question: string;
   readonly answer: string;
-  /** Names of the tools that must give a result for the whole reward. */
+  /** The tools that must return a result for the full reward. */
   readonly tools: readonly string[];
-  /** What kind of generated task it is; absent from tasks of one's own. */
+  /** The kind of a generated task; absent from custom tasks. */
   readonly kind?: string;
-  /** Files in the episode's folder when it begins, by path. */
+  /** The initial files of the episode's folder, by path. */
   readonly files?: Readonly<Record<string, string>>;
-  /** An expert's messages, the answer last. */
+  /** An expert's messages. The last one is the answer. */
   readonly solution?: readonly (string | Message)[];
 }
 
-/** Makes a task of one kind. */
+/** Generates a task of one kind. */
 export type TaskGenerator = (random: Random) => ToolsTask;
 
-/** An answer of an expert. */
+/** Returns the answer message of an expert. */
 export function answerText(answer: string): string {
   return `<answer>${answer}</answer>`;
 }

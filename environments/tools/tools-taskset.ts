@@ -14,13 +14,13 @@ import { searchTask } from "./search-tasks.ts";
 import type { ToolSetName, ToolsOptions } from "./tools-options.ts";
 import type { TaskGenerator, ToolsTask } from "./tools-task.ts";
 
-/** How many held-out tasks there are where nothing else is asked for. */
+/** The default number of held-out tasks. */
 const testSize = 200;
 
 /**
- * Generated tasks of one split, of a kind for each set of tools. Whether a task is held out is a matter of its content
- * alone, one in five: no seed lets a task stand in both splits. `train` is made as it is asked for and may repeat
- * itself; those of `test` differ. Throws `config.invalid` without any tools.
+ * Returns generated tasks of one split, with one kind of task per set of tools. One task in five is held out, by its
+ * content alone, so no seed puts a task into both splits. `train` is generated on demand and may contain duplicates.
+ * `test` has no duplicates. Throws `config.invalid` if there are no tools.
  */
 export function generatedTasks(
   options: Pick<ToolsOptions, "tools" | "seed" | "limit"> & { readonly split: "train" | "test" },
@@ -30,8 +30,8 @@ export function generatedTasks(
   if (generators.length === 0) {
     throw new LyceumError({
       code: "config.invalid",
-      message: "The tools environment has no tools to make tasks for.",
-      hint: "Name some in the option tools, or give tasks of your own by path.",
+      message: "The tools environment has no tools to generate tasks for.",
+      hint: "Name some in the option tools, or give your own tasks with path.",
     });
   }
   return generatedTaskset({
@@ -51,7 +51,7 @@ const row = z.object({
 });
 
 /**
- * Tasks of one's own from a JSONL file, which may require the tools that there are. Rejects with `data.not-found` or
+ * Returns custom tasks from a JSONL file. They may require the available tools. Rejects with `data.not-found` or
  * `data.malformed`, which names the line or the unknown tool.
  */
 export async function ownTasks(

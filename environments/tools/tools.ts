@@ -14,23 +14,23 @@ import type { ToolsState } from "./tools-state.ts";
 import type { ToolsTask } from "./tools-task.ts";
 import { generatedTasks, ownTasks } from "./tools-taskset.ts";
 
-const description = "Questions that need tools: a calculator, a search, files, interpreters, or tools of your own.";
+const description = "Questions that need tools: a calculator, a search, files, interpreters, or your own tools.";
 
 const instruction =
   "Answer the question, with tools if they help. Give the answer alone, on its own, between tags: <answer>42</answer>";
 
-/** What a program may give beside the options. */
+/** Resources that a program may give in addition to the options. */
 export interface ToolsExtras {
-  /** Tools beside those of the option `tools`. */
+  /** Tools in addition to those of the option `tools`. */
   readonly tools?: ToolRecord;
-  /** What `web_search` asks, in place of the option's engine. */
+  /** The search engine of `web_search`, instead of the option's engine. */
   readonly engine?: SearchEngine;
 }
 
 /**
- * The tools environment: an agent is asked a question, calls tools, and answers between `<answer>` tags. The reward is
- * for the right answer, the required tools and few turns; see `toolsReward`. A tool whose infrastructure fails leaves
- * the episode unscored. Throws `config.invalid` where the options are not what the schema asks for.
+ * Creates the tools environment. An agent gets a question, calls tools, and answers between `<answer>` tags. The reward
+ * depends on the answer, the required tools and the number of turns; see `toolsReward`. If the infrastructure of a tool
+ * fails, the episode is unscored. Throws `config.invalid` for invalid options.
  */
 export function toolsEnvironment(
   options: Partial<ToolsOptions> = {},
@@ -52,7 +52,7 @@ export function toolsEnvironment(
     maxTurns,
     rewardRange: [0, 1],
     statesCorrect: true,
-    // How long code takes is the machine's affair, and what others' tools do is theirs.
+    // The run time of code depends on the machine, and external tools may not be deterministic.
     deterministic: !runsCode && !hasServers && parsed.engine === "offline" && Object.keys(extras).length === 0,
     open,
     reset: async ({ task, opened, random }) => {
@@ -63,14 +63,14 @@ export function toolsEnvironment(
         state: { folder, seed: random.integer(0, 2 ** 31) },
       };
     },
-    // A server's tools are known only when it is connected.
+    // The tools of a server are known only after connecting.
     tools: hasServers ? (opened) => opened.tools : tools,
     toolProtocol: protocol,
     toolLimits: { callMs: 1000 * parsed.callSeconds, resultCharacters: parsed.outputCharacters },
     afterCalls: remark,
     step: async ({ task, text, turn, calls, opened }) => {
       const turns = turn + 1;
-      // An answer beside calls does not count.
+      // An answer in a message with calls does not count.
       const answer = calls.at(-1)?.turn === turn ? undefined : extractTag(text, "answer");
       if (answer === undefined && turns < maxTurns) {
         const nothing = "There is no call and no answer in this message. Call a tool, or answer.";
@@ -99,7 +99,7 @@ function remark({ turnsLeft }: { readonly turnsLeft: number }): string {
   return `${turnsLeft === 1 ? "The next message is the last: give" : "Go on, or give"} the answer as <answer>...</answer>.`;
 }
 
-/** The registry's entry of the tools environment. */
+/** The registry entry of the tools environment. */
 export const toolsEntry: EnvironmentEntry = {
   id: "tools",
   description,

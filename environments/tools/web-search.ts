@@ -3,20 +3,20 @@ import { LyceumError } from "../../src/contract/errors/index.ts";
 import { withoutUrlSecrets } from "../../src/core/text/url-secrets.ts";
 import type { SearchEngine, SearchResult } from "./search-tool.ts";
 
-/** The most bytes of an answer. */
+/** The maximum size of an answer, in bytes. */
 const maxBytes = 8 * 2 ** 20;
 
-/** Where a search service is, and the key to it. */
+/** The address and the key of a search service. */
 export interface WebSearchOptions {
-  /** Address of the service; its public one by default. SearXNG has none: it is run by oneself. */
+  /** The address of the service. Defaults to its public address. SearXNG has none; you run your own server. */
   readonly url?: string | undefined;
-  /** By default the environment variable `BRAVE_API_KEY` or `TAVILY_API_KEY`. */
+  /** Defaults to the environment variable `BRAVE_API_KEY` or `TAVILY_API_KEY`. */
   readonly apiKey?: string | undefined;
 }
 
 /**
- * Searches by a SearXNG server of one's own, at `url`; its settings must allow the format `json`. Throws
- * `config.invalid` without a url.
+ * Searches with your own SearXNG server at `url`. Its settings must allow the format `json`. Throws `config.invalid`
+ * without a url.
  */
 export function searxngSearch({ url }: WebSearchOptions): SearchEngine {
   if (url === undefined) {
@@ -37,7 +37,7 @@ export function searxngSearch({ url }: WebSearchOptions): SearchEngine {
   };
 }
 
-/** Searches by the Brave Search API. Throws `config.invalid` without a key. */
+/** Searches with the Brave Search API. Throws `config.invalid` without a key. */
 export function braveSearch(options: WebSearchOptions = {}): SearchEngine {
   const key = requiredKey("Brave", options, "BRAVE_API_KEY");
   return {
@@ -55,7 +55,7 @@ export function braveSearch(options: WebSearchOptions = {}): SearchEngine {
   };
 }
 
-/** Searches by the Tavily API. Throws `config.invalid` without a key. */
+/** Searches with the Tavily API. Throws `config.invalid` without a key. */
 export function tavilySearch(options: WebSearchOptions = {}): SearchEngine {
   const key = requiredKey("Tavily", options, "TAVILY_API_KEY");
   return {
@@ -90,12 +90,15 @@ function requiredKey(service: string, { apiKey }: WebSearchOptions, variable: st
   if (key !== undefined && key !== "") return key;
   throw new LyceumError({
     code: "config.invalid",
-    message: `A search by ${service} needs a key.`,
+    message: `A search with ${service} needs a key.`,
     hint: `Set the environment variable ${variable}.`,
   });
 }
 
-/** What a service answers, checked. Rejects with `data.unavailable`, which never tells the key, or the signal's reason. */
+/**
+ * Requests an answer from a service and validates it. Rejects with `data.unavailable`, whose message never contains the
+ * key, or with the signal's reason.
+ */
 async function ask<Schema extends z.ZodType>(
   service: string,
   schema: Schema,
@@ -105,7 +108,7 @@ async function ask<Schema extends z.ZodType>(
   let response: Response;
   let body: unknown;
   try {
-    // The key goes to this service alone: an address that it redirects to gets none.
+    // The key must not reach another address, so redirects are errors.
     response = await fetch(address, { ...init, redirect: "error" });
     body = response.ok ? JSON.parse(await readBody(response)) : await response.body?.cancel();
   } catch (error) {
@@ -124,7 +127,7 @@ async function ask<Schema extends z.ZodType>(
   throw unavailable(`${service} answered with something else than results.`, "Check its address.");
 }
 
-/** The text of an answer. Throws for one that is longer than any page of results, and reads no more of it. */
+/** Returns the text of an answer. Stops reading and throws if the answer is longer than any page of results. */
 async function readBody({ body }: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -136,7 +139,10 @@ async function readBody({ body }: Response): Promise<string> {
   return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
 }
 
-/** `fetch failed` says nothing; its cause does. Some messages quote the address. */
+/**
+ * Returns the cause of a `fetch failed` error, which is more informative. Removes secrets, because some messages quote
+ * the address.
+ */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return withoutUrlSecrets(String(cause));

@@ -5,25 +5,25 @@ import { deriveSeed } from "../../src/core/random/random.ts";
 import { boundedWait } from "../../src/core/rollout/bounded-wait.ts";
 import type { ChatQuestion } from "./question.ts";
 
-/** What a judge says of two conversations, in the order in which it read them. */
+/** A judge's verdict on two conversations, in the order of its prompt. */
 export type PairVerdict = "first" | "second" | "tie";
 
-/** Two conversations over one question, to be judged. */
+/** Two conversations about one question, and their judge. */
 export interface PairJudgement {
   readonly judge: Policy;
   readonly question: ChatQuestion;
-  /** The answers of each side, turn by turn. */
+  /** The answers of each side, one per turn. */
   readonly answers: readonly [first: readonly string[], second: readonly string[]];
-  /** The longest wait for one answer of the judge, in milliseconds. */
+  /** The timeout of one answer of the judge, in milliseconds. */
   readonly limitMs: number;
   readonly seed: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Asks the judge twice, with either side first (Zheng et al. 2023, https://arxiv.org/abs/2306.05685, section 3.4), so
- * that what a place alone is worth cancels out. Rejects with `policy.failed` for an answer without a verdict, with
- * `timeout`, and with what the judge throws.
+ * Asks the judge twice, with each side first once, so that the position bias cancels out (Zheng et al. 2023,
+ * https://arxiv.org/abs/2306.05685, section 3.4). Rejects with `policy.failed` for an answer without a verdict, with
+ * `timeout`, and with the judge's errors.
  */
 export async function judgeBothOrders(judgement: PairJudgement): Promise<readonly [PairVerdict, PairVerdict]> {
   const { answers, seed } = judgement;
@@ -57,7 +57,7 @@ async function askJudge(
 
 const verdicts: Readonly<Record<string, PairVerdict>> = { A: "first", B: "second", C: "tie" };
 
-/** The last verdict of an answer. Throws `policy.failed` where there is none. */
+/** Returns the last verdict of an answer. Throws `policy.failed` if there is none. */
 export function readVerdict(text: string): PairVerdict {
   const marks = [...text.matchAll(/\[\[([ABC])\]\]/g)];
   const mark = marks.at(-1)?.[1];
@@ -65,12 +65,15 @@ export function readVerdict(text: string): PairVerdict {
   throw new LyceumError({
     code: "policy.failed",
     message: "The judge's answer has no verdict.",
-    hint: "Judge with a model that ends its answer by [[A]], [[B]] or [[C]].",
+    hint: "Use a judge model that ends its answer with [[A]], [[B]] or [[C]].",
     data: { answer: text.slice(-200) },
   });
 }
 
-/** What the judge reads. Marks with a number that is in no answer keep answers from speaking to the judge. */
+/**
+ * Returns the judge's prompt. The marks contain a number that no answer contains, so an answer cannot give instructions
+ * to the judge.
+ */
 function judgePrompt(
   { turns, references }: ChatQuestion,
   { answers, seed }: Pick<PairJudgement, "answers" | "seed">,

@@ -1,18 +1,18 @@
 import { z } from "zod";
 
-/** A question of one turn or several, as a row of MT-Bench or of its form on the hub has it. */
+/** A question with one or more turns, from a row of MT-Bench or in its form on the hub. */
 export interface ChatQuestion {
   readonly id: string;
   readonly category: string;
-  /** What the user says, turn by turn. */
+  /** The user's messages, one per turn. */
   readonly turns: readonly string[];
-  /** Right answers, turn by turn, for the judge; there may be none. */
+  /** Reference answers for the judge, one per turn. May be empty. */
   readonly references: readonly string[];
 }
 
 const turns = z.array(z.string().min(1)).min(1).max(10);
 
-/** Checks a row: MT-Bench's own names, or those of its data set on the hub. */
+/** The schema of a row, with the field names of MT-Bench or of its data set on the hub. */
 export const questionRowSchema: z.ZodType<QuestionRow> = z
   .object({
     question_id: z.union([z.string(), z.number()]).optional(),
@@ -34,7 +34,7 @@ export interface QuestionRow {
   readonly reference?: readonly string[] | null | undefined;
 }
 
-/** The question of a row. */
+/** Returns the question of a row. */
 export function chatQuestion(row: QuestionRow, index: number): ChatQuestion {
   const { question_id, prompt_id, category = "all" } = row;
   return {

@@ -13,7 +13,7 @@ import { anySplitOfOneFile } from "../shared/rows/row-file.ts";
 import { judgeBothOrders, type PairVerdict } from "./pair-judge.ts";
 import { type ChatQuestion, chatQuestion, questionRowSchema } from "./question.ts";
 
-/** What the win-rate environment is made from; the schema says what each option means. */
+/** The options of the win-rate environment. The schema describes each one. */
 export interface WinRateOptions {
   readonly path?: string | undefined;
   readonly dataset: string;
@@ -25,9 +25,14 @@ const schema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("A file of questions, one JSON object a line: turns, category, reference."),
-  dataset: z.string().default("HuggingFaceH4/mt_bench_prompts").describe("The hub data set, where no path is given."),
-  judgeSeconds: z.number().min(1).max(3600).default(120).describe("The longest wait for one answer of the judge."),
+    .describe("A file of questions, one JSON object per line with turns, category and reference."),
+  dataset: z.string().default("HuggingFaceH4/mt_bench_prompts").describe("The hub data set, used if no path is given."),
+  judgeSeconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .default(120)
+    .describe("The timeout of one answer of the judge, in seconds."),
 });
 
 interface State {
@@ -35,9 +40,9 @@ interface State {
 }
 
 /**
- * Two models, in the seats `model` and `reference`, answer the same questions, over one turn or several, and a judge
- * says whose answers are better, asked in both orders. Who is better in both orders earns 1, the other 0; otherwise
- * both earn 0.5. A judge that fails leaves the episode unscored.
+ * Creates the win-rate environment. Two models, as the agents `model` and `reference`, answer the same questions over
+ * one or more turns. A judge compares their answers in both orders. The model that is better in both orders gets the
+ * reward 1 and the other 0. Otherwise both get 0.5. If the judge fails, the episode is unscored.
  */
 export function winRateEnvironment(
   options: Partial<WinRateOptions>,
@@ -84,7 +89,7 @@ export function winRateEnvironment(
   return anySplitOfOneFile(environment, path);
 }
 
-/** 1 for a win in both orders, 0 for a loss in both; whatever else is a tie, as in the paper. */
+/** Returns 1 for a win in both orders, 0 for a loss in both, and 0.5 otherwise, as in the paper. */
 function score(verdicts: readonly PairVerdict[]): number {
   if (verdicts.every((verdict) => verdict === "first")) return 1;
   return verdicts.every((verdict) => verdict === "second") ? 0 : 0.5;

@@ -1,9 +1,9 @@
 import { markLetters } from "./letter-marks.ts";
 
-/** Has five different common letters. */
+/** A word with five different common letters. */
 const opening = "raise";
 
-/** The guesses of an expert who knows the list of words, up to and with the secret, which must be one of them. */
+/** Returns the guesses of an expert who knows the list of words, up to the secret. The secret must be in the list. */
 export function expertGuesses(secret: string, words: readonly string[]): readonly string[] {
   const guesses: string[] = [];
   let possible = words;
@@ -16,7 +16,7 @@ export function expertGuesses(secret: string, words: readonly string[]): readonl
   return guesses;
 }
 
-/** The word whose marks split the others into the most classes. */
+/** Returns the word whose marks split the possible words into the most classes. */
 function mostTelling(possible: readonly string[]): string {
   let [best, most] = [possible[0]!, 0];
   for (const guess of possible) {

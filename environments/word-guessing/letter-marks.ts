@@ -1,10 +1,13 @@
-/** What a letter of a guess is told: its place is right, it stands elsewhere in the word, or it is not (or no more) in it. */
+/**
+ * The mark of a letter. green: the letter is at the right position. yellow: it is elsewhere in the word. grey: it is
+ * not in the word, or no further time.
+ */
 export type LetterMark = "green" | "yellow" | "grey";
 
 /**
- * The marks of a guess's letters, both words of one length. Each letter of the secret answers for one letter of the
- * guess: first for the one in its own place, then for others from left to right. So a letter that a guess has twice and
- * the secret once is marked once.
+ * Returns the marks of a guess's letters. Both words have the same length. Each letter of the secret matches one letter
+ * of the guess: first the one at its own position, then others from left to right. So if a guess contains a letter
+ * twice and the secret contains it once, only one is marked.
  */
 export function markLetters(secret: string, guess: string): readonly LetterMark[] {
   const marks = Array.from(guess, (letter, i): LetterMark => (secret[i] === letter ? "green" : "grey"));

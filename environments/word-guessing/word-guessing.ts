@@ -6,33 +6,33 @@ import { expertGuesses } from "./expert-guesses.ts";
 import { markLetters } from "./letter-marks.ts";
 import { words } from "./words.ts";
 
-/** What the word-guessing environment is made from; the schema says what each option means. */
+/** The options of the word-guessing environment. The schema describes each one. */
 export interface WordGuessingOptions {
   readonly maxTurns: number;
   readonly progressReward: number;
 }
 
-/** The word to be found. The agent is never told it. */
+/** The secret word. The agent never sees it. */
 export interface WordGuessingTask {
   readonly secret: string;
 }
 
 const schema = z.strictObject({
-  maxTurns: z.int().min(1).max(20).default(6).describe("Guesses until the episode ends."),
+  maxTurns: z.int().min(1).max(20).default(6).describe("The maximum number of guesses."),
   progressReward: z
     .number()
     .min(0)
     .max(0.5)
     .default(0.1)
-    .describe("The worth of an unsolved word all of whose letters were found in their places."),
+    .describe("The maximum reward of an unsolved word, if all letters were found in their places."),
 });
 
 const description = "Find a secret five-letter word; each guess is answered by a mark for every letter.";
 
 /**
- * The word-guessing environment: one agent, one guess a turn, letters marked as {@link markLetters} does. The word is
- * worth 1 at the first guess, and less by `1 / (2 maxTurns)` for each later one. One word in five is held out for
- * `test`.
+ * Creates the word-guessing environment with one agent and one guess per turn. Letters are marked by
+ * {@link markLetters}. The reward is 1 for the first guess and falls by `1 / (2 maxTurns)` for each later one. One word
+ * in five is held out for `test`.
  */
 export function wordGuessingEnvironment(
   options: Partial<WordGuessingOptions> = {},
@@ -70,7 +70,7 @@ function rules(maxTurns: number): string {
   );
 }
 
-/** The last word of a reply, where it has five letters. */
+/** Returns the last word of a reply, if it has five letters. */
 function readGuess(text: string): string | undefined {
   const last = text
     .match(/\p{L}+/gu)
@@ -79,7 +79,7 @@ function readGuess(text: string): string | undefined {
   return last !== undefined && /^[a-z]{5}$/.test(last) ? last : undefined;
 }
 
-/** The registry's entry of the word-guessing environment. */
+/** The registry entry of the word-guessing environment. */
 export const wordGuessingEntry: EnvironmentEntry = {
   id: "word-guessing",
   description,

@@ -1,4 +1,4 @@
-/** The common five-letter words that a secret is one of, in alphabetical order. */
+/** The common five-letter words that secrets are chosen from, in alphabetical order. */
 export const words: readonly string[] = `
 about above actor admit adult after again agent agree ahead alarm album alert alike alive allow alone along angel anger
 angle apart apple apply apron arena argue arise armor aside awake award aware awful

@@ -1,4 +1,4 @@
-/** Abstracts of invented studies, from which an introduction is to be written. */
+/** Abstracts of invented studies, the sources of introductions. */
 export const abstracts: readonly string[] = [
   `Small farms lose much of their harvest to storage pests, yet sensors that detect them early are too expensive for most
 growers. We present a method that finds grain beetles by sound, using a microphone that costs less than four dollars and a

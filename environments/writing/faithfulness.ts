@@ -2,26 +2,29 @@ import { isOrdered } from "../shared/english/word-order.ts";
 import type { TextPair } from "./shape-terms.ts";
 import { contentStems, contentWords, sentencesOf, stem, wordsOf } from "./text-words.ts";
 
-/** How far a pair of texts says what its source says, from 0 to 1. */
+/** How faithful a pair of texts is to its source, from 0 to 1. */
 export interface Faithfulness {
-  /** The lower of the two texts' values: one that is made up is not made good by the other. */
+  /** The lower value of the two texts, so that a good text does not compensate for an invented one. */
   readonly value: number;
-  /** Numbers and names of both texts that the source does not have. */
+  /** The number of numbers and names in both texts that are not in the source. */
   readonly unsupported: number;
-  /** The greater share of a text that was copied, word by word. */
+  /** The larger of the two texts' shares of copied words. */
   readonly copied: number;
 }
 
-/** Words in a row that make a copy. */
+/** The minimum length of a copied run, in words. */
 const copyLength = 8;
 
 /**
- * Compares a pair of texts with its source. A sentence counts only where its words could stand in their order in English
- * and neighbouring words of the source stand together in it, at least `pairShare` of them. It is supported in full
- * where the source has seven in ten of its content words, and not at all at three in ten; each number or name that the
- * source does not have halves that. A text is worth the mean of its sentences, by their words; less where it says little
- * of the source at all, less by what it says again in the same words, and less where more than half of it is copied in
- * runs of eight words from the source (or, by the second text, from the first).
+ * Compares a pair of texts with its source.
+ *
+ * A sentence counts only if its words are in a plausible English order, and if at least `pairShare` of its pairs of
+ * neighbouring content words are also close together in the source. It has full support if the source contains 70% of
+ * its content words, and no support at 30%. Each number or name that is not in the source halves the support.
+ *
+ * The value of a text is the mean over its sentences, weighted by their length. It is lower if the text mentions little
+ * of the source, if it repeats itself, and if more than half of it is copied in runs of eight words from the source,
+ * or, in the second text, from the first.
  */
 export function faithfulness([first, second]: TextPair, source: string, pairShare: number): Faithfulness {
   const one = assess(first, { source, originals: [source], pairShare });
@@ -60,8 +63,9 @@ function assess(
 }
 
 /**
- * 1 for a text that has eight different content words of its source (or half of a short one's) and one for every four
- * words of its own; else the share of that. Without it, function words about nothing would be faithful to everything.
+ * Returns 1 for a text with eight distinct content words of its source (or half of a short source's) and one for every
+ * four of its words. Otherwise returns a share. Without this factor, function words without content would be faithful
+ * to any source.
  */
 function substance(text: string, known: ReadonlySet<string>): number {
   const said = [...contentStems(text)].filter((word) => known.has(word)).length;
@@ -70,8 +74,8 @@ function substance(text: string, known: ReadonlySet<string>): number {
 }
 
 /**
- * True where a sentence says together what stands together in the source: of neighbouring content words that the source
- * has, a share of the pairs stand there in the same order at most three content words apart.
+ * Returns true if enough pairs of neighbouring content words of a sentence are in the same order in the source, at most
+ * three content words apart. Considers only words that the source contains.
  */
 function isTogether(sentence: string, places: ReadonlyMap<string, readonly number[]>, share: number): boolean {
   const words = contentWords(sentence)
@@ -84,34 +88,34 @@ function isTogether(sentence: string, places: ReadonlyMap<string, readonly numbe
   return together.length >= Math.max(1, share * (words.length - 1));
 }
 
-/** Where each content word stands in a text, as its stem. */
+/** Returns the positions of each content word in a text, by stem. */
 function placesOf(text: string): ReadonlyMap<string, readonly number[]> {
   const places = new Map<string, number[]>();
   for (const [at, word] of contentWords(text).map(stem).entries()) places.set(word, [...(places.get(word) ?? []), at]);
   return places;
 }
 
-/** The numbers of a sentence, and its capitalised words but the first, as they are written. */
+/** Returns the numbers of a sentence and its capitalised words except the first. */
 function numbersAndNames(sentence: string): readonly string[] {
   return tokensOf(sentence).filter(
     (token, i) => /^\d/.test(token) || (i > 0 && /^\p{Lu}/u.test(token) && contentWords(token).length > 0),
   );
 }
 
-/** The words and numbers of a text with their capitals; numbers without thousands separators. */
+/** Returns the words of a text with their case, and its numbers without thousands separators. */
 function tokensOf(text: string): readonly string[] {
   const tokens = text.match(/\p{L}+(?:['\u2019]\p{L}+)?|\d[\d,.]*/gu) ?? [];
   return tokens.map((token) => (/^\d/.test(token) ? token.replace(/[.,]+$/, "").replaceAll(",", "") : token));
 }
 
-/** The share of a text's runs of three words that it has not had before. */
+/** Returns the share of distinct runs of three words in a text. */
 function novelty(text: string): number {
   const words = wordsOf(text);
   const runs = runsOf(words, 3);
   return runs.length === 0 ? 1 : new Set(runs).size / runs.length;
 }
 
-/** The share of a text's words that lie in runs which one of the originals has too. */
+/** Returns the share of a text's words in runs that one of the originals contains. */
 function copiedShare(text: string, originals: readonly string[]): number {
   const words = wordsOf(text);
   const known = new Set(originals.flatMap((original) => runsOf(wordsOf(original), copyLength)));

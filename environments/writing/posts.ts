@@ -1,4 +1,4 @@
-/** Short invented posts to be summarised. */
+/** Short invented posts, the sources of summaries. */
 export const posts: readonly string[] = [
   `My upstairs neighbour, Petra, practises the cello every evening from nine until eleven. I work at a bakery and have to
 get up at four in the morning, so I lose about two hours of sleep each night. I asked her twice to stop earlier. The first

@@ -4,19 +4,25 @@ import { transitionKinds } from "./transition-words.ts";
 /** The two texts of an episode, in the agents' order. */
 export type TextPair = readonly [first: string, second: string];
 
-/** What a pair of texts must look like: the same for training and for evaluation. */
+/** The required shape of a pair of texts. It is the same in training and in evaluation. */
 export interface ShapeRanges {
-  /** Fewest and most words of each text, split at white space. */
+  /** The minimum and maximum number of words of each text, split at white space. */
   readonly tokens: readonly [number, number];
-  /** Characters of the second text by those of the first: none at the ends, full between the middle ones. */
+  /**
+   * The number of characters of the second text divided by the first's. The term is 0 outside of the outer values and 1
+   * between the middle ones.
+   */
   readonly length: readonly [number, number, number, number];
-  /** Different content words of the second text by those of the first, likewise. */
+  /**
+   * The number of distinct content words of the second text divided by the first's, with the same meaning of the four
+   * values.
+   */
   readonly uniqueWords: readonly [number, number, number, number];
-  /** The share of common content words (Jaccard) from which coherence is full. */
+  /** The share of common content words (Jaccard index) from which coherence is 1. */
   readonly coherence: number;
-  /** The share of neighbouring words that a faithful sentence has from one place of the source. */
+  /** The share of neighbouring words that a faithful sentence must have from one place of the source. */
   readonly pairs: number;
-  /** Whose transitions count. */
+  /** The texts whose transition words count. */
   readonly transitionsOf: "second" | "both";
 }
 
@@ -40,22 +46,22 @@ export const shapeRanges: Readonly<Record<"tldr" | "arxiv", ShapeRanges>> = {
   },
 };
 
-/** Kinds of transition from which more are no better: a summary that has all twelve reads badly. */
+/** The number of kinds of transition words that gives the full score. A summary with all twelve kinds reads badly. */
 const enoughKinds = 4;
 
-/** How well a pair of texts keeps to the ranges, each term from 0 to 1. */
+/** The shape scores of a pair of texts, each from 0 to 1. */
 export interface ShapeTerms {
   readonly structure: number;
   readonly length: number;
   readonly uniqueWords: number;
-  /** 0.4 of transitions and 0.6 of coherence. */
+  /** The weighted sum of transitions (0.4) and coherence (0.6). */
   readonly style: number;
 }
 
-/** How a pair of texts is judged. */
+/** The preset that scores a pair of texts. */
 export type WritingPreset = "default" | "comlrl";
 
-/** Measures a pair of texts. Stopwords count for its length alone. */
+/** Returns the shape scores of a pair of texts. Stopwords count only for the length. */
 export function shapeTerms([first, second]: TextPair, ranges: ShapeRanges, preset: WritingPreset): ShapeTerms {
   const [fewest, most] = ranges.tokens;
   const isLongEnough = [first, second].every((text) => {
@@ -76,7 +82,7 @@ export function shapeTerms([first, second]: TextPair, ranges: ShapeRanges, prese
   };
 }
 
-/** 0 up to `from`, rising to 1 at `full`, falling after `end` to 0 at `none`. */
+/** Returns 0 up to `from`, rises to 1 at `full`, and falls from `end` to 0 at `none`. */
 function trapezoid(value: number, [from, full, end, none]: readonly [number, number, number, number]): number {
   if (value <= from || value >= none) return 0;
   if (value < full) return (value - from) / (full - from);

@@ -1,6 +1,6 @@
 import type { Writer } from "./writing-prompts.ts";
 
-/** A short and a detailed summary of each of the built-in posts, in their order. */
+/** A short and a detailed summary of each built-in post, in the order of the posts. */
 export const summaries: readonly Readonly<Record<Writer, string>>[] = [
   {
     first:

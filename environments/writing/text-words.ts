@@ -1,4 +1,4 @@
-/** Words that say little by themselves; no content word is one of them. */
+/** Words without content. */
 const stopwords: ReadonlySet<string> = new Set(
   `a about above after again against all also am an and any are as at be because been before being below between both but
   by can cannot could did do does doing down during each few for from further had has have having he her here hers herself
@@ -8,7 +8,7 @@ const stopwords: ReadonlySet<string> = new Set(
   which while who whom whose why will with within without would you your yours yourself yourselves`.split(/\s+/),
 );
 
-/** The words of a text in lower case, punctuation left out; a number is a word, without thousands separators. */
+/** Returns the words of a text in lower case, without punctuation. A number is a word, without thousands separators. */
 export function wordsOf(text: string): readonly string[] {
   const words = text
     .replace(/(?<=\d),(?=\d{3}\b)/g, "")
@@ -17,12 +17,12 @@ export function wordsOf(text: string): readonly string[] {
   return words.match(/\d+(?:\.\d+)?|\p{L}+(?:'\p{L}+)?/gu) ?? [];
 }
 
-/** The words of a text that are no stopwords. */
+/** Returns the words of a text that are not stopwords. */
 export function contentWords(text: string): readonly string[] {
   return wordsOf(text).filter((word) => !stopwords.has(word.replace(/'.*$/, "")));
 }
 
-/** A word without the endings of English inflection, so that forms of one word mostly agree; it need be no word. */
+/** Returns a word without English inflection, so that most forms of a word agree. The result may not be a word. */
 export function stem(word: string): string {
   if (word.length < 4 || /^\d/.test(word)) return word;
   const bare = word.replace(/'.*$/, "").replace(/(?:ies|ied)$/, "y");
@@ -30,12 +30,15 @@ export function stem(word: string): string {
   return (cut.length < 3 ? bare : cut).replace(/e$/, "").replace(/([^aeiouls])\1$/, "$1");
 }
 
-/** The stems of a text's content words, each once. */
+/** Returns the distinct stems of a text's content words. */
 export function contentStems(text: string): ReadonlySet<string> {
   return new Set(contentWords(text).map(stem));
 }
 
-/** The sentences of a text: what ends in a full stop, a question or exclamation mark, or a line's end. */
+/**
+ * Returns the sentences of a text. A sentence ends at a full stop, a question mark, an exclamation mark or the end of a
+ * line.
+ */
 export function sentencesOf(text: string): readonly string[] {
   return text
     .split(/(?<=[.!?]["')\u201d]?)\s+|\n+/)

@@ -1,6 +1,6 @@
 import { wordsOf } from "./text-words.ts";
 
-/** Words and phrases that lead from one thought to the next, by what they say of the two. */
+/** Transition words and phrases by kind. */
 const transitions: Readonly<Record<string, readonly string[]>> = {
   addition: ["also", "furthermore", "moreover", "additionally", "besides", "in addition"],
   contrast: ["but", "however", "although", "though", "yet", "nevertheless", "whereas", "on the other hand"],
@@ -16,7 +16,7 @@ const transitions: Readonly<Record<string, readonly string[]>> = {
   conclusion: ["in conclusion", "in summary", "overall", "to sum up", "in short"],
 };
 
-/** How many of the twelve kinds of transition a text has, each found as whole words. */
+/** Returns how many of the twelve kinds of transition words a text contains, as whole words. */
 export function transitionKinds(text: string): number {
   const words = ` ${wordsOf(text).join(" ")} `;
   return Object.values(transitions).filter((phrases) => phrases.some((phrase) => words.includes(` ${phrase} `))).length;

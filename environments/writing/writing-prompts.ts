@@ -3,7 +3,7 @@ import type { Prompts } from "../../src/core/environment/define-parallel-environ
 /** The two writers of an episode. */
 export type Writer = "first" | "second";
 
-/** What each writer reads. Neither sees what the other writes. */
+/** Returns the prompt of each writer. Neither sees the other's text. */
 export function writingPrompts(form: "tldr" | "arxiv", source: string): Prompts<Writer> {
   const rule = "Say only what the text says, in your own words, and answer with nothing but your own part.";
   if (form === "tldr") {

@@ -1,15 +1,14 @@
 import { faithfulness } from "./faithfulness.ts";
 import { shapeRanges, shapeTerms, type TextPair, type WritingPreset } from "./shape-terms.ts";
 
-/** The greatest reward of each preset; of `comlrl` 2.98, with all kinds of transition. */
+/** The maximum reward of each preset. In `comlrl`, 2.98 is reachable, with all kinds of transition words. */
 export const greatestReward: Readonly<Record<WritingPreset, number>> = { default: 1, comlrl: 3 };
 
 /**
- * The named parts of a pair's reward; their sum is the reward.
+ * Returns the components of a pair's reward. Their sum is the reward.
  *
- * `default`: faithfulness is worth 0.6, and the shape of the texts up to 0.4 more, times faithfulness: what the source
- * does not say has no good shape. `comlrl`: gated levels, each counted only where those before it earned something, and
- * no look at the source.
+ * - `default`: faithfulness has a weight of 0.6. The shape of the texts adds up to 0.4, multiplied by the faithfulness.
+ * - `comlrl`: gated levels. A level counts only if all earlier levels are above 0. The source is ignored.
  */
 export function writingReward(options: {
   readonly form: "tldr" | "arxiv";
@@ -21,7 +20,7 @@ export function writingReward(options: {
   const { structure, length, uniqueWords, style } = shapeTerms(texts, shapeRanges[form], preset);
   const { value: faithful, copied, unsupported } = faithfulness(texts, source, shapeRanges[form].pairs);
   if (preset === "default") {
-    // A text that is too short or too long to be what was asked for.
+    // A text that is too short or too long does not count.
     const share = structure === 0 ? 0 : faithful;
     const components = {
       faithfulness: 0.6 * share,

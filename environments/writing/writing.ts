@@ -12,7 +12,7 @@ import { summaries } from "./summaries.ts";
 import { type Writer, writingPrompts } from "./writing-prompts.ts";
 import { greatestReward, writingReward } from "./writing-reward.ts";
 
-/** What the writing environment is made from; the schema says what each option means. */
+/** The options of the writing environment. The schema describes each one. */
 export interface WritingOptions {
   readonly form: "tldr" | "arxiv";
   readonly reward: WritingPreset;
@@ -28,21 +28,31 @@ export interface WritingTask {
 }
 
 const schema = z.strictObject({
-  form: z.enum(["tldr", "arxiv"]).default("tldr").describe("A pair of summaries, or the two parts of an introduction."),
-  reward: z.enum(["default", "comlrl"]).default("default").describe("What counts; comlrl never looks at the source."),
+  form: z
+    .enum(["tldr", "arxiv"])
+    .default("tldr")
+    .describe("tldr: a pair of summaries. arxiv: the two parts of an introduction."),
+  reward: z
+    .enum(["default", "comlrl"])
+    .default("default")
+    .describe("The reward preset. comlrl does not compare the texts with the source."),
   path: rowOptions.path,
-  dataset: z.string().min(1).optional().describe("A hub data set, where no path is given; else the built-in texts."),
+  dataset: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A hub data set, used if no path is given. Defaults to the built-in texts."),
   revision: rowOptions.revision,
-  field: z.string().min(1).optional().describe("The field of a row that has the text."),
+  field: z.string().min(1).optional().describe("The field of a row that contains the text."),
 });
 
 const description =
   "Two agents write about a source: a short and a detailed summary, or the halves of an introduction.";
 
 /**
- * The writing environment: the agents `first` and `second` write at once, neither sees the other's text, and both earn
- * what the pair is worth. Sources are built in, or come from files by `path` or from the hub by `dataset`. `hub` says
- * how the hub is reached, for tests and mirrors.
+ * Creates the writing environment. The agents `first` and `second` write simultaneously. Neither sees the other's text,
+ * and both get the reward of the pair. Sources are built in, or come from files at `path` or from the hub data set
+ * `dataset`. `hub` configures the access to the hub, for tests and mirrors.
  */
 export function writingEnvironment(
   options: Partial<WritingOptions> = {},
@@ -73,7 +83,7 @@ export function writingEnvironment(
       const { components, copied, unsupported } = writingReward({ form, preset, texts: pair, source });
       return { components, info: { copied, unsupported } };
     },
-    // Nothing is demonstrated of introductions, nor of a reward that looks at no source.
+    // There are no demonstrations of introductions, nor for a reward that ignores the source.
     demonstrate: ({ source }) => {
       const pair = form === "tldr" && preset === "default" ? summaries[posts.indexOf(source)] : undefined;
       return pair && [pair];
@@ -82,7 +92,7 @@ export function writingEnvironment(
   return anySplitOfOneFile(environment, parsed.path);
 }
 
-/** The data set of posts ends each with the mark of the summary that is to follow. */
+/** Removes the mark of the following summary, with which each post of the data set ends. */
 function sourceText(text: string): string {
   return text.replace(/\s*TL;DR:?\s*$/i, "").trim();
 }
@@ -92,7 +102,7 @@ function splitsOf({ form, path, dataset }: WritingOptions): readonly string[] {
   return form === "arxiv" ? ["train", "val"] : ["train", "validation", "test"];
 }
 
-/** The registry's entry of the writing environment. */
+/** The registry entry of the writing environment. */
 export const writingEntry: EnvironmentEntry = {
   id: "writing",
   description,
