@@ -82,7 +82,7 @@ export async function evaluateModule(options: {
 }
 
 /** Whether a module has run as far as an export; before that, reading the export fails. */
-async function hasValue(namespace: ivm.Reference, name: string): Promise<boolean> {
+export async function hasValue(namespace: ivm.Reference, name: string): Promise<boolean> {
   return namespace.get(name, { reference: true }).then(
     () => true,
     () => false,

@@ -4,8 +4,10 @@ import type { Job } from "../pool/worker.ts";
 import type { Guest, GuestCall, GuestCases, GuestOptions, GuestReply } from "./guest/guest.ts";
 import type { Send, Stream } from "./guest/output.ts";
 import type { IsolateSupply } from "./isolate-supply.ts";
-import { errorOf, evaluateModule, looksLikeModule, needsModule } from "./modules.ts";
+import { errorOf, evaluateModule, hasValue, looksLikeModule, needsModule } from "./modules.ts";
 import { Ended, outOfMemory, type Watchdog } from "./watchdog.ts";
+
+const neverEnds = { type: "Error", message: "The module waits for what never comes: nothing is left to run." };
 
 /** A fresh isolate with the code under test in it. */
 export class Session implements Disposable {
@@ -88,6 +90,11 @@ export class Session implements Disposable {
     const { namespace, name, error, unhandled } = await this.#race(evaluation);
     if (error !== undefined) return { outcome: "raised", error };
     if (unhandled !== undefined) await this.#ask(...this.#noteUnhandled(unhandled.error));
+    // It may wait for timers, before its end.
+    while (!(await this.#race(hasValue(namespace!, name)))) {
+      if ((await this.#ask("pump")).outcome !== "none") continue;
+      return { outcome: "raised", error: this.unhandled ?? neverEnds };
+    }
     return await this.#settled("loadModule", namespace!.derefInto(), name, calls);
   }
 

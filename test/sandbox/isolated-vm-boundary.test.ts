@@ -104,6 +104,22 @@ describe("what crosses between isolates", () => {
     expect((await runJavaScript(sandbox, own, exported)).cases[0]!.outcome).toBe("returned");
   });
 
+  test("a module may wait for timers at its top level, and fails if it waits for nothing", async () => {
+    const load = (text: string) =>
+      runJavaScript(sandbox, `export const f = () => 5;\n${text}`, callsOf("f", []), { limits: { cpuMs: 500 } });
+    const { cases } = await load("await new Promise((ok) => setTimeout(() => setTimeout(ok, 5), 5));");
+    expect(cases[0]!.value).toEqual(float(5));
+    const program = "export {};\nawait new Promise((ok) => setTimeout(ok, 5));\nconsole.log(7);";
+    const printed = await runJavaScript(sandbox, program, { kind: "program", stdin: [""] });
+    expect(printed.cases).toMatchObject([{ outcome: "returned", value: "7\n" }]);
+    const late = await load("await new Promise((ok) => setTimeout(ok, 5));\nthrow new RangeError('late');");
+    expect(late).toMatchObject({ status: "load_error", error: { type: "RangeError", message: "late" } });
+    const never = await load("await new Promise(() => 0);");
+    expect(never).toMatchObject({ status: "load_error", error: { type: "Error" } });
+    expect(never.error!.message).toContain("never comes");
+    expect(await load("setInterval(() => 0, 1); await new Promise(() => 0);")).toMatchObject({ status: "timeout_cpu" });
+  });
+
   test("TypeScript that breaks the converter breaks it for no other job", async () => {
     const broken = { language: "typescript" } as const;
     for (const text of ["(", "[{a:"]) {
