@@ -26,6 +26,7 @@ const notQuick = [
 /** Suites of attacks and faults that take a minute or more: they run with the slow tier. */
 const slow = [
   "test/cli/file-faults.test.ts",
+  "test/cli/forbidden-writes.test.ts",
   "test/environments/hidden-test-leaks.test.ts",
   "test/environments/hidden-test-leaks-javascript.test.ts",
   "test/sandbox/faults.test.ts",

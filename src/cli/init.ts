@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { basename, join, resolve } from "node:path";
 import { LyceumError } from "../contract/errors/index.ts";
+import { makeFolder } from "../core/files/make-folder.ts";
 import { packageReference } from "./package-reference.ts";
 
 const ending = ".template";
@@ -23,7 +24,7 @@ export async function initPackage(name: string): Promise<InitializedPackage> {
   checkName(name);
   const folder = basename(name);
   await refuseFull(folder);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const template = join(import.meta.dirname, "template");
   const reference = packageReference(resolve(folder));
   const files: string[] = [];

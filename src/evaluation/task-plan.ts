@@ -1,10 +1,11 @@
 import { createWriteStream } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { isSystemError, writeFailed } from "../contract/errors/write-failed.ts";
 import type { Json } from "../contract/json.ts";
 import type { Taskset } from "../contract/taskset.ts";
+import { makeFolder } from "../core/files/make-folder.ts";
 import { taskSeed } from "../core/rollout/episode-id.ts";
 import { contentHash } from "../core/taskset/content-hash.ts";
 import type { TaskLine } from "./log/manifest.ts";
@@ -30,7 +31,7 @@ export async function planTasks<Task>(options: {
 }): Promise<TaskPlan> {
   const files = runFolder(options.folder);
   const tasks: PlannedLine[] = [];
-  await mkdir(files.path, { recursive: true });
+  await makeFolder(files.path);
   await writeLines(files, taskLines(options, tasks));
   return { tasks, hash: contentHash(tasks.map(({ hash }) => hash)) };
 }

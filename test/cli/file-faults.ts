@@ -10,8 +10,10 @@ import { folderContents, type LyceumResult, lyceum, tinyConfig } from "./run-lyc
 import { fillDisk, mountDisk } from "./small-disk.ts";
 
 /** A command that writes files, as the faults know it. */
-interface Job {
+export interface Job {
   readonly words: (output: string) => readonly string[];
+  /** What is there once it has begun to write; undefined if all of it comes at once. */
+  readonly begun?: (output: string) => string;
   /** What is added to go on with a run that is there. */
   readonly goOn: readonly string[];
   /** What must be equal at the end, with and without the fault. */
@@ -22,7 +24,7 @@ interface Job {
 export type JobName = "train" | "eval" | "collect" | "export";
 
 /** The commands, in a folder of {@link faultsFolder}. */
-function jobsIn(folder: string): Readonly<Record<JobName, Job>> {
+export function jobsIn(folder: string): Readonly<Record<JobName, Job>> {
   const models = async (output: string): Promise<unknown> => {
     const files = Object.entries(await folderContents(join(folder, output)));
     return files.filter(([name]) => /\bmodel\//.test(name)).toSorted();
@@ -33,6 +35,7 @@ function jobsIn(folder: string): Readonly<Record<JobName, Job>> {
         const settings = ["training.steps=24", "checkpoint.every=3", "checkpoint.keep=2", "rollout.trace=true"];
         return ["train", "-c", "tiny.yaml", "-o", output, ...settings.flatMap((setting) => ["-s", setting])];
       },
+      begun: (output) => join(folder, output, "trace.jsonl"),
       goOn: ["--resume"],
       result: async (output) => {
         const episodes = await Array.fromAsync(readTrace(join(folder, output, "trace.jsonl")));
@@ -41,6 +44,7 @@ function jobsIn(folder: string): Readonly<Record<JobName, Job>> {
     },
     eval: {
       words: (output) => "eval --env ./uneven.ts -m demonstration --samples 2".split(" ").concat("-o", output),
+      begun: (output) => join(folder, output, "index.jsonl"),
       goOn: ["--resume"],
       result: async (output) => {
         const episodes = await Array.fromAsync(readTrace(join(folder, output, "episodes.jsonl")));
@@ -49,6 +53,7 @@ function jobsIn(folder: string): Readonly<Record<JobName, Job>> {
     },
     collect: {
       words: (output) => ["collect", "-e", "./uneven.ts", "-g", "2", "-o", `${output}.jsonl`],
+      begun: (output) => join(folder, `${output}.jsonl.progress`),
       goOn: ["--resume"],
       result: async (output) => {
         const { counts, tasks, bytes } = JSON.parse(await readFile(join(folder, `${output}.jsonl.progress`), "utf8"));
@@ -64,7 +69,7 @@ function jobsIn(folder: string): Readonly<Record<JobName, Job>> {
 }
 
 /** A folder with `uneven.ts`, `tiny.yaml` and, in `trained`, a run of three steps. It goes when the test ends. */
-async function faultsFolder(): Promise<string> {
+export async function faultsFolder(): Promise<string> {
   const folder = await evalFolder();
   await writeFile(join(folder, "tiny.yaml"), tinyConfig);
   expect(await lyceum(["train", "-c", "tiny.yaml", "-o", "trained"], { folder })).toMatchObject({ code: 0 });
@@ -72,14 +77,14 @@ async function faultsFolder(): Promise<string> {
 }
 
 /** An error that a person can act on: a code, what happened, and in the next line what to do. No stack. */
-function expectTyped({ stderr, code }: LyceumResult): void {
+export function expectTyped({ stderr, code }: LyceumResult): void {
   expect(code).toBeGreaterThan(0);
   expect(stderr).toMatch(/^error\[[a-z]+\.[a-z-]+\]: \S.*\n {2}\S+ \S+/);
   expect(stderr).not.toMatch(/\n\s+at /);
 }
 
 /** Nothing that only exists while something is written. */
-async function expectTidy(folder: string, output: string): Promise<void> {
+export async function expectTidy(folder: string, output: string): Promise<void> {
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.startsWith(output));
   expect(names.filter((name) => /\.(tmp|partial|old|lock)\b/.test(name))).toEqual([]);
 }
@@ -88,13 +93,13 @@ async function expectTidy(folder: string, output: string): Promise<void> {
  * Goes on with what is there until it is complete. A command that says that there is nothing to go on with is started
  * anew, as it says.
  */
-async function complete(job: Job, output: string, folder: string): Promise<LyceumResult> {
-  const resumed = await lyceum([...job.words(output), ...job.goOn], { folder });
+export async function complete(job: Job, output: string, options: Parameters<typeof lyceum>[1]): Promise<LyceumResult> {
+  const resumed = await lyceum([...job.words(output), ...job.goOn], options);
   if (resumed.code === 0) return resumed;
   expectTyped(resumed);
   if (!/Start the run without resuming|an export is a new folder/.test(resumed.stderr)) return resumed;
   if (resumed.stderr.includes("an export is a new folder")) return { ...resumed, code: 0 };
-  return await lyceum(job.words(output), { folder });
+  return await lyceum(job.words(output), options);
 }
 
 /** Kills a command at random points of its life, each time with a new output, and goes on with it to its end. */
@@ -119,7 +124,7 @@ export async function killAtRandomPoints(
       },
     });
     if (signal === "SIGKILL") died += 1;
-    expect(await complete(job, output, folder), output).toMatchObject({ code: 0 });
+    expect(await complete(job, output, { folder }), output).toMatchObject({ code: 0 });
     expect(await job.result(output), output).toEqual(expected);
     await expectTidy(folder, output);
     await rm(join(folder, output), { recursive: true, force: true });
@@ -144,7 +149,7 @@ export async function fillTheDisk(name: JobName, shares: readonly number[], cont
       expect(full.stderr).toMatch(/\(ENOSPC\)/);
     }
     await rm(join(disk, "filler"));
-    expect(await complete(job, "disk/out", folder), `${share}`).toMatchObject({ code: 0 });
+    expect(await complete(job, "disk/out", { folder }), `${share}`).toMatchObject({ code: 0 });
     expect(await job.result("disk/out"), `${share}`).toEqual(expected);
     await expectTidy(disk, "out");
   }
@@ -205,15 +210,14 @@ export async function runTwice(name: Exclude<JobName, "export">): Promise<void> 
   const folder = await faultsFolder();
   const job = jobsIn(folder)[name];
   expect(await lyceum(job.words("straight"), { folder })).toMatchObject({ code: 0 });
-  const writes =
-    name === "collect" ? "twice.jsonl.progress" : name === "eval" ? "twice/index.jsonl" : "twice/trace.jsonl";
+  const writes = job.begun!("twice");
   const { promise: second, resolve } = Promise.withResolvers<LyceumResult>();
   const first = lyceum(job.words("twice"), {
     folder,
     onOutput: (text, child) => {
       if (text !== "") return;
       const timer = setInterval(() => {
-        if (!existsSync(join(folder, writes))) return;
+        if (!existsSync(writes)) return;
         clearInterval(timer);
         // It must not end before the second one has looked.
         child.kill("SIGSTOP");

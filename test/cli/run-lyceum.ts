@@ -35,14 +35,17 @@ export function lyceum(
     readonly lastWords?: string;
     /** Beside this process's environment. */
     readonly variables?: Readonly<Record<string, string>>;
+    /** Who runs it, by number; the user of this process by default. */
+    readonly user?: number;
   },
 ): Promise<LyceumResult> {
   // Started directly, whatever started the tests.
   const { npm_lifecycle_event: _, ...env } = process.env;
-  const { folder, lastWords, variables } = options;
+  const { folder, lastWords, variables, user } = options;
   const first = lastWords === undefined ? [] : ["--import", killItself];
   const child = spawn(process.execPath, [...first, main, ...args], {
     cwd: folder,
+    ...(user === undefined ? {} : { uid: user, gid: user }),
     env: { ...env, ...variables, ...(lastWords === undefined ? {} : { LYCEUM_TEST_LAST_WORDS: lastWords }) },
     stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });

@@ -1,7 +1,8 @@
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { isDiskFull, writeFailure } from "../../src/contract/errors/write-failed.ts";
+import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { syncDirectory, syncFolder } from "../../src/core/files/sync-folder.ts";
 import type { Model } from "../backend/training-backend.ts";
 import { type CheckpointManifest, manifestFile, manifestText } from "./checkpoint-manifest.ts";
@@ -49,9 +50,9 @@ export async function writeCheckpointFolder(options: {
   try {
     // Only an unreadable checkpoint can have the same name.
     await removeCheckpoint(path);
-    await mkdir(partial, { recursive: true });
+    await makeFolder(partial);
     for (const [name, model] of models) {
-      await mkdir(dirname(join(partial, name)), { recursive: true });
+      await makeFolder(dirname(join(partial, name)));
       await model.save(join(partial, name));
     }
     const written = { ...manifest, models: modelsOf(models), files: await fileChecksums(partial) };

@@ -1,8 +1,9 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
 import { LyceumError } from "../../src/contract/errors/index.ts";
 import { writeFailure } from "../../src/contract/errors/write-failed.ts";
+import { makeFolder } from "../../src/core/files/make-folder.ts";
 import type { Capabilities, ExportDtype, ExportFormat, Model } from "../backend/training-backend.ts";
 import { replaceFolder } from "../checkpoint/replace-folder.ts";
 import { saysItself } from "../checkpoint/write-checkpoint.ts";
@@ -35,7 +36,7 @@ export async function exportModel(options: {
   const partial = `${folder}.partial`;
   try {
     await rm(partial, { recursive: true, force: true });
-    await mkdir(dirname(partial), { recursive: true });
+    await makeFolder(dirname(partial));
     await model.export(partial, format, dtype === undefined ? {} : { dtype });
     await replaceFolder(partial, folder);
   } catch (cause) {

@@ -1,4 +1,3 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentId } from "../../src/contract/action.ts";
 import type { EnvironmentDefinition } from "../../src/contract/environment.ts";
@@ -6,6 +5,7 @@ import { LyceumError, toErrorData } from "../../src/contract/errors/index.ts";
 import { isJsonObject, type Json } from "../../src/contract/json.ts";
 import type { Policy } from "../../src/contract/policy.ts";
 import type { TaskEntry, Taskset } from "../../src/contract/taskset.ts";
+import { makeFolder } from "../../src/core/files/make-folder.ts";
 import { lockRun } from "../../src/core/files/run-lock.ts";
 import { deriveSeed } from "../../src/core/random/random.ts";
 import { EnvironmentPool } from "../../src/core/rollout/environment-pool.ts";
@@ -347,7 +347,7 @@ function recordedRate(checkpoint: Checkpoint | undefined): number | undefined {
  * overwrites the trace of an earlier run that left no checkpoint.
  */
 async function openTrace(output: string, manifest: CheckpointManifest | undefined): Promise<TraceWriter> {
-  await mkdir(output, { recursive: true });
+  await makeFolder(output);
   const length = manifest === undefined ? 0 : manifest.traceLength;
   return createIndexedTraceWriter({
     path: tracePath(output),

@@ -1,5 +1,5 @@
 import { constants, readFileSync, statSync } from "node:fs";
-import { copyFile, link, mkdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { copyFile, link, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -7,6 +7,7 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import { writeFailed } from "../../contract/errors/write-failed.ts";
 import { tryParseJson } from "../../contract/json.ts";
 import { contentHash } from "../taskset/content-hash.ts";
+import { makeFolder } from "./make-folder.ts";
 
 /** Who writes a run: what `run.lock` holds. */
 interface LockOwner {
@@ -101,7 +102,7 @@ async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
     },
   });
   try {
-    made = await mkdir(folder, { recursive: true });
+    made = await makeFolder(folder);
     await writeFile(own, text);
     let found: string | undefined;
     for (let attempt = 0; attempt < attempts; attempt++) {

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeFolder } from "../files/make-folder.ts";
 import { type HubFileInfo, patientFetch } from "./hub-client.ts";
 import { unavailable } from "./hub-error.ts";
 import type { HubFile, HubSettings } from "./hub-options.ts";
@@ -19,7 +20,7 @@ export async function downloadBlob(
   path: string,
   settings: HubSettings,
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const shared = `${path}.incomplete`;
   const own = `${path}.${randomUUID()}.incomplete`;
   // Renaming the partial file prevents two processes from writing to the same file.

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { copyFile, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
+import { makeFolder } from "../files/make-folder.ts";
 import type { HubFile, HubRepository } from "./hub-options.ts";
 
 /*
@@ -49,7 +50,7 @@ export function writeReference(folder: string, revision: string, commit: string)
 export async function linkSnapshot(folder: string, commit: string, file: HubFile, etag: string): Promise<string> {
   const path = snapshotPath(folder, commit, file.path);
   const blob = blobPath(folder, etag);
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const temporary = `${path}.${randomUUID()}`;
   await symlink(relative(dirname(path), blob), temporary).catch(() => copyFile(blob, temporary));
   await rename(temporary, path);
@@ -78,7 +79,7 @@ export async function listSnapshot(folder: string, commit: string): Promise<stri
 }
 
 async function writeWhole(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   const temporary = `${path}.${randomUUID()}`;
   await writeFile(temporary, text);
   await rename(temporary, path);

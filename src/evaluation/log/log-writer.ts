@@ -1,6 +1,6 @@
-import { mkdir } from "node:fs/promises";
 import type { CorrectRule } from "../../contract/correct-rule.ts";
 import type { Episode } from "../../contract/episode.ts";
+import { makeFolder } from "../../core/files/make-folder.ts";
 import { openIndexFile } from "../../core/trace/index-file.ts";
 import { repairIndex } from "../../core/trace/repair-index.ts";
 import type { TraceEntry } from "../../core/trace/trace-entry.ts";
@@ -31,7 +31,7 @@ export async function openLogWriter(options: {
 }): Promise<LogWriter> {
   const { folder, correct, onEntry } = options;
   const files = runFolder(folder);
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   await repairIndex(
     files.index,
     repaired.map((file) => ({

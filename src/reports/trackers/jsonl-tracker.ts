@@ -1,5 +1,5 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { makeFolder } from "../../core/files/make-folder.ts";
 import { metricsFileName, openMetricsWriter } from "../training/metrics-file.ts";
 import type { Tracker } from "./tracker.ts";
 
@@ -9,7 +9,7 @@ export function jsonlTracker(folder: string): Tracker {
   return {
     name: path,
     open: async ({ start, config }) => {
-      await mkdir(folder, { recursive: true });
+      await makeFolder(folder);
       const { resumedFrom } = start;
       const writer = await openMetricsWriter({ path, resumedFrom, ...(config === undefined ? {} : { config }) });
       return { write: (event) => writer.append(event), close: async () => writer[Symbol.asyncDispose]() };

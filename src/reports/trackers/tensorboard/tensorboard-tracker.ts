@@ -1,8 +1,9 @@
-import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { match, P } from "ts-pattern";
 import { stringify } from "yaml";
 import type { TrainingEvent } from "../../../contract/training-event.ts";
+import { makeFolder } from "../../../core/files/make-folder.ts";
 import { plainLine } from "../../training/plain-line.ts";
 import { visibleText } from "../../training/visible-text.ts";
 import { eventMetrics } from "../event-metrics.ts";
@@ -24,7 +25,7 @@ export function tensorboardTracker(options: { readonly now?: () => number } = {}
     name: "TensorBoard's event file",
     open: async ({ start, folder, config }) => {
       const events = join(folder, "tensorboard");
-      await mkdir(events, { recursive: true });
+      await makeFolder(events);
       const earlier = (await readdir(events)).filter((name) => name.startsWith(filePrefix)).sort();
       if (start.resumedFrom === 0) for (const name of earlier) await rm(join(events, name));
       const file = await openEventFile(join(events, nextFileName(start.resumedFrom === 0 ? [] : earlier, now)), now);

@@ -1,6 +1,7 @@
-import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { readdir, rename, rm, rmdir } from "node:fs/promises";
 import path from "node:path";
 import { LyceumError } from "../../../../src/contract/errors/lyceum-error.ts";
+import { makeFolder } from "../../../../src/core/files/make-folder.ts";
 import { syncDirectory, syncFolder } from "../../../../src/core/files/sync-folder.ts";
 import { hasCode } from "../../../../src/core/tokens/model-file.ts";
 import { weightsWriteFailed } from "./write-failed.ts";
@@ -15,7 +16,7 @@ export async function writeNewFolder(folder: string, write: (partial: string) =>
   await assertFree(target);
   try {
     await rm(partial, { recursive: true, force: true });
-    await mkdir(partial, { recursive: true });
+    await makeFolder(partial);
     await write(partial);
     await syncFolder(partial);
     await rmdir(target).catch(ignoreAbsent);
