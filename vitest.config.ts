@@ -30,6 +30,8 @@ const slow = [
   "test/environments/hidden-test-leaks.test.ts",
   "test/environments/hidden-test-leaks-javascript.test.ts",
   "test/sandbox/faults.test.ts",
+  "test/sandbox/faults-engine.test.ts",
+  "test/sandbox/faults-host.test.ts",
   "test/sandbox/javascript-attacks.test.ts",
   "test/sandbox/python-attacks.test.ts",
 ];

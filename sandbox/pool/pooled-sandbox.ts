@@ -306,7 +306,7 @@ export class PooledSandbox implements Sandbox {
     if (this.#isOut) return;
     this.#isOut = true;
     const seconds = Math.round(this.#options.startBudgetMs / 1000);
-    const { message } = toErrorData(error);
+    const message = toErrorData(error).message.replace(/\.?$/, ".");
     process.emitWarning(
       `A worker of the ${this.info.backend} sandbox does not start: ${message} It is tried again for ${seconds} s.`,
       "SandboxWarning",

@@ -1,31 +1,23 @@
 import { readFileSync } from "node:fs";
 import Docker from "dockerode";
 import { describe, expect, test } from "vitest";
-import { createBubblewrapSandbox } from "../../sandbox/bubblewrap/create-bubblewrap-sandbox.ts";
 import { ownerLabel } from "../../sandbox/docker/container.ts";
-import { createDockerJavaScriptSandbox } from "../../sandbox/docker/create-docker-javascript-sandbox.ts";
-import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
 import { currentOwner } from "../../sandbox/docker/owner.ts";
-import type { ExecuteResult, Sandbox } from "../../sandbox/index.ts";
-import { createIsolatedVmSandbox } from "../../sandbox/isolated-vm/isolated-vm-sandbox.ts";
-import { createPyodideSandbox } from "../../sandbox/pyodide/create-pyodide-sandbox.ts";
+import type { ExecuteResult } from "../../sandbox/index.ts";
 import { slotUid } from "../../sandbox/zygote/slot-uids.ts";
+import { expectAllRight, runSamples } from "./fault-samples.ts";
+import { type FaultySandbox, faultySandboxes, type SandboxName, whatIsMissing } from "./faulty-sandboxes.ts";
 import { descendants, type ProcessEntry } from "./processes.ts";
 
-type Language = "python" | "javascript";
-
 /** A sandbox, and where its processes are. */
-interface FaultySandbox {
-  readonly name: string;
-  readonly language: Language;
-  readonly open: (options: { readonly workers: number }) => Promise<Sandbox> | Sandbox;
+interface WatchedSandbox extends FaultySandbox {
+  readonly name: SandboxName;
   /** Processes that run jobs, or start those that do. */
   readonly workers: () => Promise<readonly ProcessEntry[]>;
   readonly faults: readonly string[];
 }
 
 const docker = new Docker();
-const required = (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",");
 
 async function containers(status: readonly string[] = []): Promise<readonly Docker.Container[]> {
   const filters = { label: [`${ownerLabel}=${JSON.stringify(currentOwner())}`], status: [...status] };
@@ -65,59 +57,18 @@ const ofContainers = [
   "the container is removed",
 ];
 
-const sandboxes: readonly FaultySandbox[] = [
-  {
-    name: "docker",
-    language: "python",
-    open: createDockerSandbox,
-    workers: containerProcesses,
-    faults: [...ofWorkers, ...ofCandidates, ...ofContainers],
-  },
-  {
-    name: "docker-javascript",
-    language: "javascript",
-    open: createDockerJavaScriptSandbox,
-    workers: containerProcesses,
-    faults: [...ofWorkers, ...ofContainers],
-  },
-  {
-    name: "bubblewrap",
-    language: "python",
-    open: createBubblewrapSandbox,
-    workers: ownProcesses,
-    faults: [...ofWorkers, ...ofCandidates],
-  },
-  { name: "pyodide", language: "python", open: createPyodideSandbox, workers: ownProcesses, faults: ofWorkers },
-  {
-    name: "isolated-vm",
-    language: "javascript",
-    open: createIsolatedVmSandbox,
-    workers: ownProcesses,
-    faults: ofWorkers,
-  },
+const watched: readonly Pick<WatchedSandbox, "name" | "workers" | "faults">[] = [
+  { name: "docker", workers: containerProcesses, faults: [...ofWorkers, ...ofCandidates, ...ofContainers] },
+  { name: "docker-javascript", workers: containerProcesses, faults: [...ofWorkers, ...ofContainers] },
+  { name: "bubblewrap", workers: ownProcesses, faults: [...ofWorkers, ...ofCandidates] },
+  { name: "pyodide", workers: ownProcesses, faults: ofWorkers },
+  { name: "isolated-vm", workers: ownProcesses, faults: ofWorkers },
 ];
-
-/** Programs that take a moment, most of it asleep or in a loop, and give twice their argument. */
-const right: Readonly<Record<Language, string>> = {
-  python: "import time\ndef f(x):\n    time.sleep(0.15)\n    return x + x",
-  javascript: "function f(x) { const end = Date.now() + 60; while (Date.now() < end); return x + x; }",
-};
-
-async function whatIsMissing({ name, open }: FaultySandbox): Promise<string | undefined> {
-  try {
-    await using sandbox = await open({ workers: 1 });
-    void sandbox;
-    return undefined;
-  } catch (error) {
-    if (required.includes(name)) throw error;
-    return (error as Error).message;
-  }
-}
 
 const firstCandidate = slotUid(0);
 
 /** Brings one fault about; false if there was nothing to bring it to. */
-async function bringAbout(fault: string, { workers }: FaultySandbox): Promise<boolean> {
+async function bringAbout(fault: string, { workers }: Pick<WatchedSandbox, "workers">): Promise<boolean> {
   const [, what, deed] = /^(?:the |its )(\w+) is (\w+)$/.exec(fault)!;
   if (what === "container") {
     // One that waits already would be met again with the same sample, which then fails twice.
@@ -144,7 +95,9 @@ async function bringAbout(fault: string, { workers }: FaultySandbox): Promise<bo
 }
 
 describe.each(
-  await Promise.all(sandboxes.map(async (each) => ({ ...each, missing: await whatIsMissing(each) }))),
+  await Promise.all(
+    watched.map(async (each) => ({ ...faultySandboxes[each.name], ...each, missing: await whatIsMissing(each.name) })),
+  ),
 )("faults of $name", (faulty) => {
   const { name, language, open, workers, faults, missing } = faulty;
   const title = missing === undefined ? "" : ` (${name} skipped: ${missing})`;
@@ -156,27 +109,14 @@ describe.each(
         await using sandbox = await open({ workers: 2 });
         await sandbox.warmUp();
         const results: ExecuteResult[] = [];
-        const samples = Array.from({ length: 40 }, async (_, index) => {
-          const result = await sandbox.execute({
-            id: String(index),
-            language,
-            files: { main: right[language] },
-            entry: "main",
-            task: { kind: "calls", function: "f", cases: [{ args: [`${index},`] }] },
-            limits: { wallMs: 5_000 },
-          });
-          results.push(result);
-        });
+        const samples = runSamples(sandbox, { language }, (result) => results.push(result));
         // Once near the beginning, and once later.
         for (const count of [1, 12]) {
           await expect.poll(() => results.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(count);
           await expect.poll(() => bringAbout(fault, faulty), { timeout: 60_000 }).toBe(true);
         }
-        await Promise.all(samples);
-        const found = results.map(({ id, status, cases }) => [id, status, cases[0]!.value]);
-        expect(found.toSorted((a, b) => Number(a[0]) - Number(b[0]))).toEqual(
-          Array.from({ length: 40 }, (_, index) => [String(index), "ok", `${index},${index},`]),
-        );
+        await samples;
+        expectAllRight(results);
         // The fault has met some of them.
         expect(results.filter(({ attempts }) => attempts === 2).length).toBeGreaterThan(0);
       }

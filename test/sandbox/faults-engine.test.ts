@@ -1,0 +1,77 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
+import type { ExecuteResult } from "../../sandbox/index.ts";
+import { expectAllRight, runSamples } from "./fault-samples.ts";
+import { type OwnEngine, ownEngine, whyNoOwnEngine } from "./own-engine.ts";
+
+const image = "lyceum-sandbox";
+const missing = await whyNoOwnEngine(image);
+if (missing !== undefined && (process.env.LYCEUM_TEST_SANDBOXES ?? "").split(",").includes("docker")) {
+  throw new Error(missing);
+}
+const title = missing === undefined ? "" : ` (skipped: ${missing})`;
+
+let engine: OwnEngine;
+beforeAll(async () => {
+  if (missing === undefined) engine = await ownEngine(image);
+});
+afterAll(async () => {
+  if (missing === undefined) await engine[Symbol.asyncDispose]();
+});
+
+/** How long the engine is away. */
+const outageMs = 4_000;
+
+const faults = {
+  "is killed, and started again": async () => {
+    await engine.signal("SIGKILL");
+    await sleep(outageMs);
+    await engine.start();
+  },
+  "is stopped, and started again": async () => {
+    await engine.signal("SIGTERM");
+    await sleep(outageMs);
+    await engine.start();
+  },
+  "is paused, and goes on": async () => {
+    await engine.signal("SIGSTOP");
+    await sleep(outageMs);
+    await engine.signal("SIGCONT");
+  },
+} as const;
+
+test.skipIf(missing !== undefined).each(Object.entries(faults))(
+  `the engine %s during 40 right samples: all are right, nothing is left${title}`,
+  async (name, bringAbout) => {
+    const { connection, docker } = engine;
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", onWarning);
+    onTestFinished(() => void process.off("warning", onWarning));
+    const idle = (await engine.running()).length;
+    {
+      await using sandbox = await createDockerSandbox({ connection, workers: 2 });
+      await sandbox.warmUp();
+      expect((await engine.running()).length).toBeGreaterThan(idle);
+      const results: ExecuteResult[] = [];
+      // An engine that is stopped waits for its containers for ten seconds.
+      const asked = { language: "python", ms: 1_000, wallMs: 30_000 } as const;
+      const samples = runSamples(sandbox, asked, (result) => results.push(result));
+      await expect.poll(() => results.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(2);
+      await bringAbout();
+      expect(results.length).toBeLessThan(40);
+      await samples;
+      expectAllRight(results);
+      if (!name.startsWith("is paused")) {
+        // The fault has met some of them, and says so.
+        expect(results.some(({ attempts }) => attempts === 2)).toBe(true);
+        expect(warnings.map(({ message }) => message)).toContainEqual(
+          expect.stringMatching(/^A worker of the docker sandbox does not start: .*\. It is tried again for \d+ s\.$/),
+        );
+      }
+    }
+    await expect.poll(() => docker.listContainers({ all: true }), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(async () => (await engine.running()).length, { timeout: 60_000 }).toBe(idle);
+  },
+);

@@ -1,0 +1,108 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, open, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import Docker from "dockerode";
+import { processes } from "./processes.ts";
+
+/** A Docker engine that belongs to a test alone. It shares no socket, image, container or containerd with another one. */
+export interface OwnEngine extends AsyncDisposable {
+  readonly docker: Docker;
+  readonly connection: Docker.DockerOptions;
+  /** Starts it, for the first time or again; resolves once it answers. */
+  readonly start: () => Promise<void>;
+  /** Sends a signal to its process. Resolves once that has ended, unless the signal is to pause it or to go on. */
+  readonly signal: (signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT") => Promise<void>;
+  /** The processes that it has started, by number: containerd, its helpers, and what runs in containers. */
+  readonly running: () => Promise<readonly number[]>;
+}
+
+/** How long it may take until it answers: the machine may be busy with other things. */
+const startMs = 120_000;
+
+/** Why this machine cannot have an engine of a test's own with that image; undefined if it can. */
+export async function whyNoOwnEngine(image: string): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return "an engine of its own needs root on Linux";
+  try {
+    execFileSync("dockerd", ["--version"], { stdio: "pipe" });
+    await new Docker().getImage(image).inspect();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** A new engine that has an image of the usual one. Rejects if this machine cannot have one. */
+export async function ownEngine(image: string): Promise<OwnEngine> {
+  const folder = await mkdtemp(join(tmpdir(), "lyceum-engine-"));
+  const socketPath = join(folder, "docker.sock");
+  const connection = { socketPath };
+  const docker = new Docker(connection);
+  const log = join(folder, "log");
+  let engine: ChildProcess | undefined;
+
+  const start = async (): Promise<void> => {
+    await using output = await open(log, "a");
+    const words = [
+      ...["--host", `unix://${socketPath}`, "--data-root", join(folder, "data"), "--exec-root", join(folder, "exec")],
+      ...["--pidfile", join(folder, "pid"), "--containerd-namespace", "lyceum-test"],
+      // Sandboxes have no network.
+      ...["--bridge=none", "--iptables=false", "--ip6tables=false"],
+    ];
+    engine = spawn("dockerd", words, { stdio: ["ignore", output.fd, output.fd] });
+    const ended = once(engine, "exit").then(async () => {
+      throw new Error(`The engine ended: ${(await readFile(log, "utf8")).slice(-1_000)}`);
+    });
+    ended.catch(() => undefined);
+    const answered = async (): Promise<void> => {
+      for (const end = performance.now() + startMs; ; await sleep(100)) {
+        try {
+          await docker.ping();
+          return;
+        } catch (error) {
+          if (performance.now() > end) throw error;
+        }
+      }
+    };
+    await Promise.race([answered(), ended]);
+  };
+  const signal: OwnEngine["signal"] = async (name) => {
+    const running = engine!;
+    const exited = running.exitCode === null && running.signalCode === null ? once(running, "exit") : undefined;
+    running.kill(name);
+    if (name === "SIGKILL" || name === "SIGTERM") await exited;
+  };
+  const running = async (): Promise<readonly number[]> => {
+    const all = await Promise.all(
+      processes().map(async ({ pid }) => {
+        const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+        return pid !== engine?.pid && command.includes(folder) ? [pid] : [];
+      }),
+    );
+    return all.flat();
+  };
+  const dispose = async (): Promise<void> => {
+    if (engine !== undefined) {
+      await signal("SIGCONT");
+      await signal("SIGTERM");
+    }
+    for (const mounted of (await readFile("/proc/self/mounts", "utf8")).split("\n").toReversed()) {
+      const path = mounted.split(" ")[1];
+      if (path?.startsWith(`${folder}/`) === true) execFileSync("umount", ["--lazy", path]);
+    }
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await start();
+    const saved = await new Docker().getImage(image).get();
+    const loading = await docker.loadImage(saved as NodeJS.ReadableStream & { readonly path?: string });
+    for await (const _ of loading as NodeJS.ReadableStream & AsyncIterable<unknown>);
+    await docker.getImage(image).inspect();
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+  return { docker, connection, start, signal, running, [Symbol.asyncDispose]: dispose };
+}
