@@ -158,7 +158,7 @@ describe("a server", () => {
     });
     vi.stubEnv("GATEWAY_TEAM", "secret-with-a-line-end\n");
     const refused = await say(path).catch((error: unknown) => error);
-    expect(refused).toMatchObject({ code: "config.invalid", message: 'The header "x-team" cannot be sent.' });
+    expect(refused).toMatchObject({ code: "config.invalid", message: 'The header "x-team" is invalid.' });
     expect(JSON.stringify(refused)).not.toContain("secret");
   });
 

@@ -394,7 +394,7 @@ describe("limits", () => {
   test.each([
     [{ baseUrl: "localhost:8000" }, /no address/],
     [{ baseUrl: "ftp://host/v1" }, /no address/],
-    [{ baseUrl: "http://me:secret@host/v1" }, /holds a password/],
+    [{ baseUrl: "http://me:secret@host/v1" }, /contains a password/],
     [{ baseUrl: "http://host/v1", timeoutMs: 0 }, /timeoutMs cannot be 0/],
     [{ baseUrl: "http://host/v1", maxConcurrent: 0 }, /maxConcurrent cannot be 0/],
     [{ baseUrl: "http://host/v1", maxRetries: 1.5 }, /maxRetries cannot be 1.5/],

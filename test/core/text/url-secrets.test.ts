@@ -85,8 +85,8 @@ it("withoutSecretValues hides texts whose names say that they are secret, and no
 it("errors on the terminal show no secret of an address", () => {
   const error = new Error("nothing at http://u:S3@h/v1?key=S3");
   expect(errorText(error, { debug: true })).not.toContain("S3");
-  expect(() => apiUrl("ftp://h/?key=S3", "models")).toThrow(/^"ftp:\/\/h\/\?key=\*\*\*" is no address/);
-  expect(() => apiUrl("http://u:S3@h", "models")).toThrow(/^The address of h holds a password\.$/);
+  expect(() => apiUrl("ftp://h/?key=S3", "models")).toThrow(/^"ftp:\/\/h\/\?key=\*\*\*" is not the URL of a server/);
+  expect(() => apiUrl("http://u:S3@h", "models")).toThrow(/^The URL of h contains a password\.$/);
 });
 
 it.each(["http://u:p@h", "http://h?token=x"])("the address of a tracker has no credentials: %s", (url) => {

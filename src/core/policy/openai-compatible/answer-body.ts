@@ -3,13 +3,13 @@ import type { Action } from "../../../contract/action.ts";
 import type { TokenUsage } from "../../../contract/policy.ts";
 import { contentFiltered, malformed } from "../serving/unusable-answer.ts";
 
-/** A count, such as of tokens, or a token's id. */
+/** A count, such as of tokens, or a token id. */
 export const countSchema: z.ZodType<number> = z.int().nonnegative();
 
-/** Rounding puts the probability of a certain token a little above 1. */
+/** A logprob. Rounding can make it slightly larger than 0. */
 export const logprobSchema: z.ZodType<number> = z.number().max(1e-3);
 
-/** What servers say of the tokens of an answer, at either endpoint. */
+/** The token counts of an answer. Both endpoints use this form. */
 interface ServedUsage {
   readonly prompt_tokens: number;
   readonly completion_tokens: number;
@@ -17,7 +17,7 @@ interface ServedUsage {
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null | undefined } | null | undefined;
 }
 
-/** Checks it. */
+/** The schema of an answer's token counts. */
 export const usageSchema: z.ZodType<ServedUsage | null | undefined> = z
   .object({
     prompt_tokens: countSchema,
@@ -27,23 +27,24 @@ export const usageSchema: z.ZodType<ServedUsage | null | undefined> = z
   })
   .nullish();
 
-/** The body of an answer as the schema has it. Throws a transient `RequestFailure` for anything else. */
+/** Parses the body of an answer. Throws a transient `RequestFailure` if it does not match the schema. */
 export function parseAnswer<Schema extends z.ZodType>(body: string, schema: Schema): z.output<Schema> {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch (cause) {
-    throw malformed(`is no JSON: ${(cause as Error).message}`);
+    throw malformed(`is not JSON: ${(cause as Error).message}`);
   }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const error = (value as { readonly error?: unknown } | null)?.error;
-  if (error !== undefined && error !== null) throw malformed(`holds an error: ${JSON.stringify(error).slice(0, 300)}`);
+  if (error !== undefined && error !== null)
+    throw malformed(`contains an error: ${JSON.stringify(error).slice(0, 300)}`);
   const [issue] = result.error.issues;
   throw malformed(`is wrong at ${issue!.path.join(".") || "the top"}: ${issue!.message}`);
 }
 
-/** The usage that an answer tells. */
+/** Converts the token counts of an answer. */
 export function usageOf(usage: ServedUsage | null | undefined): TokenUsage | undefined {
   if (usage === undefined || usage === null) return undefined;
   const cached = usage.prompt_tokens_details?.cached_tokens;
@@ -56,12 +57,12 @@ export function usageOf(usage: ServedUsage | null | undefined): TokenUsage | und
   };
 }
 
-/** The tokens of an answer that have log-probabilities. No server returns them for hidden reasoning. */
+/** Returns the number of tokens with logprobs. Servers do not return logprobs for hidden reasoning. */
 export function countedTokens(usage: TokenUsage | undefined): number | undefined {
   return usage === undefined ? undefined : usage.completionTokens - (usage.reasoningTokens ?? 0);
 }
 
-/** How an action ended, by the reason that servers give. Throws a `RequestFailure` for one that there is not. */
+/** Converts the finish reason of an answer. Throws a `RequestFailure` if it is unknown. */
 export function finishOf(reason: string, calls: boolean): Action["finish"] {
   switch (reason) {
     case "length":
@@ -74,7 +75,7 @@ export function finishOf(reason: string, calls: boolean): Action["finish"] {
     case "tool_calls":
     case "function_call":
       if (calls) return "tool-calls";
-      throw malformed("ends by tool calls and holds none");
+      throw malformed("ends by tool calls but contains none");
     case "content_filter":
       throw contentFiltered();
     default:
@@ -83,9 +84,10 @@ export function finishOf(reason: string, calls: boolean): Action["finish"] {
 }
 
 /**
- * Throws a `RequestFailure` where an answer without a word is none. A model may end its turn at once, but then it has
- * sampled that end; `said` is whether a server that counts no tokens sent an answer at all.
+ * Throws a `RequestFailure` if an empty answer is not a valid one. A model may end its turn immediately, but it then
+ * sampled at least the end-of-turn token. If the server reports no usage, the answer is valid if `hasContent` is true:
+ * it has content, though an empty one.
  */
-export function assertSilent(usage: TokenUsage | undefined, said: boolean): void {
-  if (usage === undefined ? !said : usage.completionTokens === 0) throw malformed("holds no message");
+export function assertSilent(usage: TokenUsage | undefined, hasContent: boolean): void {
+  if (usage === undefined ? !hasContent : usage.completionTokens === 0) throw malformed("contains no message");
 }

@@ -1,43 +1,43 @@
 import type { ActRequest, ActResult, TokenLogprob } from "../../../contract/policy.ts";
 import { malformed, withoutLogprobs } from "../serving/unusable-answer.ts";
 
-/** What a server tells of the tokens of an answer, whatever the form in which it does. */
+/** The tokens of an answer as reported by a server, independent of the endpoint. */
 export interface ToldTokens {
-  /** The sampled tokens; absent where log-probabilities were not asked for, or are not told. */
+  /** The sampled tokens. Absent if logprobs were not requested or not returned. */
   readonly sampled?: readonly TokenLogprob[] | undefined;
-  /** Their ids, where they stand apart. */
+  /** The ids of the sampled tokens, if the server returns them in a separate list. */
   readonly ids?: readonly number[] | null | undefined;
   readonly promptIds?: readonly number[] | null | undefined;
-  /** The text that the tokens make, or the least of it; empty if they make a call of a tool. */
+  /** The text of the tokens, or a part of it. Empty if the answer is a tool call. */
   readonly text: string;
-  /** How many tokens the server counted, without those of hidden reasoning. */
+  /** The server's token count, without hidden reasoning. */
   readonly counted?: number | undefined;
 }
 
-/** What decides whether an answer has tokens to train on. */
+/** The settings that decide which tokens of an answer are returned. */
 export interface AnswerContext {
   readonly request: ActRequest;
-  /** Whether the server was asked for log-probabilities; `if-given`: it may answer without any. */
+  /** Whether logprobs were requested. `if-given`: the answer may have none. */
   readonly logprobs: boolean | "if-given";
-  /** The log-probabilities are those of the distribution that was sampled from. */
+  /** True if the logprobs are under the distribution that the tokens were sampled from. */
   readonly tokensAreSampled: boolean;
 }
 
 /**
- * The tokens to train on, where there is every id and the log-probabilities are of what was sampled from; else the
- * log-probabilities, where there are any. Throws a `RequestFailure` where ids and log-probabilities differ in number, and
- * where log-probabilities were asked for and only some tokens have one, or none has one and the server must give them.
+ * Returns the tokens to train on if all ids are known and the logprobs are under the sampling distribution. Otherwise
+ * returns the logprobs, if there are any. Throws a `RequestFailure` if the numbers of ids and logprobs differ, if
+ * logprobs were requested and only some tokens have one, or if logprobs are required and there are none.
  */
 export function answerTokens(
-  { sampled, ids, promptIds, ...told }: ToldTokens,
+  { sampled, ids, promptIds, ...reported }: ToldTokens,
   { request: { previous }, tokensAreSampled, logprobs }: AnswerContext,
 ): Pick<ActResult, "tokens" | "logprobs"> {
-  if (told.text !== "" && (sampled ?? []).length === 0) {
+  if (reported.text !== "" && (sampled ?? []).length === 0) {
     if (logprobs === true) throw withoutLogprobs();
     return {};
   }
   if (sampled === undefined) return {};
-  if (logprobs !== false) checkComplete(sampled, told);
+  if (logprobs !== false) checkComplete(sampled, reported);
   if (Array.isArray(ids) && ids.length !== sampled.length) {
     throw malformed(`has ${ids.length} token ids and ${sampled.length} log-probabilities`);
   }
@@ -55,7 +55,7 @@ export function answerTokens(
   };
 }
 
-/** Throws a `RequestFailure` unless there is a log-probability for each token, the end of the turn left out. */
+/** Throws a `RequestFailure` if a token has no logprob. The end-of-turn token may have none. */
 function checkComplete(
   sampled: readonly TokenLogprob[],
   { text, counted = 0 }: Pick<ToldTokens, "text" | "counted">,
@@ -63,7 +63,8 @@ function checkComplete(
   if (text === "") return;
   const missing = `has ${sampled.length} log-probabilities`;
   if (sampled.length < counted - 1) throw malformed(`${missing} and ${counted} tokens`);
-  // A server may count no tokens. A token of a part of a character has a text of its own.
+  // If the server reports no usage, the lengths of the texts show missing tokens. A token that is a part of a character
+  // has a text too.
   const length = sampled.reduce((sum, token) => sum + token.text.length, 0);
   if (length < text.length) throw malformed(`${missing}, whose tokens make ${length} of ${text.length} characters`);
 }

@@ -26,19 +26,19 @@ const toolCallSchema = z.object({
   }),
 });
 
-/** A sampled token in the form of the chat protocol, with llama.cpp's id. */
+/** A sampled token in the form of the chat protocol. llama.cpp adds the id. */
 interface ChatLogprob {
   readonly token: string;
   readonly logprob: number;
   readonly id?: number | undefined;
 }
 
-/** Checks all of an answer. */
+/** The schema of the sampled tokens of an answer. */
 export const chatLogprobsSchema: z.ZodType<readonly ChatLogprob[]> = z.array(
   z.object({ token: z.string(), logprob: logprobSchema, id: countSchema.optional() }),
 );
 
-/** What a chat completion must be to be believed. Fields that are not named here are left alone. */
+/** The schema of a chat completion. Ignores other fields. */
 const chatSchema = z.object({
   choices: z.tuple([
     z.object({
@@ -62,32 +62,34 @@ const chatSchema = z.object({
 type Choice = z.infer<typeof chatSchema>["choices"][0];
 
 /**
- * The action of a chat completion, with what the server tells of its tokens. Throws a transient `RequestFailure`
- * for a body that is no completion, or that contradicts itself: that is the server's fault, never the model's. A tool
- * call whose arguments are no JSON is the model's, and becomes a parse error of the action.
+ * Parses the body of a chat completion. Returns its action and its tokens. Throws a transient `RequestFailure` if the
+ * body is not a valid completion or contradicts itself, which is the server's fault. A tool call with arguments that
+ * are not JSON is the model's fault. It becomes a parse error of the action.
  */
 export function chatAnswer(body: string, context: AnswerContext): ActResult {
-  const { choices, prompt_token_ids: promptIds, usage: told } = parseAnswer(body, chatSchema);
+  const { choices, prompt_token_ids: promptIds, usage: servedUsage } = parseAnswer(body, chatSchema);
   const [choice] = choices;
-  const usage = usageOf(told);
+  const usage = usageOf(servedUsage);
   const action = actionFrom({ choice, usage, stop: context.request.sampling.stop });
   const sampled = choice.logprobs?.content?.map(chatLogprob);
   return {
     action,
     ...(usage === undefined ? {} : { usage }),
     ...answerTokens(
-      { sampled, ids: choice.token_ids, promptIds, text: toldText(choice), counted: countedTokens(usage) },
+      { sampled, ids: choice.token_ids, promptIds, text: visibleText(choice), counted: countedTokens(usage) },
       context,
     ),
   };
 }
 
-/** What the tokens make for certain: a parser of calls or of reasoning may have taken more of it away. */
-function toldText({ message: { content, tool_calls } }: Choice): string {
+/**
+ * The text that the tokens contain at least. The server's parsers for tool calls and reasoning may remove more text.
+ */
+function visibleText({ message: { content, tool_calls } }: Choice): string {
   return (tool_calls ?? []).length > 0 ? "" : (content ?? "");
 }
 
-/** A sampled token as the chat protocol tells of it. */
+/** Converts a sampled token of the chat protocol. */
 export function chatLogprob({ token, logprob, id }: ChatLogprob): TokenLogprob {
   return { text: token, logprob: Math.min(0, logprob), ...(id === undefined ? {} : { id }) };
 }
@@ -99,14 +101,14 @@ function actionFrom(options: {
 }): Action {
   const { choice, usage, stop } = options;
   const { message, finish_reason } = choice;
-  const said = message.content || message.refusal || "";
+  const answer = message.content || message.refusal || "";
   const reasoning = message.reasoning_content || message.reasoning || "";
   const calls = (message.tool_calls ?? []).length > 0;
   const { toolCalls, parseErrors } = toolCallsOf(choice);
-  if (said === "" && reasoning === "" && !calls) assertSilent(usage, message.content === "");
+  if (answer === "" && reasoning === "" && !calls) assertSilent(usage, message.content === "");
   const content: Part[] = [];
   if (reasoning !== "") content.push({ type: "reasoning", text: reasoning });
-  if (said !== "" || toolCalls.length === 0) content.push({ type: "text", text: cutAtStop(said, stop) });
+  if (answer !== "" || toolCalls.length === 0) content.push({ type: "text", text: cutAtStop(answer, stop) });
   return {
     message: { role: "assistant", content, ...(toolCalls.length === 0 ? {} : { toolCalls }) },
     finish: finishOf(finish_reason, calls),

@@ -4,8 +4,8 @@ import type { ActRequest } from "../../../contract/policy.ts";
 import { type BodyOptions, type RequestBody, samplingFields } from "./request-body.ts";
 
 /**
- * A request as OpenAI's chat protocol has it. Earlier reasoning is not sent back, as templates leave it out too. Throws
- * `policy.unsupported-input` for an image where the protocol has no place for one.
+ * Returns the body of a request in OpenAI's chat protocol. Omits earlier reasoning, as chat templates do. Throws
+ * `policy.unsupported-input` for an image in a message that is not a user message.
  */
 export function chatBody(request: ActRequest, options: BodyOptions): RequestBody {
   const { messages, tools = [] } = request;
@@ -36,7 +36,7 @@ function chatToolCall({ id, name, arguments: args }: ToolCall): unknown {
   return { id, type: "function", function: { name, arguments: JSON.stringify(args) } };
 }
 
-/** Text alone as a string, which every server takes. */
+/** Sends plain text as a string, which all servers accept. */
 function userContent(parts: readonly Part[]): unknown {
   if (!parts.some(({ type }) => type === "image")) return joined(parts);
   return parts.flatMap((part): readonly unknown[] => {
@@ -50,7 +50,7 @@ function textContent({ role, content }: Message): string {
   if (content.some(({ type }) => type === "image")) {
     throw new LyceumError({
       code: "policy.unsupported-input",
-      message: `The chat protocol has no place for an image in a ${role} message.`,
+      message: `The chat protocol does not support images in a ${role} message.`,
       hint: "Send images in user messages.",
       data: { role },
     });

@@ -16,7 +16,7 @@ import {
 import { type AnswerContext, answerTokens } from "./answer-tokens.ts";
 import { chatLogprob, chatLogprobsSchema } from "./chat-answer.ts";
 
-/** Two lists, as OpenAI and vLLM have them, or the chat protocol's form, as llama.cpp has it. */
+/** Two lists (OpenAI, vLLM), or the form of the chat protocol (llama.cpp). */
 const logprobsSchema = z
   .object({
     tokens: z.array(z.string()).nullish(),
@@ -25,7 +25,7 @@ const logprobsSchema = z
   })
   .nullish();
 
-/** What a text completion must be to be believed. Fields that are not named here are left alone. */
+/** The schema of a text completion. Ignores other fields. */
 const completionSchema = z.object({
   choices: z.tuple([
     z.object({
@@ -40,13 +40,13 @@ const completionSchema = z.object({
 });
 
 /**
- * The action of a text completion, with what the server tells of its tokens. Throws a transient `RequestFailure` for a
- * body that is no completion, or that contradicts itself.
+ * Parses the body of a text completion. Returns its action and its tokens. Throws a transient `RequestFailure` if the
+ * body is not a valid completion or contradicts itself.
  */
 export function completionAnswer(body: string, context: AnswerContext): ActResult {
-  const { choices, usage: told } = parseAnswer(body, completionSchema);
+  const { choices, usage: servedUsage } = parseAnswer(body, completionSchema);
   const [{ text, finish_reason, logprobs, token_ids: ids, prompt_token_ids: promptIds }] = choices;
-  const usage = usageOf(told);
+  const usage = usageOf(servedUsage);
   if (text === "") assertSilent(usage, true);
   const message = textMessage("assistant", cutAtStop(text, context.request.sampling.stop));
   return {

@@ -4,8 +4,8 @@ import type { ActRequest } from "../../../contract/policy.ts";
 import { type BodyOptions, type RequestBody, samplingFields } from "./request-body.ts";
 
 /**
- * A request at the completions endpoint: the texts of the messages one after another, which the model goes on with, as
- * `createTextRenderer` puts them. Throws `policy.unsupported-input` for tools and images, which have no place there.
+ * Returns the body of a request to the completions endpoint. The prompt is the joined texts of the messages, as by
+ * `createTextRenderer`. Throws `policy.unsupported-input` for tools and images.
  */
 export function completionBody(request: ActRequest, options: BodyOptions): RequestBody {
   const { messages, tools = [] } = request;
@@ -15,7 +15,7 @@ export function completionBody(request: ActRequest, options: BodyOptions): Reque
     model: options.model,
     prompt: messages.map(textOf).join(""),
     ...samplingFields(request),
-    // The number of likeliest tokens that are told beside the sampled one; some servers take 0 for none at all.
+    // The number of most likely tokens to return besides the sampled one. Some servers return no logprobs at all for 0.
     ...(options.logprobs ? { logprobs: 1 } : {}),
     ...(options.tokenIds ? { return_token_ids: true } : {}),
     ...options.extraBody,
@@ -25,8 +25,8 @@ export function completionBody(request: ActRequest, options: BodyOptions): Reque
 function unsupported(what: string): LyceumError {
   return new LyceumError({
     code: "policy.unsupported-input",
-    message: `The completions endpoint has no place for ${what}.`,
-    hint: 'Ask by the chat protocol: endpoint: "chat", or --format chat.',
+    message: `The completions endpoint does not support ${what}.`,
+    hint: 'Use the chat protocol: endpoint: "chat", or --format chat.',
     data: { what },
   });
 }

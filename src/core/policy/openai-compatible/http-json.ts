@@ -3,10 +3,10 @@ import { request as requestHttps } from "node:https";
 import { LyceumError } from "../../../contract/errors/index.ts";
 import { RequestFailure } from "../serving/request-failure.ts";
 
-/** The most bytes of an answer: far more than any completion has. */
+/** The maximum size of an answer in bytes, far more than any completion needs. */
 const maxBytes = 64 * 2 ** 20;
 
-/** What a server answered: its body is whole, and valid UTF-8. */
+/** A complete answer of a server. The body is valid UTF-8. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -14,9 +14,9 @@ export interface HttpAnswer {
 }
 
 /**
- * Sends a request, with `json` as its body where there is one, and reads the whole answer. Not by `fetch`, which gives
- * up after five minutes without a header, and a slow model may think for longer. Throws a transient
- * {@link RequestFailure} where the connection fails or the answer is torn.
+ * Sends a request with an optional JSON body and reads the whole answer. Does not use `fetch`, which fails after five
+ * minutes without a response header, because a slow model can take longer. Throws a transient {@link RequestFailure} if
+ * the connection fails or the answer is incomplete.
  */
 export function httpJson(options: {
   readonly url: URL;
@@ -60,10 +60,10 @@ function connectionFailure(url: URL, cause: unknown): RequestFailure {
   const refused = code === "ECONNREFUSED" || code === "ENOTFOUND";
   const error = new LyceumError({
     code: "policy.unavailable",
-    message: `${url.origin} could not be asked: ${message || code || "the connection failed"}.`,
+    message: `The request to ${url.origin} failed: ${message || code || "the connection failed"}.`,
     hint: refused
-      ? "Is the server running, and is this its address?"
-      : "The connection ended early; look at the server's log.",
+      ? "Check that the server is running and that this is its URL."
+      : "The connection ended early. Check the server's log.",
     data: { reason: "network", ...(code === undefined ? {} : { code }) },
     cause,
   });

@@ -13,38 +13,39 @@ import { completionBody } from "./completion-request.ts";
 import { httpJson } from "./http-json.ts";
 import { requestHeaders } from "./request-headers.ts";
 
-/** Where a model is served, and what its server can do. */
+/** The options of {@link openAICompatiblePolicy}. */
 export interface OpenAICompatibleOptions extends ServingOptions {
-  /** Where the API begins, such as `http://127.0.0.1:8000/v1`. */
+  /** The base URL of the API, such as `http://127.0.0.1:8000/v1`. */
   readonly baseUrl: string;
-  /** The model's name as the server has it. */
+  /** The name of the model on the server. */
   readonly model: string;
   /**
-   * `chat`, the default: `/chat/completions`, where the server applies the model's chat template. `completions`:
-   * `/completions`, where the model goes on with the text of the messages, as base models are measured.
+   * `chat` (the default) uses `/chat/completions`: the server applies the model's chat template. `completions` uses
+   * `/completions`: the model continues the text of the messages, as in evaluations of base models.
    */
   readonly endpoint?: "chat" | "completions";
-  /** Sent as `Authorization: Bearer ...`. Stands in no error and no trace. */
+  /** Sent as `Authorization: Bearer ...`. It never appears in errors or traces. */
   readonly apiKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the policy is called; the model's name by default. */
+  /** The name of the policy. The model's name by default. */
   readonly name?: string;
-  /** What the model can read; text by default (earlier reasoning is accepted, and left out). */
+  /** The part types that the model accepts. Text by default. Earlier reasoning is accepted but not sent. */
   readonly accepts?: readonly PartType[];
   /**
-   * Ask for the log-probability of each sampled token. False by default: some servers refuse it. An answer with those of
-   * only some tokens is refused, and one without any with `policy.rejected`. `if-given` takes an answer without any.
+   * Requests the logprob of each sampled token. False by default, because some servers reject it. An answer with
+   * logprobs for only some tokens is an error. An answer without any fails with `policy.rejected`, or is accepted with
+   * `if-given`.
    */
   readonly logprobs?: boolean | "if-given";
   /**
-   * Ask for token ids too (vLLM's `return_token_ids`), to train on what was sampled. False by default. Asks for
-   * log-probabilities as `logprobs: true` does, unless that is `if-given`.
+   * Requests token ids too (vLLM's `return_token_ids`), which training on the sampled tokens needs. False by default.
+   * Implies `logprobs: true`, unless `logprobs` is `if-given`.
    */
   readonly tokenIds?: boolean;
   /**
-   * The server's log-probabilities are those after temperature and truncation (vLLM: `--logprobs-mode
-   * processed_logprobs`). False by default: then only what was sampled greedily, or at temperature 1 without top-k,
-   * top-p and min-p, comes with tokens to train on.
+   * True if the server's logprobs are computed after temperature and truncation (vLLM: `--logprobs-mode
+   * processed_logprobs`). False by default. Actions then have tokens to train on only if they were sampled greedily, or
+   * at temperature 1 without top-k, top-p and min-p.
    */
   readonly processedLogprobs?: boolean;
   /** Further fields of the request's body, such as `{ chat_template_kwargs: { enable_thinking: false } }`. */
@@ -57,13 +58,14 @@ const endpoints = {
 } as const;
 
 /**
- * The policy of a model behind a server that speaks OpenAI's protocol: vLLM, SGLang, llama.cpp, Ollama, TGI and
- * others. Sampling settings, stop strings, the seed and tools are the server's to heed; tool calls are its to parse.
+ * Creates the policy of a model behind an OpenAI-compatible server: vLLM, SGLang, llama.cpp, Ollama, TGI and others.
+ * The server applies sampling settings, stop sequences, the seed and tools, and parses tool calls.
  *
- * A failure that may pass (429, 5xx, network, a time limit, an answer that makes no sense) is tried again, after what
- * Retry-After asks, and in the end rejects with `policy.unavailable`; a missing or wrong key rejects at once with
- * `policy.unauthorized`, a prompt that does not fit with `policy.prompt-too-long`, another refusal with
- * `policy.rejected`. All of them leave an episode unscored. Throws `config.invalid` for options that cannot be.
+ * Transient failures (429, 5xx, network, timeout, malformed answer) are retried, after the time of Retry-After if there
+ * is one. After the last retry, `act` rejects with `policy.unavailable`. It rejects immediately with
+ * `policy.unauthorized` for a missing or wrong API key, `policy.prompt-too-long` for a prompt that does not fit the
+ * context, and `policy.rejected` for other rejections. All of these make an episode unscored. Throws `config.invalid`
+ * if options are invalid.
  */
 export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy {
   const { model, name = model, logprobs = false, tokenIds = false, extraBody = {} } = options;
@@ -94,7 +96,10 @@ export function openAICompatiblePolicy(options: OpenAICompatibleOptions): Policy
   };
 }
 
-/** Sampled from the model's own distribution, which is what servers report; a greedy choice is told at temperature 1. */
+/**
+ * True if the sampling distribution is the model's own, which servers report by default. Greedy sampling counts,
+ * because its logprobs are reported at temperature 1.
+ */
 function isPlain({ sampling: { temperature, topK, topP, minP } }: ActRequest): boolean {
   if (temperature === 0) return true;
   return temperature === 1 && topK === undefined && topP === undefined && minP === undefined;

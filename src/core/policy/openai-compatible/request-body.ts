@@ -4,7 +4,7 @@ import type { ActRequest } from "../../../contract/policy.ts";
 /** The body of a request, as JSON. */
 export type RequestBody = Readonly<Record<string, unknown>>;
 
-/** What is asked for beside what the request says. */
+/** The settings of a request's body besides those of the request itself. */
 export interface BodyOptions {
   readonly model: string;
   readonly logprobs: boolean;
@@ -13,15 +13,15 @@ export interface BodyOptions {
 }
 
 /**
- * How an answer is drawn, which both endpoints name alike. `top_k` and `min_p`, which OpenAI's protocol lacks, are sent
- * where they are set: vLLM, SGLang, llama.cpp and Ollama know them.
+ * Returns the sampling fields of a request. Both endpoints use the same names. `top_k` and `min_p` are not in OpenAI's
+ * protocol. They are sent if they are set, and vLLM, SGLang, llama.cpp and Ollama support them.
  */
 export function samplingFields({ sampling, seed }: Pick<ActRequest, "sampling" | "seed">): RequestBody {
   const { temperature, maxTokens, topP, topK, minP, stop = [] } = sampling;
   return {
     temperature,
     max_tokens: maxTokens,
-    // Servers keep a seed in 32 bits, some of them with a sign.
+    // Servers store seeds in 32 bits, some of them signed.
     seed: seed % 2 ** 31,
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(topK === undefined ? {} : { top_k: topK }),

@@ -2,7 +2,9 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { LyceumError } from "../../../contract/errors/index.ts";
 import type { RequestSecrets } from "../serving/without-secrets.ts";
 
-/** The headers of a request. Throws `config.invalid`, without the value, for one that cannot be sent. */
+/**
+ * Returns the headers of a request. Throws `config.invalid` for an invalid header. The error does not have its value.
+ */
 export function requestHeaders({
   apiKey,
   headers,
@@ -15,8 +17,8 @@ export function requestHeaders({
     } catch {
       throw new LyceumError({
         code: "config.invalid",
-        message: `The header "${name}" cannot be sent.`,
-        hint: "A name is letters, digits and dashes; a value has no line ends. Look for one at the end of a key.",
+        message: `The header "${name}" is invalid.`,
+        hint: "Names have letters, digits and dashes. Values have no line breaks: check the end of the API key for one.",
         data: { header: name },
       });
     }

@@ -9,14 +9,14 @@ import { apiUrl } from "./api-url.ts";
 import { httpJson } from "./http-json.ts";
 import { requestHeaders } from "./request-headers.ts";
 
-/** A model as a server lists it. */
+/** A model in a server's list. */
 export interface ServedModel {
   readonly id: string;
   /** Often the kind of server, such as `"vllm"`. */
   readonly ownedBy?: string;
 }
 
-/** How long a server may take to list its models. */
+/** The timeout of the request for the list of models, in milliseconds. */
 const listMs = 15_000;
 
 const listSchema = z.object({
@@ -24,8 +24,9 @@ const listSchema = z.object({
 });
 
 /**
- * The models that an OpenAI-compatible server lists at `/models`, asked once. Throws `policy.unavailable`,
- * `policy.unauthorized` or `policy.rejected` where it does not tell, and `config.invalid` for what is no address.
+ * Returns the models that an OpenAI-compatible server lists at `/models`. Does not retry. Throws `policy.unavailable`,
+ * `policy.unauthorized` or `policy.rejected` if the request fails, and `config.invalid` if `baseUrl` is not a valid
+ * URL.
  */
 export async function servedModels(options: {
   readonly baseUrl: string;
@@ -50,7 +51,7 @@ export async function servedModels(options: {
   }
 }
 
-/** The one model of a server, where none was named. Throws `config.invalid` for a server of none, or of several. */
+/** Returns the only model of a server. Throws `config.invalid` if the server has no model or several. */
 export function onlyModel(models: readonly ServedModel[], baseUrl: string): ServedModel {
   const [only, ...others] = models;
   if (only !== undefined && others.length === 0) return only;
@@ -58,11 +59,11 @@ export function onlyModel(models: readonly ServedModel[], baseUrl: string): Serv
   const address = withoutUrlSecrets(baseUrl);
   throw new LyceumError({
     code: "config.invalid",
-    message: `${address} serves ${only === undefined ? "no model" : `${known.length} models`}, and none is named.`,
+    message: `${address} serves ${only === undefined ? "no model" : `${known.length} models, and none is selected`}.`,
     hint:
       only === undefined
         ? "Start the server with a model."
-        : `Name one, such as ${address}#${only.id}. It has ${known.slice(0, 20).join(", ")}.`,
+        : `Select one, such as ${address}#${only.id}. It has ${known.slice(0, 20).join(", ")}.`,
     data: { known },
   });
 }
@@ -72,6 +73,6 @@ function parse(body: string): readonly ServedModel[] {
     const { data } = listSchema.parse(JSON.parse(body));
     return data.map(({ id, owned_by }) => ({ id, ...(typeof owned_by === "string" ? { ownedBy: owned_by } : {}) }));
   } catch (cause) {
-    throw malformed("is no list of models", cause);
+    throw malformed("is not a list of models", cause);
   }
 }
