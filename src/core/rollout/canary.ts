@@ -12,7 +12,7 @@ import type { InterruptibleRun } from "./interruptible-run.ts";
 import { type RunPlace, resetSeed } from "./run-settings.ts";
 import type { Canary } from "./whose-failure.ts";
 
-/** The demonstration of a task as a canary; empty answers, in so many turns, if there is none. */
+/** Creates a canary from the demonstration of a task. Without one, it gives empty answers in `turns` turns. */
 export function canaryOf<Task>(options: {
   readonly playground: Playground<Task>;
   readonly place: RunPlace<Task>;
@@ -44,7 +44,7 @@ export function canaryOf<Task>(options: {
   };
 }
 
-/** What the environment demonstrates, if it can. */
+/** Returns the environment's demonstration of a task, if there is one. */
 function demonstrationOf<Task>(
   factory: EnvironmentFactory<Task> & Partial<Pick<EnvironmentDefinition<Task>, "demonstrate">>,
   { task, ...place }: { readonly task: Task; readonly seed: number; readonly member: number },
@@ -56,7 +56,9 @@ function demonstrationOf<Task>(
   }
 }
 
-/** An action of each agent that is observed; undefined at the end, and if one has no answer. */
+/**
+ * Returns an action for each observed agent. Returns undefined at the end of the episode, or if an answer is missing.
+ */
 function actionsOf(
   observations: Observations,
   answerOf: (agent: AgentId) => string | Message | undefined,

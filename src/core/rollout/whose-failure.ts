@@ -3,25 +3,26 @@ import { isOutsideError } from "../../contract/errors/outside-error.ts";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 
 /**
- * Whose doing an environment's failure is. `task`: it comes with the demonstration, too. `outside`: it does not come
- * again, or has another cause than what was answered. `policy?`: the policy's, but an empty answer fails as well, and
- * there is no demonstration to tell the task from the answer.
+ * The cause of an environment's failure. `policy`: the policy's answer. `task`: the task, because its demonstration
+ * fails in the same way. `outside`: an external cause, because the failure does not repeat or does not depend on the
+ * answer. `policy?`: probably the policy's answer, but an empty answer fails too and there is no demonstration to
+ * compare with.
  */
 export type Culprit = "policy" | "policy?" | "task" | "outside";
 
 type FailureData = Pick<ErrorData, "code" | "message"> & { readonly data?: Json | undefined };
 
-/** Another answer than the policy's, played from the start: the policy has no say in what becomes of it. */
+/** An episode with other answers than the policy's, played from the start. */
 export interface Canary {
-  /** A demonstration is right, so that a failure cannot be its doing. Any other answer may be as bad as the policy's. */
+  /** True if the answers are a demonstration. It is correct, so it cannot cause a failure. Other answers can. */
   readonly isDemonstration: boolean;
   readonly play: () => Promise<void>;
 }
 
 /**
- * Finds out by playing the same actions again, by `replay`, and then the canary. Not tried again are errors of something
- * outside, such as a server, and results of another form than the contract's, which are the author's doing. Rewards that
- * are not finite have the right form.
+ * Finds the cause of a failure. Plays the same actions again by `replay`, and then the canary. Returns `outside`
+ * without a replay for external errors, such as those of a server, and for results that break the contract, which are
+ * mistakes of the environment's author. Rewards that are not finite are replayed.
  */
 export async function whoseFailure(
   error: unknown,
@@ -33,7 +34,7 @@ export async function whoseFailure(
   return canary.isDemonstration ? "task" : "policy?";
 }
 
-/** The failure as one of the task's: its warning says so. */
+/** Marks a failure as caused by the task, so that a warning reports it. */
 export function asTaskFailure(error: LyceumError): LyceumError {
   return new LyceumError({
     code: error.code,

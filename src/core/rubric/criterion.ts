@@ -2,42 +2,42 @@ import type { AgentId } from "../../contract/action.ts";
 import type { Episode } from "../../contract/episode.ts";
 import type { UnscoredReward } from "../../contract/reward.ts";
 
-/** What every criterion says of itself. */
+/** The common properties of criteria. */
 interface CriterionBase {
-  /** Names its component of the reward. */
+  /** The name of the criterion's reward component. */
   readonly name: string;
-  /** Its score times this is its component; 1 by default. Below 0 it is a penalty. */
+  /** The component is the score times this weight. A negative weight makes a penalty. 1 by default. */
   readonly weight?: number;
-  /** Least and greatest score, without the weight; [0, 1] by default. A score beyond leaves the reward unscored. */
+  /** The lowest and the highest score, without the weight. [0, 1] by default. Other scores are failures. */
   readonly range?: readonly [minimum: number, maximum: number];
-  /** The most milliseconds of one score; 60,000 by default. */
+  /** The timeout of one score in milliseconds. 60,000 by default. */
   readonly limitMs?: number;
 }
 
-/** A criterion of one answer. `Context` is what the rubric is asked with. */
+/** A criterion that scores one answer. `Context` is the input of the rubric. */
 export interface AnswerCriterion<Context> extends CriterionBase {
-  /** `signal` aborts at the limit and where nobody waits any more. */
+  /** Returns the score. `signal` aborts at the timeout and if the caller aborts. */
   readonly score: (
     context: Context & { readonly signal: AbortSignal },
   ) => number | UnscoredReward | Promise<number | UnscoredReward>;
 }
 
-/** A criterion of all episodes of a group together, such as how unlike they are. */
+/** A criterion that scores all episodes of a group together, such as their diversity. */
 export interface GroupCriterion extends CriterionBase {
-  /** One score for each episode in order: for all its agents, or by agent. */
+  /** Returns one score per episode, in order. A score applies to all agents or is given by agent. */
   readonly scoreGroup: (
     group: readonly Episode[],
     options: { readonly signal: AbortSignal },
   ) => GroupScores | Promise<GroupScores>;
 }
 
-/** The scores of a group, one for each of its episodes. */
+/** The scores of a group, one per episode. */
 export type GroupScores = readonly (number | UnscoredReward | Readonly<Record<AgentId, number | UnscoredReward>>)[];
 
-/** One thing that a rubric looks at. */
+/** A criterion of a rubric. */
 export type Criterion<Context> = AnswerCriterion<Context> | GroupCriterion;
 
-/** A criterion with nothing left open. */
+/** The properties of a criterion with all defaults. */
 export interface ResolvedCriterion {
   readonly name: string;
   readonly weight: number;

@@ -5,7 +5,7 @@ import type { GroupCriterion, ResolvedCriterion } from "./criterion.ts";
 import { checkedScore, compose, type Judged } from "./judge.ts";
 import { type EpisodeScores, judgeGroup } from "./judge-group.ts";
 
-/** What group criteria add to each agent of each episode, by the episode's id. */
+/** Returns the rewards of group criteria, by episode id and agent. */
 export async function groupRewards(options: {
   readonly criteria: readonly (GroupCriterion & ResolvedCriterion)[];
   readonly episodes: readonly Episode[];
@@ -26,7 +26,7 @@ export async function groupRewards(options: {
   return rewards;
 }
 
-/** What an agent is given, twice if it may fail: the same failure each time is the answer's doing. */
+/** Returns the score of an agent. If both attempts fail in the same way, the answer is the cause of the failure. */
 function scoreOf(criterion: GroupCriterion & ResolvedCriterion, scores: EpisodeScores, agent: AgentId): Judged {
   if ("status" in scores) return scores;
   const [first, second] = scores.given.map((given) => {

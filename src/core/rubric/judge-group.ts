@@ -4,16 +4,17 @@ import { isSameFailure } from "../rollout/whose-failure.ts";
 import type { GroupCriterion, GroupScores, ResolvedCriterion } from "./criterion.ts";
 import { attempt, type FailedScore, type NoAnswer } from "./judge.ts";
 
-/** What a criterion gave one episode, each time that it was asked; or why it gave nothing. */
+/** The scores of a criterion for one episode, one per attempt, or the reason why there are none. */
 export type EpisodeScores = { readonly given: readonly GroupScores[number][] } | UnscoredReward | FailedScore;
 
 type Criterion = GroupCriterion & ResolvedCriterion;
 type Answer = { readonly status: "answered"; readonly value: GroupScores } | NoAnswer;
 
 /**
- * Asks a criterion about the episodes of a group. Never rejects. If it throws twice at the same place, the episodes with
- * which it throws there alone are at fault, and it is asked about the others; if none or all are, so is the group. If it
- * leaves its range, it is asked once more.
+ * Scores the episodes of a group by a criterion. Never rejects. If the criterion throws twice at the same place, it
+ * scores each episode alone. The episodes for which it throws there again are the cause, and it then scores the other
+ * ones together. If no episode or all episodes are the cause, all of them fail. If a score is out of range, the
+ * criterion is called once more.
  */
 export async function judgeGroup(
   criterion: Criterion,
@@ -37,7 +38,7 @@ export async function judgeGroup(
   return episodes.map((episode) => (others.includes(episode) ? scores[others.indexOf(episode)]! : failed));
 }
 
-/** One score for each episode, or why there are none. */
+/** Calls the criterion once. Returns one score per episode, or the reason why there are none. */
 async function askOnce(
   criterion: Criterion,
   group: readonly Episode[],
@@ -59,7 +60,7 @@ function isSame(first: Answer, second: Answer): boolean {
   return first.failure !== undefined && second.failure !== undefined && isSameFailure(first.failure, second.failure);
 }
 
-/** Whether no number is beyond the range. */
+/** True if all numbers are within the range. */
 function isWithinRange({ range: [low, high] }: Criterion, scores: GroupScores): boolean {
   const numbers = scores.flatMap((score) =>
     typeof score === "object" && score !== null ? Object.values(score) : [score],
@@ -71,7 +72,7 @@ function all(episodes: readonly Episode[], scores: UnscoredReward | FailedScore)
   return episodes.map(() => scores);
 }
 
-/** The scores of each episode, from those of each time that a criterion was asked. */
+/** Converts the scores of several attempts to the scores of each episode. */
 function given(...times: readonly GroupScores[]): readonly EpisodeScores[] {
   return times[0]!.map((_, index) => ({ given: times.map((scores) => scores[index]!) }));
 }

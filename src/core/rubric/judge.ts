@@ -6,10 +6,10 @@ import { type Reward, scored, type UnscoredReward, unscored } from "../../contra
 import { boundedWait } from "../rollout/bounded-wait.ts";
 import type { ResolvedCriterion } from "./criterion.ts";
 
-/** A score as a criterion gave it, or why there is none. */
+/** The score of a criterion, or the reason why there is none. */
 export type Judged = number | UnscoredReward | FailedScore;
 
-/** A criterion that fails each time that it reads an answer: that is the answer's doing. */
+/** A failure of a criterion that the answer causes in each attempt. */
 export interface FailedScore {
   readonly status: "failed";
   readonly failure: ErrorData;
@@ -21,9 +21,9 @@ interface Question {
 }
 
 /**
- * Asks a criterion within its limit. Never rejects. If it throws, or gives a score out of its range, it is asked once
- * more: the same again is a failure of the answer, and anything else leaves the score out. So does an error of something
- * outside, such as a server.
+ * Scores an answer by a criterion within its timeout. Never rejects. If the criterion throws or returns a score out of
+ * range, it is called once more. A score of the second call is the result. If the same failure repeats, the answer is
+ * its cause. With any other failure, or with an external error such as that of a server, the answer is unscored.
  */
 export async function judge(
   criterion: ResolvedCriterion & { readonly score: object },
@@ -38,7 +38,7 @@ export async function judge(
     : answerOf(second);
 }
 
-/** A score; or the reward without one, with the failure if the answer may have caused it. */
+/** A score, or an unscored reward with the failure that the answer may have caused. */
 export type Attempted = number | { readonly reward: UnscoredReward; readonly failure?: ErrorData };
 
 function answerOf(attempted: Attempted): Judged {
@@ -53,7 +53,10 @@ async function judgeOnce(
   return answer.status === "unscored" ? answer : checkedScore(criterion, answer.value, criterion.score);
 }
 
-/** A score within the range of a criterion, `written` by its author. What is no number at all is no answer's doing. */
+/**
+ * Checks that a score is within the range of a criterion. `written` is the author's function, for the location in
+ * errors. A value that is not a number has no failure, because the answer cannot be its cause.
+ */
 export function checkedScore(
   criterion: ResolvedCriterion,
   value: number | UnscoredReward | undefined,
@@ -73,14 +76,17 @@ function failureAt(reason: string, location: string | undefined): ErrorData {
   }).toData();
 }
 
-/** A criterion that did not answer. */
+/** The result of a criterion that did not return a value. */
 export interface NoAnswer {
   readonly status: "unscored";
   readonly reward: UnscoredReward;
   readonly failure?: ErrorData;
 }
 
-/** What a criterion answers within its limit, unchecked; or why not, with the failure if what it read may be the cause. */
+/**
+ * Calls a criterion within its timeout. Returns its value without checks, or the reason why there is none, with the
+ * failure if the criterion's input may be the cause.
+ */
 export async function attempt<T>(
   { name, limitMs }: ResolvedCriterion,
   options: {
@@ -111,7 +117,7 @@ export async function attempt<T>(
   }
 }
 
-/** A score that is a number within the criterion's range, or why it is none. */
+/** Returns a score within the criterion's range, or an unscored reward with the reason. */
 function checkScore(
   { name, range: [low, high] }: ResolvedCriterion,
   score: number | UnscoredReward | undefined,
@@ -125,8 +131,8 @@ function checkScore(
 }
 
 /**
- * One reward from the scores of criteria in their order; unscored for the first that has none. One that the answer made
- * fail counts as the worst of its range.
+ * Combines the scores of criteria, in the order of `criteria`, to one reward. The reward is unscored if a score is. The
+ * score of a criterion that the answer made fail is the worst of its range.
  */
 export function compose(criteria: readonly ResolvedCriterion[], scores: readonly Judged[]): Reward {
   const components: [name: string, value: number][] = [];

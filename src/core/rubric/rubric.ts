@@ -5,23 +5,25 @@ import type { AnswerCriterion, Criterion, GroupCriterion, ResolvedCriterion } fr
 import { groupRewards } from "./group-rewards.ts";
 import { compose, type Judged, judge } from "./judge.ts";
 
-/** A reward put together from criteria. */
+/** A reward that combines several criteria. */
 export interface Rubric<Context> {
-  /** The range of the whole reward, group criteria included: what `rewardRange` should be. */
+  /** The range of the whole reward, including group criteria. Use it as `rewardRange`. */
   readonly range: readonly [minimum: number, maximum: number];
   /**
-   * Asks all criteria of an answer at once. The reward has a component for each; it is unscored when one of them takes
-   * too long, fails for want of something outside, or is unscored itself. One that throws or leaves its range twice on
-   * the same answer counts as the worst of its range, with a `failure`. Rejects only when `signal` aborts.
+   * Scores an answer by all criteria concurrently. The reward has one component per criterion. It is unscored if a
+   * criterion times out, has an external error or is unscored itself. If a criterion throws or leaves its range twice
+   * for the same answer, its score is the worst of its range and the reward has a `failure`. Rejects only if `signal`
+   * aborts.
    */
   score(context: Context & { readonly signal?: AbortSignal | undefined }): Promise<Reward>;
-  /** What group criteria add to the episodes of a group; only where there are such criteria. */
+  /** Returns the rewards of group criteria. Present only if there are such criteria. */
   readonly scoreGroup?: NonNullable<EnvironmentFactory["scoreGroup"]>;
 }
 
 /**
- * A reward from weighted criteria: the sum of their scores times their weights. Throws `config.invalid` for criteria
- * without a name of their own, a weight that is not finite or a range that is not ordered.
+ * Creates a rubric. Its reward is the sum of the criteria's scores times their weights. Throws `config.invalid` if
+ * there are no criteria, two of them have the same name, a weight is not finite, a range is invalid or a limit is not
+ * positive.
  */
 export function rubric<Context extends object>(criteria: readonly Criterion<Context>[]): Rubric<Context> {
   const resolved = criteria.map(resolve);
@@ -71,7 +73,7 @@ function checkNames(criteria: readonly ResolvedCriterion[]): void {
   if (criteria.length === 0) throw invalid("A rubric has no criteria.");
   const names = new Set<string>();
   for (const { name } of criteria) {
-    if (names.has(name)) throw invalid(`Two criteria are called "${name}".`);
+    if (names.has(name)) throw invalid(`Two criteria have the name "${name}".`);
     names.add(name);
   }
 }
@@ -84,6 +86,6 @@ function invalid(message: string): LyceumError {
   return new LyceumError({
     code: "config.invalid",
     message,
-    hint: "A criterion has a name of its own, a finite weight, a range in order and a limit above 0.",
+    hint: "A criterion needs a unique name, a finite weight, a finite range in order and a limit above 0.",
   });
 }

@@ -392,8 +392,8 @@ describe("limits", () => {
   });
 
   test.each([
-    [{ baseUrl: "localhost:8000" }, /no address/],
-    [{ baseUrl: "ftp://host/v1" }, /no address/],
+    [{ baseUrl: "localhost:8000" }, /not the URL/],
+    [{ baseUrl: "ftp://host/v1" }, /not the URL/],
     [{ baseUrl: "http://me:secret@host/v1" }, /contains a password/],
     [{ baseUrl: "http://host/v1", timeoutMs: 0 }, /timeoutMs cannot be 0/],
     [{ baseUrl: "http://host/v1", maxConcurrent: 0 }, /maxConcurrent cannot be 0/],
