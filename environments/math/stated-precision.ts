@@ -20,12 +20,17 @@ const decimals = new RegExp(
 
 const figures = new RegExp(String.raw`\b(\d|${counts.join("|")})[ -]significant (?:figure|digit)s?\b`, "i");
 
+/** A power of ten: `accurate to within 0.001`. */
+const within = /\b(?:accurate|correct|precise)(?: to)? within (?:an error of )?\$?0?\.(0{0,8})1\b(?!\.?\d)/i;
+
 /** How many decimal places a question asks its answer `exact` to be rounded to; undefined if it asks for none. */
 export function statedPlaces(question: string, exact: Rational): number | undefined {
   const unit = nearest.exec(question)?.[1];
   if (unit !== undefined) return placesOfUnit[unit.toLowerCase()];
   const count = decimals.exec(question)?.[1];
   if (count !== undefined) return numberOf(count);
+  const zeros = within.exec(question)?.[1];
+  if (zeros !== undefined) return zeros.length + 1;
   const significant = figures.exec(question)?.[1];
   if (significant === undefined) return undefined;
   // Whole numbers that are rounded to tens or hundreds are not looked for.

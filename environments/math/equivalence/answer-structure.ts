@@ -1,3 +1,4 @@
+import { lineWithout } from "./line-without.ts";
 import { mixedNumber } from "./literal-number.ts";
 import { isWhollyBracketed, splitTop } from "./split-top.ts";
 
@@ -20,7 +21,7 @@ const deepest = 12;
 
 /** The structure of an answer in normal LaTeX. What is nested more than 12 deep stays one expression. */
 export function answerStructure(text: string, depth = 0): AnswerStructure {
-  const latex = dropMembership(dropBuilder(escapeSetBraces(text.trim())));
+  const latex = lineWithout(dropMembership(dropBuilder(escapeSetBraces(text.trim()))));
   if (depth >= deepest) return { kind: "expression", latex };
   const inner = (part: string): AnswerStructure => answerStructure(part, depth + 1);
   const union = splitTop(latex, /^\\cup(?![A-Za-z])/);

@@ -17,6 +17,8 @@ const characters: Readonly<Record<string, string>> = {
   "≈": "\\approx ",
   "∪": "\\cup ",
   "∈": "\\in ",
+  "∖": "\\setminus ",
+  ℝ: "\\mathbb{R}",
   "±": "\\pm ",
   "°": "^\\circ ",
   "²": "^2",

@@ -8,6 +8,7 @@ interface FormsOfKind {
 
 const raw = String.raw;
 const twoPlaces = "Give the answer to two decimal places.";
+const within = "Give the answer accurate to within 0.001.";
 const hundredth = "Round to the nearest hundredth.";
 const ratio = "What is the ratio of red to blue?";
 const orderNK = "Find the ordered pair $(n, k)$.";
@@ -332,6 +333,13 @@ export const usualForms: Readonly<Record<string, FormsOfKind>> = {
       [raw`\boxed{-2 \le x \le 2}`, "[-2,2]"],
       [raw`\boxed{x \in (-\infty, -1) \cup (3, \infty)}`, raw`x<-1 \text{ or } x>3`],
       [raw`\boxed{x = 2 \text{ or } x > 3}`, raw`\{2\}\cup(3,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{2\}}`, raw`(-\infty,2)\cup(2,\infty)`],
+      [raw`\boxed{(-\infty,2)\cup(2,\infty)}`, raw`\mathbb{R} \setminus \{2\}`],
+      [raw`\boxed{x \in \mathbb R \setminus \{1, -1\}}`, raw`(-\infty,-1)\cup(-1,1)\cup(1,\infty)`],
+      [raw`\boxed{\mathbb{R} \backslash \{\frac{1}{2}\}}`, raw`(-\infty,0.5)\cup(0.5,\infty)`],
+      [raw`\boxed{\mathbb{R} - \{2\}}`, raw`x \neq 2`],
+      [raw`\boxed{\mathbb{R} \setminus \{-\sqrt{2}, \sqrt{2}\}}`, raw`\mathbb{R} \setminus \{\sqrt2, -\sqrt2\}`],
+      ["#### ℝ ∖ {2}", raw`(-\infty,2)\cup(2,\infty)`],
     ],
     wrong: [
       [raw`\boxed{{1, 2, 4}}`, raw`\{1,2,3\}`],
@@ -353,6 +361,16 @@ export const usualForms: Readonly<Record<string, FormsOfKind>> = {
       [raw`\boxed{x \neq 3}`, raw`(-\infty,2)\cup(2,\infty)`],
       [raw`\boxed{x = 1 \text{ or } x > 3}`, raw`\{2\}\cup(3,\infty)`],
       [raw`\boxed{x < -1 \text{ or } y > 3}`, raw`(-\infty,-1)\cup(3,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{3\}}`, raw`(-\infty,2)\cup(2,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{2\}}`, raw`(-\infty,2)`],
+      [raw`\boxed{\mathbb{R} \setminus \{2\}}`, raw`(-\infty,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{2\}}`, raw`(-\infty,2]\cup[2,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{1\}}`, raw`(-\infty,-1)\cup(-1,1)\cup(1,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{1, 2\}}`, raw`(-\infty,1)\cup(2,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus [1, 2]}`, raw`(-\infty,1)\cup(1,2)\cup(2,\infty)`],
+      [raw`\boxed{\mathbb{Z} \setminus \{2\}}`, raw`(-\infty,2)\cup(2,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{2, 2\}}`, raw`(-\infty,2)\cup(2,\infty)`],
+      [raw`\boxed{\mathbb{R} \setminus \{a\}}`, raw`(-\infty,2)\cup(2,\infty)`],
     ],
   },
   ratios: {
@@ -551,11 +569,19 @@ export const usualForms: Readonly<Record<string, FormsOfKind>> = {
       ["#### 0.14", raw`\frac{1}{7}`, hundredth],
       [raw`\boxed{1,234.57}`, raw`\frac{12345678}{10000}`, twoPlaces],
       [raw`\boxed{0.13}`, raw`\frac{1}{8}`, twoPlaces],
+      [raw`\boxed{0.333}`, raw`\frac{1}{3}`, within],
+      [raw`\boxed{0.667}`, raw`\frac{2}{3}`, "Find it, correct to within an error of 0.001."],
+      [raw`\boxed{0.33}`, raw`\frac{1}{3}`, "Give it correct to within 0.01."],
       [raw`\boxed{0.333...}`, raw`\frac{1}{3}`],
       [raw`\boxed{0.1666\ldots}`, raw`\frac{1}{6}`],
     ],
     wrong: [
       [raw`\boxed{0.34}`, raw`\frac{1}{3}`, twoPlaces],
+      [raw`\boxed{0.33}`, raw`\frac{1}{3}`, within],
+      [raw`\boxed{0.334}`, raw`\frac{1}{3}`, within],
+      [raw`\boxed{0.333}`, raw`\frac{1}{3}`, "A well within 0.001 miles of here: what share of it?"],
+      [raw`\boxed{0.333}`, raw`\frac{1}{3}`, "The scale has an error of 0.001. What share is it?"],
+      [raw`\boxed{0.333}`, raw`\frac{1}{3}`, "Give the answer accurate to within 0.0015."],
       [raw`\boxed{0.66}`, raw`\frac{2}{3}`, hundredth],
       [raw`\boxed{0.333333}`, raw`\frac{1}{3}`],
       [raw`\boxed{0.33}`, raw`\frac{1}{3}`, "What is one third?"],
