@@ -5,7 +5,7 @@ import { bradleyTerry } from "../../src/evaluation/ratings/bradley-terry.ts";
 
 const logistic = (value: number): number => 1 / (1 + Math.exp(-value));
 
-/** A table of points: of each pair some games, of which the first won some. */
+/** A table of points, with some games of each pair and some wins of the first. */
 const table = fc.integer({ min: 2, max: 6 }).chain((players) =>
   fc
     .array(fc.tuple(fc.integer({ min: 0, max: 200 }), fc.integer({ min: 0, max: 200 })), {
@@ -21,13 +21,13 @@ const table = fc.integer({ min: 2, max: 6 }).chain((players) =>
     ),
 );
 
-/** A table that follows these strengths exactly, with so many games of each pair. */
+/** A table that matches these strengths exactly, with this number of games per pair. */
 function expectedPoints(strengths: readonly number[], games: number): number[][] {
   return strengths.map((own, i) => strengths.map((other, j) => (i === j ? 0 : games * logistic(own - other))));
 }
 
 describe("the strengths of players", () => {
-  test("are where every player has as many points as is expected of it: the one maximum of the likelihood", () => {
+  test("give each player the expected points: the only maximum of the likelihood", () => {
     fc.assert(
       fc.property(table, fc.constantFrom(0.25, 1, 3), (points, prior) => {
         const strengths = bradleyTerry(points, { prior });
@@ -46,7 +46,7 @@ describe("the strengths of players", () => {
     );
   });
 
-  test("of two are the odds of their points, with the drawn game", () => {
+  test("of two players are the odds of their points, including the drawn game", () => {
     const [first, second] = bradleyTerry([
       [0, 30],
       [10, 0],
@@ -56,7 +56,7 @@ describe("the strengths of players", () => {
     expect(bradleyTerry([])).toEqual([]);
   });
 
-  test("do not depend on the order of players, and turn over where every game does", () => {
+  test("do not depend on the order of players, and change sign if all results are reversed", () => {
     fc.assert(
       fc.property(table, fc.nat(), (points, seed) => {
         const order = createRandom(seed).shuffle([...points.keys()]);
@@ -69,11 +69,11 @@ describe("the strengths of players", () => {
     );
   });
 
-  test("of an equal copy are equal, and move nobody else where the games follow the model", () => {
+  test("of an equal copy are equal, and do not change the others if the games match the model", () => {
     fc.assert(
       fc.property(table, (points) => {
         const last = points.length - 1;
-        // The copy has the same games with everyone, and has drawn with its twin.
+        // The copy has the same games against all others, and draws against the original.
         const copied = [...points, points[last]!].map((row, i) => [...row, i < last ? row[last]! : 0]);
         copied[last]![last + 1] = 5;
         copied[last + 1]![last] = 5;
@@ -88,7 +88,7 @@ describe("the strengths of players", () => {
     for (const other of [1, 2]) expect(beside[other]! - beside[0]!).toBeCloseTo(alone[other]! - alone[0]!, 4);
   });
 
-  test("stay finite for one who always wins, for those who never met, and grow with every win", () => {
+  test("are finite for a player who always wins and for players who never met, and grow with each win", () => {
     let before = -Infinity;
     for (const games of [1, 10, 100, 1000, 10_000]) {
       const [champion, ...others] = bradleyTerry([
@@ -98,7 +98,7 @@ describe("the strengths of players", () => {
       ]);
       expect(Number.isFinite(champion)).toBe(true);
       expect(champion).toBeGreaterThan(before);
-      // Half a point of the drawn game is all that either of the others has.
+      // The other players only have half a point each, from the drawn game.
       expect(champion! - others[0]!).toBeCloseTo(Math.log((games + 0.5) / 0.5), 6);
       before = champion!;
     }
@@ -124,7 +124,7 @@ describe("the strengths of players", () => {
         }
       }
     }
-    // Of 4,000 games the standard error of a strength is about 0.02.
+    // With 4,000 games the standard error of a strength is about 0.02.
     for (const [i, value] of bradleyTerry(points).entries()) expect(Math.abs(value - strengths[i]!)).toBeLessThan(0.08);
   });
 
@@ -151,7 +151,7 @@ describe("the strengths of players", () => {
       ],
       { prior: 0 },
     ],
-  ])("cannot be told from %j with %j", (points, options) => {
+  ])("cannot be computed from %j with %j", (points, options) => {
     expect(() => bradleyTerry(points, options)).toThrow(expect.objectContaining({ code: "data.malformed" }));
   });
 });

@@ -4,10 +4,10 @@ import { compareRuns } from "../../src/evaluation/compare.ts";
 import { signTest } from "../../src/evaluation/metrics/paired-test.ts";
 import { answers, evaluated, temporaryFolder } from "./worlds.ts";
 
-it("two runs are compared on the tasks that both have scored, whatever their order", async () => {
+it("two runs are compared on the tasks that both have scored, in any order", async () => {
   const [first, second] = [await temporaryFolder(), await temporaryFolder()];
   await evaluated([["1"], ["0"], ["0"], ["1"], ["throw"], ["0"]], { folder: first });
-  // The same tasks backwards, without task 0, and with one more.
+  // The same tasks in reverse order, without task 0 and with an additional one.
   const order = [5, 4, 3, 2, 1, 77].map((n) => ({ n }));
   await evaluated([["1"], ["1"], ["0.5"], ["1"], ["1"], ["0"]], { folder: second, environment: answers(order) });
   const comparison = await compareRuns(first, second);
@@ -31,7 +31,7 @@ it("two runs are compared on the tasks that both have scored, whatever their ord
   expect(same.metrics.accuracy).toMatchObject({ difference: 0, wins: 0, losses: 0, test: { p: 1 } });
 });
 
-it("two runs without a common task are refused by their environments and splits", async () => {
+it("two runs without a common task are rejected, with their environments and splits", async () => {
   const [first, second] = [await temporaryFolder(), await temporaryFolder()];
   await evaluated([["1"], ["0"]], { folder: first });
   await evaluated([["1"]], { folder: second, environment: answers([{ n: 77 }]) });

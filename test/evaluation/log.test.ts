@@ -19,7 +19,7 @@ const table = Array.from({ length: 12 }, (_, n) => [
 ]);
 const answersOf = table.map(([first]) => [first!, "0.25"]);
 
-/** A run of 24 episodes, four of which are failures or more. */
+/** A run of 24 episodes with at least four failures. */
 async function run(): Promise<string> {
   const folder = await temporaryFolder();
   await evaluated(answersOf, { folder, concurrency: 3 });
@@ -31,7 +31,7 @@ async function repaired(folder: string): Promise<void> {
 }
 
 describe("a log", () => {
-  it("has every episode where its index says, byte for byte", async () => {
+  it("has each episode at the position in its index, byte for byte", async () => {
     const folder = await run();
     const entries = await readEntries(folder);
     const files = runFolder(folder);
@@ -62,7 +62,7 @@ describe("a log", () => {
     expect(await readManifest(folder)).toMatchObject({ tasks: 12, samples: 2, name: "answers" });
   });
 
-  it("cut anywhere, or with a line of the index lost, gives the index of what is left of the traces", async () => {
+  it("cut anywhere, or without a line of the index, gives the index of the remaining traces", async () => {
     const folder = await run();
     const files = runFolder(folder);
     const whole = await readEntries(folder);
@@ -89,14 +89,14 @@ describe("a log", () => {
       const entries = await readEntries(folder);
       expect(new Set(entries.keys())).toEqual(left);
       for (const [id, entry] of entries) expect(entry).toEqual(whole.get(id));
-      // No line is left of what the trace has lost: another episode may come to stand there.
+      // Lost episodes have no line, because another episode may be written at their position.
       const lines = (await readFile(files.index, "utf8")).split("\n");
       expect(lines.pop()).toBe("");
       expect(lines).toHaveLength(left.size);
     }
   });
 
-  it("leaves out what the index has and the trace has not yet", async () => {
+  it("skips index entries beyond the end of the trace", async () => {
     const folder = await run();
     const { episodes } = runFolder(folder);
     const last = [...(await readEntries(folder)).values()].filter(({ file }) => file === "episodes").at(-1)!;
@@ -105,7 +105,7 @@ describe("a log", () => {
     await expect(readEpisode(folder, last)).rejects.toMatchObject({ code: "data.malformed" });
   });
 
-  it("refuses files of another kind or version", async () => {
+  it("rejects files of another format or version", async () => {
     const folder = await run();
     const { manifest } = runFolder(folder);
     const text = await readFile(manifest, "utf8");

@@ -17,7 +17,7 @@ describe("intervals", () => {
     expect(interval.high).toBeCloseTo(high, 6);
   });
 
-  it("name how they were made, and hold the mean", () => {
+  it("name their method and contain the mean", () => {
     const values = fc.array(fc.double({ min: -5, max: 5, noNaN: true }), { minLength: 2, maxLength: 40 });
     fc.assert(
       fc.property(values, (list) => {
@@ -32,7 +32,7 @@ describe("intervals", () => {
     expect(meanInterval([1])).toBeUndefined();
   });
 
-  it("by bootstrap are about as wide as the normal approximation, and repeat", () => {
+  it("by bootstrap are about as wide as the normal approximation, and reproducible", () => {
     const values = Array.from({ length: 400 }, (_, i) => Math.sin(i * 12.9898) * 3);
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
@@ -58,16 +58,16 @@ describe("a paired test", () => {
     expect(signTest(count - wins, count)).toBeCloseTo(p, 7);
   });
 
-  it("takes the signs where they are all there is, and flips them where sizes differ", () => {
+  it("uses the sign test for equal sizes and the permutation test for different sizes", () => {
     expect(pairedTest([1, 1, 0, 1, -1, 0, 1, 1])).toEqual({ method: "sign", p: signTest(5, 6) });
-    // Of the 8 ways to sign 1, 2 and 4, only all plus and all minus reach 7.
+    // Of the 8 sign combinations of 1, 2 and 4, only all plus and all minus reach 7.
     expect(pairedTest([1, 2, 4])).toEqual({ method: "permutation", p: 2 / 8 });
     expect(pairedTest([])).toEqual({ method: "sign", p: 1 });
   });
 
-  it("by drawn permutations is near the exact one, and never 0", () => {
+  it("with random permutations is close to the exact test, and never 0", () => {
     const differences = Array.from({ length: 20 }, (_, i) => (i % 4 === 0 ? -1 : 1) * (1 + i / 10));
-    // All 2^20 ways, counted once by a program: the share whose sum is as large.
+    // The exact share over all 2^20 sign combinations.
     let asLarge = 0;
     const observed = Math.abs(differences.reduce((sum, value) => sum + value, 0)) - 1e-9;
     for (let signs = 0; signs < 2 ** 20; signs++) {
@@ -80,7 +80,7 @@ describe("a paired test", () => {
   });
 });
 
-it("percentiles are values by the nearest rank", () => {
+it("percentiles use the nearest-rank method", () => {
   const values = Array.from({ length: 100 }, (_, i) => 100 - i);
   expect(percentiles(values)).toEqual({ p50: 50, p90: 90, p99: 99, max: 100 });
   expect(percentiles([7])).toEqual({ p50: 7, p90: 7, p99: 7, max: 7 });

@@ -2,14 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { estimatePassAtK, estimatePassHatK } from "../../src/evaluation/metrics/pass-at-k.ts";
 
-/** C(n, k), exactly. */
+/** C(n, k), computed exactly. */
 function choose(n: number, k: number): bigint {
   let product = 1n;
   for (let i = 1; i <= k; i++) product = (product * BigInt(n - k + i)) / BigInt(i);
   return k > n ? 0n : product;
 }
 
-/** The share of the draws of k samples that hold only those of `among`. */
+/** The share of the draws of k samples that only have samples of `among`. */
 function shareAmong(among: number, { samples, k }: { readonly samples: number; readonly k: number }): number {
   return Number((10n ** 18n * choose(among, k)) / choose(samples, k)) / 1e18;
 }
@@ -22,8 +22,8 @@ const counts = fc.integer({ min: 1, max: 200 }).chain((samples) =>
   }),
 );
 
-describe("of a draw of k samples, the chance", () => {
-  it("that it holds a right one is pass@k", () => {
+describe("in a draw of k samples, the probability", () => {
+  it("of at least one correct sample is pass@k", () => {
     fc.assert(
       fc.property(counts, (given) => {
         const allWrong = shareAmong(given.samples - given.correct, given);
@@ -32,7 +32,7 @@ describe("of a draw of k samples, the chance", () => {
     );
   });
 
-  it("that it holds no wrong one is pass^k", () => {
+  it("of only correct samples is pass^k", () => {
     fc.assert(
       fc.property(counts, (given) => {
         expect(estimatePassHatK(given)).toBeCloseTo(shareAmong(given.correct, given), 12);

@@ -10,7 +10,7 @@ import { evaluated, temporaryFolder } from "./worlds.ts";
 
 const models = ["a", "b", "c"];
 
-/** Games of every pair on the same tasks, two a task. */
+/** Games of all pairs on the same tasks, two per task. */
 function simulated(ratings: readonly number[], options: { readonly tasks: number; readonly seed: number }): Matches[] {
   const random = createRandom(options.seed);
   const runs: Matches[] = [];
@@ -26,7 +26,7 @@ function simulated(ratings: readonly number[], options: { readonly tasks: number
 }
 
 describe("ratings", () => {
-  test("have intervals that cover the true ratings about as often as they say", () => {
+  test("have intervals that cover the true ratings about as often as their level states", () => {
     const truth = [1120, 1000, 880];
     const tournaments = 40;
     let covered = 0;
@@ -37,12 +37,12 @@ describe("ratings", () => {
         if (interval!.low <= rating && rating <= interval!.high) covered += 1;
       }
     }
-    // 95 % of 120, which are not independent: four standard errors either side.
+    // 95% of 120 intervals that are not independent: four standard errors on both sides.
     expect(covered / (3 * tournaments)).toBeGreaterThan(0.88);
     expect(covered / (3 * tournaments)).toBeLessThan(1);
   });
 
-  test("count every game from both sides, the strongest first, whatever the order of the runs", () => {
+  test("count all games from both sides, strongest first, in any order of the runs", () => {
     const runs = simulated([900, 1000, 1100], { tasks: 30, seed: 1 });
     const { players, pairs, name } = rateMatches(runs);
     expect(name).toBe("g");
@@ -60,7 +60,7 @@ describe("ratings", () => {
     }
   });
 
-  test("of one task have no interval, and of pairs without a game no score", () => {
+  test("have no interval for one task, and no score for pairs without games", () => {
     const nothing: Matches = { name: "g", models: ["a", "b"], scores: new Map([["t", []]]), unscored: 2 };
     const { players, pairs } = rateMatches([nothing]);
     expect(players).toEqual([
@@ -71,7 +71,7 @@ describe("ratings", () => {
   });
 });
 
-/** Whoever names the greater number wins, but a number above 9 is not judged; the seat is worth nothing. */
+/** The greater number wins, whatever the agent. Numbers above 9 are unscored. */
 const greater = defineParallelEnvironment<"left" | "right", { readonly n: number }, null>({
   id: "greater",
   agents: ["left", "right"],
@@ -84,7 +84,7 @@ const greater = defineParallelEnvironment<"left" | "right", { readonly n: number
   },
 });
 
-test("runs with changing seats are read for the models, not the seats", async () => {
+test("runs with rotated models are rated by model, not by agent", async () => {
   const folders: string[] = [];
   const numbers = { one: 1, two: 2, five: 5 } as Readonly<Record<string, number>>;
   for (const [first, second] of [
@@ -94,7 +94,7 @@ test("runs with changing seats are read for the models, not the seats", async ()
   ] as const) {
     const folder = await temporaryFolder();
     folders.push(folder);
-    // In its last task "two" goes beyond what is judged.
+    // In the last task, "two" names a number that is unscored.
     const player = (name: string) =>
       scriptedPolicy(({ episode }) => String(name === "two" && episode!.task.index === 3 ? 10 : numbers[name]), {
         name,
@@ -116,7 +116,7 @@ test("runs with changing seats are read for the models, not the seats", async ()
   ]);
 });
 
-test("a run of one model is no match", async () => {
+test("a run of one model is not a match", async () => {
   const folder = await temporaryFolder();
   await evaluated([["1"]], { folder });
   await expect(rateRuns([folder])).rejects.toMatchObject({ code: "config.invalid" });

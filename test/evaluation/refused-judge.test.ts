@@ -16,7 +16,7 @@ import { answers, temporaryFolder } from "./worlds.ts";
 
 const refusal = new LyceumError({ code: "policy.unauthorized", message: "No such key." });
 
-/** A judge whose server refuses its key until it is mended. */
+/** A judge whose server rejects its key until the key is corrected. */
 function keylessJudge(answer: string) {
   const state = { asked: 0, mended: false };
   const policy = scriptedPolicy(() => {
@@ -64,7 +64,7 @@ test.each([
       return { ...environment, splits: ["train"], scoreGroup: judged.scoreGroup! } as EnvironmentDefinition;
     },
   ],
-])("the refused key of a judge ends %s early, and the run goes on once it is mended", async (_, verdict, open) => {
+])("a rejected key of a judge ends %s early, and the run continues with a correct key", async (_, verdict, open) => {
   const { state, policy } = keylessJudge(verdict);
   const environment = await open(policy);
   const split = environment.splits.includes("test") ? "test" : "train";
@@ -76,7 +76,7 @@ test.each([
     message: expect.stringContaining("No such key."),
     hint: expect.stringContaining("--retry-failed"),
   });
-  // Two episodes at once, and one that begins as the first ends; each asks in two orders.
+  // Two concurrent episodes, and one that begins when the first ends. Each asks the judge in both orders.
   expect(state.asked).toBeLessThanOrEqual(6);
   expect((await readSummary(folder)).counts).toMatchObject({ scored: 0, correct: 0 });
   state.mended = true;
@@ -84,7 +84,7 @@ test.each([
   expect((await readSummary(folder)).counts).toMatchObject({ played: 9, scored: 9 });
 });
 
-test("a judge that fails otherwise ends nothing: its episodes are unscored", async () => {
+test("a judge that fails in another way does not end the run: its episodes are unscored", async () => {
   const { policy } = keylessJudge("");
   const busy = new LyceumError({ code: "policy.unavailable", message: "Busy." });
   const judge = { ...policy, act: () => Promise.reject(busy) };
@@ -95,7 +95,7 @@ test("a judge that fails otherwise ends nothing: its episodes are unscored", asy
   expect((await readSummary(folder)).counts).toMatchObject({ played: 3, scored: 0, unscored: 3, failed: 0 });
 });
 
-test("grading again ends at a refused key too, but not for one that was refused when it was recorded", async () => {
+test("rescoring also ends at a rejected key, but not for one that was rejected in the recording", async () => {
   const from = await temporaryFolder();
   const environment = answers(Array.from({ length: 40 }, (_, n) => ({ n })));
   await Array.fromAsync(evaluate({ environment, policies: scriptedPolicy(["1"]), folder: from }));

@@ -49,7 +49,7 @@ async function regrade(from: string, grade: Grader): Promise<string> {
 }
 
 describe("rescoring", () => {
-  it("in the same environment comes to the same, agents and repeated tasks included", async () => {
+  it("in the same environment gives the same result, also for several agents and repeated tasks", async () => {
     const from = await play((sum) => sum);
     await using pool = new EnvironmentPool(sums((sum) => sum));
     const folder = await regrade(from, environmentGrader(pool));
@@ -60,7 +60,7 @@ describe("rescoring", () => {
     }
   });
 
-  it("in another environment comes to what a run in it would have", async () => {
+  it("in another environment gives the result of a run in it", async () => {
     const from = await play((sum) => sum);
     const wanted = await play((sum) => 10 - sum);
     await using pool = new EnvironmentPool(sums((sum) => 10 - sum));
@@ -68,14 +68,14 @@ describe("rescoring", () => {
     expect(timeless(await readSummary(folder))).toEqual(timeless(await readSummary(wanted)));
   });
 
-  it("leaves an episode unscored that goes on where the recording ends", async () => {
+  it("leaves an episode unscored if it continues after the end of the recording", async () => {
     const from = await play((sum) => sum);
     await using pool = new EnvironmentPool(sums((sum) => sum, 3));
     const { counts } = await readSummary(await regrade(from, environmentGrader(pool)));
     expect(counts).toMatchObject({ played: 9, scored: 0, failed: 9 });
   });
 
-  it("by a rubric gives each agent what the rubric says of its answer", async () => {
+  it("by a rubric gives each agent the reward of its answer", async () => {
     const from = await play((sum) => sum);
     const graded = rubric<RecordedAnswer>([
       { name: "even", score: ({ text }) => (Number(text) % 2 === 0 ? 1 : 0) },
@@ -83,7 +83,7 @@ describe("rescoring", () => {
     ]);
     const folder = await regrade(from, rubricGrader(graded));
     const entries = [...(await readEntries(folder)).values()];
-    // What threw in the environment has no answer to be graded.
+    // An episode that failed in the environment has no answer to score.
     expect(entries.filter(({ status }) => status === "failed")).toHaveLength(3);
     for (const entry of entries) {
       if (entry.status === "failed") continue;
@@ -112,7 +112,7 @@ describe("rescoring", () => {
     expect(metrics).toEqual({});
   });
 
-  it("refuses a folder with a run", async () => {
+  it("rejects a folder with a run", async () => {
     const from = await play((sum) => sum);
     const manifest = await readManifest(from);
     const events = rescore({ from, folder: from, manifest, grade: async (episodes) => episodes });

@@ -8,7 +8,7 @@ import { runFolder } from "../../src/evaluation/log/run-folder.ts";
 import { timeless } from "../cli/eval-world.ts";
 import { answers, evaluated, temporaryFolder } from "./worlds.ts";
 
-/** Tasks of which the sixth is the fourth again. */
+/** Tasks, the sixth of which equals the fourth. */
 const tasks = [0, 1, 2, 3, 4, 3, 6, 7, 8, 9].map((n) => ({ n }));
 const policies = scriptedPolicy(async ({ seed, episode }) => {
   await new Promise((resolve) => setTimeout(resolve, 2));
@@ -17,7 +17,7 @@ const policies = scriptedPolicy(async ({ seed, episode }) => {
 const options = { environment: answers(tasks), policies, samples: 3, concurrency: 2, seed: 5 };
 
 describe("a resumed run", () => {
-  it("comes to what an uninterrupted one does, wherever it was stopped, and plays nothing twice", async () => {
+  it("gives the result of an uninterrupted run, wherever it was stopped, and plays no episode twice", async () => {
     const straight = await temporaryFolder();
     await Array.fromAsync(evaluate({ ...options, folder: straight }));
     const expected = timeless(await readSummary(straight));
@@ -45,7 +45,7 @@ describe("a resumed run", () => {
     }
   });
 
-  it("stops where a server refuses the key, and goes on once it is mended", async () => {
+  it("stops if a server rejects the key, and continues with a correct key", async () => {
     const folder = await temporaryFolder();
     let asked = 0;
     const refused = scriptedPolicy(() => {
@@ -64,7 +64,7 @@ describe("a resumed run", () => {
     expect((await readSummary(folder)).counts).toMatchObject({ played: 30, scored: 30, failed: 0 });
   });
 
-  it("may have more tasks and samples, and keeps the episodes that it has", async () => {
+  it("can have more tasks and samples, and keeps its episodes", async () => {
     const folder = await temporaryFolder();
     await Array.fromAsync(evaluate({ ...options, folder, limit: 4, samples: 2 }));
     const before = [...(await readEntries(folder)).keys()];
@@ -75,7 +75,7 @@ describe("a resumed run", () => {
     expect(timeless(await readSummary(folder))).toEqual(timeless(await readSummary(straight)));
   });
 
-  it("plays failures again only when it is told to, and then the last result counts", async () => {
+  it("plays failures again only with retry-failed, and then the last result counts", async () => {
     const folder = await temporaryFolder();
     const bad = [["1"], ["throw"], ["unscored"], ["0"]];
     const good = [["0"], ["1"], ["1"], ["0"]];
@@ -87,7 +87,7 @@ describe("a resumed run", () => {
     expect((await Array.fromAsync(readTrace(runFolder(folder).failures))).length).toBe(2);
   });
 
-  it("plays the whole group where its episodes are scored together", async () => {
+  it("plays whole groups if their episodes are scored together", async () => {
     const environment = {
       ...answers([{ n: 0 }, { n: 1 }]),
       scoreGroup: async (group: readonly { readonly id: string }[]) =>
@@ -106,7 +106,7 @@ describe("a resumed run", () => {
     expect(entries.map(({ agents }) => agents.agent!.reward)).toEqual([3, 3, 3, 3, 3, 3]);
   });
 
-  it("is refused where it is another run, and named where it differs", async () => {
+  it("is rejected if settings differ, and the error names them", async () => {
     const folder = await temporaryFolder();
     await evaluated([["1"]], { folder });
     await expect(evaluated([["1"]], { folder })).rejects.toMatchObject({ hint: expect.stringContaining("--resume") });
@@ -121,7 +121,7 @@ describe("a resumed run", () => {
     );
   });
 
-  it("is not resumed from a split without an end", async () => {
+  it("is not resumed from an unbounded split", async () => {
     const unbounded = {
       ...answers([]),
       tasks: async () => ({

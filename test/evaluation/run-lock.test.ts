@@ -12,7 +12,7 @@ import { answers, evaluated, temporaryFolder } from "./worlds.ts";
 const lockOf = (folder: string): string => join(folder, "run.lock");
 const busy = { code: "config.invalid", message: expect.stringContaining("is being written") };
 
-/** A process that lives until the test ends, or is ended. */
+/** A process that runs until the test ends it. */
 async function otherProcess(): Promise<{ readonly pid: number; end(): Promise<void> }> {
   const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6); console.log('up')"], {
     stdio: ["ignore", "pipe", "ignore"],
@@ -28,7 +28,7 @@ async function otherProcess(): Promise<{ readonly pid: number; end(): Promise<vo
 }
 
 describe("the lock of a run", () => {
-  test("is one's own until it is let go, and leaves nothing behind", async () => {
+  test("is exclusive until it is released, and then leaves no file", async () => {
     const folder = await temporaryFolder();
     const lock = await lockRun(folder);
     const { pid, host } = JSON.parse(await readFile(lockOf(folder), "utf8"));
@@ -39,7 +39,7 @@ describe("the lock of a run", () => {
     await using _again = await lockRun(folder);
   });
 
-  test("of a living process is respected, and that of a dead one is taken over", async () => {
+  test("of a running process is respected, and that of an ended process is taken over", async () => {
     const folder = await temporaryFolder();
     const { pid, end } = await otherProcess();
     const owner = { id: "x", pid, host: hostname() };
@@ -54,17 +54,20 @@ describe("the lock of a run", () => {
     expect(await readdir(folder)).toEqual(["run.lock"]);
   });
 
-  test.runIf(process.platform === "linux")("of a dead process is told from a living one of its number", async () => {
-    const folder = await temporaryFolder();
-    const { pid } = await otherProcess();
-    for (const number of [pid, process.pid]) {
-      const owner = { id: "x", pid: number, host: hostname(), started: "another boot 123" };
-      await writeFile(lockOf(folder), JSON.stringify(owner));
-      await using _lock = await lockRun(folder);
-    }
-  });
+  test.runIf(process.platform === "linux")(
+    "of an ended process is distinguished from a running process with the same id",
+    async () => {
+      const folder = await temporaryFolder();
+      const { pid } = await otherProcess();
+      for (const number of [pid, process.pid]) {
+        const owner = { id: "x", pid: number, host: hostname(), started: "another boot 123" };
+        await writeFile(lockOf(folder), JSON.stringify(owner));
+        await using _lock = await lockRun(folder);
+      }
+    },
+  );
 
-  test("of another machine is respected, and one that is no lock is not", async () => {
+  test("of another machine is respected, and an invalid lock file is not", async () => {
     const folder = await temporaryFolder();
     await writeFile(lockOf(folder), JSON.stringify({ id: "x", pid: 1, host: "elsewhere" }));
     await expect(lockRun(folder)).rejects.toMatchObject({ message: expect.stringContaining("on elsewhere") });
@@ -74,7 +77,7 @@ describe("the lock of a run", () => {
     }
   });
 
-  test("goes to one of many who find it stale at once, time and again", async () => {
+  test("goes to exactly one of many processes that find it stale at the same time", async () => {
     const folder = await temporaryFolder();
     const { pid, end } = await otherProcess();
     await end();
@@ -93,7 +96,7 @@ describe("the lock of a run", () => {
     }
   });
 
-  test("that somebody else holds by now is not theirs to lose", async () => {
+  test("that another process has taken over is not released", async () => {
     const folder = await temporaryFolder();
     const lock = await lockRun(folder);
     await writeFile(lockOf(folder), "another's");
@@ -101,14 +104,14 @@ describe("the lock of a run", () => {
     expect(await readFile(lockOf(folder), "utf8")).toBe("another's");
   });
 
-  test("cannot be where there is no folder to be", async () => {
+  test("fails if its folder does not exist", async () => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, "file"), "");
     await expect(lockRun(join(folder, "file"))).rejects.toMatchObject({ code: "trace.write-failed" });
   });
 });
 
-test("two evaluations never write one run, and the second loses nothing of the first", async () => {
+test("two evaluations never write the same run, and the second does not damage the first", async () => {
   const folder = await temporaryFolder();
   const environment = answers([{ n: 0 }, { n: 1 }]);
   const { promise: asked, resolve: onAsked } = Promise.withResolvers<void>();
@@ -132,7 +135,7 @@ test("two evaluations never write one run, and the second loses nothing of the f
   expect(await readdir(folder)).not.toContain("run.lock");
 });
 
-test("a run that somebody stops to listen to lets go of its folder", async () => {
+test("a run releases its folder if the consumer leaves the iteration", async () => {
   const folder = await temporaryFolder();
   const environment = answers([{ n: 0 }, { n: 1 }]);
   const policies = scriptedPolicy(["1"], { name: "table" });

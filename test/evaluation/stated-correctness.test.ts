@@ -10,7 +10,7 @@ import { readManifest, readSummary } from "../../src/evaluation/log/read-log.ts"
 import { rescore } from "../../src/evaluation/rescore.ts";
 import { type AnswerTask, evaluated, temporaryFolder } from "./worlds.ts";
 
-/** Right is "right"; what it is worth is another matter. Two turns, of which the first may be right too. */
+/** The answer "right" is correct, whatever its reward. There are two turns, and both can be correct. */
 function stating(worth: (text: string) => number): EnvironmentDefinition<AnswerTask> {
   return defineEnvironment<AnswerTask>({
     id: "stating",
@@ -36,7 +36,7 @@ const low = stating((text) => (text === "right" ? -10 : 9));
 const high = stating((text) => (text === "right" ? 10 : -10));
 
 describe("an environment that states what is right", () => {
-  it("decides accuracy and pass@k, apart from rewards", async () => {
+  it("decides accuracy and pass@k, independent of rewards", async () => {
     const summaries = [];
     for (const environment of [low, high]) {
       const folder = await temporaryFolder();
@@ -53,13 +53,13 @@ describe("an environment that states what is right", () => {
     expect(one!.metrics["pass@2"]!.value).toBeCloseTo(2 / 3, 12);
   });
 
-  it("counts the last that it stated, and nothing of what is unscored", async () => {
+  it("counts its last statement, and ignores unscored episodes", async () => {
     const answers = [["again"], ["unscored"], ["right"]];
     const summary = await evaluated(answers, { folder: await temporaryFolder(), environment: low });
     expect(summary.counts).toMatchObject({ scored: 2, correct: 1 });
   });
 
-  it("is compared and graded again by what is right, not by rewards", async () => {
+  it("is compared and rescored by correctness, not by rewards", async () => {
     const [first, second] = [await temporaryFolder(), await temporaryFolder()];
     await evaluated(table, { folder: first, environment: low });
     await using pool = new EnvironmentPool(high);
@@ -71,14 +71,14 @@ describe("an environment that states what is right", () => {
     expect(metrics.reward!.difference).not.toBe(0);
   });
 
-  it("states it through the wrapper in which other policies play agents", async () => {
+  it("states it through the wrapper withPolicies", async () => {
     const environment = withPolicies(low, {});
     expect(environment.spec.statesCorrect).toBe(true);
     const summary = await evaluated(table, { folder: await temporaryFolder(), environment: environment as typeof low });
     expect(summary.metrics.accuracy!.value).toBeCloseTo(1 / 2, 12);
   });
 
-  it("is refused if its spec does not say so", async () => {
+  it("is rejected if its spec does not have statesCorrect", async () => {
     const environment = defineEnvironment({
       id: "quiet",
       tasks: [{ n: 0 }],

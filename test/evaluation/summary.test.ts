@@ -4,7 +4,7 @@ import { estimatePassAtK, estimatePassHatK } from "../../src/evaluation/metrics/
 import { answers, evaluated, temporaryFolder } from "./worlds.ts";
 
 describe("a summary", () => {
-  it("counts what is unscored apart, and never as 0", async () => {
+  it("counts unscored episodes separately, and never as 0", async () => {
     const table = [
       ["1", "1"],
       ["0", "unscored"],
@@ -16,7 +16,7 @@ describe("a summary", () => {
     expect(counts).toEqual({
       ...{ tasks: 4, episodes: 8, played: 8, scored: 5, unscored: 3, failed: 1, truncated: 0, correct: 3 },
     });
-    // Tasks 0, 1 and 3 have scored samples, of which 2 of 2, 0 of 1 and 1 of 2 are right.
+    // Tasks 0, 1 and 3 have scored samples. 2 of 2, 0 of 1 and 1 of 2 are correct.
     expect(metrics.accuracy).toMatchObject({ value: (1 + 0 + 0.5) / 3, overAll: (1 + 0 + 0 + 0.5) / 4, tasks: 3 });
     expect(metrics["pass@2"]).toMatchObject({ value: (1 + 1) / 2, overAll: (1 + 0 + 0 + 1) / 4, tasks: 2 });
     expect(metrics["pass^2"]).toMatchObject({ value: (1 + 0) / 2, overAll: 1 / 4, tasks: 2 });
@@ -30,7 +30,7 @@ describe("a summary", () => {
     ]);
   });
 
-  it("has no score where nothing was scored", async () => {
+  it("has no score if no episode is scored", async () => {
     const { counts, metrics } = await evaluated([["throw"], ["unscored"]], { folder: await temporaryFolder() });
     expect(counts).toMatchObject({ played: 2, scored: 0, unscored: 2, failed: 1 });
     expect(metrics).toEqual({});
@@ -47,7 +47,7 @@ describe("a summary", () => {
     expect(Object.keys(metrics)).toEqual(["reward", "accuracy", "pass@1", "pass@3", "pass^3", "component/worth"]);
   });
 
-  it("has Wilson's interval where each task is right or wrong, and levels in order", async () => {
+  it("has Wilson's interval if each task is right or wrong, and levels in order", async () => {
     const levels = ["10", "9", "9", "10", "hard"];
     const { metrics, levels: byLevel } = await evaluated([["1"], ["0"], ["1"], ["1"], ["0"]], {
       folder: await temporaryFolder(),
@@ -61,11 +61,11 @@ describe("a summary", () => {
     ]);
   });
 
-  it("refuses a k above the samples", async () => {
+  it("rejects a k above the number of samples", async () => {
     await expect(evaluated([["1"]], { folder: await temporaryFolder(), k: [2] })).rejects.toThrow("pass@2");
   });
 
-  it("counts a component as correct where it is told to, or nothing at all", async () => {
+  it("counts a component as correct by the given rule, and no episode without a rule", async () => {
     const table = [["0.5"], ["0.4"], ["throw"]];
     const some = await evaluated(table, {
       folder: await temporaryFolder(),

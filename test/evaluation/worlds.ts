@@ -10,7 +10,7 @@ import { evaluate } from "../../src/evaluation/evaluate.ts";
 import type { EvaluateOptions } from "../../src/evaluation/evaluate-options.ts";
 import type { EvaluationSummary } from "../../src/evaluation/log/summary.ts";
 
-/** A new folder that goes when the test ends. */
+/** A new folder that is removed after the test. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-evaluate-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -23,7 +23,7 @@ export interface AnswerTask {
   readonly level?: string;
 }
 
-/** An environment of one turn. The answer is its reward: a number, `unscored`, or `throw`, which loses a server. */
+/** An environment with one turn. The answer is the reward: a number, `unscored`, or `throw`, a server failure. */
 export function answers(tasks: readonly AnswerTask[]): EnvironmentDefinition<AnswerTask> {
   return defineEnvironment<AnswerTask>({
     id: "answers",
@@ -37,7 +37,7 @@ export function answers(tasks: readonly AnswerTask[]): EnvironmentDefinition<Ans
   });
 }
 
-/** Evaluates with a table of answers, by task and member, and returns the summary. */
+/** Evaluates a table of answers by task and member. Returns the summary. */
 export async function evaluated(
   table: readonly (readonly ScriptedAnswer[])[],
   options: Partial<EvaluateOptions<AnswerTask>> & { readonly folder: string },

@@ -6,7 +6,7 @@ import { nearestName } from "../../../src/contract/errors/unknown-name.ts";
 describe("LyceumError", () => {
   const options = { code: "data.malformed", message: "Row 3 is empty.", hint: "Fill it.", data: { row: 3 } } as const;
 
-  test("is an Error with its facts, its cause and a stack", () => {
+  test("is an Error with its options, its cause and a stack", () => {
     const cause = new Error("inner");
     const error = new LyceumError({ ...options, cause });
     expect(error).toBeInstanceOf(Error);
@@ -14,13 +14,13 @@ describe("LyceumError", () => {
     expect(error.stack).toContain("errors.test.ts");
   });
 
-  test("what was not given is absent, from the data as well", () => {
+  test("omits options that were not given, also in its data", () => {
     const error = new LyceumError({ code: "internal", message: "Oh." });
     expect("cause" in error).toBe(false);
     expect(error.toData()).toStrictEqual({ name: "LyceumError", code: "internal", message: "Oh." });
   });
 
-  test("data survives JSON and comes back as an error", () => {
+  test("survives a round trip through JSON data", () => {
     const data = new LyceumError(options).toData();
     expect(data).toStrictEqual({ name: "LyceumError", ...options });
     const back = fromErrorData(JSON.parse(JSON.stringify(data)));
@@ -28,7 +28,7 @@ describe("LyceumError", () => {
     expect(LyceumError.isInstance(back)).toBe(true);
   });
 
-  test("is told by its brand, also from another copy of the package, and nothing else is", async () => {
+  test("is recognized by its brand, also from another copy of the package, and other values are not", async () => {
     const path = "../../../src/contract/errors/lyceum-error.ts?copy";
     const copy = (await import(/* @vite-ignore */ path)) as { LyceumError: typeof LyceumError };
     const foreign = new copy.LyceumError(options);
@@ -48,7 +48,7 @@ describe("LyceumError", () => {
     }
   });
 
-  test("the brand is no visible property", () => {
+  test("has a brand that is not enumerable", () => {
     expect(Object.keys(new LyceumError(options))).not.toContain("brand");
     expect(JSON.stringify(new LyceumError(options))).not.toContain("true");
   });
@@ -71,14 +71,14 @@ describe("toErrorData", () => {
     [Symbol("s"), { name: "Error", code: "internal", message: "Symbol(s)" }],
   ])("%s", (thrown, data) => expect(toErrorData(thrown)).toStrictEqual(data));
 
-  test("the fallback code is for what has none of its own", () => {
+  test("uses the fallback code only for values without a code", () => {
     expect(toErrorData(new Error("x"), "policy.failed").code).toBe("policy.failed");
     expect(toErrorData("x", "policy.failed").code).toBe("policy.failed");
     expect(toErrorData(AbortSignal.abort().reason, "policy.failed").code).toBe("aborted");
     expect(toErrorData(new LyceumError({ code: "internal", message: "" }), "policy.failed").code).toBe("internal");
   });
 
-  test("whatever is thrown becomes data that JSON holds", () => {
+  test("converts any thrown value to JSON data", () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: true, withBigInt: true, withSparseArray: true }), (thrown) => {
         const data = toErrorData(thrown);
@@ -103,7 +103,7 @@ describe("unknown names", () => {
     ["zzzzzz", undefined],
   ])("the nearest to %j is %s", (name, nearest) => expect(nearestName(name, known)).toBe(nearest));
 
-  test("the error suggests the nearest and lists all", () => {
+  test("the error suggests the nearest name and lists all names", () => {
     const error = unknownNameError({ kind: "config key", name: "temprature", known });
     expect(error).toMatchObject({
       code: "config.unknown-name",
@@ -116,14 +116,14 @@ describe("unknown names", () => {
     );
   });
 
-  test("without a near name the hint lists what there is, or says that there is nothing", () => {
+  test("without a near name the hint lists all names, or states that there are none", () => {
     expect(unknownNameError({ kind: "device", name: "quantum", known: ["cpu"] }).hint).toBe("Known: cpu.");
     expect(unknownNameError({ kind: "device", name: "cpu", known: [] }).hint).toBe(
       "There is no device to choose from.",
     );
   });
 
-  test("a known name is its own nearest, and one typing error never hides it", () => {
+  test("a known name is nearest to itself and to each of its single typing errors", () => {
     const name = fc.stringMatching(/^[a-z]{4,10}$/);
     fc.assert(
       fc.property(name, fc.nat(), fc.constantFrom("delete", "double", "swap", "change"), (word, place, edit) => {
@@ -140,7 +140,7 @@ describe("unknown names", () => {
     );
   });
 
-  test("of two names the nearer is suggested, whatever their order", () => {
+  test("the nearer of two names is suggested, in any order", () => {
     expect(nearestName("trian", ["brain", "train"])).toBe("train");
     expect(nearestName("trian", ["train", "brain"])).toBe("train");
     expect(nearestName("trains", ["strains", "training", "train"])).toMatch(/^s?trains?$/);

@@ -33,7 +33,7 @@ function values(episodes: readonly Episode[]): unknown[] {
 }
 
 describe("scoring a group", () => {
-  test("adds to the last action and to the sum", async () => {
+  test("adds rewards to the last action and to the sum", async () => {
     const group = await rolloutGroup({
       environment: scoringWorld(byRank),
       task: await oneTask(),
@@ -88,7 +88,7 @@ describe("scoring a group", () => {
     }
   });
 
-  test("leaves failed episodes unscored, and is not asked when all failed", async () => {
+  test("leaves failed episodes unscored, and is not called if all failed", async () => {
     let asked = 0;
     const environment = scoringWorld((group, options) => {
       asked += 1;
@@ -110,13 +110,13 @@ describe("scoring a group", () => {
     expect(asked).toBe(1);
   });
 
-  test("may leave a single agent unscored", async () => {
+  test("can leave a single agent unscored", async () => {
     const environment = scoringWorld(async ([first]) => ({ [first!.id]: { agent: unscored("silent") } }));
     const group = await rolloutGroup({ environment, task: await oneTask(), policies: yes, groupSize: 2, seed: 0 });
     expect(values(group.episodes)).toEqual(["unscored", 2]);
   });
 
-  test("is ended by an abort, and what it did not score is still traced", async () => {
+  test("ends at an abort, and unscored episodes are still traced", async () => {
     const controller = new AbortController();
     const written: Episode[] = [];
     const environment = scoringWorld(() => {

@@ -5,7 +5,7 @@ import { rollout } from "../../../src/core/rollout/rollout.ts";
 import { TimeSlice } from "../../../src/core/rollout/time-slice.ts";
 import { countingWorld, numbers } from "./worlds.ts";
 
-test("episodes that never wait leave the event loop its turns", async () => {
+test("episodes that never wait do not block the event loop", async () => {
   let turns = 0;
   let counting = setImmediate(function count() {
     turns += 1;
@@ -54,17 +54,17 @@ function work(ms: number): void {
   while (performance.now() < end);
 }
 
-test("those who wait and use up the slice go on in their order, each in a turn of the event loop of its own", async () => {
+test("callers that use up the slice continue in order, each in its own turn of the event loop", async () => {
   expect(await fourWait(5)).toEqual({ order: [0, 1, 2, 3], turns: 4 });
 });
 
-test("those who wait and leave time go on in their order, several in a turn", async () => {
+test("callers that leave time continue in order, several per turn", async () => {
   const { order, turns } = await fourWait(0);
   expect(order).toEqual([0, 1, 2, 3]);
   expect(turns).toBeLessThan(4);
 });
 
-test("each goes on once the one before has gone as far as it can", async () => {
+test("each caller continues after the one before has no more microtasks", async () => {
   const slice = new TimeSlice();
   work(10);
   const seen: string[] = [];

@@ -35,7 +35,7 @@ function withScore(
 }
 
 describe("a rubric", () => {
-  test("adds weighted scores up, a component for each, in a range of its own", async () => {
+  test("sums weighted scores, with one component per criterion, and has the range of the sum", async () => {
     const both = rubric([right, short]);
     expect(both.range).toEqual([-5, 1]);
     expect(both).not.toHaveProperty("scoreGroup");
@@ -54,12 +54,12 @@ describe("a rubric", () => {
     ["rejects", () => Promise.reject(away("no server")), /"other" failed: no server/],
     ["gives nothing", () => undefined as never, /"other" gave no number/],
     ["is unscored", () => unscored("no judge"), /"other": no judge/],
-  ])("is unscored where a criterion %s", async (_, score, reason) => {
+  ])("is unscored if a criterion %s", async (_, score, reason) => {
     const reward = await withScore(score).score({ text: "4" });
     expect(reward).toEqual({ ...reward, status: "unscored", reason: expect.stringMatching(reason) });
   });
 
-  test("names the first of several failing criteria, whichever fails first", async () => {
+  test("names the first failing criterion in order, whichever fails first in time", async () => {
     const slow = async (): Promise<number> => {
       await new Promise((resolve) => setImmediate(resolve));
       throw away("slow");
@@ -74,7 +74,7 @@ describe("a rubric", () => {
     expect(await judged.score({})).toMatchObject({ reason: 'Criterion "a" failed: slow' });
   });
 
-  test("stops a criterion at its limit", async () => {
+  test("aborts a criterion at its timeout", async () => {
     let stopped = false;
     const reward = await withScore(
       ({ signal }) =>
@@ -89,7 +89,7 @@ describe("a rubric", () => {
     expect(stopped).toBe(true);
   });
 
-  test("asks all criteria at once", async () => {
+  test("runs all criteria concurrently", async () => {
     let waiting = 0;
     const all = Promise.withResolvers<void>();
     const meet = async (): Promise<number> => {
@@ -102,7 +102,7 @@ describe("a rubric", () => {
     expect(await rubric(criteria).score({})).toMatchObject({ value: 3 });
   });
 
-  test("rejects when its signal aborts, and passes that on", async () => {
+  test("rejects if its signal aborts, and aborts the criteria", async () => {
     const controller = new AbortController();
     const reason = new Error("enough");
     let seen: unknown;
@@ -157,7 +157,7 @@ describe("criteria of a group", () => {
     return (await rolloutGroup({ environment, task, policies: answers, groupSize: 3, seed: 1 })).episodes;
   }
 
-  test("see all its episodes, and add to what each earned", async () => {
+  test("see all episodes, and add to their rewards", async () => {
     const judged = rubric([right, unlike]);
     expect(judged.range).toEqual([0, 1.5]);
     const rewards = (await play(judged)).map(({ agents }) => agents.agent!.reward);
@@ -168,7 +168,7 @@ describe("criteria of a group", () => {
     ]);
   });
 
-  test("may score by agent, and leave one out", async () => {
+  test("can score by agent, and leave an agent unscored", async () => {
     const judged = rubric<Answer>([right, { name: "group", scoreGroup: () => [{ agent: 1 }, unscored("odd"), {}] }]);
     const rewards = (await play(judged)).map(({ agents }) => agents.agent!.reward);
     expect(rewards[0]).toEqual(scored(2, { right: 1, group: 1 }));
@@ -211,7 +211,7 @@ describe("criteria of a group", () => {
       )(once()),
       [2, 1, 2],
     ],
-  ])("that throw %s: the answers that it throws on count as its worst", async (_, scoreGroup, values) => {
+  ])("that throw %s: the answers that cause it have the worst score", async (_, scoreGroup, values) => {
     const judged = rubric<Answer>([right, { name: "group", range: [-1, 1], scoreGroup }]);
     const episodes = await play(judged);
     const rewards = episodes.map(({ agents }) => agents.agent!.reward);
@@ -231,7 +231,7 @@ describe("criteria of a group", () => {
     ["2", () => [2, 1, 1], [0, 1, 2]],
     ["NaN for an agent", (group) => group.map((episode) => ({ agent: Number(answerOf(episode)) / 4 })), [2, -1, 2]],
     ["NaN once", ((numbers) => () => [1, numbers.pop() ?? 1, 1])([Number.NaN]), [2, 1, 2]],
-  ])("that give one answer %s count there as their worst", async (_, scoreGroup, values) => {
+  ])("that give one answer %s have the worst score for it", async (_, scoreGroup, values) => {
     const episodes = await play(rubric<Answer>([right, { name: "group", range: [-1, 1], scoreGroup }]));
     const rewards = episodes.map(({ agents }) => agents.agent!.reward);
     expect(rewards).toMatchObject(values.map((value) => ({ status: "scored", value })));
