@@ -29,20 +29,20 @@ const closings = [
   "Hence the duty to persuade lies with whoever would rather change things as they always were before.",
 ] as const;
 
-/** Rounds, and key points of a side, for which there are words. */
+/** The maximum number of rounds, and of key points per side, that the built-in sentences cover. */
 const most = 3;
 
 /**
- * What an expert of one side says in a round: its share of the key points, each with a reason and evidence, an answer to
- * the first key point of the other side that stands in `heard`, and a closing sentence. Undefined beyond three rounds
- * and three key points a side. The evidence is invented: it shows the form of an argument and tells nothing of the world.
+ * Returns an expert's argument in a round: its share of the key points, each with a reason and evidence, an answer to
+ * the first key point of the other side in `heard`, and a closing sentence. Returns undefined for more than three
+ * rounds or three key points per side. The evidence is invented. It shows the form of an argument and states no facts.
  */
 export function expertArgument(options: {
   readonly topic: DebateTopic;
   readonly side: Side;
   readonly round: number;
   readonly rounds: number;
-  /** What the other side has said. */
+  /** The other side's last argument. */
   readonly heard: string;
 }): string | undefined {
   const { topic, side, round, rounds, heard } = options;

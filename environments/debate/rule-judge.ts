@@ -107,8 +107,9 @@ interface PointCredit {
 }
 
 /**
- * Returns the key point that a sentence makes and its credit. From 2/3 of the point's words, the credit is full. From
- * 0.4, it is 0.25. Below, it is 0. A sentence that mentions several points makes none.
+ * Returns the key point that a sentence makes and its credit: 1 from two thirds of the point's words, 0.25 from 40%,
+ * otherwise 0. The sentence needs at least 3 of the words, or all words of a shorter point. A point gets no credit if
+ * the sentence has two or more words of another point.
  */
 function bestPoint({ own }: Sentence, points: readonly ReadonlySet<string>[]): PointCredit {
   let best: PointCredit = { index: 0, credit: 0 };

@@ -65,7 +65,10 @@ export function isSound({ words, own, ordered }: Sentence): boolean {
   return share >= 0.2 && share <= 0.7;
 }
 
-/** True where two sentences share at least 3 of their own words, and 6 in 10 of those of the one with fewer. */
+/**
+ * Returns true if two sentences share at least 3 of their own words, and at least 60% of those of the sentence with
+ * fewer.
+ */
 export function isCopy(first: Sentence, second: Sentence): boolean {
   const common = shared(first.own, second.own);
   return common >= 3 && common >= 0.6 * Math.min(first.own.size, second.own.size);

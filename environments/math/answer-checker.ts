@@ -14,13 +14,13 @@ import { type StatedAnswer, statedAnswer } from "./stated-answer.ts";
 import { isRounded, statedPlaces } from "./stated-precision.ts";
 import { type Verdict, verifyAnswer } from "./verify-answer.ts";
 
-/** Judges answers in every notation. Dispose of it when it is no longer needed: it may hold threads. */
+/** Checks answers in any notation. Dispose it after use, because it may own threads. */
 export interface AnswerChecker extends AsyncDisposable {
   /**
-   * Whether a text states the answer `gold`, or one of several. Where the `question` is given, an answer that is copied
-   * from it is wrong unless `gold` stands there too, and where it asks for a simple form, so is an answer that leaves
-   * undone what `gold` has done. An answer that takes too long or too much memory is wrong. Rejects
-   * with `environment.failed` where the comparison could not be made, and with the signal's reason.
+   * Returns whether a text states the answer `gold`, or one of several. If `question` is given, an answer copied from
+   * it is wrong unless `gold` is in it, too. If the question requests a simple form, an answer that is less simplified
+   * than `gold` is wrong. An answer that takes too much time or memory is wrong. Rejects with `environment.failed` if
+   * the comparison fails, and with the signal's reason.
    */
   check(question: {
     readonly text: string;
@@ -30,12 +30,12 @@ export interface AnswerChecker extends AsyncDisposable {
   }): Promise<Verdict>;
 }
 
-/** Longer answers are wrong. */
+/** The maximum length of an answer, in characters. Longer answers are wrong. */
 const longestAnswer = 1_000;
 
 /**
- * A checker of answers. Plain numbers are decided at once by {@link verifyAnswer}; everything else (expressions, roots,
- * intervals, sets, tuples, matrices, equations, inequalities) is compared in a thread that its deadline ends.
+ * Creates an answer checker. {@link verifyAnswer} decides plain numbers immediately. Everything else (expressions,
+ * roots, intervals, sets, tuples, matrices, equations, inequalities) is compared in a thread with a timeout.
  */
 export function createAnswerChecker(options: ComparisonPoolOptions = {}): AnswerChecker {
   const pool = new ComparisonPool(options);
@@ -68,7 +68,7 @@ export function createAnswerChecker(options: ComparisonPoolOptions = {}): Answer
   };
 }
 
-/** The verdict on exact numbers, where the gold is one and the text states one; undefined where it cannot tell. */
+/** Returns the verdict if the reference and the stated answer are exact numbers, or undefined if it cannot decide. */
 function decideAtOnce(options: {
   readonly text: string;
   readonly stated: StatedAnswer;
@@ -88,12 +88,12 @@ function decideAtOnce(options: {
   return isProse(written) ? verifyAnswer(text, formatNumber(wanted)) : undefined;
 }
 
-/** A number as an answer may write it: with blanks or European separators too. */
+/** Reads a number in an answer, also with blanks or European separators. */
 function answeredNumber(text: string): MeasuredNumber | undefined {
   return numberIn(text) ?? numberIn(englishNumber(text.replace(/\\ /g, " ").replace(/^[\s$]+/, "")));
 }
 
-/** Whether a decimal stands for a fraction, if the question states to how many places. */
+/** Returns true if a decimal is the rounded reference, if the question requests a number of places. */
 function isAsRounded(options: {
   readonly written: string;
   readonly found: MeasuredNumber;
@@ -108,14 +108,19 @@ function isAsRounded(options: {
   return isRounded(decimal.replaceAll(",", ""), { exact: wanted.number, places });
 }
 
-/** A test of numbers of the right value that are no answers: copied from the question, or no simple form where asked. */
+/**
+ * Returns a test that rejects numbers with the correct value: copied from the question, or not simplified as requested.
+ */
 function refusal({ question, golds }: NonNullable<Comparison["asked"]>): CopyTest {
   const isCopied = copyTest(question, golds);
   const isReduced = asksForSimpleForm(question) && !golds.some(hasUnreducedFraction);
   return (number) => isCopied(number) || (isReduced && hasUnreducedFraction(number));
 }
 
-/** What a text says that is the number of its verdict: the text itself where it is one, else numbers within it. */
+/**
+ * Returns the parts of a text that have the verdict's value: the text itself if it is a number, otherwise the numbers
+ * in it.
+ */
 function numbersIn(text: string, { extracted }: Verdict): readonly string[] {
   if (numberIn(text) !== undefined) return [text];
   const plain = plainMath(text);
@@ -133,12 +138,14 @@ function formatNumber({ number, percent }: MeasuredNumber): string {
   return `${formatRational(number)}${percent ? "%" : ""}`;
 }
 
-/** A dollar sign that stands before an amount in a sentence, and begins no formula. */
+/** A dollar sign before an amount in a sentence, not at the start of a formula. */
 const amount = /\\?\$(?=\d[\d,]*(?:\.\d+)?(?:[ \t]+[a-z]{2,}|[.,;:!?*]*(?:\s|$)))/gi;
 
 const isDenied = /\b(?:not?|never|neither|nor|except|unless)\b|n't\b/i;
 
-/** Words around plain numbers: no formula that the numbers could be parts of, and nothing that denies them. */
+/**
+ * Returns true for words around plain numbers, without a formula that could contain the numbers and without a negation.
+ */
 function isProse(text: string): boolean {
   const isFormula =
     /[\\[\](){}<>$|!^]|(?<![a-z])(?:a?(?:sin|cos|tan)|cot|sec|csc|log|ln|exp|sqrt|pi|inf|mod)(?![a-z])/i;
@@ -146,7 +153,9 @@ function isProse(text: string): boolean {
   return /[a-z]{2,}/i.test(words) && !isFormula.test(words) && !isDenied.test(words);
 }
 
-/** What may be the answer: the stated text, of an unmarked text its last line and what it says, or its last formula. */
+/**
+ * Returns the possible answers: the stated text, or, without a mark, the last line and its value; and the last formula.
+ */
 function candidates({ text, mark }: StatedAnswer): string[] {
   const answer = mark === "none" ? lastLine(text) : text;
   const value = mark === "none" ? valueOfSentence(text) : undefined;
@@ -156,14 +165,14 @@ function candidates({ text, mark }: StatedAnswer): string[] {
     .filter((candidate) => candidate !== "");
 }
 
-/** The last line of a text, after the words that lead to it if it is a displayed formula. */
+/** Returns the last line of a text. Prepends the introductory line if the last line is a displayed formula. */
 function lastLine(text: string): string {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const [before, last] = [lines.at(-2) ?? "", lines.at(-1) ?? ""];
   return /^\s*(?:\$\$|\\\[)/.test(last) && /[A-Za-z:,]\s*$/.test(before) ? `${before} ${last}` : last;
 }
 
-/** What the last sentence of a text says of its subject, a unit of one letter marked as such. */
+/** Returns the value of the last sentence of a text. Marks a unit of one letter as text. */
 function valueOfSentence(text: string): string | undefined {
   const sentence = lastLine(text)
     .split(/(?<=[a-z)$\d}][.!?])\s+(?=[A-Z])/)
@@ -174,7 +183,7 @@ function valueOfSentence(text: string): string | undefined {
   );
 }
 
-/** The last formula of a sentence, where it is neither denied (`not $x$`) nor one of several (`$x$ or $y$`). */
+/** Returns the last formula of a sentence, unless it is negated (`not $x$`) or one of several (`$x$ or $y$`). */
 function lastFormula(sentence: string): string | undefined {
   const formulas = sentence.replace(/(?<!\\)\\[()[\]]/g, () => "$");
   const [before, last] = [undefined, ...formulas.matchAll(/\$([^$]+)\$/g)].slice(-2);
@@ -188,7 +197,7 @@ function lastFormula(sentence: string): string | undefined {
 function comparisonError(cause: string): LyceumError {
   return new LyceumError({
     code: "environment.failed",
-    message: `An answer could not be compared: the thread that compares answers has died twice (${cause}).`,
-    hint: "The episode is left unscored. Look for a lack of memory, or for what ends threads.",
+    message: `An answer could not be compared: the comparison thread died twice (${cause}).`,
+    hint: "The episode is unscored. Check that enough memory is available.",
   });
 }

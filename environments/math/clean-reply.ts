@@ -1,16 +1,16 @@
-/** What ends a turn or a text in the templates of chat models. */
+/** The tokens that end a turn or a text in chat templates. */
 const chatMarker =
   /<\|(?:im_end|im_start|endoftext|end_of_text|eot_id|end|eom_id|return|user|assistant)\|>|<｜[^｜<>]{1,40}｜>|<\/?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn)>|\[\/?INST\]/gi;
-/** Signs that close a proof or an answer. */
+/** Symbols that end a proof or an answer. */
 const endMark =
   /[\u2713\u2714\u2705\u220E\u25A0\u25A1\u{1F389}]\uFE0F?|\$\s*\\(?:blacksquare|qed|checkmark)\s*\$|\\(?:blacksquare|qed|checkmark)(?![A-Za-z])|\[END\]/giu;
 const display =
   /\$\$[^$]+\$\$|\\begin\{((?:align|gather|equation)(?:ed)?\*?)\}(?:(?!\\begin)[\s\S]){1,1000}?\\end\{\1\}|\\\[(?:(?!\\\[)[\s\S]){1,1000}?\\\]/g;
-/** A last line that speaks to the reader and states nothing. */
+/** A last line that addresses the reader and states no answer. */
 const courtesy =
   /\n[ \t*_(]*(?:note|remark|this (?:completes|is the final answer)|done|I hope|hope (?:this|that)|let me know|please|feel free|thank|good luck|is there anything)\b[^\n\d$\\=]*$/i;
 
-/** A reply with each displayed formula on one line, without chat markers and closing courtesies. */
+/** Returns a reply with each displayed formula on one line, without chat tokens and closing remarks. */
 export function cleanReply(reply: string): string {
   let text = reply
     .replace(chatMarker, "\n")

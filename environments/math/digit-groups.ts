@@ -6,8 +6,8 @@ const number = new RegExp(
 const fraction = new RegExp(String.raw`(?<=\d\.\d{3})(?:${thinSpace}\d{3})*${thinSpace}\d{1,3}(?!\d)`, "g");
 
 /**
- * Text whose groups of three digits stand together, and with a point for LaTeX's decimal comma: `1\,234`, `1{,}234` and
- * `1'234` become `1234`, and `12{,}5` becomes `12.5`. Leaves blanks and bare commas alone, which may separate numbers.
+ * Joins groups of three digits, and replaces LaTeX's decimal comma with a point: `1\,234`, `1{,}234` and `1'234` become
+ * `1234`, and `12{,}5` becomes `12.5`. Does not change blanks and bare commas, which may separate numbers.
  */
 export function joinDigitGroups(text: string): string {
   return text
@@ -21,8 +21,9 @@ const wholeNumber =
   /^([-+]?)(\d{1,3}(?: \d{3})+(?:[.,]\d+)?|[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}|0,\d+|[1-9]\d*,(?:\d{1,2}|\d{4,}))(?![\d.,])/;
 
 /**
- * A text that is one number with blanks (`1 234`) or European separators (`1.234,5` and `3,5`), in English notation.
- * Other texts stay, and `1,234` and `1.234`, which are English. Only for answers to what has one number for an answer.
+ * Converts a single number with blanks (`1 234`) or European separators (`1.234,5` and `3,5`) to English notation. Does
+ * not change other texts, nor `1,234` and `1.234`, which are English. Use it only if the answer must be a single
+ * number.
  */
 export function englishNumber(text: string): string {
   return text.replace(wholeNumber, (_all, sign: string, digits: string) => {

@@ -1,8 +1,8 @@
 import { joinDigitGroups } from "./digit-groups.ts";
 
 /**
- * Text with the notation around numbers made uniform: LaTeX spacing, text commands and dollar signs, Markdown
- * emphasis, and Unicode minus signs. What is left reads as a person would type it; `\frac` and `\sqrt` stay.
+ * Normalizes the notation around numbers: LaTeX spacing, text commands and dollar signs, Markdown emphasis, and Unicode
+ * minus signs. The result reads like typed text, except that `\frac` and `\sqrt` stay.
  */
 export function plainMath(text: string): string {
   return repeatingFractions(joinDigitGroups(text))
@@ -26,7 +26,7 @@ export function plainMath(text: string): string {
     .replace(/(?<!\d)\*\*|\*\*(?!\d)|__|`/g, " ");
 }
 
-/** The power of a unit behind a number: `^2` of `34 cm^2`, `²` of `34 m/s²`. */
+/** The power of a unit after a number: `^2` of `34 cm^2`, `²` of `34 m/s²`. */
 const unitPower =
   /(?<=\d[ $]*(?:[a-z]+ ?\/ ?)?\b(?:mm|cm|dm|m|km|s|sec|in|inch|inches|ft|feet|yd|mi|miles|meters|metres|units?)[ $]*)(?:\^ ?\{?-?[123]\}?|[²³])/g;
 
@@ -36,7 +36,7 @@ const repeatingDecimal = /(?<![\d.,])(\d{0,30})\.(\d{0,30})\\(?:overline|bar|dot
 const continuedDecimal =
   /(?<![\d.,])(\d{1,15})\.(\d{0,8}?)(?:(\d)\3\3+|(\d{2,6}?)\4+)\s*(?:\\[lc]?dots(?![A-Za-z])|\.\.\.|\u2026)/g;
 
-/** A text with fractions for its repeating decimals: `\frac{15}{90}` for `0.1\overline{6}` and for `0.1666...`. */
+/** Replaces repeating decimals with fractions: `\frac{15}{90}` for `0.1\overline{6}` and for `0.1666...`. */
 export function repeatingFractions(text: string): string {
   return text
     .replace(repeatingDecimal, (_all, whole: string, fixed: string, braced?: string, digit?: string) =>

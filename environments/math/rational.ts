@@ -4,7 +4,7 @@ export interface Rational {
   readonly denominator: bigint;
 }
 
-/** The fraction `numerator / denominator`, reduced. Throws RangeError for a denominator of 0. */
+/** Returns the fraction `numerator / denominator` in lowest terms. Throws RangeError for a denominator of 0. */
 export function rational(numerator: bigint | number, denominator: bigint | number = 1n): Rational {
   const [top, bottom] = [BigInt(numerator), BigInt(denominator)];
   if (bottom === 0n) throw new RangeError("The denominator of a fraction is 0.");
@@ -28,19 +28,19 @@ export function equalRationals(a: Rational, b: Rational): boolean {
   return a.numerator === b.numerator && a.denominator === b.denominator;
 }
 
-/** `7`, `-7` or `-7/2`. */
+/** Formats a fraction as `7`, `-7` or `-7/2`. */
 export function formatRational({ numerator, denominator }: Rational): string {
   return denominator === 1n ? `${numerator}` : `${numerator}/${denominator}`;
 }
 
-/** Of two whole numbers that are not negative; of 0 and another, the other. */
+/** Returns the greatest common divisor of two whole numbers that are not negative. If one is 0, returns the other. */
 export function greatestCommonDivisor(a: bigint, b: bigint): bigint {
   let [larger, smaller] = [a, b];
   while (smaller !== 0n) [larger, smaller] = [smaller, larger % smaller];
   return larger;
 }
 
-/** Without its sign. */
+/** Returns the absolute value. */
 export function absolute(value: bigint): bigint {
   return value < 0n ? -value : value;
 }

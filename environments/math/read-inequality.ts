@@ -13,8 +13,8 @@ type Relation = "<" | "<=" | ">" | ">=";
 const mirrored: Readonly<Record<Relation, Relation>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
 /**
- * The last inequality such as `x < 3` or `3 >= x` in a text that is already plain. Undefined when there is none, and
- * when the last one is part of something longer: a chain (`2 < x < 5`) or two joined by "or" or "and".
+ * Returns the last inequality, such as `x < 3` or `3 >= x`, in a normalized text. Returns undefined if there is none,
+ * or if the last one is part of a chain (`2 < x < 5`) or joined to another by "or" or "and".
  */
 export function readInequality(text: string): InequalityReading | undefined {
   const parts = uniformRelations(text).split(/(<=|>=|<|>)/);
@@ -35,7 +35,7 @@ export function readInequality(text: string): InequalityReading | undefined {
   return { variable: mirroredVariable.toLowerCase(), relation: mirrored[relation], bound: bound.value };
 }
 
-/** True when both say the same of the same variable. */
+/** Returns true if both inequalities are equal. */
 export function equalInequalities(a: InequalityReading, b: InequalityReading): boolean {
   return a.variable === b.variable && a.relation === b.relation && equalRationals(a.bound, b.bound);
 }
@@ -49,7 +49,9 @@ function uniformRelations(text: string): string {
     .replace(/\\gt\b/g, ">");
 }
 
-/** Whether the text between two relations makes them one statement rather than two steps of a solution. */
+/**
+ * Returns true if the text between two relations makes them one statement, false if they are two steps of a solution.
+ */
 function isJoint(middle: string): boolean {
   return /\b(?:or|and)\b/i.test(middle) || !/[\n,;:]|\.(?!\d)|[A-Za-z]{2,}/.test(middle);
 }

@@ -3,18 +3,18 @@ import { addRationals, multiplyRationals, negateRational, type Rational, rationa
 /** A number found in a text. */
 export interface NumberReading {
   readonly value: Rational;
-  /** A percent sign or word followed; `value` is the number before it. */
+  /** True if a percent sign or word follows. `value` is the number before it. */
   readonly percent: boolean;
   /**
-   * It states no value by itself: it is part of something longer (`2+3`, `2x`, `x^2`, `10:30`), a division that is
-   * still to be done (`84/7`), or beyond all bounds.
+   * True if the number alone is not a value: it is part of an expression (`2+3`, `2x`, `x^2`, `10:30`), an unevaluated
+   * division (`84/7`), or too large.
    */
   readonly operand: boolean;
   readonly start: number;
   readonly end: number;
 }
 
-/** Numbers with more digits, or greater exponents, are beyond all bounds: no answer has them. */
+/** The limit on digits and exponents. Numbers beyond it are too large to be answers. */
 const maximumDigits = 400;
 
 const decimal = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+`;
@@ -27,7 +27,7 @@ const exponentAt =
 const scaleAt = /[ \t]*(hundred|thousand|million|billion|trillion)\b/iy;
 const percentAt = /[ \t]*(?:%|per ?cent\b)/iy;
 
-/** What stands to the left of an operand: an operator with its first operand, a power, a root, a letter. */
+/** The text to the left of an operand: an operator with its first operand, a power, a root or a letter. */
 const beforeOperand = [
   /[\d)\]}][ \t]*[-+*/×÷·:][ \t]*$/,
   /[a-z][-+*/×÷·]$/i,
@@ -35,7 +35,7 @@ const beforeOperand = [
   /\\sqrt[ \t]*\{?[ \t]*$/,
   /\w$|\d,$|\)[ \t]*\([ \t]*$/,
 ];
-/** What stands to its right: an operator with its second operand, a variable, a root, a second part as in 10:30. */
+/** The text to its right: an operator with its second operand, a variable, a root, or a second part as in 10:30. */
 const afterOperand = [
   /[ \t]*[×÷·^]/y,
   /[ \t]*[-+*/][ \t]*[\d(\\]/y,
@@ -49,8 +49,9 @@ const zero = rational(0);
 const scales: Readonly<Record<string, number>> = { hundred: 2, thousand: 3, million: 6, billion: 9, trillion: 12 };
 
 /**
- * Every number in a text that {@link plainMath} has made plain, from left to right: integers, thousands separators,
- * decimals, scientific notation, fractions, mixed numbers, percentages, and `1.5 million`. Exact, without `eval`.
+ * Returns all numbers in a text that {@link plainMath} has normalized, from left to right: integers, thousands
+ * separators, decimals, scientific notation, fractions, mixed numbers, percentages, and `1.5 million`. Values are
+ * exact.
  */
 export function readNumbers(text: string): NumberReading[] {
   const readings: NumberReading[] = [];
@@ -77,14 +78,14 @@ export function readNumbers(text: string): NumberReading[] {
 }
 
 interface UnsignedNumber {
-  /** Absent where it is beyond all bounds, or divided by 0. */
+  /** Absent if the number is too large, or a division by 0. */
   readonly value?: Rational;
-  /** Written as a fraction, and a whole number: repeating a question such as `84 / 7` is no answer to it. */
+  /** True for a whole number written as a fraction. Repeating a question such as `84 / 7` does not answer it. */
   readonly unevaluated?: boolean;
   readonly end: number;
 }
 
-/** The number that begins at `start`. */
+/** Returns the number that begins at `start`. */
 function numberAt(text: string, start: number): UnsignedNumber | undefined {
   const fraction = matchAt(fractionAt, text, start);
   if (fraction !== null) {
@@ -124,7 +125,7 @@ function numberAt(text: string, start: number): UnsignedNumber | undefined {
   return { ...(value && { value }), unevaluated, end };
 }
 
-/** A minus before a number is its sign unless something stands to its left that it subtracts from. */
+/** Returns the sign of a number. A minus is a sign unless it subtracts from something to its left. */
 function signBefore(text: string, start: number): { readonly negative: boolean; readonly start: number } {
   const before = /[-+][ \t]*$/.exec(text.slice(Math.max(0, start - 4), start));
   if (before === null) return { negative: false, start };

@@ -1,7 +1,7 @@
-/** What denies a statement, takes it back, or makes it one of several. */
+/** Words that negate, withdraw or qualify a statement. */
 const isUnsure =
   /\b(?:not?|never|neither|nor|except|unless|wrong|incorrect|false|maybe|perhaps|possibly|either|if|suppose|assume|between)\b|n't\b/i;
-/** Where a side remark may say something of its own: `5 when x is 3`. */
+/** The start of a subordinate clause, which may contain its own value: `5 when x is 3`. */
 const subordinator = /\b(?:if|when|because|since|while|where|which|as|so|for)\b|[\d$\\=,;:]/i;
 const verb =
   /\b(?:is|are|was|were|be|equals?|becomes?|measures|comes\s+to|gives|have|has)\b(?:\s+(?:equal\s+to|exactly|simply|just|therefore|thus|also|given\s+by|written\s+as))*\s*:?\s+/gi;
@@ -9,8 +9,8 @@ const startsWithWords = /^[\s*_]*(?:[A-Za-z]{2,}\b|A\s|\$[^$]+\$\s+(?:is|are|equ
 const longest = 400;
 
 /**
- * What a sentence says that its subject is: `34` of "The sum of both is 34.". Undefined for a sentence that begins with
- * no subject, for one that says no such thing, and for one that denies, doubts or supposes.
+ * Returns the value that a sentence states for its subject, such as `34` for "The sum of both is 34.". Returns
+ * undefined if the sentence does not begin with a subject, states no value, or is a negation, a doubt or an assumption.
  */
 export function sentenceValue(sentence: string): string | undefined {
   const text = sentence.replaceAll("**", "").trim();
@@ -19,7 +19,7 @@ export function sentenceValue(sentence: string): string | undefined {
     start: match.index,
     end: match.index + match[0].length,
   })).filter(({ start }) => !isInFormula(text, start));
-  // The first verb of "The remainder when 100 is divided by 33 is 1" is that of a clause.
+  // In "The remainder when 100 is divided by 33 is 1", the first verb belongs to a clause.
   const isOfClause = verbs.length > 1 && /\b(?:when|that|which|who|where)\b/i.test(text.slice(0, verbs[0]!.start));
   let [said, ...later] = verbs.slice(isOfClause ? 1 : 0);
   if (said === undefined) return undefined;

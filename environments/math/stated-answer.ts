@@ -5,25 +5,25 @@ import { sentenceValue } from "./sentence-value.ts";
 /** The part of a text that states its answer. */
 export interface StatedAnswer {
   readonly text: string;
-  /** How it was marked; `none`: no mark, so it is the whole text. */
+  /** The kind of mark. `none`: there is no mark, and the text is the whole reply. */
   readonly mark: "boxed" | "hashes" | "tag" | "phrase" | "none";
 }
 
 interface Mark {
   readonly mark: Exclude<StatedAnswer["mark"], "none">;
   readonly pattern: RegExp;
-  /** The stated text, from what follows the pattern. Undefined when the mark was never closed. */
+  /** Returns the stated text, from the text after the pattern, or undefined if the mark is not closed. */
   readonly read: (rest: string) => string | undefined;
 }
 
-/** A stated answer is cut here; a mark that is closed later is not closed. */
+/** The maximum length of a stated answer. A mark that is closed later counts as not closed. */
 const maximumLength = 1000;
 
 const toLineEnd = (rest: string): string => /^\s*[^\n]*/.exec(rest)![0];
-/** A formula that it begins with may have lines of its own. */
+/** Reads to the end of the sentence. A formula at its start may span several lines. */
 const toSentenceEnd = (rest: string): string =>
   /^(?:\$\$[^$]+\$\$|\\\[[\s\S]+?\\\])?(?:[^\n.]|\.(?=\S))*/.exec(rest)![0];
-/** What follows "the answer is" where it tells something about an answer that was stated before. */
+/** The words after "the answer is" in a remark about an earlier answer. */
 const remark = "(?:also\\s+)?(?:known|called)\\b|(?:correct|right|reasonable|valid)[.,!]";
 /** Words between "the answer is" and the answer. */
 const leadIn = "(?:(?:simply|just|given\\s+by|written\\s+as|equal\\s+to)\\b[\\s:*_]*)*";
@@ -40,9 +40,9 @@ const marks: readonly Mark[] = [
 ];
 
 /**
- * The answer that a text states last: in `\boxed{}`, after `####`, in `<answer>` tags, or after "the answer is" or
- * "Answer:"; of a sentence that is marked so ("Answer: The sum is 34."), what it says of its subject. Without any of
- * these the whole text stands for it, without chat markers.
+ * Returns the last stated answer of a text: in `\boxed{}`, after `####`, in `<answer>` tags, or after "the answer is"
+ * or "Answer:". If the stated text is a sentence ("Answer: The sum is 34."), returns the value of its subject. Without
+ * a mark, returns the whole text without chat tokens.
  */
 export function statedAnswer(reply: string): StatedAnswer {
   const text = cleanReply(reply);
@@ -65,10 +65,10 @@ export function statedAnswer(reply: string): StatedAnswer {
   return last;
 }
 
-/** A remark behind an answer that says nothing of another: `34 (since 30 + 4 = 34)`. */
+/** A remark after an answer that states no other answer: `34 (since 30 + 4 = 34)`. */
 const note = /(?<=\S)\s+\((?=[^()]*[A-Za-z]{3})(?![^()]*\b(?:mod|base|or|not?|wrong|incorrect)\b)[^()]*\)\.?\s*$/i;
 
-/** The content of a box without words that lead to it: `34` of `\text{The sum is } 34`. */
+/** Returns the content of a box without introductory words: `34` of `\text{The sum is } 34`. */
 function withoutLeadIn(stated: string): string {
   const match = /^\s*\\text[a-z]*\s*\{([^{}]*)\}([\s\S]*)$/.exec(stated);
   return (match && sentenceValue(match[1]! + match[2]!)) ?? stated;
@@ -79,7 +79,7 @@ function withoutNote(stated: string): string {
   return sentenceValue(answer) ?? answer;
 }
 
-/** What may stand between the boxes of one list, as in `$\boxed{1}$, $\boxed{2}$ and $\boxed{3}$`. */
+/** The text between the boxes of one list, as in `$\boxed{1}$, $\boxed{2}$ and $\boxed{3}$`. */
 const space = String.raw`(?:[\s$()*]|\\[()[\], ;]|\\q?quad\b)*`;
 const conjunction = String.raw`(?:\\text\s*\{\s*)?(?:(?:and|or)\b|&)(?:\s*\})?`;
 const name = String.raw`[A-Za-z](?:_\{?\w\}?)?`;
@@ -90,8 +90,8 @@ const nameOfBox = new RegExp(String.raw`(?<![A-Za-z\\=+*/^-]\s*)(${name})\s*=${s
 const mostBoxes = 20;
 
 /**
- * The content of a box, after that of the boxes that are listed before it; with their names if each has one, as in
- * `x = \boxed{1} and y = \boxed{2}`.
+ * Returns the contents of a box and of the listed boxes before it. Includes their names if each box has one, as in `x =
+ * \boxed{1} and y = \boxed{2}`.
  */
 function listedBoxes(text: string, last: { readonly position: number; readonly stated: string }): string {
   let { position } = last;

@@ -23,7 +23,10 @@ const figures = new RegExp(String.raw`\b(\d|${counts.join("|")})[ -]significant 
 /** A power of ten: `accurate to within 0.001`. */
 const within = /\b(?:accurate|correct|precise)(?: to)? within (?:an error of )?\$?0?\.(0{0,8})1\b(?!\.?\d)/i;
 
-/** How many decimal places a question asks its answer `exact` to be rounded to; undefined if it asks for none. */
+/**
+ * Returns the number of decimal places that a question requests for its answer `exact`, or undefined if it requests
+ * none.
+ */
 export function statedPlaces(question: string, exact: Rational): number | undefined {
   const unit = nearest.exec(question)?.[1];
   if (unit !== undefined) return placesOfUnit[unit.toLowerCase()];
@@ -33,7 +36,7 @@ export function statedPlaces(question: string, exact: Rational): number | undefi
   if (zeros !== undefined) return zeros.length + 1;
   const significant = figures.exec(question)?.[1];
   if (significant === undefined) return undefined;
-  // Whole numbers that are rounded to tens or hundreds are not looked for.
+  // Rounding to tens or hundreds is not supported.
   const places = numberOf(significant) - 1 - magnitude(exact);
   return places < 0 ? undefined : places;
 }
@@ -43,15 +46,15 @@ function numberOf(count: string): number {
   return index === -1 ? Number(count) : index;
 }
 
-/** The power of ten of the first digit: 1 of 34, -2 of 0.05. */
+/** Returns the power of ten of the first digit: 1 for 34, -2 for 0.05. */
 function magnitude({ numerator, denominator }: Rational): number {
   const size = Math.abs(Number(numerator) / Number(denominator));
   return size > 0 && Number.isFinite(size) ? Math.floor(Math.log10(size)) : 0;
 }
 
 /**
- * Whether a decimal is `exact` to the places that are asked for: it has at least so many, is `exact` rounded or cut at
- * its own last place, and rounds as `exact` does.
+ * Returns true if a decimal equals `exact` to the requested places. It must have at least that many places, be `exact`
+ * rounded or truncated at its own last place, and round to the same value as `exact`.
  */
 export function isRounded(decimal: string, options: { readonly exact: Rational; readonly places: number }): boolean {
   const { exact, places } = options;
@@ -64,7 +67,7 @@ export function isRounded(decimal: string, options: { readonly exact: Rational; 
   return isCutOrRounded && equalRationals(roundedTo(value, places), roundedTo(exact, places));
 }
 
-/** Halves go away from zero. */
+/** Rounds to decimal places, with halves away from zero. */
 function roundedTo({ numerator, denominator }: Rational, places: number): Rational {
   const scale = 10n ** BigInt(places);
   const size = (2n * absolute(numerator) * scale + denominator) / (2n * denominator);

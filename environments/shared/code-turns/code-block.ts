@@ -1,13 +1,13 @@
 import type { Language } from "../../../sandbox/execution.ts";
 
-/** What languages are called in prompts. */
+/** The names of languages in prompts. */
 export const languageNames: Readonly<Record<Language, string>> = {
   python: "Python",
   javascript: "JavaScript",
   typescript: "TypeScript",
 };
 
-/** A code block. Its fence is longer than any in the code. */
+/** Returns a code block. Its fence is longer than any fence in the code. */
 export function fenced(language: Language, code: string): string {
   let fence = "```";
   while (code.includes(fence)) fence += "`";

@@ -5,25 +5,28 @@ import type { CodeTurnOptions } from "./turn-options.ts";
 import type { VisibleRun } from "./visible-run.ts";
 import { sliceTests } from "./visible-tests.ts";
 
-/** What feedback is made of, beside the options. */
+/** The inputs of feedback, in addition to the options. */
 export interface TurnReport {
-  /** Whether every test passed, the hidden ones too. */
+  /** True if every test passed, including the hidden ones. */
   readonly passed: boolean;
   /** Undefined if the visible tests could not be run. */
   readonly visible: VisibleRun | undefined;
-  /** Why the agent's own code does not parse; `null`: it does. */
+  /** The reason why the agent's own code does not parse, or `null` if it parses. */
   readonly syntaxProblem: string | null;
-  /** What had to be defined, such as a function's name, whether it is, and why it is not if the agent may read that. */
+  /**
+   * The required definitions, such as a function's name, whether each was found, and the reason if not and the agent
+   * may see it.
+   */
   readonly definitions: readonly { readonly name: string; readonly found: boolean; readonly problem?: string }[];
-  /** Why the program of all agents does not load, if that is not the fault of this agent's own code. */
+  /** The reason why the joint program does not load, if this agent's own code is not the cause. */
   readonly programProblem?: string | undefined;
-  /** What else is judged, such as how one agent uses the other's code; `detail` says what was found. */
+  /** Further checks, such as how one agent uses the other's code. `detail` describes the finding. */
   readonly checks?: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }
 
 /**
- * What an agent reads after a turn that did not reach the top, in the modes that run its code. Nothing in it comes from
- * a hidden test, but that not every one passed.
+ * Returns an agent's feedback after a turn below the maximum, in the modes that run its code. The feedback contains
+ * nothing from a hidden test, except that not all of them passed.
  */
 export function codeFeedback(
   { mode, sandboxSlice }: Pick<CodeTurnOptions, "mode" | "sandboxSlice">,
@@ -43,7 +46,7 @@ export function codeFeedback(
   }
   const detailed = mode === "level_feedback";
   const because = (reason: string | undefined): string => (detailed && reason ? ` (${reason})` : "");
-  // Without a program that loads no test is run, and the reason is said above.
+  // If the program does not load, no test runs, and the feedback already gives the reason.
   const failures = loads ? shown.filter(({ passed }) => !passed) : [];
   return [
     `Syntax: ${syntaxProblem === null ? "ok" : `not ok${because(syntaxProblem)}`}`,
@@ -64,14 +67,14 @@ function failure({ called, got, expected, error, outcome }: TestVerdict): string
   return `Failed: ${called} gave ${got}${expected === undefined ? "" : `, expected ${expected}`}`;
 }
 
-/** An error of the code in words, with its line counted from the agent's own code. */
+/** Formats an error of the code. Its line is relative to the agent's own code. */
 export function errorText({ type, message, line }: CodeError, linesBefore: number): string {
   const place = line === undefined || line <= linesBefore ? "" : `, line ${line - linesBefore}`;
-  // Python's message of a syntax error names a line of the whole program.
+  // Python's message of a syntax error contains a line of the joint program.
   return `${type}: ${message.replace(/ \(solution\.py, line \d+\)$/, "")}${place}`;
 }
 
-/** What a run says of the program of one agent that has to define `name`. */
+/** Returns the report on the program of a single agent that must define `name`. */
 export function singleReport(
   visible: VisibleRun | undefined,
   { name, linesBefore }: { readonly name: string; readonly linesBefore: number },

@@ -1,28 +1,28 @@
 import type { CodeError } from "../../../sandbox/execution.ts";
 import type { CodeGrade } from "../../../sandbox/grading/grade-code.ts";
 
-/** How far code came, level by level. */
+/** The levels that code reached. */
 export interface CodeLevels {
-  /** It parses. */
+  /** True if the code parses. */
   readonly syntax: boolean;
-  /** It loads, and defines what was asked for. */
+  /** True if the code loads and contains the required definitions. */
   readonly definition: boolean;
-  /** Share of the hidden tests that pass, from 0 to 1. */
+  /** The share of hidden tests that pass, from 0 to 1. */
   readonly tests: number;
-  /** Every test passes, visible ones too. */
+  /** True if every test passes, including the visible ones. */
   readonly passed: boolean;
-  /** A hidden test raised. */
+  /** True if a hidden test raised an error. */
   readonly raised: boolean;
 }
 
 const syntaxErrors = new Set(["SyntaxError", "IndentationError", "TabError"]);
 
-/** Whether an error says that code does not parse. */
+/** Returns true for a syntax error. */
 export function isSyntaxError(error: CodeError | undefined): boolean {
   return syntaxErrors.has(error?.type ?? "");
 }
 
-/** The levels that a grade shows. Where every test is visible, they stand for the hidden ones. */
+/** Returns the levels of a grade. If all tests are visible, they replace the hidden ones. */
 export function codeLevels(grade: CodeGrade): CodeLevels {
   const hidden = grade.tests.filter(({ visible }) => !visible);
   const counted = hidden.length === 0 ? grade.tests : hidden;

@@ -1,10 +1,12 @@
 import type { Policy } from "../../../src/contract/policy.ts";
 import type { HubOptions } from "../../../src/core/hub/hub.ts";
 
-/** What an environment of code is given beside its options, in a program. */
+/** Resources that a program passes to a code environment in addition to the options. */
 export interface CodeResources {
-  /** How the hub is reached. */
+  /** The access to the hub. */
   readonly hub?: HubOptions;
-  /** Who edits code in the mode `expert_edits`. Its sampling is at temperature 0.3, 2,048 tokens at most. */
+  /**
+   * The expert that edits code in the mode `expert_edits`. It is sampled at temperature 0.3 with at most 2,048 tokens.
+   */
   readonly expert?: Policy;
 }

@@ -7,34 +7,34 @@ import { fenced, languageNames } from "./code-block.ts";
 import { replyCode } from "./reply-code.ts";
 import type { CodeTurnOptions } from "./turn-options.ts";
 
-/** What an expert is to edit. */
+/** The request for an expert's edit. */
 export interface EditRequest {
   readonly language: Language;
-  /** What the code is for. */
+  /** The problem that the code solves. */
   readonly problem: string;
-  /** The visible tests, as source: an expert sees no hidden one. */
+  /** The source code of the visible tests. An expert never sees hidden tests. */
   readonly tests: readonly string[];
-  /** The code of the agent that reads the answer. */
+  /** The code of the agent that gets the edit. */
   readonly code: string;
-  /** What that code should define. */
+  /** The names that the code should define. */
   readonly names: readonly string[];
-  /** Code of other agents that runs with it, and what it should define. */
+  /** The code of other agents that runs with it, and the names that it should define. */
   readonly others?: readonly { readonly code: string; readonly names: readonly string[] }[];
   readonly seed: number;
   readonly signal?: AbortSignal;
 }
 
-/** What came of asking an expert. */
+/** The result of a request to an expert. */
 export interface ExpertEdit {
-  /** What the agent reads: its code as the expert edited it, or that the expert failed. */
+  /** The agent's feedback: its code after the expert's edit, or a note that the expert failed. */
   readonly text: string;
-  /** True if the expert could not be asked or answered without code. */
+  /** True if the request failed or the answer has no code. */
   readonly failed: boolean;
 }
 
 /**
- * Asks an expert to edit the code of one agent, in the mode `expert_edits`. An expert that fails costs no reward. Rejects
- * with the signal's reason alone.
+ * Asks an expert to edit one agent's code, in the mode `expert_edits`. A failure of the expert does not affect the
+ * reward. Rejects only with the signal's reason.
  */
 export async function expertEdits(expert: Policy, request: EditRequest): Promise<ExpertEdit> {
   const { language, seed, signal } = request;
@@ -70,19 +70,21 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
 
-/** What the info of a turn says of its edits, for the metrics of a training run: the share that the expert failed to give. */
+/** Returns the metrics of a turn's edits: the share of edits that failed. */
 export function expertMetrics(edits: readonly ExpertEdit[]): { readonly expertFailed: number } {
   return { expertFailed: edits.filter(({ failed }) => failed).length / edits.length };
 }
 
-/** The policy that code options name, for the entry of an environment: the expert, if the mode asks for one. */
+/**
+ * Returns the policy that the options name, for the registry entry of an environment: the expert, if the mode uses one.
+ */
 export function namedExpert({ mode, expert }: Pick<CodeTurnOptions, "mode" | "expert">): {
   readonly expert: PolicySpecification | undefined;
 } {
   return { expert: mode === "expert_edits" ? expert : undefined };
 }
 
-/** The expert where the mode asks for one. Throws `config.invalid` where it does and there is none. */
+/** Returns the expert if the mode uses one. Throws `config.invalid` if it is missing. */
 export function requiredExpert(
   id: string,
   { mode }: Pick<CodeTurnOptions, "mode">,
@@ -91,7 +93,7 @@ export function requiredExpert(
   if (mode !== "expert_edits" || expert !== undefined) return mode === "expert_edits" ? expert : undefined;
   throw new LyceumError({
     code: "config.invalid",
-    message: `The mode expert_edits of "${id}" needs an expert, and there is none.`,
-    hint: "Name it as expert in a config, such as openai:gpt-5-mini or http://127.0.0.1:8000/v1#model, give its policy in a program, or take another mode.",
+    message: `The mode expert_edits of "${id}" needs an expert, but none is given.`,
+    hint: "Name it as expert in the config, such as openai:gpt-5-mini or http://127.0.0.1:8000/v1#model, pass a policy to the environment, or use another mode.",
   });
 }

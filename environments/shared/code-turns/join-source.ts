@@ -1,16 +1,16 @@
 import type { Language } from "../../../sandbox/execution.ts";
 import { readLogicalLines } from "../../../sandbox/grading/python/python-tokens.ts";
 
-/** Sources as one program. */
+/** Several sources joined to one program. */
 export interface JoinedSource {
   readonly source: string;
-  /** For each part, the lines of the program before it. */
+  /** For each part, the number of lines before it. */
   readonly linesBefore: readonly number[];
 }
 
 /**
- * Pieces of source one after another, each on lines of its own. Python's `from __future__` imports, which must come
- * first, are put there.
+ * Joins pieces of source code, each on its own lines. Python's `from __future__` imports are moved to the start,
+ * because they must come first.
  */
 export function joinSource(language: Language, parts: readonly string[]): JoinedSource {
   const split = parts.map((part) => (language === "python" ? withoutFuture(part) : { rest: part, future: [] }));
@@ -24,7 +24,7 @@ export function joinSource(language: Language, parts: readonly string[]): Joined
   return { source, linesBefore };
 }
 
-/** Python source without its imports from `__future__`, whose place stays empty, and these. */
+/** Splits Python source code into its `__future__` imports and the rest. Each import's lines stay as empty lines. */
 function withoutFuture(source: string): { readonly rest: string; readonly future: readonly string[] } {
   const future: string[] = [];
   let rest = "";
@@ -36,7 +36,7 @@ function withoutFuture(source: string): { readonly rest: string; readonly future
     const text = source.slice(tokens[0].start, last.end);
     future.push(text.replaceAll(/\\?\s*\n\s*/g, " "));
     rest += source.slice(end, tokens[0].start) + text.replaceAll(/[^\n]/g, "");
-    // What comes after a semicolon begins the line now.
+    // The code after a semicolon becomes the start of the line.
     end = semicolon === -1 ? last.end : (tokens[semicolon + 1]?.start ?? tokens[semicolon]!.end);
   }
   return { rest: rest + source.slice(end), future };

@@ -5,15 +5,15 @@ import type { Sandbox } from "../../../sandbox/sandbox.ts";
 const extensions = { python: "py", javascript: "js", typescript: "ts" } as const;
 
 /**
- * Loads the program of one agent by itself and calls nothing. Resolves with `loads: true` if it defines `name`, with
- * the error if it does not parse, raises or lacks the name, and with undefined if the sandbox or a limit ended it.
+ * Loads one agent's program alone, without calling anything. Resolves with `loads: true` if it defines `name`, with the
+ * error if it does not parse, raises or lacks the name, and with undefined if the sandbox failed or a limit ended it.
  * Rejects with the signal's reason.
  */
 export async function loadAlone(options: {
   readonly sandbox: Sandbox;
   readonly language: Language;
   readonly source: string;
-  /** The function or class that the agent has to define. */
+  /** The function or class that the agent must define. */
   readonly name: string;
   readonly limits?: Partial<Limits>;
   readonly seed: number;

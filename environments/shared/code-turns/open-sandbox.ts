@@ -5,8 +5,8 @@ import { type SandboxHold, SharedSandbox } from "../../../sandbox/shared-sandbox
 import type { CodeTurnOptions } from "./turn-options.ts";
 
 /**
- * The `open` of an environment whose instances share one sandbox, which is open as long as one of them is; identical
- * executions run once. Rejects as `createSandbox` does.
+ * Returns the `open` function of an environment whose instances share one sandbox. The sandbox stays open as long as an
+ * instance uses it. Identical executions run once. Rejects with the errors of `createSandbox`.
  */
 export function sandboxOpener(options: {
   readonly language: Language;

@@ -1,19 +1,21 @@
 import { z } from "zod";
 
-/** The option of environments of code that can pay for more than the last answer. */
+/** The option of code environments that reward every answer instead of only the last one. */
 export interface PayEveryTurn {
   readonly payEveryTurn: boolean;
 }
 
-/** The schema of {@link PayEveryTurn}, to be spread into that of an environment. */
+/** The schema of {@link PayEveryTurn}, to spread into an environment's schema. */
 export const payEveryTurnShape: { readonly payEveryTurn: z.ZodType<boolean> } = {
   payEveryTurn: z
     .boolean()
     .default(false)
-    .describe("Pay for the answer of every turn, and let all turns be played; by default, for the last alone."),
+    .describe(
+      "Rewards the answer of every turn and always plays all turns. By default, only the last answer is rewarded.",
+    ),
 };
 
-/** The least and greatest total of an episode whose answers are worth this much each. */
+/** Returns the minimum and maximum total reward of an episode, from those of one answer. */
 export function episodeRange(
   [low, high]: readonly [number, number],
   { payEveryTurn, maxTurns }: PayEveryTurn & { readonly maxTurns: number },

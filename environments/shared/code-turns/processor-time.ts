@@ -1,8 +1,8 @@
 import type { Limits } from "../../../sandbox/limits.ts";
 
 /**
- * The limits of code that may use the processor for some seconds. A sleeper, or a busy machine, gets four times as long
- * as the processor may work, and a little to start.
+ * Returns the limits of code that may use some seconds of CPU time. The wall-clock limit is four times as long plus 2
+ * seconds to start, for code that sleeps and for busy machines.
  */
 export function processorTime(cpuSeconds: number): Pick<Limits, "cpuMs" | "wallMs"> {
   return { cpuMs: 1000 * cpuSeconds, wallMs: 4000 * cpuSeconds + 2000 };

@@ -2,9 +2,9 @@ import type { CodeError } from "../../../sandbox/execution.ts";
 import { errorText } from "./code-feedback.ts";
 
 /**
- * Why the program of several agents does not load, for an agent whose own code loads; undefined if the program loads
- * or the agent's own code is at fault. What another agent's code raised is not shown, unless every agent's code loads
- * alone, and only all of it together does not.
+ * Returns why the program of several agents does not load, for an agent whose own code loads. Returns undefined if the
+ * program loads or the agent's own code is the cause. An error is shown only if every agent's code loads alone but not
+ * together. Otherwise, the error could contain another agent's code.
  */
 export function programProblem(
   loadError: CodeError | undefined,

@@ -8,8 +8,8 @@ const languages: Readonly<Record<Language, readonly string[]>> = {
 };
 
 /**
- * The code of a reply: its last code block that is marked with the language or with none, else its last one, else, if it
- * has no code block at all, the whole reply. A block that is cut off counts to the end.
+ * Returns the code of a reply: its last code block with the language or without a language, otherwise its last code
+ * block, otherwise the whole reply. An unclosed block extends to the end.
  */
 export function replyCode(text: string, language: Language): string {
   return extractCode(text, { languages: languages[language] }) ?? extractCode(text) ?? text;

@@ -3,8 +3,8 @@ import { fenced } from "./code-block.ts";
 import type { CodeTurnOptions } from "./turn-options.ts";
 
 /**
- * What an agent reads before it tries again, in this order: its first prompt (`originalPrompt`), its own code
- * (`previousResponse`), the feedback unless it is empty, and what to do now.
+ * Returns the prompt of a later turn, in this order: the first prompt (`originalPrompt`), the agent's own code
+ * (`previousResponse`), the feedback unless it is empty, and the request.
  */
 export function revisionPrompt(
   { originalPrompt, previousResponse }: Pick<CodeTurnOptions, "originalPrompt" | "previousResponse">,
@@ -25,7 +25,7 @@ export function revisionPrompt(
   ].join("\n\n");
 }
 
-/** Whether a later prompt goes on with the conversation or begins it anew, by the option `history`. */
+/** Returns whether a later prompt continues the conversation or replaces it, by the option `history`. */
 export function revisionContext({ history }: Pick<CodeTurnOptions, "history">): "append" | "replace" {
   return history === "latest" ? "replace" : "append";
 }

@@ -1,28 +1,31 @@
 import type { CodeGrade } from "../../../sandbox/grading/grade-code.ts";
 import { codeLevels } from "./code-levels.ts";
 
-/** What a step tells of the code that it ran: for traces, and in numbers for the metrics of a training run. */
+/** The info of a step about the code that it ran, for traces and for the metrics of a training run. */
 export type TurnInfo = {
   /** From 0. */
   readonly turn: number;
   readonly status: CodeGrade["status"];
   readonly passed: boolean;
-  /** What ran the code. */
+  /** The sandbox that ran the code. */
   readonly sandbox: string;
   readonly metrics: {
-    /** What the code is worth if it is the last, whether it is paid or not. */
+    /** The reward of the code if it were the last answer, whether it is paid or not. */
     readonly reward?: number;
-    /** Levels reached, from 0 to 4: it parses, it defines what was asked for, a hidden test passes, every test does. */
+    /**
+     * The number of reached levels, from 0 to 4: the code parses, has the required definitions, passes a hidden test,
+     * passes all tests.
+     */
     readonly level: number;
     readonly syntax: boolean;
     readonly definition: boolean;
-    /** Share of hidden tests that pass, from 0 to 1. */
+    /** The share of hidden tests that pass, from 0 to 1. */
     readonly tests: number;
     readonly passed: boolean;
   };
 };
 
-/** An info with further metrics. */
+/** Adds metrics to an info. */
 export function withMetrics<Info extends { readonly metrics: object }, Metrics extends object>(
   info: Info,
   metrics: Metrics,
@@ -30,7 +33,7 @@ export function withMetrics<Info extends { readonly metrics: object }, Metrics e
   return { ...info, metrics: { ...info.metrics, ...metrics } };
 }
 
-/** The info of a step. `components` are those of the reward that its code is worth. */
+/** Returns the info of a step. `components` are the reward components of its code. */
 export function turnInfo(options: {
   readonly turn: number;
   readonly grade: CodeGrade;

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { type PolicySpecification, policySpecificationSchema } from "../../../src/core/policy/policy-specification.ts";
 
-/** What agents are told after a turn. */
+/** The kinds of feedback. */
 const feedbackModes = ["level_feedback", "level_passed", "passed", "plain", "expert_edits"] as const;
-/** Where Python runs. */
+/** The sandboxes that run Python. */
 export const pythonSandboxes = ["auto", "docker", "bubblewrap", "pyodide"] as const;
 
-/** Options that every environment of code over several turns has; the schema says what each means. */
+/** The common options of all code environments with several turns. The schema describes each one. */
 export interface CodeTurnOptions {
   readonly maxTurns: number;
   readonly mode: (typeof feedbackModes)[number];
@@ -20,32 +20,42 @@ export interface CodeTurnOptions {
   readonly sandbox: (typeof pythonSandboxes)[number] | "isolated-vm";
 }
 
-/** The schema of {@link CodeTurnOptions}, key by key, to be spread into that of an environment: for Python. */
+/** The schema of {@link CodeTurnOptions}, key by key, to spread into an environment's schema. For Python. */
 export const codeTurnShape: { readonly [Key in keyof CodeTurnOptions]-?: z.ZodType<CodeTurnOptions[Key]> } = {
-  maxTurns: z.int().min(1).max(20).default(1).describe("Turns until the episode ends; one that passes ends it."),
-  mode: z.enum(feedbackModes).default("level_feedback").describe("What an agent is told after a turn."),
+  maxTurns: z
+    .int()
+    .min(1)
+    .max(20)
+    .default(1)
+    .describe("The maximum number of turns. A turn that passes all tests ends the episode."),
+  mode: z.enum(feedbackModes).default("level_feedback").describe("The kind of feedback after a turn."),
   expert: policySpecificationSchema
     .optional()
-    .describe("Who edits in the mode expert_edits: a policy, such as openai:gpt-5-mini; see policies.md."),
+    .describe("The expert of the mode expert_edits: a policy, such as openai:gpt-5-mini. See policies.md."),
   sandboxSlice: z
     .union([z.int(), z.literal("all"), z.null()])
     .default(1)
-    .describe("Visible tests that feedback uses: the first n, the last -n; 0, null and all stand for every one."),
+    .describe(
+      "The visible tests in feedback: n for the first n, -n for the last n. 0, null and all select every visible test.",
+    ),
   shareTests: z
     .boolean()
     .default(false)
-    .describe("Every test is visible and counts: feedback shows what the reward is made of."),
-  originalPrompt: z.boolean().default(false).describe("Repeat the problem before the feedback."),
-  previousResponse: z.boolean().default(true).describe("Show an agent its own code before the feedback."),
+    .describe("Makes every test visible and lets it count, so feedback shows the tests that determine the reward."),
+  originalPrompt: z.boolean().default(false).describe("Repeats the problem before the feedback."),
+  previousResponse: z.boolean().default(true).describe("Shows an agent its own code before the feedback."),
   history: z
     .enum(["conversation", "latest"])
     .default("conversation")
-    .describe("What an agent sees: the whole conversation, or its latest prompt alone."),
+    .describe("The history that an agent sees: the whole conversation, or only the latest prompt."),
   cpuSeconds: z
     .number()
     .min(0.1)
     .max(300)
     .default(10)
-    .describe("Processor time for all tests of a problem; code that needs more fails those that are left."),
-  sandbox: z.enum(pythonSandboxes).default("auto").describe("Where code runs; auto takes the strongest that works."),
+    .describe("The CPU time for all tests of a problem, in seconds. The remaining tests fail when it is used up."),
+  sandbox: z
+    .enum(pythonSandboxes)
+    .default("auto")
+    .describe("The sandbox that runs code. auto uses the strongest one that works."),
 };

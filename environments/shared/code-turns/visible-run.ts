@@ -4,18 +4,18 @@ import type { TestSuite } from "../../../sandbox/grading/test-suite.ts";
 import type { TestVerdict } from "../../../sandbox/grading/test-verdict.ts";
 import { loadAlone } from "./load-alone.ts";
 
-/** What feedback may quote: all of it comes from an execution that sees the visible tests and no other. */
+/** The results that feedback may quote. They come from an execution that sees only the visible tests. */
 export interface VisibleRun {
-  /** On the visible tests. */
+  /** The verdicts of the visible tests. */
   readonly verdicts: readonly TestVerdict[];
-  /** Why the code does not load, if it does not. */
+  /** The load error of the code, if any. */
   readonly loadError?: CodeError;
 }
 
 /**
- * Runs code with the visible tests alone. Code that sees a hidden test can put it into what it returns, what it raises
- * and why it does not load, so feedback quotes this run and never the one that is graded. `name` is the function or
- * class that the code has to define. Resolves with undefined if the sandbox failed. Rejects as `gradeCode` does.
+ * Runs code with only the visible tests. Code that sees a hidden test can put it into its return values, errors and
+ * load errors, so feedback quotes this run and never the graded run. `name` is the function or class that the code must
+ * define. Resolves with undefined if the sandbox failed. Rejects with the errors of `gradeCode`.
  */
 export async function visibleRun(
   options: GradeOptions & { readonly grade: CodeGrade; readonly name: string },
@@ -36,7 +36,7 @@ function runOf({ status, tests, execution }: CodeGrade): VisibleRun {
 
 async function loadRun({ code, suite, ...rest }: GradeOptions, name: string): Promise<VisibleRun> {
   const { language, limits, kind } = suite;
-  // A program is not loaded apart from a run of it.
+  // A program cannot be loaded without running it.
   if (kind === "program") return { verdicts: [] };
   const { seed = 0, ...others } = rest;
   const alone = await loadAlone({

@@ -1,7 +1,7 @@
 import type { CallTest, TestSuite } from "../../../sandbox/grading/test-suite.ts";
 import { showPlainValue } from "../../../sandbox/plain-value-text.ts";
 
-/** The visible tests of a suite, as source, with their place in it. */
+/** Returns the source code of a suite's visible tests, with their index. */
 export function visibleTests(suite: TestSuite): readonly { readonly index: number; readonly text: string }[] {
   return suite.tests.flatMap((test, index) => {
     if (test.visible !== true) return [];
@@ -21,13 +21,15 @@ function showCallTest(suite: TestSuite, { args, kwargs = {}, expected, comparato
   return `${call} ${language === "python" ? "==" : "==="} ${show(expected)}`;
 }
 
-/** The items that `sandboxSlice` picks: the first n, the last -n; 0, null and `all` stand for every one. */
+/**
+ * Returns the items that `sandboxSlice` selects: n for the first n, -n for the last n. 0, null and `all` select all.
+ */
 export function sliceTests<Item>(items: readonly Item[], wanted: number | "all" | null): readonly Item[] {
   if (wanted === 0 || wanted === null || wanted === "all") return items;
   return wanted > 0 ? items.slice(0, wanted) : items.slice(wanted);
 }
 
-/** A suite whose every test is visible, as the seeds had it: feedback may then show what the reward is made of. */
+/** Returns a suite with all tests visible. Feedback may then show the tests that determine the reward. */
 export function showAll<Suite extends TestSuite>(suite: Suite): Suite {
   return { ...suite, tests: suite.tests.map((test) => ({ ...test, visible: true })) };
 }
