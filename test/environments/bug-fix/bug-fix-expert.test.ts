@@ -86,7 +86,7 @@ it.each(["bug-fix", "class-completion", "code"])("the mode needs an expert in %s
   expect(() => environments.create(id, { mode: "expert_edits" })).toThrow(
     expect.objectContaining({
       code: "config.invalid",
-      message: `The mode expert_edits of "${id}" needs an expert, and there is none.`,
+      message: `The mode expert_edits of "${id}" needs an expert, but none is given.`,
     }),
   );
 });
