@@ -20,7 +20,7 @@ const decimals = new RegExp(
 
 const figures = new RegExp(String.raw`\b(\d|${counts.join("|")})[ -]significant (?:figure|digit)s?\b`, "i");
 
-/** A power of ten: `accurate to within 0.001`. */
+/** A power of ten, such as in `accurate to within 0.001`. */
 const within = /\b(?:accurate|correct|precise)(?: to)? within (?:an error of )?\$?0?\.(0{0,8})1\b(?!\.?\d)/i;
 
 /**

@@ -36,7 +36,7 @@ it("pays the repaired share times the share that is still right", async () => {
   expect(await tests([0, 1, 2, 3])).toBeCloseTo(0.9);
 });
 
-it("pays less for a larger change, a fifth for any, and nothing where a test fails", async () => {
+it("pays less for a larger change, at least a fifth, and nothing if a test fails", async () => {
   const size = async (share: number | undefined, right: readonly number[]): Promise<number> => {
     const change = share === undefined ? undefined : ({ share } as typeof realChange);
     return bugFixReward({ before, after: await answering(right), change, realChange }).size!;

@@ -95,7 +95,7 @@ describe("the first prompt", () => {
     expect(heard[0]!.text).not.toMatch(/712|2\.4/);
   });
 
-  it("tells what a program that does not say so should do", async () => {
+  it("describes the purpose of a program whose source does not state it", async () => {
     const environment = open({ dataset: "mbpp", file: "mbpp.jsonl" });
     const tasks = await environment.tasks("train");
     expect(tasks.length).toBe(1);
@@ -126,7 +126,7 @@ describe("a seeded bug", () => {
     return programs;
   };
 
-  it("is the same by the same seed, another by others, and never in what comes before the function", async () => {
+  it("depends on the seed alone and is never before the function", async () => {
     const programs = await bugs(8);
     expect(await bugs(2)).toEqual(programs.slice(0, 2));
     expect(new Set(programs).size).toBeGreaterThan(4);
@@ -145,7 +145,7 @@ describe("a seeded bug", () => {
 });
 
 describe("a repair earns", () => {
-  it("everything where it is the right program, whole or without what comes first", async () => {
+  it("everything for the correct program, with or without its preamble", async () => {
     expect(rewardOf(await play(() => right))).toMatchObject({ value: 1, components: { tests: 0.9, size: 0.1 } });
     const bare = block((header + seeded.canonical_solution).replace("import math\n", ""));
     expect(rewardOf(await play(() => bare)).value).toBeGreaterThan(0.97);
@@ -226,7 +226,7 @@ describe("several turns", () => {
     expect(heard[1]!.text).toContain("Repair the program");
   });
 
-  it("show every test where they are shared", async () => {
+  it("show every test if shareTests is set", async () => {
     const { heard } = await play(() => right, { shareTests: true });
     expect(heard[0]!.text).toContain("half_up(7124.5) == 7125");
   });
@@ -234,7 +234,7 @@ describe("several turns", () => {
 
 describe("a finder and a fixer", () => {
   const line = header.split("\n").length;
-  it("act one after the other; the fixer reads what the finder said; both earn the same", async () => {
+  it("act one after the other; the fixer reads the finder's message; both get the same reward", async () => {
     const played = await play((_, agent) => (agent === "finder" ? `The sign.\nLine: ${line}` : right), {
       finder: true,
     });
@@ -273,7 +273,7 @@ describe("the environment", () => {
     expect((await checkEnvironment(open(options), { split: "test", tasks: 1, episodes: 3 })).problems).toEqual([]);
   });
 
-  it("is shown how by the right program, where one agent plays", async () => {
+  it("has the correct program as its demonstration with one agent", async () => {
     const environment = open({ file: "seeded.jsonl" });
     const task = await (await environment.tasks("test")).get(0);
     const policies = demonstrationPolicy({ environment });

@@ -54,7 +54,7 @@ describe("mistakes", () => {
     expect(await mutants(body)).toEqual(expect.arrayContaining([...wanted]));
   });
 
-  it("are none in docstrings, annotations, defaults, other functions' names and f-strings", async () => {
+  it("do not occur in docstrings, annotations, defaults, other functions' names and f-strings", async () => {
     const program = 'def g(x: "1 + 1" = 2) -> 3:\n    """4 < 5"""\n    "6"\n    return f"{x}"\n';
     expect((await list(program)).map(({ kind }) => kind)).toEqual(["forgotten-return"]);
     const scopes = "def f(a):\n    return a\n\ndef g(b):\n    return b\n";
@@ -75,7 +75,7 @@ describe("mistakes", () => {
     expect(await mutants("    if a:\n        b.clear()\n    return b")).not.toContain("    if a:\n    return b");
   });
 
-  it("of what is no Python are refused", async () => {
+  it("of text that is not Python are refused", async () => {
     await expect(list("def f(:\n")).rejects.toMatchObject({ code: "data.malformed" });
   });
 });
@@ -101,7 +101,7 @@ describe("groups", () => {
     }
   });
 
-  it("are smaller where there are fewer", async () => {
+  it("are smaller if there are fewer mutations", async () => {
     const mutations = (await list("def f(a):\n    return a\n")).slice(0, 1);
     expect(mutationGroups({ mutations, count: 3, random: createRandom(1) })).toEqual([mutations]);
     expect(mutationGroups({ mutations: [], count: 3, random: createRandom(1) })).toEqual([]);

@@ -18,7 +18,7 @@ describe("the size of a change", () => {
     expect(programChange(after, program)?.tokens).toBe(tokens);
   });
 
-  it("is not known of what is no Python", () => {
+  it("is undefined for text that is not Python", () => {
     expect(programChange(program, "def f(a:\n  '")).toBeUndefined();
   });
 

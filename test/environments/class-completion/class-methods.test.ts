@@ -49,7 +49,7 @@ describe("the methods of a class", () => {
     expect(methods[1]!.text).toBe('@staticmethod\ndef a(n: "dict[str, int]" = {"b": 1}):\n    """Doc."""');
   });
 
-  it("are not known where there is no such class", () => {
+  it("are undefined if there is no such class", () => {
     expect(classMethods(source, "B")).toBeUndefined();
     expect(classMethods("class A(:\n '''", "A")).toBeUndefined();
   });

@@ -66,7 +66,7 @@ describe("the conversations environment", () => {
     expect((await checkEnvironment(environment, { tasks: 2, episodes: 5 })).problems).toEqual([]);
   });
 
-  it("shows turn by turn what was said to the assistant, and demonstrates what it answered", async () => {
+  it("replays the messages to the assistant turn by turn, and demonstrates its answers", async () => {
     const environment = await environmentOf([rows.long]);
     const task = await (await environment.tasks("train")).get(0);
     const policies = demonstrationPolicy({ environment });
@@ -83,7 +83,7 @@ describe("the conversations environment", () => {
     expect(reward).toMatchObject({ status: "scored", value: 1 });
   });
 
-  it("tells the model of the row's tools", async () => {
+  it("gives the model the row's tools", async () => {
     const environment = await environmentOf([rows.long]);
     const { task } = await (await environment.tasks("train")).get(0);
     const observations = await (await environment.create()).reset({ task, seed: 0 });
@@ -171,7 +171,7 @@ describe("the conversations environment", () => {
     });
   });
 
-  it("says what to do where nothing passes the filter, or there is no file", async () => {
+  it("gives a hint if no row passes the filter or there is no file", async () => {
     await expect((await environmentOf([rows.poor], { minReward: 1 })).tasks("train")).rejects.toMatchObject({
       code: "data.out-of-range",
       message: expect.stringContaining("None of the 1 conversations"),
@@ -229,7 +229,7 @@ describe("the conversations environment", () => {
     expect(learned).toMatch(/^The sky is\[ blue\..*\]$/s);
   });
 
-  it("makes supervised fine-tuning of a collected file: the model learns what earned enough, and only that", async () => {
+  it("fine-tunes on a collected file: the model learns only conversations with enough reward", async () => {
     const letters = letterEnvironment() as EnvironmentDefinition;
     const group = async (policies: Parameters<typeof rollout>[0]["policies"]) =>
       collectGroups(rollout({ environment: letters, tasks: await letters.tasks("train"), policies, seed: 0 }));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createTinyHub } from "../../examples/tiny-hub.ts";
 import { trainOneStep } from "../../examples/train-one-step.ts";
 
-test("GRPO trains a step on debates, both seats by one model", async () => {
+test("GRPO trains a step on debates in which one model plays both agents", async () => {
   await using hub = await createTinyHub();
   await using run = await trainOneStep({
     config: {

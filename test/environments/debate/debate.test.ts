@@ -39,7 +39,7 @@ test("at least 30 topics of three points a side, split by content", async () => 
   for (const { pro, con } of debateTopics) expect([pro.length, con.length]).toEqual([3, 3]);
 });
 
-test("no prompt holds a key point, or the topic's task", async () => {
+test("no prompt contains a key point or the topic's task", async () => {
   for (let index = 0; index < 27; index++) {
     const episode = await playDebate({ index });
     const topic = (await (await debateEnvironment().tasks("train")).get(index)).task;
@@ -77,7 +77,7 @@ test("in turns each hears all that was said since it last spoke, once", async ()
   ]);
 });
 
-test("at once nobody hears the arguments of the round that is being played", async () => {
+test("in simultaneous order, no debater reads the arguments of the current round", async () => {
   const episode = await playDebate({ options: { order: "simultaneous", rounds: 3 } });
   for (const [agent, other] of [
     ["debater-1", "debater-2"],
@@ -158,7 +158,7 @@ test.each(
   }
 });
 
-test("nothing is demonstrated where there are no words for it", async () => {
+test("there is no demonstration if the built-in sentences do not suffice", async () => {
   const { task } = await (await debateEnvironment().tasks("train")).get(0);
   for (const options of [{ debaters: 3 }, { rounds: 4 }]) {
     expect(debateEnvironment(options).demonstrate!(task, { seed: 1 })).toBe(undefined);

@@ -11,7 +11,7 @@ function judged(judge: Policy, play: DebatePlay = {}) {
   return playDebate({ ...play, options: { judge: "model", ...play.options }, resources: { judge } });
 }
 
-test("what a judge prefers for its place cancels out", async () => {
+test("a judge's position bias cancels out", async () => {
   const firstWins = scriptedPolicy(() => verdict(10, 0));
   const episode = await judged(firstWins, { options: { reward: "zero-sum" } });
   expect([earned(episode, "debater-1"), earned(episode, "debater-2")]).toEqual([0, 0]);
@@ -22,7 +22,7 @@ test("what a judge prefers for its place cancels out", async () => {
   for (const agent of ["debater-1", "debater-2", "debater-3"]) expect(earned(own, agent)).toBeCloseTo(0.5, 12);
 });
 
-test("what a judge prefers for what was said is paid, whatever the place", async () => {
+test("a judge's preference for an argument is rewarded in every position", async () => {
   const fair = scriptedPolicy((request) => {
     const [first, second] = speakersOf(promptOf(request));
     return verdict(first!.includes("debater-2") ? 8 : 2, second!.includes("debater-2") ? 8 : 2);
@@ -38,7 +38,7 @@ test("what a judge prefers for what was said is paid, whatever the place", async
   expect(JSON.stringify(episode.info)).toContain('"coverage"');
 });
 
-test("arguments stand between marks that they cannot close", async () => {
+test("arguments are between marks that they cannot close", async () => {
   const prompts: string[] = [];
   const judge = scriptedPolicy((request) => {
     prompts.push(promptOf(request));
@@ -64,7 +64,7 @@ test("arguments stand between marks that they cannot close", async () => {
   }
 });
 
-test("an answer that is no verdict is asked for once more, with what was wrong", async () => {
+test("an invalid verdict is requested once more, with the reason", async () => {
   const requests: ActRequest[] = [];
   const judge = scriptedPolicy((request) => {
     requests.push(request);
@@ -119,7 +119,7 @@ describe("the debate stays unscored with a judge that", () => {
     expect((await judged(judge)).agents["debater-1"]!.reward.status).toBe("unscored");
   });
 
-  test("says nothing: it is told to stop", async () => {
+  test("a request that does not answer is aborted", async () => {
     const signals: AbortSignal[] = [];
     const silent = scriptedPolicy(({ signal }) => {
       signals.push(signal!);

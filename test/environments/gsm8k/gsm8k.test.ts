@@ -164,7 +164,7 @@ describe.skipIf(!hasData)("on the real data (skipped where it is missing: set LY
     await checkDisjoint(await environment.tasks("train"), await environment.tasks("test"));
   });
 
-  test("the files are read where they lie, and compressed", async () => {
+  test("files are read in place, also compressed ones", async () => {
     const { gzipSync } = await import("node:zlib");
     const copy = join(folder, "copy");
     await cp(join(data, "gsm8k-test.jsonl"), join(copy, "test.jsonl"));

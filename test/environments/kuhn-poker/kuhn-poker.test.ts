@@ -45,11 +45,11 @@ const pure: readonly Strategy[] = Array.from({ length: 64 }, (_, code) => (card,
 });
 
 describe("the game", () => {
-  test("is worth -1/18 to the first seat when both play the equilibrium", () => {
+  test("has the value -1/18 for the first player if both play the equilibrium", () => {
     expect(value(boldness as Strategy, boldness as Strategy)).toBeCloseTo(-1 / 18, 12);
   });
 
-  test("gives nobody more against the equilibrium, whatever they do", () => {
+  test("no strategy gains more against the equilibrium", () => {
     const equilibrium = boldness as Strategy;
     for (const other of pure) {
       expect(value(other, equilibrium)).toBeLessThanOrEqual(-1 / 18 + 1e-12);
@@ -108,7 +108,7 @@ test("keeps the laws of environments", async () => {
   await checkDisjoint(await other.tasks("train[:1000]"), await other.tasks("test"));
 });
 
-test("the environment pays what the rules do, in every deal and every line of play", async () => {
+test("the environment's rewards match the rules in every deal and every line of play", async () => {
   for (const deal of deals) {
     for (const line of ["check check", "check bet fold", "check bet call", "bet fold", "bet call"]) {
       const moves = line.split(" ") as KuhnMove[];
@@ -122,7 +122,7 @@ test("the environment pays what the rules do, in every deal and every line of pl
   }
 });
 
-test("what an agent is told never depends on the other's card", async () => {
+test("an agent's prompt never depends on the other's card", async () => {
   const scripts = { first: ["pass", "check", "call"], second: ["hm", "bet"] };
   const [one, other] = [
     await play({ first: "Q", second: "J" }, scripts),
@@ -142,7 +142,7 @@ test("a reply that is no move is asked again so often, and then forfeits the mos
   expect(rewards(await play(deal, { first: ["bet"], second: ["raise"] }, 0))).toEqual([2, -2]);
 });
 
-test("experts win nothing from one another over many hands but the first seat's loss", async () => {
+test("over many hands between experts, the first player loses the game's value", async () => {
   const environment = kuhnPokerEnvironment();
   const tasks = await environment.tasks("train");
   const dealt = new Map<string, number>();

@@ -40,6 +40,6 @@ test.each([
   expect({ best, text }).toEqual({ best: 0.1, text: expect.stringContaining("####") });
 });
 
-test("and finds a rewriting where no form is asked for", async () => {
+test("and accepts a rewriting if no form is requested", async () => {
   expect((await climbed(open)).best).toBe(1.1);
 });

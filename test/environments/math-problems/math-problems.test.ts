@@ -42,7 +42,7 @@ test("keeps the laws of environments", async () => {
   );
 });
 
-test("demonstrations and equal forms earn the reward, others do not, and feedback tells no answer", async () => {
+test("demonstrations and equal forms get the reward, others do not, and feedback does not contain the answer", async () => {
   const environment = mathProblemsEnvironment({ path, maxTurns: 2 });
   const tasks = await environment.tasks("train");
   const rewardOf = async (index: number, texts: readonly string[]): Promise<unknown> => {

@@ -81,7 +81,7 @@ describe("the preferences environment", () => {
     });
   });
 
-  it("says of an empty file what to do", async () => {
+  it("gives a hint for an empty file", async () => {
     await expect((await environmentOf(["", "  "])).tasks("train")).rejects.toMatchObject({
       code: "data.out-of-range",
       message: expect.stringContaining("There are no preferences"),
@@ -89,7 +89,7 @@ describe("the preferences environment", () => {
     });
   });
 
-  it("makes offline DPO prefer what the file prefers, and the opposite when it is swapped", async () => {
+  it("makes offline DPO prefer the file's chosen answers, or the rejected ones with swapped", async () => {
     const letters = letterEnvironment();
     const tasks = await letters.tasks("train");
     const right = (task: typeof tasks extends { get(index: number): Promise<{ task: infer T }> } ? T : never): string =>

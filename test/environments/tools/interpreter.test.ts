@@ -62,7 +62,7 @@ describe.each(Object.entries(samples))("%s", (language, { session, endless }) =>
   });
   afterAll(() => instance.close());
 
-  test("keeps names from call to call, shows the last value, and says what failed", async () => {
+  test("keeps names between calls, shows the last value, and reports errors", async () => {
     const results = await play(
       environment,
       task,

@@ -33,7 +33,7 @@ const made = (mcp: unknown, options: Partial<ToolsOptions> = {}): EnvironmentDef
     mcp,
   }) as EnvironmentDefinition<ToolsTask>;
 
-test("the key of a server does not follow a redirect, and stands in no error", async () => {
+test("the key of a server does not follow a redirect, and no error contains it", async () => {
   const seen: string[] = [];
   await using other = await serve((request) => {
     seen.push(JSON.stringify([...request.headers]));
@@ -128,7 +128,7 @@ test.each<[string, unknown, string]>([
   );
 });
 
-test("what can be told only by the server is refused when it is asked", async () => {
+test("a problem that only the server knows is reported when it connects", async () => {
   const message = (text: string) => ({ message: expect.stringContaining(text) });
   await expect(made([{ ...command, env: { A: "$NOT_SET_HERE" } }]).create()).rejects.toMatchObject(
     message("NOT_SET_HERE"),

@@ -5,18 +5,18 @@ import { offlineSearch } from "../../../environments/tools/offline-search.ts";
 const engine = offlineSearch(documents);
 const search = (query: string, limit = 3) => engine.search(query, { limit, signal: new AbortController().signal });
 
-test("there are 60 documents of different titles, and every fact stands in its own", () => {
+test("there are 60 documents with distinct titles, and each contains its facts", () => {
   expect(new Set(documents.map(({ title }) => title)).size).toBe(60);
   for (const { title, value } of facts) {
     expect(documents.find((document) => document.title === title)!.text.split(/\D+/)).toContain(String(value));
   }
 });
 
-test("what a question asks for is found first", async () => {
+test("the document that a question asks for is the first result", async () => {
   for (const { title, phrase } of facts) expect((await search(`${title}: ${phrase}`))[0]?.title).toBe(title);
 });
 
-test("words decide: those that are nowhere find nothing, rare ones more than frequent ones", async () => {
+test("unknown words find nothing, and rare words count more than frequent ones", async () => {
   expect(await search("zzz qqq")).toEqual([]);
   expect(await search("...")).toEqual([]);
   expect((await search("mountain mountain mountain karakoram"))[0]?.title).toBe("K2");

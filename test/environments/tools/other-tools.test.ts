@@ -158,7 +158,7 @@ describe("tools of the AI SDK", () => {
     expect(aborted).toBe(true);
   });
 
-  test("one that nobody runs is refused", () => {
+  test("an unavailable server is refused", () => {
     const ask = tool({ inputSchema: z.object({}), outputSchema: z.object({}) });
     expect(() => toolsEnvironment({}, { tools: { ask } })).toThrow(
       expect.objectContaining({ code: "config.invalid", message: expect.stringContaining('"ask"') }),

@@ -34,7 +34,7 @@ describe("tasks and laws", () => {
     ).toEqual([]);
   });
 
-  test("200 different tasks are held out, of every kind, and no seed trains on them", async () => {
+  test("200 distinct tasks of every kind are held out, and no seed trains on them", async () => {
     const held = await toolsEnvironment().tasks("test");
     const tasks = await take(held, 200);
     expect(held.length).toBe(200);
@@ -71,7 +71,7 @@ describe("tasks and laws", () => {
     }
   });
 
-  test("the answer stands neither in the question nor in what the environment says", async () => {
+  test("neither the question nor the environment's messages contain the answer", async () => {
     const environment = toolsEnvironment();
     for (const task of await take(await environment.tasks("train"), 60)) {
       expect(`${task.question} ${JSON.stringify(task.files)}`).not.toContain(task.answer);
@@ -156,7 +156,7 @@ describe("the reward", () => {
 describe("calls", () => {
   const environment = toolsEnvironment();
 
-  test("native calls are answered by tool messages with their ids, and what could not be read is answered too", async () => {
+  test("native calls, also unreadable ones, get tool messages with their ids", async () => {
     const [result, end] = await play(environment, sum, [
       {
         message: {
@@ -205,7 +205,7 @@ describe("calls", () => {
     expect(replyOf(first)).toMatch(/next message is the last/);
   });
 
-  test("the native protocol tells of the tools in the spec, the tagged one in its prompt", async () => {
+  test("the native protocol describes the tools in the spec, the tagged one in the prompt", async () => {
     const native = toolsEnvironment({ protocol: "native" });
     expect(native.spec.tools?.map(({ name }) => name)).toEqual([
       "calculator",
@@ -239,7 +239,7 @@ describe("tools of one's own", () => {
     );
   });
 
-  test("one that never ends is stopped, and told so", async () => {
+  test("code that never ends is stopped and gets an error", async () => {
     expect(await reply(own(() => new Promise(() => {}), { callSeconds: 0.02 }))).toContain("longer than 0.02 s");
   });
 

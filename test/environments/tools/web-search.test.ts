@@ -50,7 +50,7 @@ const services: readonly [
 ];
 
 describe.each(services)("%s", (_, engine, body, asked, request) => {
-  test("is asked as its API wants, and what it finds is read", async () => {
+  test("gets requests in the form of its API, and its results are parsed", async () => {
     const seen: unknown[] = [];
     await using server = await serve(async (incoming) => {
       seen.push(await asked(incoming));
@@ -122,7 +122,7 @@ describe.each(services)("%s", (_, engine, body, asked, request) => {
     expect((error as Error).message).not.toContain("secret-key");
   });
 
-  test("nobody there is data.unavailable; an abort is the signal's reason", async () => {
+  test("a missing server is data.unavailable; an abort rejects with the signal's reason", async () => {
     await expect(search(engine("http://127.0.0.1:1"))).rejects.toMatchObject({ code: "data.unavailable" });
     await using server = await serve(() => Response.json(body));
     const signal = AbortSignal.abort(new Error("enough"));

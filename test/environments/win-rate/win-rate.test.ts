@@ -50,7 +50,7 @@ describe("the win rate", () => {
     expect((await play(judge)).rewards).toMatchObject([{ value: 0.5 }, { value: 0.5 }]);
   });
 
-  it("is unscored where the judge gives no verdict", async () => {
+  it("is unscored if the judge gives no verdict", async () => {
     expect((await play(() => "Both are fine.")).rewards).toMatchObject([
       { status: "unscored", error: { code: "policy.failed" } },
       { status: "unscored" },

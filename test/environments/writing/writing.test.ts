@@ -49,7 +49,7 @@ describe("an expert", () => {
   });
 });
 
-test("the demonstrations of every built-in post reach the top, and there are none of other texts", async () => {
+test("the demonstrations of all built-in posts reach the maximum reward, and other texts have none", async () => {
   const environment = writingEnvironment();
   const sources: string[] = [];
   for (const split of environment.splits) {
@@ -69,8 +69,8 @@ test("the demonstrations of every built-in post reach the top, and there are non
   expect(environment.demonstrate!({ source: "A tale." })).toBeUndefined();
 });
 
-describe("what is not faithful stays low", () => {
-  test("texts of the right shape about another source, which comlrl cannot tell", async () => {
+describe("unfaithful texts have a low reward", () => {
+  test("texts with the right shape about another source, which comlrl does not detect", async () => {
     for (const post of posts.slice(1)) {
       expect((await earned(post, expertSummaries)).value).toBeLessThan(0.1);
       expect((await earned(post, expertSummaries, { reward: "comlrl" })).value).toBeGreaterThan(2.6);
@@ -154,7 +154,7 @@ describe("an answer-blind climb over both texts", () => {
     expect(best).toBeLessThan(0.2);
   });
 
-  test("earns little with all words of a source, where it does not begin with the source", async () => {
+  test("has a low reward with all words of a source, if it does not begin with the source", async () => {
     const known = posts[1]!.split(/\s+/);
     const small = known.map((word) => word.toLowerCase().replace(/[^\p{L}\p{N}']/gu, ""));
     const capitals = small.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
