@@ -7,6 +7,7 @@ import { equalRelations, isName, type Relation } from "./equal-relations.ts";
 import { inequalitySet, type Joint, jointOf } from "./inequality-set.ts";
 import { equalMatrixSums, matrixSum } from "./matrix-value.ts";
 import { normalLatex } from "./normal-latex.ts";
+import { isRoundedExpression } from "./rounded-expression.ts";
 
 /** What the comparison knows beside the two answers. */
 interface Context {
@@ -56,7 +57,9 @@ function equalStructures(answer: AnswerStructure, gold: AnswerStructure, context
   }
   if (gold.kind === "relation") return equalStructures(answer, relationValue(gold, answer, context), context);
   if (isMatrixSum(answer) || isMatrixSum(gold)) return equalMatrices(answer, gold);
-  if (answer.kind === "expression" && gold.kind === "expression") return equalLeaves(answer.latex, gold.latex);
+  if (answer.kind === "expression" && gold.kind === "expression") {
+    return equalLeaves(answer.latex, gold.latex) || isRoundedExpression(answer.latex, gold.latex, context.question);
+  }
   const same = (a: AnswerStructure, b: AnswerStructure): boolean => equalStructures(a, b, context);
   if (answer.kind === "matrix" && gold.kind === "matrix") {
     if (answer.fence !== gold.fence) return false;

@@ -66,6 +66,12 @@ export function isLess(first: string, second: string): boolean {
   return a !== undefined && b !== undefined && a < b;
 }
 
+/** The value of an expression without unknowns, to some 15 digits. */
+export function valueOf(latex: string): number | undefined {
+  const expression = parse(latex);
+  return expression === undefined || expression.unknowns.length > 0 ? undefined : numberOf(expression);
+}
+
 /** Whether a decimal is what a number is when it is rounded to the last place of the decimal. */
 export function isRoundedTo(exact: string, decimal: string): boolean {
   const match = /^-?\d{1,15}(?:\.(\d{1,15}))?$/.exec(decimal.trim());

@@ -1,0 +1,22 @@
+import { rational } from "../rational.ts";
+import { isRounded, statedPlaces } from "../stated-precision.ts";
+import { valueOf } from "./equal-expressions.ts";
+import { measuredNumber } from "./measured-number.ts";
+import { splitUnit } from "./split-unit.ts";
+
+/** Longer decimals are not looked at: the value of an expression is known to nine places. */
+const decimal = /^-?\d{1,6}(?:\.\d{1,6})?$/;
+const scale = 10 ** 9;
+
+/** Whether a decimal stands for an irrational number, such as `\sqrt{2}`, if the question states to how many places. */
+export function isRoundedExpression(answer: string, gold: string, question: string): boolean {
+  const [given, wanted] = [splitUnit(answer), splitUnit(gold)];
+  if (!decimal.test(given.value.trim()) || measuredNumber(gold) !== undefined) return false;
+  if (given.percent !== wanted.percent) return false;
+  if (given.unit !== undefined && wanted.unit !== undefined && given.unit !== wanted.unit) return false;
+  const value = valueOf(wanted.value);
+  if (value === undefined || Math.abs(value) > 1e6) return false;
+  const exact = rational(BigInt(Math.round(value * scale)), BigInt(scale));
+  const places = statedPlaces(question, exact);
+  return places !== undefined && isRounded(given.value.trim(), { exact, places });
+}
