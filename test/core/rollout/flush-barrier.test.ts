@@ -98,13 +98,13 @@ describe("batches", () => {
     { concurrency: 8, direct: true },
     { concurrency: 100, direct: false },
     { concurrency: 100, direct: true },
-  ])("are composed by task order, whatever the timing: %o", async (options) => {
+  ])("depend on task order and not on timing: %o", async (options) => {
     const first = await batchesOf(options);
     expect(first.length).toBeGreaterThan(2);
     for (let run = 0; run < 3; run++) expect(await batchesOf(options)).toEqual(first);
   });
 
-  test("hold every slot's request", async () => {
+  test("contain the requests of all slots", async () => {
     const policy = batchingPolicy();
     await collectGroups(
       rollout({ environment: countingWorld(3), tasks: numbers(10), policies: policy, concurrency: 4, seed: 0 }),
@@ -112,7 +112,7 @@ describe("batches", () => {
     expect(policy.batches.map((batch) => batch.length)).toEqual([4, 4, 4, 4, 4, 4, 2, 2, 2]);
   });
 
-  test("wait for answers that are under way", async () => {
+  test("wait for pending answers", async () => {
     let open = 0;
     const policy = batchingPolicy({
       onFlush: (held) => {
@@ -152,7 +152,7 @@ describe("batches", () => {
     expect(left.batches).toEqual([["0,0,0@0", "2,0,0@0"]]);
   });
 
-  test("are complete though a slow consumer holds up the start of episodes", async () => {
+  test("are complete even if a slow consumer delays the start of episodes", async () => {
     const policy = batchingPolicy();
     const events = rollout({
       environment: countingWorld(1),
@@ -170,7 +170,7 @@ describe("batches", () => {
     expect(policy.batches).toHaveLength(20);
   });
 
-  test("carry an order that sorts as the tasks do", async () => {
+  test("have an order that sorts them like the tasks", async () => {
     const orders: (readonly number[] | undefined)[] = [];
     const policy = batchingPolicy({
       onFlush: (held) => {
@@ -214,7 +214,7 @@ describe("a batching policy", () => {
     expect(policy.batches).toEqual([["0,0,0@0"], ["0,0,0@1"], ["0,0,0@2"]]);
   });
 
-  test("may take its requests a few microtasks late", async () => {
+  test("can receive its requests a few microtasks late", async () => {
     const inner = batchingPolicy();
     const policy: Policy = {
       ...inner,
@@ -229,7 +229,7 @@ describe("a batching policy", () => {
     expect(inner.batches.map((batch) => batch.length)).toEqual([4, 4]);
   });
 
-  test.each(["left", "both"])("is not timed while its requests are held: %s", async (batched) => {
+  test.each(["left", "both"])("has no timeout while its requests are queued: %s", async (batched) => {
     const environment = world<number>({
       agents: ["left", "right"],
       reset: async ({ task }) => {
@@ -246,7 +246,7 @@ describe("a batching policy", () => {
     expect(groups.map(({ episodes }) => episodes[0]!.status)).toEqual(["completed", "completed"]);
   });
 
-  test("that leaves a request unanswered fails it, and goes on with the others", async () => {
+  test("that does not answer a request fails it, and continues with the others", async () => {
     const policy = batchingPolicy({
       onFlush: (held) => {
         for (const { request, answer } of held) if (request.episode!.task.task !== 1) answer(reply(request));
@@ -272,7 +272,7 @@ describe("a batching policy", () => {
     ]);
   });
 
-  test("whose flush throws fails what it held, as data", async () => {
+  test("whose flush throws fails its queued requests, and records the error", async () => {
     const policy = batchingPolicy({
       onFlush: () => {
         throw new Error("no device");
@@ -284,7 +284,7 @@ describe("a batching policy", () => {
     expect(groups.map(({ episodes }) => episodes[0]!.error?.code)).toEqual(Array(3).fill("policy.failed"));
   });
 
-  test("does not keep an abort waiting", async () => {
+  test("does not delay an abort", async () => {
     const controller = new AbortController();
     const policy = batchingPolicy({ onFlush: () => controller.abort() });
     const events = rollout({

@@ -49,7 +49,7 @@ async function randomDelay(): Promise<void> {
   await new Promise<void>((resolve) => (draw < 0.6 ? setImmediate(resolve) : setTimeout(resolve, Math.random() * 2)));
 }
 
-/** How far a path that is handed on goes: its joint actions from the root. */
+/** The joint actions of the handed-on path, from the root. */
 function chain({ root }: JointTree): readonly JointAction[] {
   const actions: JointAction[] = [];
   for (let node = root; node !== undefined; node = actions.at(-1)?.child) {
@@ -94,7 +94,7 @@ describe("a tree", () => {
     expect(environment.calls.close).toBe(environment.calls.create);
   });
 
-  test("of two agents crossed plays every pair, the last agent's fastest", async () => {
+  test("with cross plays all pairs of two agents, and the last agent's index varies fastest", async () => {
     const environment = jointWorld({ agents: pair, maxTurns: 2, forks: true });
     let asked = 0;
     const policies = scriptedPolicy(({ agent }) => `${agent} ${asked++}`);
@@ -115,7 +115,7 @@ describe("a tree", () => {
     expect(new Set(tree.episodes.map((episode) => `${said(episode, "left")}+${said(episode, "right")}`)).size).toBe(16);
   });
 
-  test("of two agents aligned plays those of one index", async () => {
+  test("with align plays pairs of equal index", async () => {
     const environment = jointWorld({ agents: pair, maxTurns: 1, forks: true });
     const tree = await playTree({ environment, shape: alignTree });
     expect(tree.root!.jointActions.map(({ choice }) => choice)).toEqual([
@@ -125,7 +125,7 @@ describe("a tree", () => {
     ]);
   });
 
-  test("lets only those act who are observed", async () => {
+  test("lets only observed agents act", async () => {
     const environment = jointWorld({
       agents: pair,
       maxTurns: 3,
@@ -140,7 +140,7 @@ describe("a tree", () => {
       const actor = pair[turn % 2]!;
       expect(Object.keys(agents)).toEqual([actor]);
       expect(jointActions.map(({ choice }) => choice)).toEqual([{ [actor]: 0 }, { [actor]: 1 }]);
-      // Who did not act earns too.
+      // Agents that did not act have rewards too.
       expect(jointActions.map((one) => [earned(one, "left"), earned(one, "right")])).toEqual([
         [1, -1],
         [1, -1],
@@ -150,7 +150,7 @@ describe("a tree", () => {
     expect(said(tree.episodes[0]!, "right")).toHaveLength(1);
   });
 
-  test("has no child where the environment has ended, and others go on", async () => {
+  test("has no child if the environment has ended, and other paths continue", async () => {
     const environment = jointWorld({ maxTurns: 3, forks: true, over: ({ texts }) => texts.agent === "b" });
     const policies = scriptedPolicy(({ episode }) => String.fromCharCode(97 + (episode!.member % 3)));
     const tree = await playTree({ environment, policies });
@@ -158,18 +158,18 @@ describe("a tree", () => {
     expect(ended).toMatchObject({ episode: { status: "completed", turns: 1 } });
     expect(ended!.child).toBeUndefined();
     expect([first, last].map((one) => one!.child!.turn)).toEqual([1, 1]);
-    // 2 go on from each node but the last.
+    // 2 paths continue from each node but the last.
     expect(nodesOf(tree.root)).toHaveLength(1 + 2 + 4);
     expect(tree.episodes.filter(({ turns }) => turns === 3)).toHaveLength(12);
   });
 
-  test("earns 0 where the environment says nothing", async () => {
+  test("has reward 0 if the environment gives none", async () => {
     const environment = jointWorld({ maxTurns: 2, forks: true, reward: ({ turn }) => (turn === 0 ? undefined : 1) });
     const tree = await playTree({ environment });
     expect(tree.root!.jointActions[0]!.rewards).toEqual({ agent: { status: "scored", value: 0, components: {} } });
   });
 
-  test("is unscored where the environment ends without having given a reward", async () => {
+  test("is unscored if the environment ends without any reward", async () => {
     const environment = jointWorld({ maxTurns: 1, forks: true, reward: () => undefined });
     const tree = await playTree({ environment });
     expect(tree.root!.jointActions[0]!.rewards).toMatchObject({
@@ -177,7 +177,7 @@ describe("a tree", () => {
     });
   });
 
-  test("of a game of turns, by replay: every way of playing one deal", async () => {
+  test("of a turn-based game by replay has all ways to play one deal", async () => {
     const environment = kuhnPokerEnvironment();
     const tasks = await environment.tasks("train[:1]");
     const policies = scriptedPolicy(({ messages, episode }) => {
@@ -199,7 +199,7 @@ describe("a tree", () => {
     }
   });
 
-  test("keeps who has ended, and what was told, on every path", async () => {
+  test("records the ended agents and the observations of each path", async () => {
     const environment = world<number>({
       agents: pair,
       maxTurns: 3,
@@ -219,14 +219,14 @@ describe("a tree", () => {
     }
   });
 
-  test("without anybody to act has one episode and no root", async () => {
+  test("without acting agents has one episode and no root", async () => {
     const environment = jointWorld({ maxTurns: 1, forks: true, acting: () => [] });
     const tree = await playTree({ environment });
     expect(tree.root).toBeUndefined();
     expect(tree.episodes).toMatchObject([{ status: "completed", turns: 0, member: 0 }]);
   });
 
-  test("has an end of its limit of turns in each leaf", async () => {
+  test("ends each leaf at the turn limit", async () => {
     const environment = jointWorld({ maxTurns: 5, forks: true });
     const tree = await playTree({ environment, limits: { turns: 2 } });
     expect(tree.episodes).toHaveLength(9);
@@ -234,7 +234,7 @@ describe("a tree", () => {
   });
 });
 
-describe("equal to the bit are", () => {
+describe("bit for bit equal are", () => {
   const drawn = (options: Partial<JointWorldOptions> = {}) =>
     jointWorld({
       maxTurns: 3,
@@ -297,7 +297,7 @@ describe("equal to the bit are", () => {
     }
   });
 
-  test("trees whatever the timing and the concurrency", async () => {
+  test("trees with any timing and concurrency", async () => {
     const play = async (concurrency: number, batches: boolean) => {
       const { policies, sampler } = tokenPolicy();
       const trees = await playTrees({
@@ -352,7 +352,7 @@ describe("a handoff", () => {
     ]);
   });
 
-  test("random is seeded, and hands on any of them", async () => {
+  test("random is seeded, and can choose any joint action", async () => {
     const choices = async (seed: number) =>
       chain(await playTree({ environment: jointWorld({ maxTurns: 3, forks: true }), seed, shape: alignHandoff })).map(
         ({ choice }) => choice.agent,
@@ -360,12 +360,12 @@ describe("a handoff", () => {
     const all = await Promise.all(Array.from({ length: 20 }, (_, seed) => choices(seed)));
     expect(await choices(4)).toEqual(all[4]);
     expect(new Set(all.map(([first]) => first))).toEqual(new Set([0, 1, 2]));
-    // Turns are picked apart from each other.
+    // The choices of the turns are independent.
     expect(all.some(([first, second]) => first !== second)).toBe(true);
   });
 
-  test("best hands on the highest mean reward of those who act, the first of equals", async () => {
-    // Worth of a: 0, b: 2, c: 2, whatever "right" gets.
+  test("best chooses the first joint action with the highest mean reward of the acting agents", async () => {
+    // The values of a, b and c are 0, 2 and 2, whatever the reward of "right".
     const environment = jointWorld({
       agents: pair,
       maxTurns: 2,
@@ -377,13 +377,13 @@ describe("a handoff", () => {
     expect(tree.episodes.map(({ turns }) => turns)).toEqual([1, 2, 2, 2, 1]);
   });
 
-  test("best heeds only those who act", async () => {
+  test("best only uses the rewards of acting agents", async () => {
     const environment = jointWorld({
       agents: pair,
       acting: (turn) => [pair[turn % 2]!],
       maxTurns: 2,
       forks: true,
-      // What is best for left is worst for right.
+      // The best action for left is the worst for right.
       reward: (step, agent) => (agent === "left" ? 1 : -3) * numbersOf(step),
     });
     const tree = await playTree({ environment, policies: letterPolicy, shape: { ...alignHandoff, handoff: "best" } });
@@ -429,7 +429,7 @@ describe("a handoff", () => {
     expect(chain(tree).map(({ choice }) => choice)).toEqual([{ agent: 0 }]);
   });
 
-  test("ends where nothing goes on", async () => {
+  test("ends if no joint action can continue", async () => {
     const environment = jointWorld({ maxTurns: 3, forks: true, over: () => true });
     const tree = await playTree({ environment, shape: alignHandoff });
     expect(nodesOf(tree.root)).toHaveLength(1);
@@ -462,7 +462,7 @@ describe("a handoff", () => {
     expect(stepped).toBeGreaterThan(20);
   });
 
-  test("randomIndependent under cross steps nothing more", async () => {
+  test("randomIndependent with cross plays no additional step", async () => {
     const environment = jointWorld({ agents: pair, maxTurns: 3, forks: true });
     const shape: JointShape = { groupSize: 2, mode: "cross", turns: "handoff", handoff: "randomIndependent" };
     const tree = await playTree({ environment, shape });
@@ -477,12 +477,12 @@ describe("the termination threshold", () => {
     jointWorld({
       maxTurns: 2,
       forks: true,
-      // 1, 2 and unscored: the mean of what is scored is 1.5.
+      // Values of 1, 2 and unscored: the mean of the scored ones is 1.5.
       reward: ({ texts }) => (texts.agent === "c" ? unscored("silent judge") : texts.agent!.charCodeAt(0) - 96),
       ...(over === undefined ? {} : { over }),
     });
 
-  test.each(["tree", "handoff"] as const)("makes a leaf of a node whose mean exceeds it: %s", async (turns) => {
+  test.each(["tree", "handoff"] as const)("makes a node with a higher mean a leaf: %s", async (turns) => {
     const play = (terminationThreshold: number) =>
       playTree({
         environment: environment(),
@@ -500,7 +500,7 @@ describe("the termination threshold", () => {
     expect(equal.root!.endedEarly).toBe(false);
   });
 
-  test("ends nothing early that ends anyway", async () => {
+  test("does not mark a node that ends anyway as ended early", async () => {
     const tree = await playTree({
       environment: environment(() => true),
       policies: letterPolicy,
@@ -510,7 +510,7 @@ describe("the termination threshold", () => {
     expect(tree.episodes.every(({ status }) => status === "completed")).toBe(true);
   });
 
-  test("is not reached where nothing is scored", async () => {
+  test("is not reached if no joint action is scored", async () => {
     const silent = jointWorld({ maxTurns: 2, forks: true, reward: () => unscored("silent judge") });
     const tree = await playTree({ environment: silent, shape: { ...alignTree, terminationThreshold: -5 } });
     expect(nodesOf(tree.root)).toHaveLength(4);
@@ -521,7 +521,7 @@ describe("tokens", () => {
   test.each([
     ["extended", () => false],
     ["begun anew", (messages: number) => messages === 2],
-  ])("recorded are what the policy saw and sampled (%s)", async (_, breaks) => {
+  ])("are those that the policy read and sampled (%s)", async (_, breaks) => {
     const { policies, sampler } = tokenPolicy(breaks);
     const environment = jointWorld({ agents: pair, maxTurns: 3, forks: true });
     const tree = await playTree({ environment, policies, shape: crossTree });
@@ -550,7 +550,7 @@ describe("tokens", () => {
     }
   });
 
-  test("of a level are sampled as one batch of all its agents and completions", async () => {
+  test("of a level are sampled in one batch for all agents and completions", async () => {
     const { policies, sampler } = tokenPolicy();
     const environment = jointWorld({ agents: pair, maxTurns: 3, forks: false });
     await playTrees({ environment, policies, shape: crossTree, tasks: numbers(3) });
@@ -617,7 +617,7 @@ describe("options", () => {
     });
   });
 
-  test("refuse an environment that comes to no state twice, before it is reset", async () => {
+  test("reject an environment that cannot reach a state twice, before its reset", async () => {
     const fickle = jointWorld({ maxTurns: 2, forks: false, deterministic: false });
     await expect(playTree({ environment: fickle })).rejects.toMatchObject({ code: "config.invalid" });
     await expect(playTree({ environment: fickle, shape: alignHandoff })).rejects.toMatchObject({
@@ -632,7 +632,7 @@ describe("options", () => {
     expect(forked.calls.reset).toBe(1);
   });
 
-  test("skip, and tasks that come again, are as in a rollout", async () => {
+  test("skip and repeated tasks work as in a rollout", async () => {
     const tasks = memoryTaskset("twins", [4, 4, 5]);
     const trees = await playTrees({ environment, tasks, shape: crossTree });
     expect(trees[0]!.seed).toBe(3);
@@ -646,7 +646,7 @@ describe("options", () => {
     expect(new Set(trees.flatMap(({ episodes }) => episodes.map(({ id }) => id))).size).toBe(3 * 64);
   });
 
-  test("concurrency bounds how many environments are called at once", async () => {
+  test("concurrency limits the concurrent calls of environments", async () => {
     const slow = jointWorld({ maxTurns: 2, forks: true, over: () => new Promise((done) => setImmediate(done)) });
     await playTrees({ environment: slow, tasks: numbers(6), concurrency: 5 });
     expect(slow.calls.most).toBeLessThanOrEqual(5);
@@ -685,7 +685,7 @@ describe("rewards of scoreGroup", () => {
   });
 });
 
-describe("whatever is played", () => {
+describe("in random trees", () => {
   const shapes = fc.record(
     {
       groupSize: fc.integer({ min: 1, max: 3 }),
@@ -697,7 +697,7 @@ describe("whatever is played", () => {
     { requiredKeys: ["groupSize", "mode", "turns"] },
   );
 
-  test("paths, trees and what was said agree; nothing is left open", async () => {
+  test("paths, trees and records agree, and all instances are closed", async () => {
     await fc.assert(
       fc.asyncProperty(
         shapes,
@@ -747,7 +747,7 @@ describe("whatever is played", () => {
   });
 });
 
-/** The laws that hold for every tree. */
+/** Checks properties that all trees have. */
 function checkTree(
   tree: JointTree,
   {

@@ -18,14 +18,14 @@ import { countingWorld, forever, numbers, observe, oneTask, world, worth } from 
 
 const yes = scriptedPolicy(() => "yes");
 
-/** A policy that answers with the seed that it was given. */
+/** A policy that answers with the seed of the request. */
 const seedPolicy = scriptedPolicy(({ seed }) => String(seed));
 
 async function allEvents(events: AsyncIterable<RolloutEvent>): Promise<RolloutEvent[]> {
   return Array.fromAsync(events);
 }
 
-/** An episode without what timing changes. */
+/** An episode without the fields that depend on timing. */
 function content(episode: Episode): Episode {
   return { ...episode, durationMs: 0 };
 }
@@ -38,7 +38,7 @@ async function randomDelay(): Promise<void> {
 }
 
 describe("an episode", () => {
-  test("records what was seen, done and earned", async () => {
+  test("records observations, actions and rewards", async () => {
     const episode = await rolloutEpisode({
       environment: countingWorld(2),
       task: await oneTask(),
@@ -60,7 +60,7 @@ describe("an episode", () => {
     expect(agent).toMatchObject({ reward: { status: "scored", value: 2 }, terminated: true, truncated: false });
   });
 
-  test("hands the policy the whole conversation, which later turns do not change", async () => {
+  test("passes the whole conversation to the policy, and later turns do not change it", async () => {
     const requests: ActRequest[] = [];
     const policy = scriptedPolicy((request) => {
       requests.push(request);
@@ -72,7 +72,7 @@ describe("an episode", () => {
     expect(requests.every(({ order }) => order === undefined)).toBe(true);
   });
 
-  test("replace starts the conversation anew, as a new root", async () => {
+  test("replace starts a new conversation with a new root", async () => {
     const requests: ActRequest[] = [];
     const environment = world<number>({
       reset: () => observe("first"),
@@ -91,7 +91,7 @@ describe("an episode", () => {
     expect(episode.agents.agent!.nodes.map(({ parent }) => parent)).toEqual([null, 0, null, 2]);
   });
 
-  test("that ends at reset is complete and worth 0", async () => {
+  test("that ends at reset is completed with reward 0", async () => {
     const environment = world<number>({ reset: () => ({}), step: forever });
     const episode = await rolloutEpisode({ environment, task: await oneTask(), policies: yes, seed: 0 });
     expect(episode).toMatchObject({ status: "completed", turns: 0 });
@@ -188,7 +188,7 @@ describe("failures are data", () => {
     expect(episode).toMatchObject({ status: "failed", error: { code }, turns: 0 });
   });
 
-  test("an action that is an error stays in the trace and is not played", async () => {
+  test("an action that is an error is recorded in the trace and not played", async () => {
     const policies = scriptedPolicy(() => ({ message: textMessage("assistant", "half an ans"), finish: "error" }));
     const episode = await rolloutEpisode({ environment: countingWorld(1), task: await oneTask(), policies, seed: 0 });
     expect(episode.turns).toBe(0);
@@ -196,7 +196,7 @@ describe("failures are data", () => {
     expect(episode.agents.agent!.turns).toHaveLength(1);
   });
 
-  test("a part that the policy does not take", async () => {
+  test("a part that the policy does not accept", async () => {
     const image = { type: "image", mediaType: "image/png", data: "" } as const;
     const environment = world<number>({
       reset: () => ({ agent: { messages: [{ role: "user", content: [image] }], context: "append" } }),
@@ -210,7 +210,7 @@ describe("failures are data", () => {
     });
   });
 
-  test("sink nothing else", async () => {
+  test("do not affect other episodes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom("ok", "environment", "policy"), { maxLength: 30 }), async (kinds) => {
         const environment = world<string>({
@@ -257,7 +257,7 @@ describe("failures are data", () => {
 });
 
 describe("limits", () => {
-  test("turns truncate, and what was earned counts", async () => {
+  test("turns truncate, and earlier rewards count", async () => {
     const episode = await rolloutEpisode({
       environment: countingWorld(5),
       task: await oneTask(),
@@ -269,7 +269,7 @@ describe("limits", () => {
     expect(episode.agents.agent!).toMatchObject({ truncated: true, terminated: false, reward: { value: 2 } });
   });
 
-  test("a turn whose mean reward exceeds the threshold ends its episode, and nothing is to come", async () => {
+  test("a turn whose mean reward exceeds the threshold ends its episode as terminated", async () => {
     const rewards = [
       [1, 3],
       [1, 1],
@@ -310,7 +310,7 @@ describe("limits", () => {
     expect(() => rollout(options)).toThrow(expect.objectContaining({ code: "config.invalid" }));
   });
 
-  test("a turn without a known reward ends no episode early", async () => {
+  test("a turn without a scored reward does not end its episode early", async () => {
     const environment = world<number>({
       agents: ["left", "right"],
       maxTurns: 2,
@@ -328,7 +328,7 @@ describe("limits", () => {
     expect(group!.episodes[0]!.turns).toBe(2);
   });
 
-  test("an environment that plays beyond its own maxTurns is cut off", async () => {
+  test("an environment that continues beyond its own maxTurns is truncated", async () => {
     const environment = world<number>({
       maxTurns: 3,
       reset: () => observe("hello"),
@@ -338,7 +338,7 @@ describe("limits", () => {
     expect(episode).toMatchObject({ status: "truncated", limit: "turns", turns: 3 });
   });
 
-  test("tokens truncate, and the policy is never allowed more than are left", async () => {
+  test("tokens truncate, and requests allow at most the remaining tokens", async () => {
     const allowed: number[] = [];
     const policies: Policy = {
       ...yes,
@@ -361,7 +361,7 @@ describe("limits", () => {
     expect(episode).toMatchObject({ status: "truncated", limit: "tokens", turns: 3 });
   });
 
-  test("a prompt that outgrows the model truncates, one that never fitted fails", async () => {
+  test("a prompt that outgrows the context truncates, and one that is too long at first fails", async () => {
     const tooLong = (): never => {
       throw new LyceumError({ code: "policy.prompt-too-long", message: "Too long." });
     };
@@ -475,7 +475,7 @@ describe("limits", () => {
     expect(environment.instances.closed).toBe(1);
   });
 
-  test.each([0, -1, Number.NaN])("a limit of %d is refused", async (turns) => {
+  test.each([0, -1, Number.NaN])("a limit of %d is rejected", async (turns) => {
     expect(() =>
       rollout({ environment: countingWorld(1), tasks: numbers(1), policies: yes, seed: 0, limits: { turns } }),
     ).toThrow(expect.objectContaining({ code: "config.invalid" }));
@@ -483,7 +483,7 @@ describe("limits", () => {
 });
 
 describe("an abort", () => {
-  test("ends what hangs, tells of it, and throws", async () => {
+  test("ends hanging episodes, yields their events, and throws", async () => {
     const controller = new AbortController();
     const environment = world<number>({
       reset: () => observe("hello"),
@@ -512,14 +512,14 @@ describe("an abort", () => {
     expect(environment.instances.closed).toBe(environment.instances.created);
   });
 
-  test("before the start plays nothing", async () => {
+  test("before the start plays no episode", async () => {
     const environment = countingWorld(1);
     const events = rollout({ environment, tasks: numbers(2), policies: yes, seed: 0, signal: AbortSignal.abort() });
     await expect(allEvents(events)).rejects.toMatchObject({ code: "aborted" });
     expect(environment.instances.created).toBe(0);
   });
 
-  test("of one episode is in the episode, unscored", async () => {
+  test("of one episode is recorded in the episode, as unscored", async () => {
     const episode = await rolloutEpisode({
       environment: countingWorld(1),
       task: await oneTask(),
@@ -545,7 +545,7 @@ describe("an abort", () => {
     await expect(allEvents(events)).rejects.toMatchObject({ code: "aborted" });
   });
 
-  test("is what leaving the iteration does", async () => {
+  test("happens if the consumer leaves the iteration", async () => {
     const environment = world<number>({
       reset: () => observe("hello"),
       step: ({ task }) => (task === 0 ? { observations: {}, agents: { agent: worth(1, true) } } : forever()),
@@ -567,7 +567,7 @@ describe("an abort", () => {
 });
 
 describe("several agents", () => {
-  test("that are observed at once act at once", async () => {
+  test("act at once if they are observed at once", async () => {
     let inside = 0;
     let most = 0;
     const environment = world<number>({
@@ -608,7 +608,7 @@ describe("several agents", () => {
     }),
   });
 
-  test("may move in turn; a reward to one that did not act joins its last action", async () => {
+  test("can move in turn, and a reward for an agent that did not act is added to its last action", async () => {
     const episode = await rolloutEpisode({ environment: chess, task: await oneTask(), policies: yes, seed: 0 });
     const rewards = (agent: string): unknown[] =>
       episode.agents[agent]!.turns.map(({ turn, reward }) => [
@@ -626,7 +626,7 @@ describe("several agents", () => {
     expect(episode.agents.umpire).toMatchObject({ turns: [], nodes: [], reward: { value: 10 } });
   });
 
-  test("have a policy each, and every one of them", async () => {
+  test("need one policy each", async () => {
     const policies = { white: scriptedPolicy(() => "w"), black: scriptedPolicy(() => "b"), umpire: yes };
     const episode = await rolloutEpisode({ environment: chess, task: await oneTask(), policies, seed: 0 });
     expect(episode.agents.white!.nodes[1]!.message).toEqual(textMessage("assistant", "w"));
@@ -637,7 +637,7 @@ describe("several agents", () => {
     expect(start({ ...policies, whit: yes })).toThrow(expect.objectContaining({ code: "config.unknown-name" }));
   });
 
-  test("one of whom fails fail together", async () => {
+  test("fail together if one of them fails", async () => {
     const environment = world<number>({
       agents: ["left", "right"],
       reset: () => observe("go", "left", "right"),
@@ -650,7 +650,7 @@ describe("several agents", () => {
 });
 
 describe("groups", () => {
-  test("share the task and the environment's seed, and sample with seeds of their own", async () => {
+  test("share the task and the environment's seed, and have different sampling seeds", async () => {
     const seeds: number[] = [];
     const environment = world<number>({
       reset: ({ seed }) => {
@@ -672,7 +672,7 @@ describe("groups", () => {
     expect(new Set(group.episodes.map(({ agents }) => JSON.stringify(agents.agent!.nodes[1]!.message))).size).toBe(8);
   });
 
-  test("come out the same whatever the timing and the concurrency", async () => {
+  test("do not depend on timing and concurrency", async () => {
     const environment = world<number>({
       maxTurns: 3,
       reset: async ({ task, seed }) => {
@@ -706,7 +706,7 @@ describe("groups", () => {
     expect(await answers(1)).not.toEqual(await answers(2));
   });
 
-  test("any member can be played alone", async () => {
+  test("can be played one member at a time", async () => {
     const environment = countingWorld(2);
     const task = await oneTask();
     const group = await rolloutGroup({ environment, task, policies: seedPolicy, groupSize: 4, seed: 3 });
@@ -716,7 +716,7 @@ describe("groups", () => {
     }
   });
 
-  test("of a task that comes again are played anew, with ids of their own, and can be replayed", async () => {
+  test("of a repeated task differ, have different ids, and can be replayed", async () => {
     const environment = countingWorld(1);
     const tasks = memoryTaskset("twins", [4, 4, 4]);
     const groups = await collectGroups(rollout({ environment, tasks, policies: seedPolicy, seed: 3 }));
@@ -733,7 +733,7 @@ describe("groups", () => {
     expect(content(replayed)).toEqual(content(episodes[2]!));
   });
 
-  test("are returned in task order though they end in another", async () => {
+  test("are returned in task order, whatever the order of their ends", async () => {
     const environment = world<number>({
       reset: async ({ task }) => {
         await new Promise((resolve) => setTimeout(resolve, 20 - 4 * task));
@@ -752,7 +752,7 @@ describe("groups", () => {
 });
 
 describe("the rollout", () => {
-  test("tells of everything in order", async () => {
+  test("yields all events in order", async () => {
     const events = await allEvents(
       rollout({
         environment: countingWorld(2),
@@ -785,12 +785,12 @@ describe("the rollout", () => {
     });
   });
 
-  test("of no tasks ends at once", async () => {
+  test("without tasks ends immediately", async () => {
     const events = await allEvents(rollout({ environment: countingWorld(1), tasks: [], policies: yes, seed: 0 }));
     expect(events.map(({ type }) => type)).toEqual(["rollout-end"]);
   });
 
-  test("starts nothing before it is asked, and little more than a slow consumer takes", async () => {
+  test("starts with the first request for an event, and runs little ahead of a slow consumer", async () => {
     const environment = countingWorld(1);
     const events = rollout({ environment, tasks: numbers(500), policies: yes, concurrency: 2, seed: 0 });
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -803,7 +803,7 @@ describe("the rollout", () => {
     await events.return();
   });
 
-  test("never makes more instances than it plays at once, and closes them all", async () => {
+  test("never creates more instances than its concurrency, and closes all of them", async () => {
     const environment = countingWorld(2);
     await collectGroups(rollout({ environment, tasks: numbers(40), policies: yes, concurrency: 5, seed: 0 }));
     expect(environment.instances.created).toBeLessThanOrEqual(5);
@@ -811,7 +811,7 @@ describe("the rollout", () => {
     expect(environment.instances.resets.reduce((sum, resets) => sum + resets, 0)).toBe(40);
   });
 
-  test("leaves a pool that it is given open", async () => {
+  test("does not close a given pool", async () => {
     const environment = countingWorld(1);
     await using pool = new EnvironmentPool(environment);
     for (let round = 0; round < 3; round++) {
@@ -836,7 +836,7 @@ describe("the rollout", () => {
     expect(events.at(-1)!.type).toBe("rollout-end");
   });
 
-  test("takes tasks from any iterable, and throws what a taskset throws", async () => {
+  test("accepts tasks from any iterable, and throws the errors of a taskset", async () => {
     const environment = countingWorld(1);
     const entry = await oneTask();
     const stream = (async function* () {
@@ -853,7 +853,7 @@ describe("the rollout", () => {
     expect(environment.instances.closed).toBe(environment.instances.created);
   });
 
-  test("throws what its trace throws, and stops", async () => {
+  test("throws the errors of its trace, and stops", async () => {
     const environment = countingWorld(1);
     let written = 0;
     const trace = {

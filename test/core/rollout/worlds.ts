@@ -12,7 +12,7 @@ import { scored } from "../../../src/contract/reward.ts";
 import type { TaskEntry, Taskset } from "../../../src/contract/taskset.ts";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 
-/** What one episode of a {@link world} does. */
+/** The functions of one episode of a {@link world}. */
 export interface WorldScript<Task> {
   reset(options: { readonly task: Task; readonly seed: number; readonly signal: AbortSignal }): unknown;
   step(options: {
@@ -23,7 +23,7 @@ export interface WorldScript<Task> {
   }): unknown;
 }
 
-/** An environment from two loose functions (they may break the contract), which counts its instances. */
+/** An environment of two functions that may break the contract. It counts its instances. */
 export function world<Task>(
   options: WorldScript<Task> &
     Partial<Pick<EnvironmentSpec, "agents" | "maxTurns">> & {
@@ -76,7 +76,7 @@ export function world<Task>(
   };
 }
 
-/** Observations of one user text for each of these agents. */
+/** Observations with one user text for each of these agents. */
 export function observe(text: string, ...agents: readonly AgentId[]): Observations {
   const names = agents.length === 0 ? ["agent"] : agents;
   return Object.fromEntries(
@@ -84,12 +84,12 @@ export function observe(text: string, ...agents: readonly AgentId[]): Observatio
   );
 }
 
-/** What a step meant for an agent: a reward, and whether it was the end. */
+/** The step of an agent: its reward, and whether the episode ended. */
 export function worth(value: number, terminated: boolean): AgentStep {
   return { reward: scored(value), terminated, truncated: false };
 }
 
-/** A world of `turns` turns that pays 1 for each. */
+/** An environment with `turns` turns and a reward of 1 for each. */
 export function countingWorld(turns: number): ReturnType<typeof world<number>> {
   return world<number>({
     maxTurns: turns,
@@ -114,7 +114,7 @@ export function oneTask(): Promise<TaskEntry<number>> {
   return numbers(1).get(0);
 }
 
-/** A promise that never settles: what ignores its signal. */
+/** A promise that never settles, like a call that ignores its signal. */
 export function forever(): Promise<never> {
   return new Promise(() => {});
 }
