@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rmdir, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createDockerSandbox } from "../../sandbox/docker/create-docker-sandbox.ts";
@@ -73,5 +75,43 @@ test.skipIf(missing !== undefined).each(Object.entries(faults))(
     }
     await expect.poll(() => docker.listContainers({ all: true }), { timeout: 60_000 }).toEqual([]);
     await expect.poll(async () => (await engine.running()).length, { timeout: 60_000 }).toBe(idle);
+  },
+);
+
+/** Control groups of the first version: one folder each for memory, processors and the like. */
+const groups = "/sys/fs/cgroup";
+const hasGroups = existsSync(`${groups}/memory/memory.limit_in_bytes`);
+
+test.skipIf(missing !== undefined || !hasGroups)(
+  `a container's own limit of memory is told from one above it${hasGroups ? title : " (skipped: no control groups of the first version)"}`,
+  async () => {
+    const above = `lyceum-test-${process.pid}`;
+    await mkdir(`${groups}/memory/${above}`);
+    onTestFinished(async () => {
+      for (const group of await readdir(groups)) await rmdir(`${groups}/${group}/${above}`).catch(() => undefined);
+    });
+    // Memory that runs out above the container stands for a machine that has none left.
+    await writeFile(`${groups}/memory/${above}/memory.limit_in_bytes`, `${160 << 20}`);
+    await using own = await ownEngine(image, [`--cgroup-parent=/${above}`]);
+    const code = "def f():\n    b = bytearray(400 << 20)\n    for i in range(0, len(b), 4096): b[i] = 1\n    return 1";
+    for (const [memoryMb, result] of [
+      [128, { status: "memory", attempts: 1 }],
+      [800, { status: "signal", attempts: 2 }],
+    ] as const) {
+      await using sandbox = await createDockerSandbox({
+        connection: own.connection,
+        workers: 1,
+        container: { memoryMb },
+      });
+      const task = { kind: "calls", function: "f", cases: [{ args: [] }] } as const;
+      const request = {
+        language: "python",
+        files: { main: code },
+        entry: "main",
+        task,
+        limits: { memoryMb: 600 },
+      } as const;
+      expect(await sandbox.execute(request)).toMatchObject(result);
+    }
   },
 );

@@ -34,8 +34,8 @@ export async function whyNoOwnEngine(image: string): Promise<string | undefined>
   }
 }
 
-/** A new engine that has an image of the usual one. Rejects if this machine cannot have one. */
-export async function ownEngine(image: string): Promise<OwnEngine> {
+/** A new engine that has an image of the usual one, and further settings. Rejects if this machine cannot have one. */
+export async function ownEngine(image: string, settings: readonly string[] = []): Promise<OwnEngine> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-engine-"));
   const socketPath = join(folder, "docker.sock");
   const connection = { socketPath };
@@ -49,7 +49,7 @@ export async function ownEngine(image: string): Promise<OwnEngine> {
       ...["--host", `unix://${socketPath}`, "--data-root", join(folder, "data"), "--exec-root", join(folder, "exec")],
       ...["--pidfile", join(folder, "pid"), "--containerd-namespace", "lyceum-test"],
       // Sandboxes have no network.
-      ...["--bridge=none", "--iptables=false", "--ip6tables=false"],
+      ...["--bridge=none", "--iptables=false", "--ip6tables=false", ...settings],
     ];
     engine = spawn("dockerd", words, { stdio: ["ignore", output.fd, output.fd] });
     const ended = once(engine, "exit").then(async () => {

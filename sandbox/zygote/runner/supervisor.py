@@ -372,27 +372,42 @@ class _MemoryLimit:
     The kernel counts those that it killed because the whole machine had no memory left in the same place.
     """
 
-    # Only the second version of control groups also counts how often the limit was reached.
+    # By version of control groups.
     _FILES = ["/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control"]
+    # The first version does not count how often the limit was reached (failcnt stays 0 in newer kernels), but has the
+    # most that was used.
+    _MOST = "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"
+    _LIMIT = "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+    # The limit is never quite reached: processors keep some pages for themselves.
+    _ROUGHLY = 1 << 20
 
     def __init__(self):
         self.file = next((file for file in map(_open, self._FILES) if file is not None), None)
+        self.most, self.limit = _open(self._MOST), _open(self._LIMIT)
         self.before = self.read()
 
     def kills(self):
         """Since it was asked last."""
         (kills, limits), self.before = self.before, self.read()
-        was_reached = limits is None or self.before[1] > limits
+        was_reached = None in (limits, self.before[1]) or self.before[1] > limits
         return self.before[0] - kills if was_reached else 0
 
     def read(self):
-        """How many were killed, and how often the limit was reached, if that is known."""
+        """How many were killed, and how often the limit was reached; None if that is not known, and not 0."""
         try:
             lines = os.pread(self.file, 4096, 0).split(b"\n") if self.file is not None else []
         except OSError:
             lines = []
         counts = dict(line.split() for line in lines if line)
-        return (int(counts.get(b"oom_kill", 0)), int(counts[b"oom"]) if b"oom" in counts else None)
+        return (int(counts.get(b"oom_kill", 0)), int(counts[b"oom"]) if b"oom" in counts else self.never_reached())
+
+    def never_reached(self):
+        """0 if the most that was ever used is below the limit, else None."""
+        try:
+            most, limit = (int(os.pread(file, 64, 0)) for file in (self.most, self.limit))
+        except (TypeError, OSError, ValueError):
+            return None
+        return 0 if most < limit - self._ROUGHLY else None
 
 
 def _open(path):
