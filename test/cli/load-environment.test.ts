@@ -64,7 +64,7 @@ describe("withEnvironment", () => {
     await write("env.ts", entryModule);
     const found = await load(join(folder, "env.ts"));
     expect(found.create(join(folder, "env.ts"), { length: 5 }).spec.id).toBe("copy of 5");
-    expect(() => found.create(join(folder, "env.ts"), { size: 5 })).toThrow("cannot be made from these options");
+    expect(() => found.create(join(folder, "env.ts"), { size: 5 })).toThrow("cannot be created from these options");
   });
 
   it("takes a package, by its import condition too, and by the version that it has", async () => {

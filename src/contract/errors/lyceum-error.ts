@@ -37,7 +37,7 @@ export type ErrorCode =
   | "environment.failed"
   /** A policy does not support this input (a part type, tools). */
   | "policy.unsupported-input"
-  /** A prompt leaves no room for an answer in the model's context. */
+  /** A prompt leaves no room for a completion in the model's context. */
   | "policy.prompt-too-long"
   /** A policy threw, returned an invalid action, or has no action for this turn (a script, a recording). */
   | "policy.failed"

@@ -18,7 +18,7 @@ export function unknownNameError(options: {
     hint:
       nearest === undefined
         ? known.length === 0
-          ? `There is no ${kind} to choose from.`
+          ? `No ${kind} is available.`
           : `Known: ${known.join(", ")}.`
         : `Did you mean "${nearest}"? Known: ${known.join(", ")}.`,
     data: { name, known: [...known], ...(nearest === undefined ? {} : { nearest }) },

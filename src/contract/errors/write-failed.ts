@@ -6,21 +6,21 @@ export interface WriteFailure {
   readonly code: string | undefined;
   /** A phrase without a full stop, such as `the disk is full (ENOSPC)`. */
   readonly reason: string;
-  /** One or more sentences. */
+  /** What to do, in one or more sentences. */
   readonly remedy: string;
 }
 
 const known: Readonly<Record<string, readonly [reason: string, remedy: string]>> = {
   ENOSPC: ["the disk is full", "Free some space."],
   EDQUOT: ["the disk quota is used up", "Free some space."],
-  EFBIG: ["the file is larger than is allowed", "Raise the limit (ulimit -f), or write to another disk."],
-  EACCES: ["permission is denied", "Give yourself the right to write there, or name another folder."],
-  EPERM: ["the operation is not permitted", "Give yourself the right to write there, or name another folder."],
+  EFBIG: ["the file is larger than the limit", "Raise the limit (ulimit -f), or write to another disk."],
+  EACCES: ["permission is denied", "Give yourself write permission, or choose another folder."],
+  EPERM: ["the operation is not permitted", "Give yourself write permission, or choose another folder."],
   EROFS: ["the file system is read-only", "Name a folder on a disk that can be written."],
-  ENOENT: ["its folder does not exist, or cannot be made", "Name a folder that exists or can be made."],
-  ENOTDIR: ["a file is in the place of a folder", "Name another folder, or move that file out of the way."],
-  EEXIST: ["something of that name is in the way", "Name another one, or move that out of the way."],
-  EISDIR: ["a folder of that name is in the way", "Name another file, or move that folder out of the way."],
+  ENOENT: ["its folder does not exist, or cannot be created", "Name a folder that exists or can be created."],
+  ENOTDIR: ["a file exists where a folder is needed", "Name another folder, or move that file out of the way."],
+  EEXIST: ["a file or folder with that name exists", "Choose another name, or move it away."],
+  EISDIR: ["a folder with that name exists", "Choose another file name, or move that folder away."],
   EMFILE: ["this process has too many open files", "Raise the limit of open files (ulimit -n)."],
   EIO: ["the disk reports an error", "Check the disk, or write to another one."],
 };

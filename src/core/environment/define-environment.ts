@@ -21,45 +21,45 @@ import {
 import { type AfterCalls, type CallRecord, ToolSteps } from "./tool-steps.ts";
 import { validatedDefinition } from "./validated-definition.ts";
 
-/** What `reset` answers: the first prompt, with the episode's state where there is one. */
+/** The result of `reset`: the first prompt, with the state of the episode if there is one. */
 export type ResetOutcome<State> = Prompt | { readonly messages: Prompt; readonly state: State };
 
-/** What `step` is given. `turn` counts from 0. */
+/** The context of `step`. `turn` counts from 0. */
 export interface StepContext<Task, State, Opened = undefined> {
   readonly task: Task;
   readonly state: State;
   readonly action: Action;
   /** The text of the action's message, without reasoning and tagged calls. */
   readonly text: string;
-  /** The calls of tools in the episode so far, those of this message included. Empty without `tools`. */
+  /** All tool calls of the episode so far, including those of this message. Empty without `tools`. */
   readonly calls: readonly CallRecord[];
   readonly turn: number;
   readonly random: Random;
-  /** What `open` gave this instance. */
+  /** The value that `open` returned for this instance. */
   readonly opened: Opened;
   readonly signal?: AbortSignal;
 }
 
-/** What `step` answers. */
+/** The result of `step`. */
 export interface StepOutcome<State> {
-  /** The worth of this action; absent when nothing is known yet. */
+  /** The reward of this action. Absent if it is not known yet. */
   readonly reward?: number | Reward;
-  /** The named parts of a reward given as a number. Alone, their sum is the reward. */
+  /** The named components of the reward. Without `reward`, their sum is the reward. */
   readonly components?: Readonly<Record<string, number>>;
-  /** What the agent sees next. */
+  /** The next messages for the agent. */
   readonly reply?: Prompt;
-  /** `replace`: the reply begins the conversation anew instead of going on with it. `append` by default. */
+  /** `append` (default): the reply continues the conversation. `replace`: the reply starts a new conversation. */
   readonly context?: Observation["context"];
   /** Ends the episode. By default it ends when there is no reply. */
   readonly done?: boolean;
-  /** Replaces the state; absent, the state stays (and may have been changed in place). */
+  /** The new state. If absent, the old state is kept; `step` may have changed it in place. */
   readonly state?: State;
-  /** Whether the answer is right, apart from its reward; needs `statesCorrect` in the definition. */
+  /** True if the answer is right, independent of its reward. Requires `statesCorrect` in the definition. */
   readonly correct?: boolean;
   readonly info?: Json;
 }
 
-/** A single-agent environment as its author writes it: functions of one message. */
+/** The definition of an environment for one agent. */
 export interface SingleAgentDefinition<
   Task,
   State = undefined,
@@ -69,50 +69,57 @@ export interface SingleAgentDefinition<
 > extends DefinitionBase<Task, Opened> {
   readonly reset: (context: ResetContext<Task, NoInfer<Opened>>) => ResetOutcome<State> | Promise<ResetOutcome<State>>;
   /**
-   * What the model may call, by name; after `reset`, so that the type of the state is known. Calls are run and answered
-   * here. `step` gets the messages without calls, the message in which a tool ends the episode, and that of the last
-   * turn. Several records, and a function of what `open` gave, are for tools from elsewhere, such as those of a server.
+   * The tools that the model may call, by name. Put this key after `reset`, so that TypeScript infers the state's type.
+   * The environment runs the calls and replies with their results. `step` receives a message without calls, the message
+   * with which a tool ends the episode, and the message of the last turn. Pass several records, or a function of the
+   * value that `open` returned, for external tools, such as those of a server.
    */
   readonly tools?:
     | { readonly [Name in keyof Schemas]: Tool<Schemas[Name], NoInfer<State>, NoInfer<Task>, NoInfer<Opened>> }
     | readonly ToolRecord[]
     | ((opened: NoInfer<Opened>) => ToolSource);
   /**
-   * How the model learns which tools there are. `native` (the default): its chat template or server lists them. `tagged`:
-   * the system message does, for models whose template has no place for tools.
+   * How the model receives the list of tools. `native` (default): through its chat template or its server. `tagged`: in
+   * the system message, for models whose chat template does not support tools.
    */
   readonly toolProtocol?: ToolProtocol;
   readonly toolLimits?: ToolLimits;
-  /** What is said after the results of calls, such as how many turns are left. Nothing by default. */
+  /**
+   * Returns text that is added after the results of tool calls, such as the number of turns left. Nothing by default.
+   */
   readonly afterCalls?: AfterCalls;
   readonly step: (
     context: StepContext<Task, State, NoInfer<Opened>>,
   ) => StepOutcome<NoInfer<State>> | Promise<StepOutcome<NoInfer<State>>>;
   /**
-   * A copy of the state for a second instance in the same place, for which `open` is called anew: gives instances a
-   * `fork`. `structuredClone` does for plain data, the state itself for one that is never changed in place. A joint
-   * rollout of several turns needs it where the environment is not deterministic; else it can replay instead.
+   * Copies the state for a second instance in the same state; `open` is called again for that instance. Adds `fork` to
+   * the instances. Use `structuredClone` for plain data. Return the state itself if it is never changed in place. A
+   * joint rollout of several turns requires it if the environment is not deterministic. A deterministic environment can
+   * be replayed.
    */
   readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
-  /** The messages of an expert, one a turn; {@link callMessage} makes those with calls. Undefined if none is known. */
+  /**
+   * Returns the messages of an expert, one per turn, or undefined if none are known. Use {@link callMessage} for
+   * messages with tool calls.
+   */
   readonly demonstrate?: (
     task: Task,
     context: DemonstrationContext,
   ) => string | Message | readonly (string | Message)[] | undefined;
 }
 
-/** `maxTurns` of an environment with tools. */
+/** The default of `maxTurns` for an environment with tools. */
 const defaultToolTurns = 10;
 
 /**
- * An environment for one agent from two functions. `reset` gives the first prompt, `step` judges an answer and says
- * what comes next; without a reply the episode is over. The agent is called `"agent"`. With `tools`, the calls of a
- * message are run and their results are the reply; what a tool throws is an error for the model, and stands with its
- * file and line under `toolErrors` in the info of the step.
+ * Creates an environment for one agent from two functions. `reset` returns the first prompt. `step` scores an answer
+ * and returns the next prompt. The episode ends if there is no reply. The agent's id is `"agent"`. With `tools`, the
+ * environment runs the tool calls of a message and replies with their results. If a tool throws, the model receives the
+ * error as the result, and the info of the step lists it under `toolErrors` with its file and line.
  *
- * Splits that do not exist throw `data.out-of-range`; tools that cannot be used throw `config.invalid`, and a definition
- * that lacks a function or has a key that nothing reads `environment.contract`. What `reset` or `step` throws fails the
- * episode that it happened in and no other, and so does what they should not return.
+ * Throws `config.invalid` for tools that cannot be used. Throws `environment.contract` if a function is missing or a
+ * key is unknown. `tasks` throws `data.out-of-range` for an unknown split. If `reset` or `step` throws or returns an
+ * invalid value, only the current episode fails.
  */
 export function defineEnvironment<
   Task,
@@ -187,7 +194,7 @@ function toolEnvironment<Task, State, Opened extends AsyncDisposable | undefined
   });
 }
 
-/** The tools of an instance. Those of a function are read once for each value that `open` gave. */
+/** Returns the tools of an instance. A function is called once for each value that `open` returned. */
 function toolSets<Opened extends AsyncDisposable | undefined>(
   source: ToolSource | ((opened: Opened) => ToolSource),
 ): (opened?: Opened) => ToolSet {

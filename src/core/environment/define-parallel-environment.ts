@@ -9,38 +9,38 @@ import { ParallelEnvironment, resetRandom } from "./parallel-environment.ts";
 import { loadTasks, type TaskSource } from "./task-source.ts";
 import { validatedParallelDefinition } from "./validated-definition.ts";
 
-/** A prompt for each agent that is to act. */
+/** The prompts of the agents that act next. */
 export type Prompts<Agent extends string> = Readonly<Partial<Record<Agent, Prompt>>>;
 
-/** What `reset` is given. Everything random must come from `random`: it is seeded by task and rollout. */
+/** The context of `reset`. Draw all random choices from `random`: its seed depends on the task and the rollout. */
 export interface ResetContext<Task, Opened = undefined> {
   readonly task: Task;
   readonly random: Random;
-  /** What `open` gave this instance. */
+  /** The value that `open` returned for this instance. */
   readonly opened: Opened;
   readonly signal?: AbortSignal;
 }
 
-/** What `reset` answers: the first prompt of each agent, with the episode's state where there is one. */
+/** The result of `reset`: the first prompt of each agent, with the state of the episode if there is one. */
 export type ParallelResetOutcome<Agent extends string, State> =
   | Prompts<Agent>
   | { readonly prompts: Prompts<Agent>; readonly state: State };
 
-/** What `demonstrate` is given beside the task. */
+/** The second argument of `demonstrate`. */
 export interface DemonstrationContext {
-  /** The one that `reset` is given in the same episode, from its beginning. */
+  /** The generator that `reset` receives in the same episode, in its initial state. */
   readonly random: Random;
-  /** The number of the episode within its group, from 0. */
+  /** The index of the episode in its group, from 0. */
   readonly member: number;
 }
 
-/** What `step` is given. `turn` counts from 0. */
+/** The context of `step`. `turn` counts from 0. */
 export interface ParallelStepContext<Agent extends string, Task, State, Opened = undefined> {
   readonly task: Task;
   readonly state: State;
   /** The actions of the agents that had a prompt. */
   readonly actions: Readonly<Partial<Record<Agent, Action>>>;
-  /** The text of each agent's message, reasoning left out; empty for an agent that had no prompt. */
+  /** The text of each agent's message, without reasoning. Empty for an agent that had no prompt. */
   readonly texts: Readonly<Record<Agent, string>>;
   readonly turn: number;
   readonly random: Random;
@@ -48,64 +48,70 @@ export interface ParallelStepContext<Agent extends string, Task, State, Opened =
   readonly signal?: AbortSignal;
 }
 
-/** What `step` answers. */
+/** The result of `step`. */
 export interface ParallelStepOutcome<Agent extends string, State> {
-  /** What every agent earns: the joint reward of a team. */
+  /** The joint reward: every agent receives it. */
   readonly reward?: number | Reward;
-  /** The named parts of a joint reward given as a number. Alone, their sum is the reward. */
+  /** The named components of the joint reward. Without `reward`, their sum is the reward. */
   readonly components?: Readonly<Record<string, number>>;
-  /** What single agents earn, instead of a joint reward. */
+  /** The rewards of single agents, instead of a joint reward. */
   readonly rewards?: Readonly<Partial<Record<Agent, number | Reward>>>;
-  /** What agents see next. Those without a reply do not act in the next turn. */
+  /** The next messages for the agents. An agent without a reply does not act in the next turn. */
   readonly replies?: Prompts<Agent>;
-  /** `replace`: a reply begins the conversation anew instead of going on with it. `append` by default. */
+  /** `append` (default): a reply continues the conversation. `replace`: a reply starts a new conversation. */
   readonly context?: Observation["context"];
   /** Ends the episode. By default it ends when there is no reply. */
   readonly done?: boolean;
-  /** Replaces the state; absent, the state stays (and may have been changed in place). */
+  /** The new state. If absent, the old state is kept; `step` may have changed it in place. */
   readonly state?: State;
-  /** Whether the answers are right together, apart from their rewards; needs `statesCorrect` in the definition. */
+  /**
+   * True if the answers together are right, independent of their rewards. Requires `statesCorrect` in the definition.
+   */
   readonly correct?: boolean;
   readonly info?: Json;
 }
 
-/** What the author of an environment says of it, for one agent as for several. */
+/** The part of a definition that is the same for one agent and for several. */
 export interface DefinitionBase<Task, Opened extends AsyncDisposable | undefined> {
   readonly id: string;
   readonly description?: string;
-  /** A list, a taskset, or a function from the name of a split to either; pass its signal on to what downloads. */
+  /** A list, a taskset, or a function that returns either for the name of a split. Pass its signal to downloads. */
   readonly tasks: TaskSource<Task>;
-  /** The splits there are. By default `["train"]`, and `["train", "test"]` where `tasks` is a function. */
+  /** The names of the splits. By default `["train"]`, and `["train", "test"]` if `tasks` is a function. */
   readonly splits?: readonly string[];
-  /** Steps until an episode that goes on is truncated; 1 by default. */
+  /** The number of steps after which an episode is truncated. 1 by default. */
   readonly maxTurns?: number;
-  /** Least and greatest total reward of an agent over an episode; [0, 1] by default. */
+  /** The lowest and the highest total reward of an agent in an episode. [0, 1] by default. */
   readonly rewardRange?: readonly [minimum: number, maximum: number];
-  /** False for a world that `random` and the actions do not determine (a judge, a network); true by default. */
+  /**
+   * False if `random` and the actions do not determine the episode, for example with a judge or a network. True by
+   * default.
+   */
   readonly deterministic?: boolean;
   /**
-   * True for an environment whose steps say whether an answer is right, by `correct`: accuracy and pass@k then count that
-   * and do not depend on rewards. False by default: who earns the top of `rewardRange` is right.
+   * True if the steps say whether an answer is right, by `correct`. Accuracy and pass@k then use `correct` and not the
+   * reward. False by default: an answer is right if its reward is the highest of `rewardRange`.
    */
   readonly statesCorrect?: boolean;
   /**
-   * Called for each instance: what it holds until it is closed, such as a sandbox or a connection. `reset` and `step`
-   * get it as `opened`; it is disposed of when the instance closes. What it rejects with fails the episode.
+   * Opens a resource for each instance, such as a sandbox or a connection. `reset` and `step` receive it as `opened`.
+   * It is disposed of when the instance closes. If it rejects, the episode fails.
    */
   readonly open?: () => Promise<Opened>;
 }
 
-/** An environment of several agents as its author writes it: functions of one message from each. */
+/** The definition of an environment for several agents. */
 export interface ParallelDefinition<
   Agent extends string,
   Task,
   State = undefined,
   Opened extends AsyncDisposable | undefined = undefined,
 > extends DefinitionBase<Task, Opened> {
-  /** Every agent, in a fixed order. */
+  /** The ids of all agents, in a fixed order. */
   readonly agents: readonly Agent[];
   /**
-   * The tools that models see. `step` answers their calls. A function if the tools depend on what `open` returns.
+   * The tools of the models. `step` handles the calls. Pass a function if the tools depend on the value that `open`
+   * returned.
    */
   readonly tools?: readonly ToolSpec[] | ((opened: NoInfer<Opened>) => readonly ToolSpec[]);
   readonly reset: (
@@ -119,8 +125,8 @@ export interface ParallelDefinition<
   /** As in {@link SingleAgentDefinition}. */
   readonly fork?: (state: NoInfer<State>) => NoInfer<State> | Promise<NoInfer<State>>;
   /**
-   * The answers of an expert, one record a turn with an answer of each agent that acts in it; undefined if none is
-   * known.
+   * Returns the answers of an expert, one record per turn with an answer for each agent that acts. Returns undefined if
+   * none are known.
    */
   readonly demonstrate?: (
     task: Task,
@@ -129,13 +135,12 @@ export interface ParallelDefinition<
 }
 
 /**
- * An environment for agents that act at once, from two functions. `reset` gives a prompt to each agent, `step` judges
- * their answers together and replies to each; no agent sees another's answer unless a reply tells it. Where only some
- * agents get a prompt, only they act in that turn. Without a reply the episode is over.
+ * Creates an environment for agents that act at the same time, from two functions. `reset` returns a prompt for each
+ * agent. `step` scores the answers together and replies to each agent. An agent sees another agent's answer only if a
+ * reply contains it. Only agents with a prompt act in a turn. The episode ends if there is no reply.
  *
- * Splits that do not exist throw `data.out-of-range`. What `reset` or `step` throws fails the episode that it
- * happened in and no other, and so does what they should not return. Throws `environment.contract` for a definition that
- * lacks a function or has a key that nothing reads.
+ * Throws `environment.contract` if a function is missing or a key is unknown. `tasks` throws `data.out-of-range` for an
+ * unknown split. If `reset` or `step` throws or returns an invalid value, only the current episode fails.
  */
 export function defineParallelEnvironment<
   const Agent extends string,

@@ -3,8 +3,8 @@ import { LyceumError, toErrorData } from "../../contract/errors/index.ts";
 import { thrownAt } from "../../contract/errors/source-location.ts";
 
 /**
- * The error for an environment that broke the contract of {@link Environment}. `rule` is what the contract asks. `by` is
- * the author's function at fault: the message names its file and line.
+ * Creates the error for an environment that broke the contract of {@link Environment}. `rule` is the requirement of the
+ * contract. `by` is the author's function at fault: the message names its file and line.
  */
 export function contractError(options: {
   readonly environment: string;
@@ -25,8 +25,8 @@ export function contractError(options: {
 }
 
 /**
- * Turns what an environment threw in `call` into a typed error that names file and line: of the throw, or of the author's
- * function `by` if the thrown value has no stack. Lyceum errors are returned as they are.
+ * Converts what an environment threw in `call` to a typed error with a file and line. They are those of the throw, or
+ * those of the author's function `by` if the thrown value has no stack. Returns a Lyceum error unchanged.
  */
 export function environmentFailure(options: {
   readonly environment: string;
@@ -43,7 +43,7 @@ export function environmentFailure(options: {
   return new LyceumError({
     code: "environment.failed",
     message: `Environment "${environment}" threw in ${call}: ${what}${location === undefined ? "" : ` (${location})`}`,
-    hint: "This is an error in the environment's own code or in what it calls. --debug shows the whole stack.",
+    hint: "This is an error in the environment's own code or in what it calls. Use --debug to print the whole stack.",
     data: {
       environment,
       call,

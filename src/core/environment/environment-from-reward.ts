@@ -7,12 +7,13 @@ import { type Rubric, rubric } from "../rubric/rubric.ts";
 import { defineEnvironment } from "./define-environment.ts";
 import { type DefinitionBase, defineParallelEnvironment } from "./define-parallel-environment.ts";
 
-/** What a reward function may give: a number, a reward, or named parts that add up to it. */
+/** The result of a reward function: a number, a reward, or named components whose sum is the reward. */
 export type RewardValue = number | Reward | Readonly<Record<string, number>>;
 
 /**
- * A reward function, criteria, or a rubric of them. Of criteria the range of the rewards is known, and those of groups
- * are asked. In a list of criteria the type of their context is inferred; `rubric` needs it: `rubric<{ task: Task }>`.
+ * A reward function, criteria, or a rubric. The reward range of criteria is computed from their weights. Group criteria
+ * receive all answers of a group. The context type is inferred for a list of criteria. `rubric` needs it as a type
+ * argument: `rubric<{ task: Task }>`.
  */
 export type RewardSource<Context extends object> =
   | ((context: Context) => RewardValue | Promise<RewardValue>)
@@ -21,49 +22,49 @@ export type RewardSource<Context extends object> =
 
 type Judge<Context> = Exclude<RewardSource<Context & object>, readonly unknown[]>;
 
-/** What a reward function of one agent is given. */
+/** The context of a reward function for one agent. */
 export interface AnswerContext<Task> {
   readonly task: Task;
-  /** The text of the answer, reasoning left out. */
+  /** The text of the answer, without reasoning. */
   readonly text: string;
   readonly signal?: AbortSignal;
 }
 
-/** What a reward function of several agents is given. */
+/** The context of a reward function for several agents. */
 export interface TeamContext<Agent extends string, Task> {
   readonly task: Task;
-  /** The text of each agent's answer, reasoning left out. */
+  /** The text of each agent's answer, without reasoning. */
   readonly texts: Readonly<Record<Agent, string>>;
   readonly signal?: AbortSignal;
 }
 
-/** What {@link environmentFromReward} takes for one agent as for several; `id` is "reward" by default. */
+/** The options of {@link environmentFromReward} for one agent and for several. `id` is "reward" by default. */
 export interface RewardDefinitionBase<Task>
   extends Pick<DefinitionBase<Task, undefined>, "description" | "tasks" | "splits" | "rewardRange" | "deterministic"> {
   readonly id?: string;
 }
 
-/** An environment of one answer of one agent. */
+/** An environment in which one agent gives one answer. */
 export interface AnswerDefinition<Task> extends RewardDefinitionBase<Task> {
-  /** What the agent is asked. */
+  /** Returns the prompt of a task. */
   readonly prompt: (task: Task) => Prompt;
   readonly reward: RewardSource<AnswerContext<Task>>;
-  /** The answer of an expert; undefined where none is known. */
+  /** Returns the answer of an expert, or undefined if none is known. */
   readonly demonstrate?: (task: Task) => string | undefined;
 }
 
-/** An environment of one answer each of several agents, who earn one joint reward. */
+/** An environment in which each of several agents gives one answer. All receive the same joint reward. */
 export interface TeamDefinition<Agent extends string, Task> extends RewardDefinitionBase<Task> {
-  /** What each agent is asked. The names of the agents are its keys, in their order. */
+  /** The prompt function of each agent. Its keys are the ids of the agents, in their order. */
   readonly prompts: Readonly<Record<Agent, (task: Task) => Prompt>>;
   readonly reward: RewardSource<TeamContext<Agent, Task>>;
-  /** The answers of experts; undefined where none are known. */
+  /** Returns the answers of experts, or undefined if none are known. */
   readonly demonstrate?: (task: Task) => Readonly<Record<NoInfer<Agent>, string>> | undefined;
 }
 
 /**
- * An environment of one turn from a data set, a prompt (or one formatter for each agent) and a reward function. What
- * the function throws fails the episode, which is then unscored; so does a reward of `unscored(reason)`.
+ * Creates an environment of one turn from a data set, a prompt (or one prompt function per agent) and a reward
+ * function. If the function throws or returns `unscored(reason)`, the episode is unscored.
  */
 export function environmentFromReward<Task>(definition: AnswerDefinition<Task>): EnvironmentDefinition<Task>;
 export function environmentFromReward<Task, const Agent extends string>(

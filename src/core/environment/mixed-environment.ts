@@ -14,26 +14,29 @@ import { contractError } from "./environment-error.ts";
 /** One environment of a mixture. */
 export interface MixedPart {
   readonly environment: EnvironmentDefinition;
-  /** Its share of the tasks, in proportion to the others'; 1 by default. */
+  /** Its share of the tasks, relative to the other weights. 1 by default. */
   readonly weight?: number;
-  /** What metrics and ids of tasks call it; the environment's id by default, numbered where there are several. */
+  /**
+   * Its name in metrics and task ids. The environment's id by default, with a number if several environments have that
+   * id.
+   */
   readonly name?: string;
 }
 
-/** A task of a mixture: one of the environments' own, and whose it is. */
+/** A task of a mixture: the environment's name, and the environment's own task. */
 export interface MixedTask {
   readonly environment: string;
   readonly task: unknown;
 }
 
 /**
- * Several environments as one: each episode is one of theirs, and tasks are interleaved by weight, so that
- * every environment has its share of any number of tasks, give or take one or two. A split (with its slice) is asked of each of
- * them. The mixture has no end: those that have one begin again, shuffled in each pass by `seed`.
+ * Combines several environments. Each episode belongs to one of them. Tasks are interleaved by weight: in any number of
+ * tasks, the share of each environment is exact within one or two tasks. A split, with its slice, is loaded from each
+ * environment. The mixture is infinite: a finite taskset starts again after its end, and `seed` shuffles each pass.
  *
- * The environments need the same agents. Ids of tasks begin with their environment's name and a slash; `partOf` tells
- * them apart. Throws `config.invalid` for nothing to mix, agents or names that do not fit, and weights that are no
- * positive numbers.
+ * All environments must have the same agents. A task id begins with the name of its environment and a slash. `partOf`
+ * returns the environment of a task id. Throws `config.invalid` for an empty list, for agents or names that do not fit,
+ * and for weights that are not positive.
  */
 export function mixedEnvironment(
   parts: readonly MixedPart[],
@@ -78,7 +81,7 @@ export function mixedEnvironment(
   };
 }
 
-/** One instance: has one of each environment that it has played. */
+/** One instance of a mixture. Creates one instance of each environment that it plays. */
 class MixedEnvironment implements Environment<MixedTask> {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
@@ -86,7 +89,7 @@ class MixedEnvironment implements Environment<MixedTask> {
   readonly #instances = new Map<string, Environment>();
   #playing: { readonly name: string; readonly instance: Environment } | undefined;
   #closed = false;
-  /** There while an episode is played whose environment has one. */
+  /** Present while the current episode's environment can fork. */
   fork?: () => Promise<Environment<MixedTask>>;
 
   constructor(spec: EnvironmentSpec, environments: ReadonlyMap<string, EnvironmentDefinition>) {
@@ -99,7 +102,7 @@ class MixedEnvironment implements Environment<MixedTask> {
     readonly seed: number;
     readonly signal?: AbortSignal;
   }): Promise<Observations> {
-    if (this.#closed) throw this.#broken("was reset after it was closed", "Create another instance.");
+    if (this.#closed) throw this.#broken("was reset after it was closed", "Create a new instance.");
     const { environment: name, task } = options.task;
     const instance = this.#instances.get(name) ?? (await this.#environments.get(name)!.create());
     this.#instances.set(name, instance);
@@ -112,7 +115,10 @@ class MixedEnvironment implements Environment<MixedTask> {
     options?: { readonly signal?: AbortSignal },
   ): Promise<StepResult> {
     if (this.#playing === undefined) {
-      throw this.#broken("was stepped while no episode runs", "Call reset before step, and again after an end.");
+      throw this.#broken(
+        "was stepped without a running episode",
+        "Call reset before step, and again after each episode.",
+      );
     }
     const { name, instance } = this.#playing;
     const result = await instance.step(actions, options);
@@ -148,7 +154,7 @@ class MixedEnvironment implements Environment<MixedTask> {
   }
 }
 
-/** What an environment's spec says may be called goes with each observation: the mixture's spec cannot say it. */
+/** Adds the tools of an environment to its observations, because the spec of the mixture has no tools. */
 function withTools(observations: Observations, { tools }: EnvironmentSpec): Observations {
   if (tools === undefined) return observations;
   return Object.fromEntries(
@@ -199,7 +205,7 @@ function checkedParts(parts: readonly MixedPart[]): Required<MixedPart>[] {
   return named;
 }
 
-/** The environment that an id of a task begins with; of two that do, the longer name. */
+/** Returns the name of the environment that a task id begins with. The longest name wins. */
 function partName(taskId: string, environments: ReadonlyMap<string, unknown>): string | undefined {
   const names = [...environments.keys()].filter((name) => taskId.startsWith(`${name}/`));
   return names.sort((a, b) => b.length - a.length)[0];

@@ -19,21 +19,24 @@ interface RunningEpisode<Task, State> {
   readonly seed: number;
   state: State;
   turn: number;
-  /** Who has a prompt that is to be answered. */
+  /** The agents that have a prompt to answer. */
   acting: readonly AgentId[];
 }
 
-/** One instance of a definition: keeps the turn, the state and the seed of an episode, and what `open` gave it. */
+/**
+ * One instance of a definition. Keeps the turn, the state and the seed of its episode, and the value that `open`
+ * returned.
+ */
 export class ParallelEnvironment<Agent extends string, Task, State, Opened extends AsyncDisposable | undefined>
   implements Environment<Task>
 {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
-  /** Only where the definition has one. */
+  /** Present if the definition has it. */
   readonly fork?: () => Promise<Environment<Task>>;
   readonly #definition: ParallelDefinition<Agent, Task, State, Opened>;
   readonly #opened: Opened | undefined;
-  /** What each observation says may be called, where the spec could not. */
+  /** The tools of each observation, if the spec cannot list them. */
   readonly #tools: readonly ToolSpec[] | undefined;
   #episode: RunningEpisode<Task, State> | undefined;
   #closed = false;
@@ -58,7 +61,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     readonly signal?: AbortSignal;
   }): Promise<Observations> {
     this.#episode = undefined;
-    if (this.#closed) throw this.#broken("was reset after it was closed", "Create another instance.");
+    if (this.#closed) throw this.#broken("was reset after it was closed", "Create a new instance.");
     const { task, seed, signal } = options;
     const outcome = await this.#definition.reset({
       task,
@@ -78,7 +81,10 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
   ): Promise<StepResult> {
     const episode = this.#episode;
     if (episode === undefined) {
-      throw this.#broken("was stepped while no episode runs", "Call reset before step, and again after an end.");
+      throw this.#broken(
+        "was stepped without a running episode",
+        "Call reset before step, and again after each episode.",
+      );
     }
     const { task, state, turn, acting } = episode;
     const texts: Record<AgentId, string> = Object.fromEntries(this.spec.agents.map((agent) => [agent, ""]));
@@ -99,8 +105,9 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       opened: this.#opened as Opened,
       ...(options?.signal === undefined ? {} : { signal: options.signal }),
     });
-    // A reset in the meantime began another episode, which this outcome is no part of.
-    if (this.#episode !== episode) throw this.#broken("was reset or closed during a step", "One call at a time.");
+    // The instance was reset during the step, so this outcome belongs to an older episode.
+    if (this.#episode !== episode)
+      throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
     if (outcome.state !== undefined) episode.state = outcome.state;
     episode.turn += 1;
     return this.#result(outcome, episode);
@@ -114,7 +121,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
   }
 
   async #fork(copy: NonNullable<ParallelDefinition<Agent, Task, State, Opened>["fork"]>): Promise<Environment<Task>> {
-    if (this.#closed) throw this.#broken("was forked after it was closed", "Create another instance.");
+    if (this.#closed) throw this.#broken("was forked after it was closed", "Create a new instance.");
     const episode = this.#episode;
     const state = episode === undefined ? undefined : await copy(episode.state);
     const fork = new ParallelEnvironment<Agent, Task, State, Opened>({
@@ -132,7 +139,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     const answered = Object.keys(next);
     const terminated = outcome.done ?? answered.length === 0;
     if (!terminated && answered.length === 0) {
-      throw this.#broken("went on (done: false) without a reply", "Return a reply, or leave done out.");
+      throw this.#broken("returned done: false from step without a reply", "Return a reply, or omit done.");
     }
     const truncated = !terminated && episode.turn >= this.spec.maxTurns;
     const over = terminated || truncated;
@@ -153,12 +160,12 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
     };
   }
 
-  /** What each agent earned. */
+  /** Returns a function that gives the reward of each agent. */
   #rewards(outcome: ParallelStepOutcome<Agent, State>): (agent: AgentId) => Reward | undefined {
     const { reward, components, rewards } = outcome;
     if (rewards !== undefined) {
       if (reward !== undefined || components !== undefined) {
-        throw this.#broken("gave a joint reward beside rewards of agents", "Give one or the other.");
+        throw this.#broken("returned both a joint reward and rewards of agents", "Return one of them.");
       }
       return (agent) => {
         const own = rewards[agent as Agent];
@@ -166,7 +173,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
       };
     }
     if (components !== undefined && reward !== undefined && typeof reward !== "number") {
-      throw this.#broken("gave components beside a whole reward", "Put the components into the reward.");
+      throw this.#broken("returned components next to a complete reward", "Put the components into the reward.");
     }
     const joint = jointReward(reward, components);
     return () => joint;
@@ -187,7 +194,7 @@ export class ParallelEnvironment<Agent extends string, Task, State, Opened exten
   }
 }
 
-/** What `reset` is given to draw from. */
+/** Returns the random generator of `reset`. */
 export function resetRandom(seed: number): Random {
   return createRandom(deriveSeed(seed, "reset"));
 }

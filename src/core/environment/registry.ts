@@ -5,49 +5,55 @@ import type { Policy } from "../../contract/policy.ts";
 import { schemaProblems } from "../config/schema-problem.ts";
 import type { PolicySpecification } from "../policy/policy-specification.ts";
 
-/** An environment by name, with the options that it is made from. */
+/** A named environment and the options that it is created from. */
 export interface EnvironmentEntry<Options extends z.ZodObject = z.ZodObject> {
   readonly id: string;
   readonly description: string;
-  /** Such as `1.2.0`: what a config asks for by `id: name@1`. That of its package where it is left out. */
+  /** The version, such as `1.2.0`. A config requests it by `id: name@1`. The version of its package by default. */
   readonly version?: string;
-  /** Every option should have a default, so that the name alone makes an environment. Unknown keys are errors. */
+  /**
+   * The schema of the options. Give every option a default, so that the name alone creates an environment. Unknown keys
+   * are errors.
+   */
   readonly options: Options;
   /**
-   * Options that start a program or send a key to an address. A log may come from anywhere: `rescore` does not take them
-   * from it. Policies need not be listed. None by default.
+   * The options that start a program or send a key to an address. `rescore` refuses them in a log, because a log can
+   * come from an untrusted source. Options that name policies need not be listed. None by default.
    */
   readonly neverFromLog?: readonly string[];
   /**
-   * The policies that checked options name, such as a judge, by the option: they are opened before the environment is
-   * made. An undefined one is not needed. None by default.
+   * Returns the policies that the checked options name, such as a judge, by option. They are opened before the
+   * environment is created. An undefined policy is not opened. None by default.
    */
   policies?(options: z.output<Options>): Readonly<Record<string, PolicySpecification | undefined>>;
-  /** `policies` are the opened ones, by the names of {@link EnvironmentEntry.policies}. They are left open. */
+  /**
+   * Creates the environment. `policies` are the opened policies, by the names of {@link EnvironmentEntry.policies}. The
+   * environment does not close them.
+   */
   create(options: z.output<Options>, policies?: Readonly<Record<string, Policy>>): EnvironmentDefinition;
 }
 
-/** The environments that can be asked for by name. */
+/** The environments that can be created by name. */
 export interface EnvironmentRegistry {
-  /** In the order they were registered. */
+  /** In the order of their registration. */
   readonly entries: readonly EnvironmentEntry[];
-  /** Throws `config.unknown-name` with the nearest known name. */
+  /** Returns an entry. Throws `config.unknown-name`, with the nearest known name, if there is none. */
   entry(id: string): EnvironmentEntry;
   /**
-   * Makes an environment from unchecked options. Throws `config.invalid` naming each option at fault, and for options
-   * that name a policy: {@link openEnvironment} opens it.
+   * Creates an environment from unchecked options. Throws `config.invalid`, naming each wrong option. Also throws it
+   * for options that name a policy: use {@link openEnvironment} for these.
    */
   create(id: string, options?: unknown): EnvironmentDefinition;
 }
 
-/** An entry, with the type of `create`'s options inferred from their schema. */
+/** Returns the entry unchanged. Infers the type of `create`'s options from their schema. */
 export function environmentEntry<Options extends z.ZodObject>(
   entry: EnvironmentEntry<Options>,
 ): EnvironmentEntry<Options> {
   return entry;
 }
 
-/** A registry of these entries. It never changes: to add an entry, make another. */
+/** Creates a registry. It never changes: to add an entry, create another registry. */
 export function createRegistry(entries: readonly EnvironmentEntry[]): EnvironmentRegistry {
   const byId = new Map<string, EnvironmentEntry>();
   for (const entry of entries) {
@@ -55,7 +61,7 @@ export function createRegistry(entries: readonly EnvironmentEntry[]): Environmen
       throw new LyceumError({
         code: "config.invalid",
         message: `Two environments are registered as "${entry.id}".`,
-        hint: "Give each environment an id of its own.",
+        hint: "Give each environment an id that no other environment has.",
       });
     }
     byId.set(entry.id, entry);
@@ -79,9 +85,9 @@ export function createRegistry(entries: readonly EnvironmentEntry[]): Environmen
 }
 
 /**
- * Makes an environment whose options may name policies (a judge, an expert). `open` opens them, and the caller closes
- * them. Throws `config.invalid` naming each option at fault, and for a named policy without `open`; and what `open`
- * throws.
+ * Creates an environment whose options may name policies, such as a judge or an expert. `open` opens them, and the
+ * caller closes them. Throws `config.invalid`, naming each wrong option, and if a policy is named without `open`.
+ * Passes on the errors of `open`.
  */
 export async function openEnvironment(
   entry: EnvironmentEntry,
@@ -96,7 +102,7 @@ export async function openEnvironment(
   return entry.create(parsed, opened);
 }
 
-/** Opens the policy that a config names. `what` says in errors what it is for, such as `judge of environment "debate"`. */
+/** Opens a policy that a config names. `what` describes its use for errors, such as `judge of environment "debate"`. */
 export type OpenNamedPolicy = (specification: PolicySpecification, what: string) => Promise<Policy>;
 
 function namedPolicies(entry: EnvironmentEntry, options: object): readonly (readonly [string, PolicySpecification])[] {
@@ -108,12 +114,14 @@ function unopened(id: string, name: string): LyceumError {
   return new LyceumError({
     code: "config.invalid",
     message: `The option ${name} of "${id}" names a policy, and nothing here opens policies.`,
-    hint: "The command line opens it. In a program, open it and give it to the environment, or use openEnvironment.",
+    hint: "The command line opens it. In a program, open it and pass it to the environment, or use openEnvironment.",
     data: { environment: id, option: name },
   });
 }
 
-/** The options of an environment, checked and filled in. Throws `config.invalid` naming each option at fault. */
+/**
+ * Checks the options of an environment and fills in the defaults. Throws `config.invalid`, naming each wrong option.
+ */
 export function parseEnvironmentOptions<Options extends z.ZodObject>(
   id: string,
   schema: Options,
@@ -124,7 +132,7 @@ export function parseEnvironmentOptions<Options extends z.ZodObject>(
   const problems = schemaProblems(schema, options, result.error.issues);
   throw new LyceumError({
     code: "config.invalid",
-    message: `Environment "${id}" cannot be made from these options: ${problems.map(({ message }) => message).join("; ")}.`,
+    message: `Environment "${id}" cannot be created from these options: ${problems.map(({ message }) => message).join("; ")}.`,
     hint: problems.find(({ hint }) => hint !== undefined)?.hint ?? `It takes: ${Object.keys(schema.shape).join(", ")}.`,
     data: { environment: id, problems: problems.map(({ path, message }) => ({ path: path.map(String), message })) },
   });

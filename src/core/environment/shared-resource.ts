@@ -1,12 +1,13 @@
-/** A hold on what several share, until it is disposed of. */
+/** A reference to a shared resource. Dispose of it to release the resource. */
 export interface SharedResource<T> extends AsyncDisposable {
   readonly value: T;
 }
 
 /**
- * An `open` for what all instances of an environment share, such as the connection to a server: it is opened for the
- * first instance that needs it, and disposed of after the last has let go. What `open` rejects with, the hold rejects
- * with; the next hold tries again. Make it before the definition that takes it, so that its type is inferred.
+ * Returns an `open` function for a resource that all instances of an environment share, such as a connection to a
+ * server. The resource is opened for the first instance that needs it. It is disposed of after the last instance has
+ * released it. If opening fails, the instance's `open` rejects with the error, and the next call tries again. Create it
+ * before the definition that uses it, so that its type is inferred.
  */
 export function sharedResource<T extends AsyncDisposable>(open: () => Promise<T>): () => Promise<SharedResource<T>> {
   let opened: Promise<T> | undefined;

@@ -7,14 +7,16 @@ import { sliceTaskset } from "../taskset/slice-taskset.ts";
 import { parseSplit } from "../taskset/split.ts";
 import { contractError, environmentFailure } from "./environment-error.ts";
 
-/** Tasks as an author has them: a list or a taskset, or a function from the name of a split to either. */
+/** The tasks of a definition: a list, a taskset, or a function that returns either for the name of a split. */
 export type TaskSource<Task> =
   | SplitSource<Task>
   | ((split: string, options: { readonly signal?: AbortSignal }) => SplitSource<Task> | Promise<SplitSource<Task>>);
 
 type SplitSource<Task> = readonly Task[] | Taskset<Task>;
 
-/** The splits of a definition and how to load one. Splits that do not exist throw `data.out-of-range`. */
+/**
+ * Returns the splits of a definition and a function that loads one. It throws `data.out-of-range` for an unknown split.
+ */
 export function loadTasks<Task>(options: {
   readonly id: string;
   readonly source: TaskSource<Task>;
@@ -38,7 +40,7 @@ export function loadTasks<Task>(options: {
   };
 }
 
-/** Calls an author's function; what it throws names its place. */
+/** Calls an author's function. The error for a throw names its place. */
 async function called<Task>(
   source: Extract<TaskSource<Task>, (...given: never) => unknown>,
   {
@@ -50,7 +52,7 @@ async function called<Task>(
   try {
     return await source(name, loading);
   } catch (error) {
-    // An abort is not the author's.
+    // An abort is not an error of the author's function.
     loading.signal?.throwIfAborted();
     throw environmentFailure({ environment: id, call: "tasks", error, by: source });
   }
@@ -65,7 +67,7 @@ function noTasks(environment: string, { tasks, source }: { readonly tasks: unkno
   return contractError({
     environment,
     problem: `has ${describeValue(tasks)} as tasks`,
-    rule: "tasks is a list, a taskset, or a function that returns one. Collect what a generator yields into a list first; generatedTaskset makes tasks without end.",
+    rule: "tasks is a list, a taskset, or a function that returns one. Collect what a generator yields into a list first; generatedTaskset creates infinite tasksets.",
     ...(typeof source === "function" ? { by: source } : {}),
   });
 }

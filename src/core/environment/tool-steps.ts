@@ -13,35 +13,35 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import type { StepContext, StepOutcome } from "./define-environment.ts";
 import { contractError } from "./environment-error.ts";
 
-/** A call that a model made, and what came of it. */
+/** One tool call of a model, and its result. */
 export interface CallRecord {
   /** The turn of the message, from 0. */
   readonly turn: number;
-  /** Empty for a call that cannot be read. */
+  /** The name of the tool. Empty if the call could not be parsed. */
   readonly name: string;
   readonly arguments: Json;
-  /** What the model reads. */
+  /** The result as the model reads it. */
   readonly result: string;
-  /** The tool ran and did not fail. */
+  /** True if the tool ran without an error. */
   readonly ok: boolean;
 }
 
-/** What is said after the results of calls. */
+/** Returns text that is added after the results of tool calls. */
 export type AfterCalls = (context: { readonly turnsLeft: number }) => string | undefined;
 
 type BareContext<Task, State, Opened> = Omit<StepContext<Task, State, Opened>, "calls">;
 
-/** A tool that threw, as the trace has it. */
+/** A tool that threw, as the trace records it. */
 interface ToolError {
   readonly tool: string;
   readonly message: string;
-  /** The line of the user's code. */
+  /** The line in the user's code. */
   readonly at?: string;
 }
 
 const callForm = 'A call is JSON: {"name": "...", "arguments": {...}}.';
 
-/** Runs the calls of an agent's messages, and asks `step` about the messages that have none. */
+/** Runs the tool calls of an agent's messages. Calls `step` for messages without calls. */
 export class ToolSteps<Task, State, Opened> {
   readonly #environment: string;
   readonly #maxTurns: number;
@@ -64,8 +64,8 @@ export class ToolSteps<Task, State, Opened> {
   }
 
   /**
-   * One message: its calls are run and answered. `step` is asked if there are none, if a tool ended the episode, and in
-   * the last turn. `earlier` are the episode's calls before it.
+   * Handles one message: runs its calls and replies with their results. Calls `step` if there are no calls, if a tool
+   * ended the episode, and in the last turn. `earlier` contains the earlier calls of the episode.
    */
   async take(
     context: BareContext<Task, State, Opened>,
@@ -90,7 +90,7 @@ export class ToolSteps<Task, State, Opened> {
   }
 }
 
-/** The calls of one message. */
+/** The tool calls of one message. */
 class CallRun<Task, State, Opened> {
   readonly records: CallRecord[] = [];
   ended = false;
@@ -113,7 +113,7 @@ class CallRun<Task, State, Opened> {
     this.#environment = options.environment;
   }
 
-  /** Runs the calls one after another. Returns why the episode is unscored, if infrastructure fails. */
+  /** Runs the calls one after another. Returns an unscored reward if the infrastructure fails. */
   async callAll({ calls, problems }: ToolMessage): Promise<Reward | undefined> {
     const { turn } = this.#context;
     try {
@@ -142,7 +142,7 @@ class CallRun<Task, State, Opened> {
     return toolReply({ message: { ...message, calls: made }, results, problems, remark });
   }
 
-  /** An outcome with what the calls earned and what went wrong in them. */
+  /** Adds the rewards and the errors of the calls to an outcome. */
   finish(outcome: StepOutcome<State>): StepOutcome<State> {
     const { reward, components, info, ...rest } = outcome;
     return { ...rest, ...this.#rewarded(outcome), ...this.#informed(info) };
@@ -165,7 +165,7 @@ class CallRun<Task, State, Opened> {
       context: (signal) => this.#toolContext(call, { signal, open }),
       signal: this.#context.signal,
     });
-    // A tool that was stopped may run on; it no longer counts.
+    // A tool that was stopped may still run. Its effects no longer count.
     open.is = false;
     if (result.thrown !== undefined)
       this.#errors.push(toolError(call.name, { thrown: result.thrown, tools: this.#tools }));

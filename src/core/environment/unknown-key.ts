@@ -1,7 +1,7 @@
 import { nearestName } from "../../contract/errors/unknown-name.ts";
 import type { ReturnProblem } from "./validate-prompt.ts";
 
-/** A key of an object that is not among the known ones. `rule` puts a suggestion before a rule. */
+/** Finds a key of an object that is not known. `rule` adds a suggestion in front of a rule. */
 export function unknownKey(
   outcome: object,
   known: readonly string[],
@@ -15,7 +15,7 @@ export function unknownKey(
   };
 }
 
-/** Describes the use of an agent's name that the environment does not have. */
+/** Creates the problem for an agent name that the environment does not have. */
 export function unknownAgent(
   agent: string,
   { agents, call }: { readonly agents: readonly string[]; readonly call: string },

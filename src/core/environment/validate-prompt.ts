@@ -1,7 +1,7 @@
 import { describeValue, isPromise } from "../../contract/describe-value.ts";
 import { messageProblem } from "../../contract/message-problem.ts";
 
-/** What is wrong with a value that an author's function returned, in words that follow the environment's name. */
+/** A problem with a value that an author's function returned. The text follows the environment's name. */
 export interface ReturnProblem {
   readonly problem: string;
   /** What to return instead. */
@@ -13,7 +13,9 @@ export interface ReturnProblem {
 const promptRule =
   'A prompt is a text, a message or a list of messages, such as textMessage("user", "..."). Await what is a Promise.';
 
-/** What keeps a value from being a prompt; `what` says where it stands, such as `as messages from reset`. */
+/**
+ * Returns why a value is not a valid prompt, if it is not. `what` names its place, such as `as messages from reset`.
+ */
 export function promptProblem(prompt: unknown, what: string): ReturnProblem | undefined {
   if (typeof prompt === "string") return undefined;
   if (typeof prompt !== "object" || prompt === null || isPromise(prompt)) {
@@ -28,7 +30,7 @@ export function promptProblem(prompt: unknown, what: string): ReturnProblem | un
   return undefined;
 }
 
-/** True for a prompt that shows nothing: no text but blanks, no image and no tool call. */
+/** Returns true for an empty prompt: only blanks, no image and no tool call. */
 export function isBlankPrompt(prompt: unknown): boolean {
   if (typeof prompt === "string") return prompt.trim() === "";
   return [prompt].flat().every((message) => {

@@ -4,7 +4,7 @@ import { isBlankPrompt, promptProblem, type ReturnProblem } from "./validate-pro
 
 const singleRule = "Return the first prompt: a text, or { messages, state }.";
 
-/** What keeps a value from being what `reset` of one agent returns. */
+/** Returns why a value is not a valid result of a single agent's `reset`, if it is not. */
 export function resetProblem(outcome: unknown): ReturnProblem | undefined {
   if (typeof outcome !== "object" || outcome === null || Array.isArray(outcome)) {
     return typeof outcome === "string" || Array.isArray(outcome) ? firstPrompt(outcome, "from reset") : whole(outcome);
@@ -16,7 +16,7 @@ export function resetProblem(outcome: unknown): ReturnProblem | undefined {
   return firstPrompt(outcome.messages, "as messages from reset");
 }
 
-/** The same of several agents. */
+/** Returns why a value is not a valid result of several agents' `reset`, if it is not. */
 export function parallelResetProblem(
   outcome: unknown,
   { agents }: { readonly agents: readonly string[] },
@@ -30,7 +30,7 @@ export function parallelResetProblem(
     return { problem: `returned ${describeValue(prompts)} as prompts from reset`, rule };
   }
   const given = Object.entries(prompts).filter(([, prompt]) => prompt !== undefined);
-  if (given.length === 0) return { problem: "returned a prompt for nobody from reset", rule };
+  if (given.length === 0) return { problem: "returned no prompt from reset", rule };
   for (const [agent, prompt] of given) {
     if (!agents.includes(agent)) return unknownAgent(agent, { agents, call: "reset" });
     const found = firstPrompt(prompt, `for agent "${agent}" from reset`);
@@ -48,5 +48,5 @@ function firstPrompt(prompt: unknown, what: string): ReturnProblem | undefined {
   const found = promptProblem(prompt, what);
   if (found !== undefined) return found;
   if (!isBlankPrompt(prompt)) return undefined;
-  return { problem: `returned an empty prompt ${what}`, rule: "Say in the first prompt what is asked." };
+  return { problem: `returned an empty prompt ${what}`, rule: "State the task in the first prompt." };
 }

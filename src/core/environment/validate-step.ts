@@ -20,12 +20,12 @@ const parallelKeys = Object.keys({ ...sharedKeys, rewards: true, replies: true }
   true
 >);
 
-/** What the definition of a step's environment says of it. */
+/** The part of a definition that decides which step results are valid. */
 interface StepRules {
   readonly statesCorrect?: boolean;
 }
 
-/** What keeps a value from being what `step` of one agent returns. */
+/** Returns why a value is not a valid result of a single agent's `step`, if it is not. */
 export function stepProblem(outcome: unknown, rules: StepRules): ReturnProblem | undefined {
   return (
     outcomeProblem(outcome, singleKeys, rules) ??
@@ -33,7 +33,7 @@ export function stepProblem(outcome: unknown, rules: StepRules): ReturnProblem |
   );
 }
 
-/** The same of several agents. */
+/** Returns why a value is not a valid result of several agents' `step`, if it is not. */
 export function parallelStepProblem(
   outcome: unknown,
   { agents, ...rules }: StepRules & { readonly agents: readonly string[] },
@@ -80,11 +80,11 @@ function outcomeProblem(
   if (done !== undefined && typeof done !== "boolean") return wrong("done", done, "true or false");
   if (correct !== undefined && typeof correct !== "boolean") return wrong("correct", correct, "true or false");
   if (correct !== undefined && statesCorrect !== true) {
-    const problem = "said whether an answer is correct, and its spec does not";
+    const problem = "returned correct from step without statesCorrect in its definition";
     return { problem, rule: "Set statesCorrect: true." };
   }
   if (done === false && replies[reply] === undefined) {
-    return { problem: "went on (done: false) without a reply", rule: "Return a reply, or leave done out." };
+    return { problem: "returned done: false from step without a reply", rule: "Return a reply, or omit done." };
   }
   if (context !== undefined && context !== "append" && context !== "replace") {
     return wrong("context", context, '"append" or "replace"');

@@ -35,8 +35,8 @@ const parallelKeys = Object.keys({ ...sharedKeys, agents: true } satisfies Recor
 >);
 
 /**
- * A definition whose functions refuse what their author should not return, and name the place of what they throw.
- * Throws `environment.contract` for a definition that lacks a function or has a key that nothing reads.
+ * Returns a definition whose functions check their results and add the place to errors. Throws `environment.contract`
+ * if a function is missing or a key is unknown.
  */
 export function validatedDefinition<Task, State, Opened extends AsyncDisposable | undefined, Schemas>(
   definition: SingleAgentDefinition<Task, State, Opened, Schemas>,
@@ -51,7 +51,7 @@ export function validatedDefinition<Task, State, Opened extends AsyncDisposable 
   };
 }
 
-/** The same for several agents. */
+/** The version of {@link validatedDefinition} for several agents. */
 export function validatedParallelDefinition<
   Agent extends string,
   Task,
@@ -93,7 +93,7 @@ function checkDefinition(definition: { readonly id: string }, keys: readonly str
   });
 }
 
-/** A function of an author, awaited and checked. */
+/** Wraps an author's function: awaits it, checks its result and adds the place to errors. */
 function authored<Context, Outcome>(
   written: (context: Context) => Outcome | Promise<Outcome>,
   options: {
@@ -111,7 +111,7 @@ function authored<Context, Outcome>(
   };
 }
 
-/** An author's demonstration. It cannot wait: supervised training asks it for every turn. */
+/** Wraps an author's `demonstrate`. It must be synchronous, because supervised training calls it for every turn. */
 function expert<Task, Context, Answers>(
   written: (task: Task, context: Context) => Answers,
   environment: string,

@@ -69,7 +69,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
 
   async step(actions: Readonly<Record<AgentId, Action>>, options: Signalled = {}): Promise<StepResult> {
     const episode = this.#episode;
-    if (episode === undefined) throw this.#broken("was stepped while no episode runs", "Call reset before step.");
+    if (episode === undefined) throw this.#broken("was stepped without a running episode", "Call reset before step.");
     const missing = episode.acting.find((agent) => actions[agent] === undefined);
     if (missing !== undefined) {
       throw this.#broken(`was stepped without an action of "${missing}"`, `Pass { ${episode.acting.join(", ")} }.`);
@@ -79,7 +79,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
       if (this.#episode === episode) this.#episode = undefined;
       throw error;
     });
-    if (this.#episode !== episode) throw this.#broken("was reset or closed during a step", "One call at a time.");
+    if (this.#episode !== episode) throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
     const over = Object.keys(played.observations).length === 0;
     this.#episode = over ? undefined : { table, ...played, early: {} };
     const { infos, correct } = played;

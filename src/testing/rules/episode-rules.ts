@@ -159,7 +159,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "first-prompts-say-something",
-    hint: "Say in the first prompt what is asked.",
+    hint: "State the task in the first prompt.",
     check: ({ episode }) => {
       const blank = Object.entries(episode.first).find(([, { messages }]) => isBlank(messages));
       return blank && `gave agent "${blank[0]}" an empty prompt at the beginning`;

@@ -26,7 +26,7 @@ async function started<Task>(environment: EnvironmentDefinition<Task>, index = 0
   return instance;
 }
 
-describe("an environment of a few lines", () => {
+describe("a short environment", () => {
   test("plays", async () => {
     const task = await (await guess.tasks("train")).get(1);
     const episode = await rolloutEpisode({
@@ -56,7 +56,7 @@ describe("an environment of a few lines", () => {
     expect(episode.agents.agent!.reward).toMatchObject({ status: "scored", value: 0 });
   });
 
-  test("keeps the laws", async () => expect((await checkEnvironment(guess)).problems).toEqual([]));
+  test("passes checkEnvironment", async () => expect((await checkEnvironment(guess)).problems).toEqual([]));
 
   test("infers the types of task and state", () => {
     const environment = defineEnvironment({
@@ -93,7 +93,7 @@ describe("an environment of a few lines", () => {
   });
 });
 
-describe("what step answers", () => {
+describe("the result of step", () => {
   const stepping = (step: Parameters<typeof defineEnvironment<number, { count: number }>>[0]["step"], maxTurns = 3) =>
     started(
       defineEnvironment({
@@ -110,7 +110,7 @@ describe("what step answers", () => {
     expect((await instance.step(act("x"))).agents.agent!.reward).toEqual(scored(0.5, { format: 0.2, answer: 0.3 }));
   });
 
-  test("components alone add up; a whole reward stays as it is; none is none", async () => {
+  test("components without a reward are added; a complete reward is unchanged; no reward stays absent", async () => {
     const summed = await stepping(() => ({ components: { format: 0.25, answer: 0.5 } }));
     expect((await summed.step(act("x"))).agents.agent!.reward).toEqual(scored(0.75, { format: 0.25, answer: 0.5 }));
     const whole = await stepping(() => ({ reward: unscored("no judge") }));
@@ -119,7 +119,7 @@ describe("what step answers", () => {
     expect((await none.step(act("x"))).agents.agent).toEqual({ terminated: false, truncated: false });
   });
 
-  test("a reply goes on, no reply ends, done ends whatever the reply", async () => {
+  test("a reply continues the episode, no reply ends it, and done ends it despite a reply", async () => {
     const replying = await stepping(() => ({ reply: [textMessage("tool", "1"), textMessage("user", "2")] }));
     expect((await replying.step(act("x"))).observations).toEqual({
       agent: { messages: [textMessage("tool", "1"), textMessage("user", "2")], context: "append" },
@@ -131,7 +131,7 @@ describe("what step answers", () => {
     });
   });
 
-  test("a new state replaces the old, and one changed in place stays", async () => {
+  test("a new state replaces the old one, and a state changed in place is kept", async () => {
     const replaced = await stepping(({ state }) => ({ reply: String(state.count), state: { count: state.count + 1 } }));
     await replaced.step(act("x"));
     expect((await replaced.step(act("x"))).observations.agent!.messages).toEqual([textMessage("user", "1")]);
@@ -148,7 +148,7 @@ describe("what step answers", () => {
     await expect(instance.step(act("x"))).rejects.toMatchObject({ code: "environment.contract" });
   });
 
-  test("the turn counts, and at the last one a reply truncates", async () => {
+  test("turns are counted, and a reply in the last turn truncates the episode", async () => {
     const turns: number[] = [];
     const instance = await stepping(({ turn }) => {
       turns.push(turn);
@@ -164,7 +164,7 @@ describe("what step answers", () => {
 });
 
 describe("the contract", () => {
-  test("step before reset, after the end and after close, and without an action", async () => {
+  test("step fails before reset, after the end, after close and without an action", async () => {
     const contract = { code: "environment.contract" };
     const fresh = await guess.create();
     await expect(fresh.step(act("3"))).rejects.toMatchObject(contract);
@@ -190,7 +190,7 @@ describe("the contract", () => {
     expect((await second.step(act("x"))).observations.agent!.messages).toEqual([textMessage("user", "1")]);
   });
 
-  test("randomness is the seed's, in reset and in every step", async () => {
+  test("the seed determines all random choices of reset and step", async () => {
     const environment = defineEnvironment({
       id: "dice",
       tasks: [0],
@@ -211,7 +211,7 @@ describe("the contract", () => {
 describe("tasks", () => {
   const base = { id: "tasks", reset: () => "hello", step: () => ({ reward: 1 }) };
 
-  test("come from a list, a taskset, or a function of the split", async () => {
+  test("come from a list, a taskset or a function of the split", async () => {
     const list = defineEnvironment({ ...base, tasks: ["a", "b"] });
     expect(list.splits).toEqual(["train"]);
     expect((await (await list.tasks("train")).get(1)).task).toBe("b");
@@ -226,7 +226,7 @@ describe("tasks", () => {
     expect(defineEnvironment({ ...base, tasks: () => ["x"] }).splits).toEqual(["train", "test"]);
   });
 
-  test("that are loaded get the signal, and none are loaded after an abort", async () => {
+  test("are loaded with the signal, and not after an abort", async () => {
     const seen: (AbortSignal | undefined)[] = [];
     const environment = defineEnvironment({
       ...base,
@@ -245,7 +245,7 @@ describe("tasks", () => {
     expect(seen).toHaveLength(2);
   });
 
-  test("are sliced, and unknown splits refused with a suggestion", async () => {
+  test("can be sliced, and an unknown split is refused with a suggestion", async () => {
     const environment = defineEnvironment({ ...base, tasks: ["a", "b", "c"] });
     const sliced = await environment.tasks("train[1:]");
     expect([sliced.length, (await sliced.get(0)).task]).toEqual([2, "b"]);

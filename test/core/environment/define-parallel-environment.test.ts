@@ -13,7 +13,7 @@ import { checkEnvironment } from "../../../src/testing/index.ts";
 const say = (text: string): Action => ({ message: textMessage("assistant", text), finish: "stop" });
 const contract = { code: "environment.contract" };
 
-/** Two agents name a number each; together they are to make the task's. */
+/** Two agents name a number each. The sum should be the task's number. */
 const sums = defineParallelEnvironment({
   id: "sums",
   agents: ["low", "high"],
@@ -48,8 +48,8 @@ const stepping = (step: Definition["step"], rest: Partial<Definition> = {}) =>
     }),
   );
 
-describe("agents that act at once", () => {
-  test("play, each with its own conversation, and earn the same", async () => {
+describe("agents that act at the same time", () => {
+  test("play in separate conversations and receive the same reward", async () => {
     const task = await (await sums.tasks("train")).get(0);
     const episode = await rolloutEpisode({
       environment: sums,
@@ -68,7 +68,7 @@ describe("agents that act at once", () => {
     }
   });
 
-  test("keep the laws, demonstrations included", async () =>
+  test("pass checkEnvironment, including demonstrations", async () =>
     expect((await checkEnvironment(sums)).problems).toEqual([]));
 
   test("are truncated together at maxTurns", async () => {
@@ -82,7 +82,7 @@ describe("agents that act at once", () => {
     });
   });
 
-  test("have types of their own", () => {
+  test("have inferred types", () => {
     defineParallelEnvironment({
       id: "typed",
       agents: ["a", "b"],
@@ -108,8 +108,8 @@ describe("agents that act at once", () => {
   });
 });
 
-describe("what step answers", () => {
-  test("rewards of single agents are theirs alone, also of one that did not act", async () => {
+describe("the result of step", () => {
+  test("the rewards of single agents go only to them, even to one that did not act", async () => {
     const instance = await stepping(({ turn }) =>
       turn === 0 ? { replies: { a: "on" } } : { rewards: { a: 0.25, b: unscored("lost") } },
     );
@@ -125,7 +125,7 @@ describe("what step answers", () => {
     });
   });
 
-  test("an agent without a prompt says nothing, whatever is passed for it, and is not reported on", async () => {
+  test("the action of an agent without a prompt is ignored, and the agent has no result", async () => {
     const heard: unknown[] = [];
     const instance = await stepping(({ texts }) => {
       heard.push(texts);
@@ -140,7 +140,7 @@ describe("what step answers", () => {
     expect(Object.keys(agents)).toEqual(["b"]);
   });
 
-  test("a reply may begin the conversation anew", async () => {
+  test("a reply can start a new conversation", async () => {
     const instance = await stepping(() => ({ replies: { a: "again", b: "again" }, context: "replace" }));
     const { observations } = await instance.step({ a: say("x"), b: say("y") });
     expect(observations.a).toEqual({ messages: [textMessage("user", "again")], context: "replace" });
@@ -174,8 +174,8 @@ describe("what step answers", () => {
   });
 });
 
-describe("what an instance holds", () => {
-  /** An environment whose instances hold a number, and what became of each. */
+describe("the resource of an instance", () => {
+  /** An environment whose instances open a number, and a record of what happened to each. */
   const holding = () => {
     const log: string[] = [];
     let opened = 0;
@@ -196,7 +196,7 @@ describe("what an instance holds", () => {
     return { environment, log };
   };
 
-  test("is opened for each, given to reset and step, and disposed of once", async () => {
+  test("is opened for each instance, passed to reset and step, and disposed of once", async () => {
     const { environment, log } = holding();
     expect(log).toEqual([]);
     const [first, second] = [await environment.create(), await environment.create()];
@@ -217,7 +217,7 @@ describe("what an instance holds", () => {
     expect((await second.reset({ task: 0, seed: 0 })).agent).toBeDefined();
   });
 
-  test("is let go of by the pool that made the instance", async () => {
+  test("is released by the pool that created the instance", async () => {
     const { environment, log } = holding();
     {
       await using pool = new EnvironmentPool(environment);

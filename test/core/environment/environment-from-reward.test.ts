@@ -11,8 +11,8 @@ async function play<Task>(environment: EnvironmentDefinition<Task>, answer = "ye
   return rolloutEpisode({ environment, task, policies: scriptedPolicy(() => answer), seed: 1 });
 }
 
-describe("criteria in place of a function", () => {
-  test("are a rubric, and infer the type of their context", async () => {
+describe("criteria instead of a function", () => {
+  test("form a rubric and infer the type of their context", async () => {
     const environment = environmentFromReward({
       tasks: [{ answer: "yes" }],
       prompt: ({ answer }) => `Say ${answer}.`,
@@ -29,7 +29,7 @@ describe("criteria in place of a function", () => {
     expect(environment.scoreGroup).toBeDefined();
   });
 
-  test("of several agents, too", async () => {
+  test("work for several agents", async () => {
     const environment = environmentFromReward({
       tasks: [{ word: "rain" }],
       prompts: { writer: ({ word }) => word, editor: ({ word }) => word },
@@ -43,13 +43,13 @@ describe("criteria in place of a function", () => {
   });
 });
 
-describe("an environment of one agent from a reward function", () => {
+describe("an environment for one agent from a reward function", () => {
   const base = {
     tasks: [{ question: "Is it?", answer: "yes" }],
     prompt: (task: { question: string }) => task.question,
   };
 
-  test("asks the prompt and gives what the function gives", async () => {
+  test("sends the prompt and returns the function's reward", async () => {
     const environment = environmentFromReward({
       ...base,
       reward: ({ task, text }) => (text === task.answer ? 1 : 0),
@@ -65,7 +65,7 @@ describe("an environment of one agent from a reward function", () => {
     expect((await play(environment, "no")).agents.agent!.reward).toMatchObject({ value: 0 });
   });
 
-  test("adds up named parts", async () => {
+  test("adds named components", async () => {
     const environment = environmentFromReward({
       ...base,
       id: "parts",
@@ -76,12 +76,12 @@ describe("an environment of one agent from a reward function", () => {
     expect(reward).toEqual({ status: "scored", value: 1.25, components: { right: 1, short: 0.25 } });
   });
 
-  test("takes a whole reward, unscored too", async () => {
+  test("accepts a complete reward, scored or unscored", async () => {
     const environment = environmentFromReward({ ...base, reward: () => unscored("the judge is out") });
     expect((await play(environment)).agents.agent!.reward).toEqual(unscored("the judge is out"));
   });
 
-  test("is unscored if the function throws for want of something outside", async () => {
+  test("is unscored if the function throws because of the infrastructure", async () => {
     const environment = environmentFromReward({
       ...base,
       reward: () => {
@@ -94,7 +94,7 @@ describe("an environment of one agent from a reward function", () => {
     });
   });
 
-  test("hands the signal on", async () => {
+  test("passes the signal on", async () => {
     const given: unknown[] = [];
     const environment = environmentFromReward({
       ...base,
@@ -108,8 +108,8 @@ describe("an environment of one agent from a reward function", () => {
   });
 });
 
-describe("an environment of several agents from a reward function", () => {
-  test("has a formatter for each and a joint reward", async () => {
+describe("an environment for several agents from a reward function", () => {
+  test("has a prompt function for each agent and a joint reward", async () => {
     const environment = environmentFromReward({
       tasks: (split) => (split === "test" ? ["b"] : ["a"]),
       prompts: { writer: (task: string) => `Write of ${task}.`, editor: (task: string) => `Edit ${task}.` },

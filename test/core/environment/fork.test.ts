@@ -8,7 +8,7 @@ const say = (text: string): Record<string, Action> => ({
   agent: { message: textMessage("assistant", text), finish: "stop" },
 });
 
-/** Repeats all that was said; counts what is open. */
+/** Repeats everything that was said, and counts the open resources. */
 function memory(fork?: (state: string[]) => string[]) {
   const open = { now: 0, ever: 0 };
   const environment = defineEnvironment<string, string[], AsyncDisposable>({
@@ -44,12 +44,12 @@ async function begun(fork: (state: string[]) => string[]) {
 }
 
 describe("a fork", () => {
-  test("is there only where the definition has one", async () => {
+  test("exists only if the definition has one", async () => {
     expect((await memory().environment.create()).fork).toBeUndefined();
     expect((await memory(structuredClone).environment.create()).fork).toBeDefined();
   });
 
-  test("goes on as the original would, and by itself", async () => {
+  test("continues like the original and independently of it", async () => {
     const { instance } = await begun(structuredClone);
     const [first, second] = [await instance.fork!(), await instance.fork!()];
     const own = await instance.step(say("b"));
@@ -59,7 +59,7 @@ describe("a fork", () => {
     expect(JSON.stringify(await (await first.fork!()).step(say("e")))).toContain("3 a b d e ");
   });
 
-  test("holds what is its own, until it is closed", async () => {
+  test("has its own resource until it is closed", async () => {
     const { instance, open } = await begun(structuredClone);
     const fork = await instance.fork!();
     expect(open).toEqual({ now: 2, ever: 2 });

@@ -23,7 +23,7 @@ import { eventsOf, letterConfig, runTraining, temporaryFolder } from "../../trai
 
 const letters = (): EnvironmentDefinition => letterEnvironment() as EnvironmentDefinition;
 
-/** Pays for a word; the top of its range is not the letters'. */
+/** Rewards a word. Its highest reward differs from that of the letters environment. */
 function words(options: { readonly value?: number; readonly demonstrates?: boolean } = {}): EnvironmentDefinition {
   const { value = 3, demonstrates = true } = options;
   return defineEnvironment<string>({
@@ -55,7 +55,7 @@ describe("mixedTaskset", () => {
     }));
   const task = (_: string, inner: unknown): unknown => inner;
 
-  it("gives each part its share of any number of tasks, and every task of each", async () => {
+  it("gives each part its share of any number of tasks, and plays every task of each part", async () => {
     const weight = fc.integer({ min: 1, max: 9 });
     await fc.assert(
       fc.asyncProperty(
@@ -87,7 +87,7 @@ describe("mixedTaskset", () => {
     );
   });
 
-  it("takes parts without end in order, and shuffles the others in each pass by the seed", async () => {
+  it("takes infinite parts in order, and shuffles finite parts in each pass by the seed", async () => {
     const endless: Taskset = {
       name: "n",
       length: "unbounded",
@@ -115,12 +115,12 @@ describe("mixedTaskset", () => {
 });
 
 describe("mixedEnvironment", () => {
-  it("keeps the laws of environments", async () => {
+  it("passes checkEnvironment", async () => {
     const mixture = mixedEnvironment([{ environment: words({ value: 1 }) }, { environment: letters(), weight: 2 }]);
     expect((await checkEnvironment(mixture, { tasks: 4, episodes: 4 })).problems).toEqual([]);
   });
 
-  it("keeps the laws with environments that hold something and take turns", async () => {
+  it("passes checkEnvironment with environments that open resources and take turns", async () => {
     const mixture = mixedEnvironment([
       { environment: environments.create("math") },
       { environment: environments.create("number-guessing") },
@@ -129,14 +129,14 @@ describe("mixedEnvironment", () => {
     expect(mixture.spec).toMatchObject({ id: "math+number-guessing", agents: ["agent"] });
   });
 
-  it("is at fault if one of its environments does not state what its spec promises", async () => {
+  it("is reported if one of its environments does not return the correct flag that its spec promises", async () => {
     const silent = { ...words(), spec: { ...words().spec, statesCorrect: true } };
     const mixture = mixedEnvironment([{ environment: letters() }, { environment: silent }]);
     const { problems } = await checkEnvironment(mixture, { tasks: 4, episodes: 4 });
     expect(problems.map(({ rule }) => rule)).toContain("states-whether-correct");
   });
 
-  it("plays and demonstrates each task in the environment it is of, with that one's tools", async () => {
+  it("plays and demonstrates each task in its own environment, with the tools of that environment", async () => {
     const mixture = mixedEnvironment([{ environment: words() }, { environment: letters(), weight: 2, name: "abc" }]);
     expect(mixture.spec).toMatchObject({ id: "words+letters", rewardRange: [0, 3] });
     const tasks = await mixture.tasks("test");
@@ -223,7 +223,7 @@ describe("mixedEnvironment", () => {
     expect(make).toThrow(expect.objectContaining({ code: "config.invalid", message: expect.stringMatching(message) }));
   });
 
-  it("passes the slice of a split on to each environment", async () => {
+  it("passes the slice of a split to each environment", async () => {
     const mixture = mixedEnvironment([{ environment: letters() }, { environment: words() }]);
     const given = await ids(await mixture.tasks("train[:50%]"), 200);
     expect(new Set(given.filter((id) => id.startsWith("words/")))).toEqual(new Set(["words/0"]));
@@ -249,7 +249,7 @@ describe("mixedEnvironment", () => {
     expect((await run("train[40%:]", 200)).error).toMatchObject({ code: "data.malformed" });
   });
 
-  it("numbers environments of one id, and demonstrates only where all do", () => {
+  it("numbers environments with the same id, and demonstrates only if all of them do", () => {
     const mixture = mixedEnvironment([
       { environment: letters() },
       { environment: letters() },
@@ -261,7 +261,7 @@ describe("mixedEnvironment", () => {
     expect(mixedEnvironment([{ environment: letters() }]).demonstrate).toBeDefined();
   });
 
-  it("trains on all at once, by weight, and tells of each one's reward", async () => {
+  it("trains on all at once, by weight, and reports the reward of each", async () => {
     const run = async (weight: number) => {
       const environment = mixedEnvironment([
         { environment: letters(), weight },

@@ -47,7 +47,7 @@ describe("a registry", () => {
     );
   });
 
-  test("has every name once, and no state of its own", () => {
+  test("has each name once, and never changes", () => {
     expect(() => createRegistry([echo, echo])).toThrow(expect.objectContaining({ code: "config.invalid" }));
     expect(createRegistry([]).entries).toEqual([]);
     expect(() => createRegistry([]).entry("echo")).toThrow(expect.objectContaining({ code: "config.unknown-name" }));

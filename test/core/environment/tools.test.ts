@@ -15,7 +15,7 @@ import { callMessage } from "../../../src/core/tools/call-message.ts";
 import { defineTool, type ToolContext, type ToolRecord } from "../../../src/core/tools/tool.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
 
-/** A counter with two tools: one changes the episode's state, one reads it. */
+/** A counter with two tools: one changes the state of the episode, one reads it. */
 const counter = defineEnvironment({
   id: "counter",
   tasks: [3, 5],
@@ -57,7 +57,7 @@ async function play<Task>(environment: EnvironmentDefinition<Task>, actions: rea
   return { first: first.agent!, results, replies, texts: replies.map((messages) => messages.map(textOf)) };
 }
 
-/** An environment of one tool that does what a test wants. */
+/** Creates an environment with one tool, which a test defines. */
 function one(
   execute: (input: never, context: ToolContext) => unknown,
   more: object = {},
@@ -92,7 +92,7 @@ describe("tools of an environment", () => {
     });
   });
 
-  test("the spec says what they take, by their schemas", () => {
+  test("the spec lists their inputs, from their schemas", () => {
     expect(counter.spec).toMatchObject({ maxTurns: 4 });
     expect(counter.spec.tools).toEqual([
       {
@@ -108,14 +108,14 @@ describe("tools of an environment", () => {
     ]);
   });
 
-  test("calls in tags are understood, and answered in the text", async () => {
+  test("tagged calls are parsed and answered as text", async () => {
     const tagged = 'So: <tool_call>{"name": "add", "arguments": {"by": 3}}</tool_call>';
     const { replies, results } = await play(counter, [saying(tagged), saying("done")]);
     expect(replies[0]).toEqual([textMessage("user", '<tool_response name="add">\n3\n</tool_response>')]);
     expect(results[1]!.agents.agent!.reward).toEqual(scored(1));
   });
 
-  test("the tagged protocol tells of them in the system message, after what stands there", async () => {
+  test("the tagged protocol lists them at the end of the system message", async () => {
     const tagged = defineEnvironment({
       id: "tagged",
       tasks: [3],
@@ -154,7 +154,7 @@ describe("tools of an environment", () => {
     expect(results[2]).toMatchObject({ info: { calls: 2 }, agents: { agent: { reward: scored(1) } } });
   });
 
-  test("keep the rules of environments, and an expert's calls reach the top", async () => {
+  test("pass checkEnvironment, and an expert's calls get the highest reward", async () => {
     expect((await checkEnvironment(counter)).problems).toEqual([]);
   });
 
@@ -177,7 +177,7 @@ describe("tools of an environment", () => {
 });
 
 describe("when a tool fails", () => {
-  test("what it throws is an error for the model, and stands in the info with its file and line", async () => {
+  test("the model receives the error, and the info has its file and line", async () => {
     const { texts, results } = await play(
       one(() => {
         throw new TypeError("no luck");
@@ -191,12 +191,12 @@ describe("when a tool fails", () => {
     expect(results[1]!.agents.agent!.reward).toEqual(scored(1));
   });
 
-  test("beside the info of the last step", async () => {
+  test("the errors are added to the info of the last step", async () => {
     const broken = one(() => Promise.reject(new Error("no luck")), { maxTurns: 1, step: () => ({ info: { own: 1 } }) });
     expect((await play(broken, [calling(call("own"))])).results[0]!.info).toMatchObject({ own: 1, toolErrors: [{}] });
   });
 
-  test("a value that is no JSON is its error", async () => {
+  test("a result that is not JSON is an error of the tool", async () => {
     const cyclic: Record<string, unknown> = {};
     cyclic.self = cyclic;
     expect(
@@ -217,7 +217,7 @@ describe("when a tool fails", () => {
     ).toMatch(/^Error: .*BigInt/);
   });
 
-  test("infrastructure that is down ends the episode unscored", async () => {
+  test("a failure of the infrastructure ends the episode unscored", async () => {
     const down = one(() => {
       throw new LyceumError({ code: "data.unavailable", message: "The server is down." });
     });
@@ -227,7 +227,7 @@ describe("when a tool fails", () => {
 });
 
 describe("limits", () => {
-  test("a tool that hangs is stopped: it sees the abort, and what it does later does not count", async () => {
+  test("a tool that hangs is stopped: its signal aborts, and its later effects do not count", async () => {
     let later: (() => void) | undefined;
     const hanging = one(
       (_, { signal, reward, end }) => {
@@ -260,7 +260,7 @@ describe("limits", () => {
     await expect(step).rejects.toThrow("enough");
   });
 
-  test("long results are cut, calls beyond the limit are not run", async () => {
+  test("long results are cut, and calls beyond the limit are not run", async () => {
     let runs = 0;
     const long = one(() => "x".repeat(200 + 0 * ++runs), { toolLimits: { resultCharacters: 10, callsPerMessage: 2 } });
     const { texts } = await play(long, [calling(call("own"), call("own"), call("own"))]);
@@ -272,7 +272,7 @@ describe("limits", () => {
     );
   });
 
-  test("calls of the last turn are run, then step scores; there are ten turns by default", async () => {
+  test("calls of the last turn are run before step scores; the default is ten turns", async () => {
     const { results } = await play(
       counter,
       [1, 1, 1, 1].map((by) => calling(call("add", { by }))),
@@ -286,7 +286,7 @@ describe("limits", () => {
     expect(one(() => 1, { maxTurns: undefined }).spec.maxTurns).toBe(10);
   });
 
-  test("afterCalls says what is left", async () => {
+  test("afterCalls receives the number of turns left", async () => {
     const reminded = one(() => 1, { afterCalls: ({ turnsLeft }: { turnsLeft: number }) => `${turnsLeft} left.` });
     const { replies } = await play(reminded, [calling(call("own"))]);
     expect(replies[0]!.map(({ role }) => role)).toEqual(["tool", "user"]);
@@ -295,7 +295,7 @@ describe("limits", () => {
 });
 
 describe("rewards and ends", () => {
-  test("a tool's rewards are components of their turn, and add to what step gives", async () => {
+  test("a tool's rewards are components of their turn and are added to the reward of step", async () => {
     const paid = one((_, { reward }) => {
       reward(0.25);
       reward({ bonus: 0.5 });
@@ -305,7 +305,7 @@ describe("rewards and ends", () => {
     expect(results[1]!.agents.agent!.reward).toEqual(scored(1));
   });
 
-  test("a tool can end the episode: later calls are left out, and step scores", async () => {
+  test("a tool can end the episode: later calls are not run, and step scores", async () => {
     let runs = 0;
     const ending = one(
       (_, { end, reward }) => {
@@ -321,7 +321,7 @@ describe("rewards and ends", () => {
     expect(results[0]!.agents.agent!.reward).toEqual(scored(1, { own: -1, final: 2 }));
   });
 
-  test("a reward that is no number fails the episode and names the tool", async () => {
+  test("a reward that is not a number fails the episode, and the error names the tool", async () => {
     const play1 = play(
       one((_, { reward }) => reward(Number.NaN)),
       [calling(call("own"))],
@@ -333,8 +333,8 @@ describe("rewards and ends", () => {
   });
 });
 
-describe("where tools come from", () => {
-  test("the AI SDK's are taken as they are, beside others", async () => {
+describe("the source of tools", () => {
+  test("tools of the AI SDK work unchanged, next to others", async () => {
     const mixed = defineEnvironment({
       id: "mixed",
       tasks: [3],
@@ -363,7 +363,7 @@ describe("where tools come from", () => {
     expect(texts[0]).toEqual(["8", "A 7", expect.stringMatching(/input of upper is wrong/), "1"]);
   });
 
-  test("several records, or a function of what open gave", async () => {
+  test("several records, or a function of the value that open returned", async () => {
     const dictionary = { word: "hello", [Symbol.asyncDispose]: async () => {} };
     const listed = one(() => 1, {
       tools: [{ first: { execute: () => 1 } }, { second: { execute: () => 2 } }],
@@ -435,7 +435,7 @@ describe("where tools come from", () => {
   });
 });
 
-test("demonstrations with calls train on the calls' tokens, in a model over bytes", async () => {
+test("demonstrations with calls train on the tokens of the calls (byte tokenizer)", async () => {
   const task = await (await counter.tasks("train")).get(0);
   const renderer = createByteRenderer();
   const episode = await rolloutEpisode({

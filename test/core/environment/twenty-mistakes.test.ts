@@ -13,8 +13,8 @@ import { callMessage } from "../../../src/core/tools/call-message.ts";
 import type { ToolContext } from "../../../src/core/tools/tool.ts";
 import { checkEnvironment } from "../../../src/testing/check-environment.ts";
 
-/** A definition as it may be in plain JavaScript, which no type keeps from being wrong. */
-// biome-ignore lint/suspicious/noExplicitAny: the mistakes are those that types would refuse.
+/** A definition as plain JavaScript can write it, without type checks. */
+// biome-ignore lint/suspicious/noExplicitAny: the type checker would refuse the mistakes.
 type Loose = Partial<Record<keyof SingleAgentDefinition<any>, any>> & Record<string, any>;
 
 const sound = {
@@ -28,7 +28,7 @@ function environment(change: Loose): EnvironmentDefinition<string> {
   return defineEnvironment({ ...sound, ...change } as never);
 }
 
-/** Plays the first task, as a training would; SFT plays the demonstration. */
+/** Plays the first task, as a training would. SFT plays the demonstration. */
 async function play(mistaken: EnvironmentDefinition<string>): Promise<Episode> {
   const task = await (await mistaken.tasks("train")).get(0);
   const expert =
@@ -42,10 +42,10 @@ function circular(): object {
   return info;
 }
 
-/** The place of an author's code: this file, with line and column. */
+/** The place of the author's code: this file, with line and column. */
 const here = /twenty-mistakes\.test\.ts:\d+:\d+/;
 
-/** A mistake, the definition that has it, and what is said of it in the first episode. */
+/** A mistake, the definition that has it, and the expected error of the first episode. */
 const atRunTime: readonly (readonly [mistake: string, change: Loose, message: string])[] = [
   // biome-ignore format: what is forgotten is the return.
   ["a step that forgets to return", { step: ({ text }: { text: string }) => { void text; } }, "returned undefined from step"],
@@ -131,17 +131,17 @@ const atRunTime: readonly (readonly [mistake: string, change: Loose, message: st
   ["a demonstration that is async", { demonstrate: once(async () => "Lima") }, "returned a Promise from demonstrate"],
 ];
 
-/** Answers rightly the first time, so that the mistake is met while the episode is played. */
+/** Returns the right answer at first, so that the mistake is found while the episode is played. */
 function once(later: () => unknown): () => unknown {
   let asked = 0;
   return () => (asked++ === 0 ? ["Lima"] : later());
 }
 
-describe("a mistake that is found when it is played, with task, turn, file and line:", () => {
+describe("mistakes that are found during play, with task, turn, file and line:", () => {
   test.each(atRunTime)("%s", async (_, change, message) => {
     const { status, error, agents } = await play(environment(change));
     expect(status).toBe("failed");
-    // What a step throws again on the same text is scored; every other mistake is the author's alone.
+    // An error that `step` throws again for the same text is scored. All other mistakes are the author's.
     const { reward } = agents.agent!;
     expect(reward.status === "unscored" || "failure" in reward).toBe(true);
     expect(error!.message).toContain(message);
@@ -157,13 +157,13 @@ describe("a mistake that is found when it is played, with task, turn, file and l
     expect(error!.message).toBe('Task "0", turn 0: Environment "capital" ended the episode and gave no reward in it.');
   });
 
-  test("the turn is that of the mistake", async () => {
+  test("the error names the turn of the mistake", async () => {
     const late = environment({ maxTurns: 3, step: ({ turn }: { turn: number }) => (turn < 2 ? { reply: "On." } : 7) });
     expect((await play(late)).error!.message).toMatch(/^Task "0", turn 2: Environment "capital" returned 7 from step/);
   });
 });
 
-describe("a mistake of several agents, found when it is played:", () => {
+describe("mistakes with several agents that are found during play:", () => {
   const duel = (change: object): EnvironmentDefinition<string> =>
     defineParallelEnvironment({
       id: "duel",
@@ -191,7 +191,7 @@ describe("a mistake of several agents, found when it is played:", () => {
       { reset: () => ({ middle: "Draw!" }) },
       'the unknown agent "middle" in reset',
     ],
-    ["a prompt for nobody", { reset: () => ({}) }, "returned a prompt for nobody from reset"],
+    ["a prompt for nobody", { reset: () => ({}) }, "returned no prompt from reset"],
   ])("%s", async (_, change, message) => {
     const { error } = await play(duel(change));
     expect(error!.message).toContain(message);
@@ -200,14 +200,14 @@ describe("a mistake of several agents, found when it is played:", () => {
   });
 });
 
-describe("a mistake in a reward function, found when it is played:", () => {
+describe("mistakes in a reward function that are found during play:", () => {
   test("it returns a text", async () => {
     const rewarded = environmentFromReward({ tasks: ["Peru"], prompt: (task) => task, reward: (() => "1") as never });
     expect((await play(rewarded)).error!.message).toContain('returned "1"');
   });
 });
 
-/** A shop whose one tool has a mistake; its demonstration calls it. */
+/** A shop whose only tool has a mistake. Its demonstration calls the tool. */
 function shop(tool: object, change: Loose = {}): EnvironmentDefinition<number> {
   const add = {
     inputSchema: z.object({ n: z.number() }),
@@ -225,7 +225,7 @@ function shop(tool: object, change: Loose = {}): EnvironmentDefinition<number> {
   } as never);
 }
 
-describe("a mistake in a tool", () => {
+describe("mistakes in a tool", () => {
   test.each<readonly [string, object, string]>([
     ["an execute that is misspelt", { execute: undefined, excute: () => 1 }, "It has no execute function"],
     [
@@ -304,7 +304,7 @@ describe("a mistake in a tool", () => {
     expect(error!.message).toMatch(/^Task "0", turn 0: .*"add"/);
   });
 
-  test("does not warn of what a tool tells the model by an error", async () => {
+  test("does not warn about an error that a tool returns to the model", async () => {
     const strict = shop({
       execute: () => {
         throw new Error("There is no tea left.");
@@ -314,7 +314,7 @@ describe("a mistake in a tool", () => {
   });
 });
 
-describe("a mistake in a definition, found when it is made or loaded:", () => {
+describe("mistakes in a definition that are found when it is created or loaded:", () => {
   test.each<readonly [string, Loose, string]>([
     ["a misspelt key", { maxTurn: 3 }, 'has the unknown key "maxTurn" in its definition'],
     ["a step that is not there", { step: undefined }, "has undefined as step"],
@@ -336,7 +336,7 @@ describe("a mistake in a definition, found when it is made or loaded:", () => {
   });
 });
 
-describe("a mistake that checkEnvironment, and so lyceum check, finds:", () => {
+describe("mistakes that checkEnvironment and lyceum check find:", () => {
   const seen: string[] = [];
   let previous = 0;
   test.each<readonly [string, Loose, rule: string]>([
@@ -388,7 +388,7 @@ describe("a mistake that checkEnvironment, and so lyceum check, finds:", () => {
   });
 });
 
-test("mistakes that the compiler finds: the type check would fail at each line if it did not", () => {
+test("mistakes that the compiler finds (the type check fails if it does not)", () => {
   const never = (): void => {
     const { id, tasks, reset, step } = { ...sound, tasks: ["Peru"] };
     // @ts-expect-error a step returns an object

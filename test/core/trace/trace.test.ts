@@ -221,7 +221,7 @@ describe("a trace", () => {
     expect(await readFile(path, "utf8")).toBe("precious");
     await expect(createTraceWriter({ path: join(folder, "no", "folder") })).rejects.toMatchObject({
       code: "trace.write-failed",
-      hint: "Name a folder that exists or can be made.",
+      hint: "Name a folder that exists or can be created.",
     });
   });
 
