@@ -5,7 +5,10 @@ import type { Json } from "../contract/json.ts";
 import { type Message, type ToolCall, textMessage } from "../contract/message.ts";
 import { demonstratedMessage } from "../core/policy/demonstration-policy.ts";
 
-/** What agents do, one after the other as they are to act, and again from the first. Never empty. */
+/**
+ * The actions of the agents in the order in which agents must act. The list is repeated if it is too short. Never
+ * empty.
+ */
 export type ActionPlan = readonly Action[];
 
 const nothingSaid: Action = { message: textMessage("assistant", ""), finish: "stop" };
@@ -26,8 +29,8 @@ const oddities = [
 ];
 
 /**
- * Plans of any actions: noise, nothing, numbers, odd characters, long texts, what an expert would say (at any time),
- * tool calls, parse errors, answers cut at their length. Shrinks towards one empty answer.
+ * Generates plans of arbitrary actions: noise, empty answers, numbers, unusual characters, long texts, an expert's
+ * answers (at any time), tool calls, parse errors and truncated answers. Shrinks towards one empty answer.
  */
 export function actionPlans<Task>(environment: EnvironmentDefinition<Task>, task: Task): fc.Arbitrary<ActionPlan> {
   const { agents, maxTurns, tools = [] } = environment.spec;
@@ -66,9 +69,9 @@ export function actionPlans<Task>(environment: EnvironmentDefinition<Task>, task
       }),
     },
   );
-  // Apart from each other, so that each shrinks for itself.
+  // Message and ending are independent, so that each can shrink by itself.
   const action = fc.tuple(message, ending).map(([said, end]) => end(said));
-  // An array that may be empty shrinks from both ends, one that may not from its front alone.
+  // An array that may be empty shrinks from both ends. A nonempty one shrinks only at its start.
   const plans = fc.array(action, { maxLength: Math.min(8, maxTurns * agents.length) });
   return plans.map((plan) => (plan.length === 0 ? [nothingSaid] : plan));
 }
@@ -77,14 +80,14 @@ function unparsed(message: Message): Action {
   return { message, finish: "stop", parseErrors: [{ message: "Unexpected end", text: "{" }] };
 }
 
-/** The plan's actions for everyone who is observed, after the first `acted` of them were used. */
+/** Returns the plan's actions for all observed agents, after the first `acted` actions were used. */
 export function plannedActions(plan: ActionPlan, observations: Observations, acted: number): Record<AgentId, Action> {
   return Object.fromEntries(
     Object.keys(observations).map((agent, place) => [agent, plan[(acted + place) % plan.length]!]),
   );
 }
 
-/** An expert's messages; none if its function throws, which a rule reports. */
+/** Returns an expert's messages. Returns none if its function throws, which a rule reports. */
 function demonstratedMessages<Task>(environment: EnvironmentDefinition<Task>, task: Task): readonly Message[] {
   try {
     return (environment.demonstrate?.(task) ?? []).flatMap((turn) => Object.values(turn).map(demonstratedMessage));

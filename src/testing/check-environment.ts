@@ -21,61 +21,61 @@ import { instanceRules } from "./rules/instance-rules.ts";
 import { lifecycleRules } from "./rules/lifecycle-rules.ts";
 import { demonstrationRules, tasksAreData } from "./rules/task-rules.ts";
 
-/** How an environment is checked. */
+/** The options of {@link checkEnvironment}. */
 export interface CheckOptions {
-  /** The first of the environment's splits by default. */
+  /** The split to check. The environment's first split by default. */
   readonly split?: string;
-  /** How many tasks to play; 3 by default. */
+  /** The number of tasks to play. 3 by default. */
   readonly tasks?: number;
-  /** How many episodes of each task, each with actions of its own; 10 by default. */
+  /** The number of episodes per task, each with other actions. 10 by default. */
   readonly episodes?: number;
-  /** Another seed tries other actions; 0 by default. */
+  /** The seed of the actions. 0 by default. */
   readonly seed?: number;
-  /** Names of rules that are not tried. An unknown one throws `config.unknown-name`. */
+  /** The names of rules to skip. An unknown name throws `config.unknown-name`. */
   readonly skip?: readonly string[];
-  /** The most milliseconds of one call of an instance, or of loading a split; 60,000 by default. */
+  /** The timeout of one call of an instance, or of loading a split, in milliseconds. 60,000 by default. */
   readonly callMs?: number;
   readonly signal?: AbortSignal;
 }
 
-/** A rule that an environment broke, and how to see it again. */
+/** A broken rule, and how to reproduce it. */
 export interface EnvironmentProblem {
   readonly rule: string;
-  /** What is wrong, as a sentence. */
+  /** What is wrong, in a sentence. */
   readonly message: string;
   /** What to do about it. */
   readonly hint: string;
   readonly split: string;
-  /** The id of the task. Absent where the rule is one of the definition, which no task is needed for. */
+  /** The id of the task. Absent if the rule concerns the definition and needs no task. */
   readonly task?: string;
-  /** What the instance was reset with. */
+  /** The seed of `reset`. */
   readonly seed?: number;
   /**
-   * The fewest and simplest actions found that break the rule: agents take them one after the other as they are to act,
-   * and again from the first. A text stands for an answer of that text.
+   * The smallest sequence of actions found that breaks the rule. Agents take them in the order in which they must act,
+   * and the sequence is repeated. A string is an answer with that text.
    */
   readonly actions?: readonly ScriptedAnswer[];
 }
 
-/** What came of a check. */
+/** The result of {@link checkEnvironment}. */
 export interface EnvironmentReport {
-  /** The names of the rules that were tried: the first ones alone, if they keep the environment from being played. */
+  /** The names of the rules that were checked. Only the first ones if the environment cannot be played. */
   readonly rules: readonly string[];
-  /** Each broken rule once; empty for a sound environment. */
+  /** The broken rules, each once. Empty for a correct environment. */
   readonly problems: readonly EnvironmentProblem[];
 }
 
 /**
- * Tries every rule of environments on a few tasks: plays episodes of random actions (noise, nothing, long texts, odd
- * characters, an expert's answers at any time, tool calls), looks at what comes back, and plays them again, after a
- * reset, beside another instance. Reports each rule that is broken, once, by the smallest actions that break it; the
- * same for the same seed. In a test:
+ * Checks an environment against all rules on a few tasks. It plays episodes with random actions (noise, empty answers,
+ * long texts, unusual characters, an expert's answers at any time, tool calls), checks the results, and plays the
+ * episodes again, after a reset and next to another instance. Reports each broken rule once, with the smallest actions
+ * that break it. The same seed gives the same report. In a test:
  *
  *     const { problems } = await checkEnvironment(environment);
  *     expect(problems).toEqual([]);
  *
- * What an environment throws, what it returns that it should not, and a call of it that does not end are problems too.
- * Rejects when `signal` aborts, and for a `split` that does not exist.
+ * Exceptions, invalid results and calls that do not end are problems too. Rejects if `signal` aborts, and for an
+ * unknown `split`.
  */
 export async function checkEnvironment<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -107,7 +107,7 @@ export async function checkEnvironment<Task>(
     ...(signal === undefined ? {} : { signal }),
   };
   for (const rule of wanted([specIsPlayable])) note(await tryRule(rule, given));
-  // What has no agents, turns or splits is not played.
+  // An environment without agents, turns or splits cannot be played.
   if (problems.size > 0) return report();
   for (const rule of wanted(definitionRules)) note(await tryRule(rule, given));
 
@@ -119,7 +119,7 @@ export async function checkEnvironment<Task>(
     if (problems.size === 0) throw error;
     return undefined;
   });
-  // Why there are no tasks is found already.
+  // The reason for the missing tasks is already reported.
   if (taskset === undefined || taskset.length === 0) return report();
   nowTried([tasksAreData, ...demonstrationRules, ...groupRules, ...playingRules]);
   const count = Math.min(options.tasks ?? 3, taskset.length === "unbounded" ? Infinity : taskset.length);
@@ -131,7 +131,7 @@ export async function checkEnvironment<Task>(
     const place = { task: task.id };
     const notData = await tryRule(tasksAreData, of);
     note(notData, place);
-    // Copies of such a task would be other tasks.
+    // Copies of such a task would be different tasks.
     if (notData !== undefined) continue;
     for (const rule of wanted([...demonstrationRules, ...groupRules])) {
       if (!problems.has(rule.name)) note(await tryRule(rule, of), { ...place, seed: of.seed });
@@ -144,7 +144,7 @@ export async function checkEnvironment<Task>(
     }
     if (trials.hasPlayed) nowTried([...playedRules, ...lifecycleRules, someEpisodeEarns]);
     played ||= trials.hasPlayed;
-    // What is demonstrated earns the most, or another rule says so.
+    // A demonstration gets the highest reward. Otherwise another rule reports it.
     earned ||= trials.hasEarned || given.environment.demonstrate?.(task.task) !== undefined;
     if (problems.has(answersInTime.name)) break;
   }
@@ -155,11 +155,11 @@ export async function checkEnvironment<Task>(
   return report();
 }
 
-/** What playing itself breaks. */
+/** The rules that playing itself can break. */
 const playingRules = [keepsTheContract, resetsWithoutError, takesAnyAnswer, answersInTime];
 const playedRules = [...episodeRules, ...instanceRules];
 
-/** The names of all rules, in the order in which they are tried. */
+/** The names of all rules, in the order of their checks. */
 const ruleNames: readonly string[] = [
   specIsPlayable,
   ...definitionRules,

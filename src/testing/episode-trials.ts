@@ -8,7 +8,7 @@ import { type PlayedEpisode, playEpisode, withInstance } from "./play-episode.ts
 import type { EpisodeCase, PlayedCase, Rule, TaskCase } from "./rule.ts";
 import { earnsSomething } from "./rules/episode-rules.ts";
 
-/** The most episodes that are played to make one finding smaller. */
+/** The maximum number of episodes that are played to shrink one finding. */
 const shrinkEpisodes = 200;
 
 /** The seed and the actions of one episode. */
@@ -17,18 +17,18 @@ interface Trial {
   readonly plan: ActionPlan;
 }
 
-/** A broken rule, and the episode that shows it. */
+/** A broken rule, and the episode that breaks it. */
 export interface TrialFinding {
   readonly found: Finding;
   readonly seed: number;
   readonly actions: readonly ScriptedAnswer[];
 }
 
-/** Episodes of random actions of one task, the same for the same seed. */
+/** Plays episodes of one task with random actions. They are the same for the same seed. */
 export class EpisodeTrials {
   readonly #given: TaskCase;
   readonly #arbitrary: fc.Arbitrary<Trial>;
-  /** True once an episode was played, and once one earned something. */
+  /** True after an episode was played, and after an episode had a reward. */
   hasPlayed = false;
   hasEarned = false;
   readonly #parameters: { readonly seed: number; readonly numRuns: number };
@@ -42,7 +42,7 @@ export class EpisodeTrials {
     this.#parameters = { seed: given.seed | 0, numRuns: options.episodes };
   }
 
-  /** Plays the episodes and tries `rules` on each that are not broken yet, and those of `once` on the first. */
+  /** Plays the episodes. Checks on each the `rules` that are not broken yet, and on the first one those of `once`. */
   async *run(options: {
     readonly rules: readonly Rule<PlayedCase>[];
     readonly once: readonly Rule<EpisodeCase>[];
@@ -56,12 +56,12 @@ export class EpisodeTrials {
         this.hasEarned ||= earnsSomething(episode);
       };
       const findings = await tryEpisode(given, open, onPlayed);
-      // What was found by no rule was found in the playing itself.
+      // A finding without a rule comes from playing itself.
       this.hasPlayed ||= findings.every(({ by }) => by.length > 0);
       for (const { found, by } of findings) {
         if (!broken().has(found.rule)) yield await this.#smallest({ index, trial, found, by });
       }
-      // What hangs would hang again, in each rule and each episode.
+      // A call that hangs would hang again in each rule and each episode.
       if (broken().has(answersInTime.name)) return;
       for (const rule of index === 0 ? once : []) {
         const found = await tryRule(rule, given);
@@ -77,7 +77,7 @@ export class EpisodeTrials {
     return trials;
   }
 
-  /** The same finding by fewer and simpler actions. */
+  /** Shrinks a finding to fewer and simpler actions. */
   async #smallest(options: {
     readonly index: number;
     readonly trial: Trial;
@@ -86,7 +86,7 @@ export class EpisodeTrials {
   }): Promise<TrialFinding> {
     const { index, found, by } = options;
     let smallest = told(options.trial, found);
-    // Each try to shrink what hangs would hang.
+    // Each attempt to shrink a call that hangs would hang.
     if (found.rule === answersInTime.name) return smallest;
     let tried = 0;
     const property = fc.asyncProperty(this.#arbitrary, async (trial: Trial) => {
@@ -98,14 +98,14 @@ export class EpisodeTrials {
       smallest = told(trial, again.found);
       throw new Error(found.rule);
     });
-    // Draws the same trials again, passes over those before the finding's, and shrinks that.
+    // Generates the same trials again, skips those before the finding, and shrinks that one.
     await fc.check(property, this.#parameters);
     this.#given.signal?.throwIfAborted();
     return smallest;
   }
 }
 
-/** Plays an episode and tries rules on it; `by` is what finds the same again. */
+/** Plays an episode and checks rules on it. `by` are the rules that reproduce the finding. */
 async function tryEpisode(
   given: EpisodeCase,
   rules: readonly Rule<PlayedCase>[],
@@ -132,7 +132,7 @@ function told({ seed, plan }: Trial, found: Finding): TrialFinding {
   return { found, seed, actions: plan.map(plain) };
 }
 
-/** An action as a script writes it. */
+/** Returns an action in the form of a script. */
 function plain(action: Action): ScriptedAnswer {
   const { message, finish, parseErrors } = action;
   const bare = message.content.length === 1 && message.toolCalls === undefined && parseErrors === undefined;

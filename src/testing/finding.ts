@@ -3,44 +3,47 @@ import { thrownAt } from "../contract/errors/source-location.ts";
 import { CallTimeout } from "./play-episode.ts";
 import type { DefinitionCase, Rule } from "./rule.ts";
 
-/** A rule that failed. */
+/** A broken rule and how it failed. */
 export interface Finding {
   readonly rule: string;
   readonly message: string;
   readonly hint: string;
 }
 
-/** The rule that fails by what `reset` or `step` returned. The error says how to fix it. */
+/** The rule that is broken by an invalid result of `reset` or `step`. The error says how to fix it. */
 export const keepsTheContract = {
   name: "keeps-the-contract",
-  hint: "Return from reset and step what the guide to environments says.",
+  hint: "Return valid results from reset and step (see the guide to environments).",
 };
 
-/** The rule that fails by an error before any answer. */
+/** The rule that is broken by an error before the first answer. */
 export const resetsWithoutError = {
   name: "resets-without-error",
-  hint: "Make open and reset work for each task of the split: here no answer was given yet.",
+  hint: "Make open and reset work for each task of the split: this error came before any answer.",
 };
 
-/** The rule that fails by an error in a plain episode. */
+/** The rule that is broken by an error in an episode. */
 export const takesAnyAnswer = {
   name: "takes-any-answer",
   hint: "Do not throw on any answer: score an answer that cannot be read as wrong, and return unscored(reason) if judging failed.",
 };
 
-/** The rule that fails by a call that does not end. */
+/** The rule that is broken by a call that does not end. */
 export const answersInTime = {
   name: "answers-in-time",
-  hint: "Give each wait a limit of its own. The check ended here; callMs lets it wait longer.",
+  hint: "Give each wait its own timeout. The check stopped here. Use callMs to wait longer.",
 };
 
-/** The rule that fails if no episode earned anything. What is demonstrated has rules of its own. */
+/** The rule that is broken if no episode has a reward. Demonstrations have their own rules. */
 export const someEpisodeEarns = {
   name: "some-episode-earns",
-  hint: "Give a reward in the last turn (turn === maxTurns - 1), be it 0, and end the episode where it is solved.",
+  hint: "Give a reward in the last turn (turn === maxTurns - 1), even if it is 0, and end the episode if it is solved.",
 };
 
-/** What is found by trying a rule. The rule that was tried fails by an error; a call that does not end has its own. */
+/**
+ * Checks a rule and returns its finding, if any. The rule fails if it throws. A call that does not end breaks its own
+ * rule.
+ */
 export async function tryRule<Case extends DefinitionCase>(
   rule: Rule<Case>,
   given: Case,
@@ -54,7 +57,7 @@ export async function tryRule<Case extends DefinitionCase>(
   }
 }
 
-/** What an error says of the rule that was tried when it came up. Throws the reason of an abort. */
+/** Returns the finding for an error that came up while a rule was checked. Throws the reason of an abort. */
 export function failure(rule: Omit<Rule<never>, "check">, given: DefinitionCase, error: unknown): Finding {
   given.signal?.throwIfAborted();
   if (error instanceof CallTimeout) return finding(answersInTime, given, error.message);
@@ -71,7 +74,7 @@ export function failure(rule: Omit<Rule<never>, "check">, given: DefinitionCase,
   return { rule: broken.name, message, hint: broken.hint };
 }
 
-/** True for an error of the environment's own code in a call that comes before any step. */
+/** Returns true for an error of the environment's own code in a call before the first step. */
 function isBeforeAnswers({ code, data }: LyceumError): boolean {
   if (code !== "environment.failed" || typeof data !== "object" || data === null || !("call" in data)) return false;
   return data.call === "create" || data.call === "reset";

@@ -7,32 +7,32 @@ import { startCall } from "../core/rollout/running-call.ts";
 import { plannedActions } from "./action-plan.ts";
 import type { DefinitionCase, EpisodeCase } from "./rule.ts";
 
-/** One step as it went by. */
+/** One played step. */
 export interface PlayedStep {
-  /** What the plan asked for, and the copy of it that the environment was handed. */
+  /** The actions of the plan, and the copies that the environment received. */
   readonly planned: Readonly<Record<AgentId, Action>>;
   readonly handed: Readonly<Record<AgentId, Action>>;
   readonly result: StepResult;
-  /** The result as JSON, at the time that it was given. */
+  /** The result as JSON, at the time when it was returned. */
   readonly told: string;
 }
 
-/** An episode as it went by, on one instance. */
+/** A played episode on one instance. */
 export interface PlayedEpisode {
-  /** The copy of the task that the environment was handed. */
+  /** The copy of the task that the environment received. */
   readonly task: unknown;
   readonly first: Observations;
-  /** The first observations as JSON, at the time that they were given. */
+  /** The first observations as JSON, at the time when they were returned. */
   readonly told: string;
   readonly steps: readonly PlayedStep[];
-  /** False where it went on after `maxTurns` steps, or was left before. */
+  /** False if it was stopped after `maxTurns` steps or earlier. */
   readonly ended: boolean;
 }
 
-/** A call of an instance that did not end in time. */
+/** A call of an instance that exceeded its timeout. */
 export class CallTimeout extends Error {}
 
-/** Plays an episode by its plan, at most `turns` steps of it. Rejects with what the environment throws. */
+/** Plays at most `turns` steps of an episode by its plan. Rejects with the errors of the environment. */
 export async function playEpisode(
   instance: Environment,
   given: EpisodeCase,
@@ -44,7 +44,7 @@ export async function playEpisode(
   return playOn(instance, given, { task, first, told: asText(first), steps: [], ended: false }, turns);
 }
 
-/** Plays on an episode that has begun, until it has had `turns` steps. */
+/** Continues an episode until it has `turns` steps. */
 export async function playOn(
   instance: Environment,
   given: EpisodeCase,
@@ -65,17 +65,17 @@ export async function playOn(
   return { ...begun, steps, ended: Object.keys(observations).length === 0 };
 }
 
-/** What an episode told its agents, to be compared with another. */
+/** Returns everything that an episode sent to its agents, for comparisons. */
 export function transcript({ told, steps }: PlayedEpisode): string {
   return [told, ...steps.map((step) => step.told)].join("\n");
 }
 
-/** The tasks of a split. Rejects with a {@link CallTimeout} if they take too long. */
+/** Loads the tasks of a split. Rejects with a {@link CallTimeout} if this takes too long. */
 export function loadBounded(given: DefinitionCase, split: string): Promise<Taskset> {
   return bounded("loading tasks", given, (options) => given.environment.tasks(split, options));
 }
 
-/** Uses an instance of its own and closes it. */
+/** Creates an instance, uses it and closes it. */
 export async function withInstance<T>(given: DefinitionCase, use: (instance: Environment) => Promise<T>): Promise<T> {
   const instance = await bounded("create", given, () => given.environment.create());
   try {
@@ -85,9 +85,9 @@ export async function withInstance<T>(given: DefinitionCase, use: (instance: Env
   }
 }
 
-/** Keeps an instance that is never played, so that what instances share, such as a sandbox, starts once. */
+/** Keeps an instance that is never played, so that a shared resource, such as a sandbox, starts only once. */
 export async function keepInstance(given: DefinitionCase): Promise<AsyncDisposable> {
-  // That one cannot be made or closed is found where instances are played.
+  // If it cannot be created or closed, the played instances report that.
   const instance = await bounded("create", given, () => given.environment.create()).catch(() => undefined);
   return {
     [Symbol.asyncDispose]: async () => {
@@ -96,7 +96,7 @@ export async function keepInstance(given: DefinitionCase): Promise<AsyncDisposab
   };
 }
 
-/** Waits for a call, whether or not the environment heeds signals. */
+/** Waits for a call up to its timeout, even if the environment ignores signals. */
 export function bounded<T>(
   name: string,
   { environment, callMs, signal }: DefinitionCase,
@@ -111,7 +111,7 @@ export function bounded<T>(
   return boundedWait(called, { ...options, ms: callMs, timeout });
 }
 
-/** A value as JSON, or why it is none. */
+/** Returns a value as JSON, or why it is not JSON. */
 export function asText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "undefined";

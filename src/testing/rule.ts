@@ -3,36 +3,36 @@ import type { TaskEntry } from "../contract/taskset.ts";
 import type { ActionPlan } from "./action-plan.ts";
 import type { PlayedEpisode } from "./play-episode.ts";
 
-/** What a rule of a definition is tried on. */
+/** The input of a rule about a definition. */
 export interface DefinitionCase {
   readonly environment: EnvironmentDefinition;
-  /** The most milliseconds of one call of an instance. */
+  /** The timeout of one call of an instance, in milliseconds. */
   readonly callMs: number;
   readonly signal?: AbortSignal;
 }
 
-/** What a rule of a task is tried on. */
+/** The input of a rule about a task. */
 export interface TaskCase extends DefinitionCase {
   readonly task: TaskEntry;
   readonly seed: number;
 }
 
-/** What agents do in one episode of a task. */
+/** The input of a rule about an episode of a task. */
 export interface EpisodeCase extends TaskCase {
   readonly plan: ActionPlan;
 }
 
-/** What a rule of episodes is tried on: one that was played, on an instance that is free again. */
+/** The input of a rule about a played episode. Its instance is free again. */
 export interface PlayedCase extends EpisodeCase {
   readonly instance: Environment;
   readonly episode: PlayedEpisode;
 }
 
-/** A rule that every environment keeps. */
+/** A rule that every environment must follow. */
 export interface Rule<Case> {
   readonly name: string;
-  /** What an author does to keep it. */
+  /** What an author must do to follow it. */
   readonly hint: string;
-  /** What is wrong, in words that follow the environment's name; undefined where the rule is kept. */
+  /** Returns what is wrong, in words that follow the environment's name. Returns undefined if the rule is followed. */
   readonly check: (given: Case) => string | undefined | Promise<string | undefined>;
 }

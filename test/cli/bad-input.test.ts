@@ -231,7 +231,7 @@ describe("a full disk", () => {
     const result = await train({ ...changes, "rollout.trace": false, "checkpoint.every": 6 }, { output: "disk/out" });
     expectError(result, { code: "checkpoint.write-failed", exit: 1, words: "the disk is full" });
     expect(result.stderr).toContain("There is no earlier checkpoint. Free some space");
-    expect(result.stdout.match(/metrics\.jsonl cannot be written; training goes on without it/g)).toHaveLength(1);
+    expect(result.stdout.match(/metrics\.jsonl cannot be written. Training goes on without it/g)).toHaveLength(1);
     expect(result.stdout).toContain("\nstep 6/8");
     const left = await folderContents(join(disk, "out"));
     expect(Object.keys(left)).toEqual(expect.arrayContaining(["checkpoints/", "metrics.jsonl"]));

@@ -1,4 +1,4 @@
-/** Lets at most `count` tasks run at once; the others wait in the order they came. */
+/** Lets at most `count` tasks run at the same time. The others wait in order. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];

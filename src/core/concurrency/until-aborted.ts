@@ -1,4 +1,7 @@
-/** What a promise gives, or the signal's reason as soon as that aborts: what does not heed a signal is not waited for. */
+/**
+ * Waits for a promise, but rejects with the signal's reason as soon as the signal aborts. Use it for work that ignores
+ * signals.
+ */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason);

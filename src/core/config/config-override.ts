@@ -4,16 +4,16 @@ import { parseYamlSource } from "./yaml-source.ts";
 
 /** One `--set path=value`. */
 export interface ConfigOverride {
-  /** What error messages show in place of a line: the option as it was typed. */
+  /** The text in error messages instead of a line number: the option as the user typed it. */
   readonly location: string;
-  /** The keys from the root; list items by their index. */
+  /** The keys from the root. A list item has its index as key. */
   readonly path: readonly string[];
   readonly value: Json;
 }
 
 /**
- * Parses `a.b=value`: a dotted path, and a value in YAML (`1e-4`, `true`, `[a, b]`, `text`). `option` is what stood
- * before it on the command line.
+ * Parses `a.b=value`: a dotted path and a value in YAML (`1e-4`, `true`, `[a, b]`, `text`). `option` is the command
+ * line option that the text belongs to.
  */
 export function parseOverride(
   text: string,
@@ -35,14 +35,16 @@ export function parseOverride(
   return { override: { location, path, value: source.value } };
 }
 
-/** A config after `--set` options, in their order; those that could not be applied are problems. */
+/** A config with its `--set` options applied in order. Options that cannot be applied are problems. */
 export interface OverriddenConfig {
   readonly value: Json;
   readonly overrides: readonly ConfigOverride[];
   readonly problems: readonly ConfigProblem[];
 }
 
-/** Applies `--set` options to a config. `spellOut` writes short forms out, at first and after each option. */
+/**
+ * Applies `--set` options to a config. `spellOut` expands short forms, once at the start and again after each option.
+ */
 export function applyOverrides(options: {
   readonly value: Json;
   readonly overrides: readonly string[];
@@ -66,7 +68,7 @@ export function applyOverrides(options: {
   return { value, overrides, problems };
 }
 
-/** A copy of `value` with the override in place; a problem where its path leads through a plain value. */
+/** Returns a copy of `value` with the override, or a problem if the path leads through a plain value. */
 export function applyOverride(
   value: Json,
   override: ConfigOverride,
@@ -99,7 +101,7 @@ function read(container: Json, key: string): Json | undefined {
   return Object.hasOwn(container as object, key) ? (container as Record<string, Json>)[key] : undefined;
 }
 
-/** Defines rather than assigns, so that a key named `__proto__` is a plain (and then an unknown) key. */
+/** Defines the property instead of assigning it, so that the key `__proto__` becomes a plain (and then unknown) key. */
 function write(container: Json, key: string, value: Json): void {
   Object.defineProperty(container as object, key, { value, writable: true, enumerable: true, configurable: true });
 }

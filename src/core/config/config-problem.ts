@@ -1,24 +1,25 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Json } from "../../contract/json.ts";
 
-/** One thing that is wrong with a config, and where a person finds it. */
+/** One problem of a config, and its place. */
 export interface ConfigProblem {
-  /** `file:line:column`, or the override as it was typed. */
+  /** `file:line:column`, or the override as the user typed it. */
   readonly location: string;
   readonly line?: number;
   readonly column?: number;
-  /** Dotted path of the key; empty for the whole config. */
+  /** The dotted path of the key. Empty for the whole config. */
   readonly path: string;
   readonly message: string;
   readonly hint?: string;
 }
 
-/** The most problems that an error lists. */
+/** The maximum number of problems in one error. */
 export const mostProblems = 50;
 
 /**
- * One error of code `config.invalid` for all problems of a config. A single problem keeps its hint apart; several
- * are listed one a line, each with its own, up to {@link mostProblems}. `data.problems` holds them for programs.
+ * Creates one `config.invalid` error for all problems of a config. A single problem keeps its hint in `hint`. Several
+ * problems are listed one per line with their hints, up to {@link mostProblems}. `data.problems` contains them for
+ * programs.
  */
 export function configError(source: string, unsorted: readonly ConfigProblem[]): LyceumError {
   const sorted = unsorted.toSorted((a, b) => (a.line ?? Infinity) - (b.line ?? Infinity) || 0);

@@ -2,21 +2,21 @@ import { z } from "zod";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 import { assertStrict, schemaCases, unwrapSchema } from "./schema-walk.ts";
 
-/** One key that a config may have. */
+/** One key of a config. */
 export interface ConfigKey {
-  /** Dotted path from the root; `[]` stands for a list item, `*` for a name of the user's choice. */
+  /** The dotted path from the root. `[]` stands for a list item, `*` for a name that the user chooses. */
   readonly key: string;
-  /** In words: `number > 0`, `text`, `constant | linear | cosine`. */
+  /** The type in words: `number > 0`, `text`, `constant | linear | cosine`. */
   readonly type: string;
   readonly required: boolean;
-  /** As it would be written in a config; absent where there is none. */
+  /** The default as written in a config. Absent if there is none. */
   readonly default?: Json;
   readonly description?: string;
-  /** The key exists only where another key has this value, such as `environment.id` = `math`. */
+  /** The key exists only if another key has this value, such as `environment.id` = `math`. */
   readonly when?: { readonly key: string; readonly value: string };
 }
 
-/** Every key of a strict schema, in its order: the rows of a documentation table. Sections themselves are left out. */
+/** Returns every key of a strict schema in order, as rows of a documentation table. Sections are left out. */
 export function configReference(schema: z.ZodType): ConfigKey[] {
   assertStrict(schema);
   return describe({ schema, path: "" });
@@ -25,7 +25,7 @@ export function configReference(schema: z.ZodType): ConfigKey[] {
 interface DescribeOptions {
   readonly schema: z.core.$ZodType;
   readonly path: string;
-  /** What an enclosing section's default says of this key. */
+  /** The value of this key in the default of its section. */
   readonly inherited?: unknown;
   readonly when?: ConfigKey["when"];
 }
@@ -81,7 +81,7 @@ function describeObject(
     );
 }
 
-/** The items of a list or record of mappings, whose keys are worth rows of their own. */
+/** Returns the items of a list or a record if the items are mappings. Their keys get rows of their own. */
 function container(schema: z.core.$ZodType, path: string): { schema: z.core.$ZodType; path: string } | undefined {
   const hasKeys = (item: z.core.$ZodType): boolean => {
     const inner = unwrapSchema(item).schema;
@@ -96,7 +96,7 @@ function container(schema: z.core.$ZodType, path: string): { schema: z.core.$Zod
   return undefined;
 }
 
-/** A schema's type in words. */
+/** Returns the type of a schema in words. */
 function typeText(schema: z.core.$ZodType): string {
   const inner = unwrapSchema(schema).schema;
   if (inner instanceof z.ZodNumber) return numberText(inner);

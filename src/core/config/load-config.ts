@@ -8,33 +8,33 @@ import { type SchemaProblem, schemaProblems } from "./schema-problem.ts";
 import { assertStrict } from "./schema-walk.ts";
 import { parseYamlSource, type YamlSource } from "./yaml-source.ts";
 
-/** Where a config comes from, what it must look like, and what the command line changes in it. */
+/** The source of a config, its schema, and the overrides from the command line. */
 export type LoadConfigOptions<Schema extends z.ZodType> = (
   | { readonly path: string }
   | { readonly text: string; readonly name?: string }
   | {
-      /** A config that was parsed before, or a part of one. */
+      /** A parsed config, or a part of one. */
       readonly source: YamlSource;
       readonly name: string;
-      /** What was changed in it by the command line before. */
+      /** The overrides that were already applied to it. */
       readonly applied: readonly ConfigOverride[];
-      /** Which part it is, such as "stage 2": follows the place of each problem. */
+      /** The name of the part, such as "stage 2". It follows the place of each problem. */
       readonly part: string;
     }
 ) & {
-  /** Every object in it must be strict, so that a mistyped key is an error. */
+  /** The schema. All objects in it must be strict, so that a mistyped key is an error. */
   readonly schema: Schema;
-  /** `a.b=value`, applied in order before the schema is. */
+  /** Overrides `a.b=value`. They are applied in order before validation. */
   readonly overrides?: readonly string[];
-  /** What stands before an override on the command line, for errors; `--set` by default. */
+  /** The command line option of the overrides, for errors. `--set` by default. */
   readonly option?: string;
-  /** Writes short forms out, in the file and after each override. */
+  /** Expands short forms, in the file and after each override. */
   readonly spellOut?: (config: Json) => Json;
 };
 
 /**
- * Reads a YAML config, applies overrides, validates and fills in defaults. Throws `config.invalid` with every problem
- * and its line and column (or the override at fault), `data.not-found` where the file cannot be read.
+ * Reads a YAML config, applies overrides, validates it and fills in defaults. Throws `config.invalid` with every
+ * problem and its line and column (or its override). Throws `data.not-found` if the file cannot be read.
  */
 export async function loadConfig<Schema extends z.ZodType>(
   options: LoadConfigOptions<Schema>,
@@ -47,7 +47,7 @@ export async function loadConfig<Schema extends z.ZodType>(
       ? { source: options.source }
       : parseYamlSource("path" in options ? await readConfigFile(options.path) : options.text, name);
   const { value, overrides, ...overridden } = applyOverrides({
-    // An empty file is a config of nothing but defaults.
+    // An empty file is a config with defaults only.
     value: parsed.source?.value ?? {},
     overrides: options.overrides ?? [],
     option: options.option,
@@ -68,7 +68,7 @@ export async function loadConfig<Schema extends z.ZodType>(
   );
 }
 
-/** Blames the last override that touched the path, else the nearest key in the file. */
+/** Returns the place of a problem: the last override that touched its path, or the nearest key in the file. */
 function placeProblem(options: {
   readonly problem: SchemaProblem;
   readonly source: YamlSource;

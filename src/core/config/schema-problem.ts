@@ -3,7 +3,10 @@ import { unknownNameError } from "../../contract/errors/index.ts";
 import { mostProblems } from "./config-problem.ts";
 import { knownKeys } from "./schema-walk.ts";
 
-/** What a schema objects to, with the path of the key at fault (an unknown key's own path, not its parent's). */
+/**
+ * A problem that a schema found, with the path of the wrong key. The path of an unknown key is its own, not its
+ * parent's.
+ */
 export interface SchemaProblem {
   readonly path: readonly PropertyKey[];
   readonly message: string;
@@ -12,7 +15,7 @@ export interface SchemaProblem {
 
 type Issue = z.core.$ZodIssue;
 
-/** Zod's issues in plain words, with the nearest known name for unknown keys and choices. */
+/** Converts Zod's issues to plain words. Suggests the nearest known name for unknown keys and choices. */
 export function schemaProblems(schema: z.core.$ZodType, value: unknown, issues: readonly Issue[]): SchemaProblem[] {
   return issues.flatMap((issue) => problemsOf(schema, value, issue));
 }
@@ -47,7 +50,7 @@ function problemsOf(schema: z.core.$ZodType, value: unknown, issue: Issue): Sche
         }
         return [choiceProblem(path, `${name}: unknown value ${describeValue(actual)}`, actual, known)];
       }
-      // The branch whose own type fits has its faults deeper inside: those are what the person wants to hear of.
+      // A branch whose own type fits has its problems deeper inside. These are the ones the user needs.
       const fitting = issue.errors.filter((errors) =>
         errors.every((error) => error.path.length > 0 || error.code === "unrecognized_keys"),
       );

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** What stands around a schema: whether the key may be left out, its default, its description. */
+/** A schema without its wrappers, and what they say: whether the key is optional, its default, its description. */
 export interface Unwrapped {
-  /** The schema without optional, default, nullable and the like. */
+  /** The schema without optional, default, nullable and similar wrappers. */
   readonly schema: z.core.$ZodType;
   readonly optional: boolean;
   readonly nullable: boolean;
@@ -11,7 +11,7 @@ export interface Unwrapped {
   readonly description?: string;
 }
 
-/** Peels optional, default, prefault, nullable, readonly, catch and pipes (their input side) off a schema. */
+/** Removes optional, default, prefault, nullable, readonly, catch and pipes (to their input side) from a schema. */
 export function unwrapSchema(schema: z.core.$ZodType): Unwrapped {
   let current = schema;
   let optional = false;
@@ -50,14 +50,14 @@ export function unwrapSchema(schema: z.core.$ZodType): Unwrapped {
   }
 }
 
-/** One case of a discriminated union: the object that stands for `key: value`. */
+/** One case of a discriminated union: the object schema for `key: value`. */
 export interface SchemaCase {
   readonly key: string;
   readonly value: string;
   readonly object: z.ZodObject;
 }
 
-/** The cases of a discriminated union of objects; undefined for every other schema. */
+/** Returns the cases of a discriminated union of objects. Returns undefined for every other schema. */
 export function schemaCases(schema: z.core.$ZodType): readonly SchemaCase[] | undefined {
   if (!(schema instanceof z.ZodDiscriminatedUnion)) return undefined;
   const key = schema.def.discriminator;
@@ -70,7 +70,7 @@ export function schemaCases(schema: z.core.$ZodType): readonly SchemaCase[] | un
   });
 }
 
-/** The keys that a mapping at `path` may have, given the config's value; undefined where any key may stand. */
+/** Returns the keys that the mapping at `path` may have for this config. Returns undefined if every key is allowed. */
 export function knownKeys(
   schema: z.core.$ZodType,
   value: unknown,
@@ -98,7 +98,7 @@ export function knownKeys(
   return undefined;
 }
 
-/** Throws `internal` where an object of the schema would drop unknown keys in silence instead of refusing them. */
+/** Throws `internal` if an object of the schema would silently drop unknown keys. */
 export function assertStrict(schema: z.core.$ZodType, path = "config"): void {
   const inner = unwrapSchema(schema).schema;
   if (inner instanceof z.ZodObject) {
@@ -106,7 +106,7 @@ export function assertStrict(schema: z.core.$ZodType, path = "config"): void {
       throw new LyceumError({
         code: "internal",
         message: `The schema of ${path} ignores unknown keys.`,
-        hint: "Declare it by z.strictObject.",
+        hint: "Declare it with z.strictObject.",
       });
     }
     for (const [key, child] of Object.entries(inner.shape)) assertStrict(child, `${path}.${key}`);

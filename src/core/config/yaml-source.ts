@@ -13,33 +13,33 @@ import {
 import type { Json } from "../../contract/json.ts";
 import type { ConfigProblem } from "./config-problem.ts";
 
-/** A place in a YAML text, both from 1. */
+/** A place in a YAML text. Line and column start at 1. */
 export interface YamlPosition {
   readonly line: number;
   readonly column: number;
 }
 
-/** A YAML text as plain data that remembers where each key stood. */
+/** A YAML text as plain data, with the position of each key. */
 export interface YamlSource {
   readonly value: Json;
   /**
-   * The position of the key at `path`. Where the path does not exist, that of its nearest ancestor, with `exact`
-   * false; undefined where not even the first key exists.
+   * Returns the position of the key at `path`. If the path does not exist, returns the position of its nearest
+   * ancestor, with `exact: false`. Returns undefined if even the first key does not exist.
    */
   locate(path: readonly PropertyKey[]): (YamlPosition & { readonly exact: boolean }) | undefined;
 }
 
-/** Either the parsed text, or everything that is wrong with its syntax. */
+/** The parsed text, or all its syntax errors. */
 export type YamlResult =
   | { readonly source: YamlSource; readonly problems?: undefined }
   | { readonly source?: undefined; readonly problems: readonly ConfigProblem[] };
 
-// A config is written by hand: what is larger or deeper than this is the wrong file or an attack on the parser.
+// Configs are written by hand. A larger or deeper file is the wrong file, or an attack on the parser.
 const maximumCharacters = 1_000_000;
 const maximumLines = 20_000;
 const maximumDepth = 64;
 
-/** What makes a text too large for a config, in words; undefined if nothing does. */
+/** Returns why a text is too large for a config, if it is. */
 export function excessOf(text: string): string | undefined {
   if (text.length > maximumCharacters) return `larger than ${maximumCharacters} characters`;
   let lines = 1;
@@ -48,8 +48,8 @@ export function excessOf(text: string): string | undefined {
 }
 
 /**
- * Parses one YAML 1.2 document of strings, numbers, booleans, lists and mappings. Duplicate keys, aliases (and with
- * them alias bombs and merge keys), unknown tags and several documents are refused. `name` begins each location.
+ * Parses one YAML 1.2 document of strings, numbers, booleans, lists and mappings. Refuses duplicate keys, unknown tags,
+ * several documents, and aliases (and thereby alias bombs and merge keys). Each location begins with `name`.
  */
 export function parseYamlSource(text: string, name: string): YamlResult {
   const excess = excessOf(text);
@@ -58,14 +58,14 @@ export function parseYamlSource(text: string, name: string): YamlResult {
     problems: [problemAt(name, undefined, `lists or mappings nested more than ${maximumDepth} deep`)],
   };
   const lineCounter = new LineCounter();
-  // The parser's own search for duplicate keys compares every key with every other one.
+  // Duplicate keys are checked below, because the parser compares every key with every other key.
   const document = parseDocument(text, { lineCounter, prettyErrors: false, stringKeys: true, uniqueKeys: false });
   const positionOf = (offset: number): YamlPosition => {
     const { line, col } = lineCounter.linePos(offset);
     return { line, column: col };
   };
 
-  // The parser reports its own stack overflow as one more error.
+  // The parser reports its own stack overflow as one of the errors.
   if (document.errors.some(({ message }) => /call stack/i.test(message))) return tooDeep;
   const problems = [...document.errors, ...document.warnings].map((error) => {
     return problemAt(name, positionOf(error.pos[0]), lowerFirst(error.message.replace(/\.$/, "")));
@@ -79,7 +79,7 @@ export function parseYamlSource(text: string, name: string): YamlResult {
       problems.push(problemAt(name, position, `the alias "*${node.source}" is not allowed`, "Write the value out."));
     },
     Pair: (_, { key }) => {
-      // Copying such a key loses it without a word.
+      // A copy of the data would silently lose such a key.
       if (!isScalar(key) || key.value !== "__proto__") return;
       problems.push(problemAt(name, positionOf(key.range?.[0] ?? 0), 'the key "__proto__" is not allowed'));
     },
@@ -99,7 +99,7 @@ export function parseYamlSource(text: string, name: string): YamlResult {
     },
   });
   if (problems.length > 0) return { problems };
-  // Between two collections there is a pair where the outer one is a mapping.
+  // In a mapping, there is a pair node between two collections, so nodes can be twice as deep.
   if (deepest > 2 * maximumDepth) return tooDeep;
 
   const value = document.toJS() as Json;
@@ -107,7 +107,7 @@ export function parseYamlSource(text: string, name: string): YamlResult {
   return { source: { value, locate: (path) => locate({ document, path, positionOf, pairOf }) } };
 }
 
-/** Finds the pairs of mappings by their keys. Each mapping is read once, however often it is asked. */
+/** Returns a function that finds a pair of a mapping by its key. Each mapping is read once. */
 function pairFinder(): (map: YAMLMap, key: string) => Pair | undefined {
   const known = new WeakMap<YAMLMap, Map<string, Pair>>();
   return (map, key) => {

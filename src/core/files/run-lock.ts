@@ -9,29 +9,34 @@ import { tryParseJson } from "../../contract/json.ts";
 import { contentHash } from "../taskset/content-hash.ts";
 import { makeFolder } from "./make-folder.ts";
 
-/** Who writes a run: what `run.lock` holds. */
+/** The process that writes a run, as stored in `run.lock`. */
 interface LockOwner {
-  /** Of this one lock. */
+  /** The id of this lock. */
   readonly id: string;
   readonly pid: number;
   readonly host: string;
-  /** When the process began, as its system counts it; tells it from a later one of the same number. */
+  /**
+   * The start time of the process, in the units of its system. Distinguishes it from a later process with the same pid.
+   */
   readonly started?: string;
 }
 
-/** The lock of the run in a folder. */
+/** Returns the path of the lock of a run folder. */
 export function lockPath(folder: string): string {
   return join(folder, "run.lock");
 }
 
-/** The lock of a run's metrics: a training holds both, and what only records one holds this. */
+/**
+ * Returns the path of the lock of a run's metrics. A training takes both locks. A recorder of metrics takes only this
+ * one.
+ */
 function metricsLockPath(folder: string): string {
   return join(folder, "metrics.lock");
 }
 
 /**
- * Whether the process that writes the run in a folder is `alive`, or `gone`: it ended, or it was killed and left its
- * lock. A process `elsewhere`, on another machine, cannot be looked at.
+ * Returns whether the process that writes the run in a folder is `alive`, `gone` (it ended, or it was killed and left
+ * its lock) or `elsewhere` (on another machine, where it cannot be checked).
  */
 export function runWriter(folder: string): "alive" | "gone" | "elsewhere" {
   const writers = [lockPath(folder), metricsLockPath(folder)].map(lockOwner);
@@ -45,10 +50,13 @@ function lockOwner(lock: string): "alive" | "gone" | "elsewhere" {
   return isAlive(owner) ? "alive" : "gone";
 }
 
-/** Reads at once: a list of thousands of runs looks at the locks of each, and asynchronous reads take ten times as long. */
+/**
+ * Reads synchronously: a list of thousands of runs reads the locks of each, and asynchronous reads take ten times as
+ * long.
+ */
 function readLock(lock: string): LockOwner | undefined {
   try {
-    // Reading a pipe would wait for its writer.
+    // A read of a pipe would wait for its writer.
     if (statSync(lock, { throwIfNoEntry: false })?.isFile() !== true) return undefined;
     return tryParseJson<LockOwner>(readFileSync(lock, "utf8"));
   } catch {
@@ -56,34 +64,34 @@ function readLock(lock: string): LockOwner | undefined {
   }
 }
 
-/** How often a lock that somebody else takes over at the same moment is looked at again, and after how long. */
+/** How often, and after how many milliseconds, to retry a lock that another process takes over at the same time. */
 const [attempts, waitMs] = [20, 10];
 
-/** What to lock, and how to say so. */
+/** The lock to take, and its name in errors. */
 interface WantedLock {
   readonly lock: string;
-  /** The folder that it is in; made if it is missing, and removed again if nothing else is in it. */
+  /** The folder of the lock. It is created if it is missing, and removed again if nothing else is in it. */
   readonly folder: string;
-  /** What it keeps from others, such as `The run in runs/train`. */
+  /** What the lock protects, such as `The run in runs/train`. */
   readonly what: string;
 }
 
 /**
- * Keeps every other process, and every other run of this one, from writing the run in a folder, which is made if it is
- * missing. The lock of a process that has died is taken over. Rejects with `config.invalid` while the run is being
- * written; a lock of another machine counts as such, because its process cannot be looked at. Rejects with
- * `trace.write-failed` if the folder cannot be written. Dispose of it when all is written.
+ * Locks the run in a folder, so that no other process, and no other run of this process, writes it. Creates the folder
+ * if it is missing. Takes over the lock of a dead process. Rejects with `config.invalid` if the run is being written. A
+ * lock from another machine counts as such, because its process cannot be checked. Rejects with `trace.write-failed` if
+ * the folder cannot be written. Dispose of the lock after all is written.
  */
 export async function lockRun(folder: string): Promise<AsyncDisposable> {
   return takeLock({ lock: lockPath(folder), folder, what: `The run in ${folder}` });
 }
 
-/** As {@link lockRun}, for the metrics of a run: the training that they are of has locked the run itself. */
+/** Locks the metrics of a run, like {@link lockRun}. Use it if the training itself has locked the run. */
 export async function lockMetrics(folder: string): Promise<AsyncDisposable> {
   return takeLock({ lock: metricsLockPath(folder), folder, what: `The run in ${folder}` });
 }
 
-/** As {@link lockRun}, for a file, by a lock beside it. */
+/** Locks a file, like {@link lockRun}, with a lock file next to it. */
 export async function lockFile(path: string): Promise<AsyncDisposable> {
   return takeLock({ lock: `${path}.lock`, folder: dirname(path), what: `The file ${path}` });
 }
@@ -92,10 +100,10 @@ async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
   const { lock, folder } = wanted;
   const id = crypto.randomUUID();
   const text = `${JSON.stringify({ id, ...thisProcess() } satisfies LockOwner)}\n`;
-  // Linked to its place whole, so that nobody ever reads half a lock.
+  // The file is written first and then linked, so that no reader ever sees a part of a lock.
   const own = `${lock}.${id}`;
   let made: string | undefined;
-  const held = (): AsyncDisposable => ({
+  const takenLock = (): AsyncDisposable => ({
     [Symbol.asyncDispose]: async () => {
       await release(lock, text);
       await removeEmpty(folder, made);
@@ -107,11 +115,11 @@ async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
     let found: string | undefined;
     for (let attempt = 0; attempt < attempts; attempt++) {
       if (attempt > 0) await setTimeout(waitMs);
-      if (await linked(own, lock)) return held();
+      if (await linkFile(own, lock)) return takenLock();
       found = await readFile(lock, "utf8").catch(() => undefined);
       if (found === undefined) continue;
       if (isAlive(tryParseJson<LockOwner>(found))) break;
-      if (await takenOver(lock, { own, held: found })) return held();
+      if (await takeOver(lock, { own, dead: found })) return takenLock();
     }
     throw busy(wanted, found);
   } catch (error) {
@@ -121,7 +129,7 @@ async function takeLock(wanted: WantedLock): Promise<AsyncDisposable> {
   }
 }
 
-/** Removes a folder, and those above it up to the first that was made, as far as they are empty. */
+/** Removes the empty folders from `folder` up to the first one that was created. */
 async function removeEmpty(folder: string, made: string | undefined): Promise<void> {
   if (made === undefined) return;
   for (let path = resolve(folder); path.length >= made.length; path = dirname(path)) {
@@ -135,16 +143,16 @@ async function removeEmpty(folder: string, made: string | undefined): Promise<vo
   }
 }
 
-/** A lock that somebody has deleted, and that another process has taken since, is not ours to remove. */
+/** Removes a lock, unless someone deleted it and another process has taken it since. */
 async function release(lock: string, text: string): Promise<void> {
   if ((await readFile(lock, "utf8").catch(() => undefined)) === text) await rm(lock, { force: true });
 }
 
-/** Errors of file systems that have no links. */
+/** The errors of file systems without hard links. */
 const noLinks: readonly unknown[] = ["EPERM", "ENOTSUP", "ENOSYS"];
 
-/** True where the file is new; false where there is one already. */
-async function linked(from: string, to: string): Promise<boolean> {
+/** Returns true if the file was created, and false if it exists already. */
+async function linkFile(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to).catch((error: NodeJS.ErrnoException) => {
       if (!noLinks.includes(error.code)) throw error;
@@ -157,16 +165,16 @@ async function linked(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Puts one's own lock in the place of a dead process's, unless somebody else has done so, or is about to. */
-async function takenOver(
+/** Replaces the lock of a dead process with one's own, unless another process does so first. */
+async function takeOver(
   lock: string,
-  { own, held }: { readonly own: string; readonly held: string },
+  { own, dead }: { readonly own: string; readonly dead: string },
 ): Promise<boolean> {
-  // Named after the dead lock: whoever has it is the only one who may replace that lock, and no other.
-  const token = `${lock}.${contentHash(held).slice(0, 12)}`;
-  if (!(await linked(own, token))) return false;
+  // The token is named after the dead lock. Only the process that created the token may replace that lock.
+  const token = `${lock}.${contentHash(dead).slice(0, 12)}`;
+  if (!(await linkFile(own, token))) return false;
   try {
-    if ((await readFile(lock, "utf8").catch(() => undefined)) !== held) return false;
+    if ((await readFile(lock, "utf8").catch(() => undefined)) !== dead) return false;
     await rename(own, lock);
     return true;
   } finally {
@@ -179,39 +187,42 @@ function thisProcess(): Omit<LockOwner, "id"> {
   return { pid: process.pid, host: hostname(), ...(started === undefined ? {} : { started }) };
 }
 
-/** What cannot be known counts as alive; a lock that is none, as a torn disk may leave, does not. */
+/**
+ * Returns true if the process of a lock may still run. A lock that cannot be parsed, as after a disk failure, is not
+ * alive.
+ */
 function isAlive(owner: LockOwner | undefined): boolean {
   if (typeof owner?.pid !== "number") return false;
   if (owner.host !== hostname()) return true;
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
-    // It may be another user's.
+    // The process may belong to another user.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
   }
   const started = startOf(owner.pid);
   return started === undefined || owner.started === undefined || started === owner.started;
 }
 
-/** When a process began, in the kernel's ticks since the machine did, with the machine's own start; Linux only. */
+/** Returns the start of a process in kernel ticks since boot, with the boot id. Linux only. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
-    // The name, in brackets, may hold anything; the start is the 20th field behind it.
+    // The process name is in brackets and may contain anything. The start time is the 20th field after it.
     return `${boot} ${stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]}`;
   } catch {
     return undefined;
   }
 }
 
-function busy({ what, folder, lock }: WantedLock, held = ""): LyceumError {
-  const { pid, host } = tryParseJson<Partial<LockOwner>>(held) ?? {};
+function busy({ what, folder, lock }: WantedLock, content = ""): LyceumError {
+  const { pid, host } = tryParseJson<Partial<LockOwner>>(content) ?? {};
   const who = pid === undefined ? "another process" : `process ${pid}${host === hostname() ? "" : ` on ${host}`}`;
   return new LyceumError({
     code: "config.invalid",
     message: `${what} is being written by ${who}.`,
-    hint: `Wait until it has ended, or name another output. If that process is gone, delete ${lock}.`,
+    hint: `Wait until it has ended, or choose another output. If that process is gone, delete ${lock}.`,
     data: { folder, ...(pid === undefined ? {} : { pid }), ...(host === undefined ? {} : { host }) },
   });
 }

@@ -1,15 +1,15 @@
-/** Says what of a run is on disk, in a sentence; undefined if nothing is. */
+/** Describes the part of a run that is on disk, in a sentence. Returns undefined if nothing is. */
 export type SavedWork = () => string | undefined;
 
 const works = new Set<SavedWork>();
 
-/** Registers, until disposed, what is left of a run if the process is killed now. */
+/** Registers a description of what is left of a run if the process is killed now. Dispose of it to unregister. */
 export function registerSavedWork(work: SavedWork): Disposable {
   works.add(work);
   return { [Symbol.dispose]: () => void works.delete(work) };
 }
 
-/** What is left of everything that runs in this process. */
+/** Returns the descriptions of everything that runs in this process. */
 export function savedWork(): readonly string[] {
   return [...works].flatMap((work) => work() ?? []);
 }

@@ -1,7 +1,7 @@
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Forces every file below a folder, and the folders themselves, to the disk. */
+/** Flushes all files and folders below a folder to the disk (fsync). */
 export async function syncFolder(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
@@ -10,7 +10,7 @@ export async function syncFolder(folder: string): Promise<void> {
   await syncDirectory(folder);
 }
 
-/** Forces the list of a folder's entries to the disk, where the system can: Windows opens no folders. */
+/** Flushes the entries of a folder to the disk (fsync). Does nothing on Windows, which cannot open folders. */
 export async function syncDirectory(folder: string): Promise<void> {
   if (process.platform !== "win32") await sync(folder);
 }

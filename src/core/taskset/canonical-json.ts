@@ -2,10 +2,11 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import { deepestRow } from "./row-problem.ts";
 
 /**
- * The one JSON text of a value: keys sorted by UTF-16 code unit, no white space, numbers as JavaScript prints them
- * (so 1, 1.0 and 1e0 are equal, and -0 is 0). A member whose value is undefined is left out, as if it were absent;
- * an object with `toJSON` (a Date) stands for what that returns. Whatever JSON cannot hold (NaN, infinities, bigints,
- * functions, symbols, Maps, typed arrays, undefined in a list, a cycle, endless nesting) throws `data.malformed` with its path.
+ * Returns the canonical JSON text of a value: keys sorted by UTF-16 code unit, no white space, numbers as JavaScript
+ * prints them (so 1, 1.0 and 1e0 are equal, and -0 is 0). Keys with an undefined value are left out. An object with
+ * `toJSON` (such as a Date) is replaced by its result. Throws `data.malformed` with the path for values that JSON
+ * cannot represent: NaN, infinities, bigints, functions, symbols, Maps, typed arrays, undefined in a list, a cycle, or
+ * too deep nesting.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, "$", []);
@@ -28,7 +29,7 @@ function write(value: unknown, path: string, parents: readonly object[]): string
 
 function writeObject(value: object, path: string, parents: readonly object[]): string {
   if (parents.includes(value)) throw notJson("a cycle", path);
-  if (parents.length > deepestRow) throw notJson("too many lists or objects within each other", path.slice(0, 60));
+  if (parents.length > deepestRow) throw notJson("too deeply nested lists or objects", path.slice(0, 60));
   const inside = [...parents, value];
   if (Array.isArray(value)) {
     return `[${Array.from(value, (item, index) => write(item, `${path}[${index}]`, inside)).join(",")}]`;
@@ -47,8 +48,8 @@ function writeObject(value: object, path: string, parents: readonly object[]): s
 function notJson(what: string, path: string): LyceumError {
   return new LyceumError({
     code: "data.malformed",
-    message: `A task holds ${what} at ${path}, which JSON cannot express.`,
-    hint: "Tasks are plain data: strings, finite numbers, booleans, null, lists and objects of these.",
+    message: `A task contains ${what} at ${path}, which JSON cannot represent.`,
+    hint: "Use plain data for tasks: strings, finite numbers, booleans, null, lists and objects of these.",
     data: { path },
   });
 }

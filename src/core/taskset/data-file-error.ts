@@ -1,6 +1,6 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** The typed error for a data file that could not be opened or decoded. Lyceum errors pass through. */
+/** Creates the error for a data file that could not be opened or decoded. Returns a Lyceum error unchanged. */
 export function dataFileError(path: string, error: unknown): LyceumError {
   if (LyceumError.isInstance(error)) return error;
   const code = (error as { readonly code?: string } | null)?.code;
@@ -9,7 +9,7 @@ export function dataFileError(path: string, error: unknown): LyceumError {
     return new LyceumError({
       code: "data.not-found",
       message: missing ? `There is no file ${path}.` : `The file ${path} cannot be read (${code}).`,
-      hint: "Check the path; relative paths start at the folder that the command runs in.",
+      hint: "Check the path. Relative paths start at the current folder.",
       data: { path },
       cause: error,
     });
@@ -17,7 +17,7 @@ export function dataFileError(path: string, error: unknown): LyceumError {
   return new LyceumError({
     code: "data.malformed",
     message: `The file ${path} cannot be decoded: ${error instanceof Error ? error.message : String(error)}.`,
-    hint: "Check that the file is complete and of the kind that its name says.",
+    hint: "Check that the file is complete and has the format that its name says.",
     data: { path },
     cause: error,
   });

@@ -2,8 +2,9 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 
 /**
- * Throws `data.malformed` when a task of `second` also stands in `first`, judged by content hash, and names the ids
- * of those tasks. Reads both tasksets whole; of an unbounded one the first `sample` tasks (10,000 by default).
+ * Throws `data.malformed` if a task of `second` is also in `first`, compared by content hash. The error names the ids
+ * of these tasks. Reads both tasksets completely. Of an unbounded taskset it reads the first `sample` tasks (10,000 by
+ * default).
  */
 export async function checkDisjoint(
   first: Taskset,

@@ -1,12 +1,13 @@
 import type { TaskEntry, Taskset } from "../../contract/taskset.ts";
 import { checkTaskIndex } from "./task-entry.ts";
 
-/** How many tasks are read at once. */
+/** The number of tasks that are read at once. */
 const batch = 256;
 
 /**
- * The tasks of a finite taskset that `keep` is true of, in their order; ids and hashes stay. Reads the taskset whole
- * once, so that a malformed row is found before any is used, and holds only the indices of what it keeps.
+ * Returns the tasks of a finite taskset for which `keep` is true, in order, with their ids and hashes. Reads the whole
+ * taskset once, so a malformed row is found before any task is used. Keeps only the indices of the kept tasks in
+ * memory.
  */
 export async function filterTaskset<Task>(
   taskset: Taskset<Task> & { readonly length: number },

@@ -3,29 +3,29 @@ import type { TaskEntry, Taskset } from "../../contract/taskset.ts";
 import { createRandom, deriveSeed, type Random } from "../random/random.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
 
-/** How {@link generatedTaskset} makes its tasks. */
+/** The options of {@link generatedTaskset}. */
 export interface GeneratedTasksetOptions<Task> {
   readonly name: string;
-  /** Task `index` is made from `deriveSeed(seed, index, draw)`, where `draw` is 0 unless tasks were refused. */
+  /** The seed. Task `index` uses the seed `deriveSeed(seed, index, draw)`. `draw` counts rejected tasks from 0. */
   readonly seed: number;
   readonly length: number | "unbounded";
-  /** A pure function of the random numbers that it is given. */
+  /** Creates a task. It must be a pure function of its arguments. */
   readonly generate: (random: Random, index: number) => Task;
-  /** Draws a task again until this holds: the way to one split of a larger world. */
+  /** A task is generated again until this returns true. Use it to select one split of a larger set of tasks. */
   readonly accept?: (entry: TaskEntry<Task>) => boolean;
   /**
-   * No two tasks have the same hash. Tasks are then made in order (a first `get(1000)` makes a thousand), and the
-   * hashes of all of them are kept.
+   * True if no two tasks may have the same hash. Tasks are then generated in order (a first `get(1000)` generates a
+   * thousand), and all hashes are kept in memory.
    */
   readonly distinct?: boolean;
 }
 
-/** How often a task is drawn again before the generator is held to be exhausted. */
+/** The number of rejected tasks in a row after which the generator counts as exhausted. */
 const maximumDraws = 10_000;
 
 /**
- * Tasks from a seeded generator, made when asked for. `get` throws `data.out-of-range` when 10,000 draws in a row
- * gave no acceptable (or, with `distinct`, no new) task.
+ * Creates a taskset from a seeded generator. Tasks are generated on request. `get` throws `data.out-of-range` if 10,000
+ * tasks in a row were rejected (by `accept`, or as duplicates with `distinct`).
  */
 export function generatedTaskset<Task>(options: GeneratedTasksetOptions<Task>): Taskset<Task> {
   const { name, length } = options;

@@ -12,13 +12,13 @@ import { findSplitFiles, type SplitFiles } from "./split-files.ts";
 export interface HubTasksetSpec<Row> {
   /** `owner/name`. */
   readonly dataset: string;
-  /** The data set's configuration (subset), where it has several. */
+  /** The configuration (subset) of the data set, if it has several. */
   readonly config?: string;
-  /** A split or a slice of one; `train` by default. */
+  /** A split, or a slice of one. `train` by default. */
   readonly split?: string;
-  /** A branch, tag or commit; `main` by default. Only a commit hash makes a run repeatable for ever. */
+  /** A branch, tag or commit. `main` by default. Only a commit hash makes a run reproducible. */
   readonly revision?: string;
-  /** The columns to read of a Parquet file; all by default. */
+  /** The columns to read from Parquet files. All by default. */
   readonly columns?: readonly string[];
   readonly schema?: RowSchema<Row>;
 }
@@ -27,9 +27,9 @@ export interface HubTasksetSpec<Row> {
 const convertedRevision = "refs/convert/parquet";
 
 /**
- * The rows of a hub data set: its Parquet or JSONL files, else the hub's Parquet copy of it. Files are downloaded once
- * into the standard Hugging Face cache, and served from it where there is no network. Throws `data.not-found`,
- * `data.unavailable`, `data.out-of-range` for a split that it does not have.
+ * Returns the rows of a hub data set: of its Parquet or JSONL files, or of the hub's Parquet copy. Files are downloaded
+ * once to the standard Hugging Face cache and read from there without a network. Throws `data.not-found`,
+ * `data.unavailable`, or `data.out-of-range` for an unknown split.
  */
 export async function hubTaskset<Row = Record<string, unknown>>(
   spec: HubTasksetSpec<Row>,
@@ -68,7 +68,7 @@ interface FoundFiles {
   readonly files: SplitFiles;
 }
 
-/** `repository` in the result is at one commit, so that its files belong together. */
+/** Finds the files of a split. `repository` in the result is fixed to one commit, so that its files belong together. */
 async function findOnHub(
   repository: HubRepository,
   split: string,
@@ -100,7 +100,7 @@ function noSplit({ dataset, config }: HubTasksetSpec<unknown>, split: string): L
   return new LyceumError({
     code: "data.out-of-range",
     message: `The data set ${dataset} has no Parquet or JSONL files for the split "${split}"${config === undefined ? "" : ` of "${config}"`}.`,
-    hint: "Check the names of its configs and splits on its page, or download it and give the path.",
+    hint: "Check the names of its configs and splits on its page, or download it and pass the path.",
     data: { dataset, split, ...(config === undefined ? {} : { config }) },
   });
 }

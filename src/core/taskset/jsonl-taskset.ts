@@ -11,20 +11,20 @@ import { deepestRow, rowProblem } from "./row-problem.ts";
 import { type RowSchema, validateRow } from "./row-schema.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
 
-/** How a JSONL file is read. */
+/** The options of {@link jsonlTaskset}. */
 export interface JsonlTasksetOptions<Row> {
-  /** The file's name by default. */
+  /** The name of the taskset. The name of the file by default. */
   readonly name?: string;
-  /** Checks and types each row when it is read. */
+  /** Validates each row when it is read. */
   readonly schema?: RowSchema<Row>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The rows of a JSONL file, or of several in order: one JSON value a line, blank lines left out. A file is read once to index where its
- * lines begin (12 bytes of memory a row); rows are then read when asked for. A `.jsonl.gz` cannot be read from the
- * middle and is held decompressed. Errors name `file:line`: `data.not-found`, or `data.malformed` for a row that is
- * no JSON, no UTF-8, or refused by the schema.
+ * Returns the rows of one or several JSONL files in order: one JSON value per line. Blank lines are skipped. Each file
+ * is read once to index its lines (12 bytes of memory per row). Rows are then read on request. A `.jsonl.gz` file has
+ * no random access and is kept decompressed in memory. Errors name `file:line`: `data.not-found`, or `data.malformed`
+ * for a row that is not valid JSON or UTF-8, or that does not match the schema.
  */
 export async function jsonlTaskset<Row = unknown>(
   paths: string | readonly string[],
@@ -50,7 +50,7 @@ export async function jsonlTaskset<Row = unknown>(
   };
 }
 
-/** The file that holds row `position` of all, and the row's number within it. */
+/** Returns the file that contains row `position`, and the index of the row in that file. */
 function locate(files: readonly Lines[], position: number): { readonly file: Lines; readonly row: number } {
   let row = position;
   for (const file of files) {
@@ -86,7 +86,7 @@ async function openLines(path: string, signal: AbortSignal | undefined): Promise
   }
 }
 
-/** Reads byte ranges, and a little beyond them, so that rows read in order cost one read for many. */
+/** Reads byte ranges in blocks, so that many successive rows need only one read. */
 function rangeReader(path: string): Lines["read"] {
   let block = { start: 0, bytes: new Uint8Array(0) };
   return async (start, end) => {
@@ -118,8 +118,8 @@ function parseRow(bytes: Uint8Array, place: string): unknown {
   } catch (error) {
     throw new LyceumError({
       code: "data.malformed",
-      message: `${place}: the line is no JSON text in UTF-8 (${(error as Error).message}).`,
-      hint: "A JSONL file holds one JSON value on each line. If the file changed while it was in use, load it again.",
+      message: `${place}: the line is not JSON text in UTF-8 (${(error as Error).message}).`,
+      hint: "A JSONL file contains one JSON value per line. If the file changed during use, load it again.",
       data: { place },
       cause: error,
     });
@@ -129,7 +129,7 @@ function parseRow(bytes: Uint8Array, place: string): unknown {
   throw new LyceumError({
     code: "data.malformed",
     message: `${place}: ${problem}.`,
-    hint: `Numbers are at most 1.8e308, and nesting is at most ${deepestRow} deep. Write larger numbers as texts.`,
+    hint: `Numbers are at most 1.8e308, and nesting is at most ${deepestRow} deep. Write larger numbers as strings.`,
     data: { place },
   });
 }

@@ -1,16 +1,16 @@
-/** Where each row of a text file lies: byte ranges of the lines that are not blank. */
+/** The byte ranges of the lines of a text file that are not blank. */
 export interface LineIndex {
   readonly length: number;
-  /** The bytes [start, end) of row `index`, and its line number from 1. */
+  /** Returns the bytes [start, end) of row `index`, and its line number from 1. */
   row(index: number): { readonly start: number; readonly end: number; readonly line: number };
 }
 
 const lineFeed = 10;
 const blankBytes: readonly number[] = [9, 13, 32];
 
-/** Builds a {@link LineIndex} from a file's bytes, given in order in pieces of any size. */
+/** Builds a {@link LineIndex} from the bytes of a file, in chunks of any size. */
 export class LineIndexer {
-  /** For each row, start and line number; a row ends where its line feed or the file does. */
+  /** The start, the end and the line number of each row. */
   #starts = new Float64Array(1024);
   #ends = new Float64Array(1024);
   #lines = new Uint32Array(1024);
@@ -69,7 +69,7 @@ export class LineIndexer {
   }
 }
 
-/** True when [from, to) holds nothing but spaces, tabs and carriage returns. */
+/** Returns true if [from, to) contains only spaces, tabs and carriage returns. */
 function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
   for (let i = from; i < to; i++) if (!blankBytes.includes(bytes[i]!)) return false;
   return true;

@@ -12,16 +12,16 @@ import { sliceTaskset } from "./slice-taskset.ts";
 import { parseSplit } from "./split.ts";
 import { findSplitFiles, type SplitFiles } from "./split-files.ts";
 
-/** Data by name: what {@link loadTaskset} reads. */
+/** The options of {@link loadTaskset}. */
 export interface TasksetSpec<Row> {
   /**
-   * A `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder of such files, or a hub data set (`owner/name`). A path may
-   * hold `{split}`, which stands for the split's name.
+   * A `.jsonl`, `.jsonl.gz` or `.parquet` file, a folder of such files, or a hub data set (`owner/name`). `{split}` in
+   * a path is replaced by the name of the split.
    */
   readonly source: string;
-  /** A split or a slice of one; `train` by default. A single file is taken whole, whatever its split is called. */
+  /** A split, or a slice of one. `train` by default. A single file is read completely, for every split name. */
   readonly split?: string;
-  /** A hub data set's configuration, or a subfolder. */
+  /** The configuration of a hub data set, or a subfolder. */
   readonly config?: string;
   readonly revision?: string;
   readonly columns?: readonly string[];
@@ -29,8 +29,8 @@ export interface TasksetSpec<Row> {
 }
 
 /**
- * The rows of a file, a folder or a hub data set. What exists on this machine is preferred to the hub. Throws
- * `data.not-found`, `data.malformed`, `data.unavailable`, or `data.out-of-range` for a split that is not there.
+ * Returns the rows of a file, a folder or a hub data set. A local path takes precedence over the hub. Throws
+ * `data.not-found`, `data.malformed`, `data.unavailable`, or `data.out-of-range` for an unknown split.
  */
 export async function loadTaskset<Row = Record<string, unknown>>(
   spec: TasksetSpec<Row>,
@@ -51,7 +51,7 @@ export async function loadTaskset<Row = Record<string, unknown>>(
   return slice === undefined ? taskset : sliceTaskset(taskset, slice);
 }
 
-/** The local files of a split; undefined when the source can only be a hub data set. */
+/** Returns the local files of a split. Returns undefined if the source can only be a hub data set. */
 async function findLocal(spec: TasksetSpec<unknown>, split: string): Promise<SplitFiles | undefined> {
   const path = spec.source.replaceAll("{split}", split);
   const format = /\.parquet$/i.test(path) ? "parquet" : /\.jsonl(?:\.gz)?$/i.test(path) ? "jsonl" : undefined;
@@ -62,8 +62,8 @@ async function findLocal(spec: TasksetSpec<unknown>, split: string): Promise<Spl
   if (found === undefined) throw dataFileError(path, Object.assign(new Error("missing"), { code: "ENOENT" }));
   throw new LyceumError({
     code: "data.malformed",
-    message: `The file ${path} is of no known kind.`,
-    hint: "Its name should end in .jsonl, .jsonl.gz or .parquet.",
+    message: `The file ${path} has an unknown format.`,
+    hint: "Its name must end in .jsonl, .jsonl.gz or .parquet.",
     data: { path },
   });
 }

@@ -2,8 +2,8 @@ import type { Taskset } from "../../contract/taskset.ts";
 import { taskEntry } from "./task-entry.ts";
 
 /**
- * A taskset whose tasks are made from another's, such as tasks from the rows of a data file. Ids stay those of the
- * rows; hashes are those of the new tasks. `map` is called anew at each `get` and must be pure.
+ * Maps the tasks of a taskset, for example rows of a data file to tasks. Ids are kept. Hashes are computed from the new
+ * tasks. `map` is called at each `get` and must be pure.
  */
 export function mapTaskset<Row, Task>(
   taskset: Taskset<Row>,

@@ -3,24 +3,25 @@ import type { Taskset } from "../../contract/taskset.ts";
 import { createRandom, deriveSeed } from "../random/random.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
 
-/** A taskset of a mixture. */
+/** One part of a mixture. */
 export interface WeightedTaskset {
   readonly name: string;
-  /** Above 0; its share is in proportion. */
+  /** The weight, above 0. The share of the part is proportional to it. */
   readonly weight: number;
   readonly taskset: Taskset;
 }
 
-/** Which part a position belongs to, and how many positions before it do. */
+/** The part that a position belongs to, and the number of earlier positions of that part. */
 interface Place {
   readonly part: number;
   readonly rank: number;
 }
 
 /**
- * Tasksets interleaved by weight (smooth weighted round-robin: of the first n tasks each part has its share, give or
- * take one or two). It has no end: finite parts begin again, shuffled in each pass by the seed. `task` makes the
- * mixture's task of a part's; ids are the part's name, a slash and its own id. Throws `data.out-of-range` for an empty part.
+ * Interleaves tasksets by weight (smooth weighted round-robin: among the first n tasks, the share of each part is exact
+ * within one or two tasks). The result is infinite: a finite part starts again after its end, and the seed shuffles
+ * each pass. `task` converts a task of a part to a task of the mixture. An id is the name of the part, a slash and the
+ * part's own id. Throws `data.out-of-range` for an empty part.
  */
 export function mixedTaskset<Task>(
   name: string,
@@ -56,7 +57,7 @@ export function mixedTaskset<Task>(
   };
 }
 
-/** The place of each position; those that were asked for are kept. */
+/** Returns a function from a position to its place. It keeps the places that were computed. */
 function interleave(weights: readonly number[]): (position: number) => Place {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const credits = weights.map(() => 0);
@@ -75,7 +76,7 @@ function interleave(weights: readonly number[]): (position: number) => Place {
   };
 }
 
-/** From a rank to an index: each pass over `length` tasks in an order of its own. */
+/** Returns a function from a rank to an index. Each pass over `length` tasks has its own random order. */
 function passShuffle(length: number, seed: number): (rank: number) => number {
   let pass: { readonly number: number; readonly order: readonly number[] } | undefined;
   return (rank) => {

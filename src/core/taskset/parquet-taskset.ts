@@ -5,22 +5,23 @@ import { dataFileError } from "./data-file-error.ts";
 import { type RowSchema, validateRow } from "./row-schema.ts";
 import { checkTaskIndex, taskEntry } from "./task-entry.ts";
 
-/** How Parquet files are read. */
+/** The options of {@link parquetTaskset}. */
 export interface ParquetTasksetOptions<Row> {
-  /** The first file's name by default. */
+  /** The name of the taskset. The name of the first file by default. */
   readonly name?: string;
-  /** The columns to read; all by default. */
+  /** The columns to read. All by default. */
   readonly columns?: readonly string[];
-  /** Checks and types each row when it is read. */
+  /** Validates each row when it is read. */
   readonly schema?: RowSchema<Row>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The rows of one Parquet file, or of several in order (the shards of one data set). Only the row group that holds a
- * wanted row is read, and only the wanted columns of it; the last few row groups stay in memory. Values become plain
- * JSON: 64-bit integers are numbers (beyond 2^53: decimal strings), dates ISO strings, bytes base64, NaN and infinities
- * null. Errors: `data.not-found`, or `data.malformed` naming the file and, for a row that the schema refuses, `file:row` from 1.
+ * Returns the rows of one or several Parquet files in order (the shards of a data set). Reads only the row group of a
+ * requested row, and only the selected columns. Keeps the last few row groups in memory. Values become plain JSON:
+ * 64-bit integers are numbers (decimal strings beyond 2^53), dates are ISO strings, bytes are base64, NaN and
+ * infinities are null. Throws `data.not-found`, or `data.malformed` with the file, or with `file:row` (from 1) for a
+ * row that does not match the schema.
  */
 export async function parquetTaskset<Row = Record<string, unknown>>(
   paths: string | readonly string[],
@@ -65,9 +66,9 @@ interface ParquetFile {
 
 interface RowGroup {
   readonly file: ParquetFile;
-  /** Row of the file at which it begins. */
+  /** The index of its first row in the file. */
   readonly fileRow: number;
-  /** Index of the taskset at which it begins. */
+  /** The index of its first row in the taskset. */
   readonly start: number;
   readonly count: number;
 }
@@ -103,7 +104,7 @@ async function readRowGroup(group: RowGroup): Promise<readonly unknown[]> {
   }
 }
 
-/** The index of the last group that begins at or before `index`. */
+/** Returns the index of the last group that begins at or before `index`. */
 function findGroup(groups: readonly RowGroup[], index: number): number {
   let low = 0;
   let high = groups.length - 1;
@@ -115,7 +116,7 @@ function findGroup(groups: readonly RowGroup[], index: number): number {
   return low;
 }
 
-/** Remembers the results for the `count` arguments used last; what fails is forgotten. */
+/** Caches the results of the `count` most recent arguments. Failures are not cached. */
 function keepRecent<Key, Value>(load: (key: Key) => Promise<Value>, count: number): (key: Key) => Promise<Value> {
   const kept = new Map<Key, Promise<Value>>();
   return (key) => {

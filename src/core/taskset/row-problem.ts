@@ -1,7 +1,7 @@
-/** The most lists and objects within each other: what reads a row calls itself once for each. */
+/** The maximum nesting depth of a row. The code that reads a row is recursive. */
 export const deepestRow = 1_000;
 
-/** What makes a row of JSON text unusable, in words; undefined if nothing does. */
+/** Returns why a row of JSON text cannot be used, if it cannot. */
 export function rowProblem(row: unknown): string | undefined {
   let level: unknown[] = [row];
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,9 +1,6 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/**
- * A validator of rows: any schema that follows Standard Schema 1 (https://standardschema.dev), so zod, valibot and
- * arktype alike.
- */
+/** A schema for rows: any Standard Schema 1 (https://standardschema.dev), such as those of zod, valibot and arktype. */
 export interface RowSchema<Row> {
   readonly "~standard": {
     readonly version: 1;
@@ -11,18 +8,21 @@ export interface RowSchema<Row> {
   };
 }
 
-/** What a schema says of a row. */
+/** The result of the validation of a row. */
 export type RowResult<Row> =
   | { readonly value: Row; readonly issues?: undefined }
   | { readonly issues: readonly RowIssue[] };
 
-/** One thing wrong with a row. */
+/** One problem of a row. */
 export interface RowIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The row as the schema returns it; `data.malformed` naming `place` (such as `train.jsonl:12`) when it refuses. */
+/**
+ * Returns the row as parsed by the schema. Throws `data.malformed` with `place` (such as `train.jsonl:12`) if the row
+ * is invalid.
+ */
 export async function validateRow<Row>(schema: RowSchema<Row>, row: unknown, place: string): Promise<Row> {
   const result = await schema["~standard"].validate(row);
   if (result.issues === undefined) return result.value;
@@ -33,7 +33,7 @@ export async function validateRow<Row>(schema: RowSchema<Row>, row: unknown, pla
   throw new LyceumError({
     code: "data.malformed",
     message: `${place}: ${problems.join("; ")}`,
-    hint: "Each row must have the fields that the schema asks for.",
+    hint: "Each row must have the fields that the schema requires.",
     data: { place, problems },
   });
 }

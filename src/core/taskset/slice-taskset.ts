@@ -4,9 +4,9 @@ import { formatSplit, type SplitBound, type SplitSlice } from "./split.ts";
 import { checkTaskIndex } from "./task-entry.ts";
 
 /**
- * A part of a taskset. Indices start at 0 again; ids and hashes stay those of the whole. As Hugging Face datasets
- * does it, ends beyond the taskset are cut to it and percentages round to the nearest task (halves to even). A slice
- * that holds nothing, or that needs the end of an unbounded taskset, throws `data.out-of-range`.
+ * Returns a slice of a taskset. Indices start at 0 again. Ids and hashes are kept. As in Hugging Face datasets, bounds
+ * outside the taskset are clipped, and percentages are rounded to the nearest task (halves to even). Throws
+ * `data.out-of-range` if the slice is empty, or if it needs the end of an unbounded taskset.
  */
 export function sliceTaskset<Task>(taskset: Taskset<Task>, slice: SplitSlice): Taskset<Task> {
   const name = formatSplit({ name: taskset.name, slice });
@@ -15,8 +15,8 @@ export function sliceTaskset<Task>(taskset: Taskset<Task>, slice: SplitSlice): T
   if (end !== "unbounded" && end <= start) {
     throw new LyceumError({
       code: "data.out-of-range",
-      message: `The slice ${name} holds no task: it reaches from ${start} to ${end} of ${taskset.length}.`,
-      hint: "The first end is included, the second is not, and negative ends count from the end.",
+      message: `The slice ${name} has no tasks: it goes from ${start} to ${end} of ${taskset.length}.`,
+      hint: "The first bound is included, the second is not, and negative bounds count from the end.",
       data: { start, end, length: taskset.length },
     });
   }
@@ -36,8 +36,8 @@ function position(bound: SplitBound, taskset: Pick<Taskset, "length">, name: str
     if (bound.unit === "tasks" && bound.value >= 0) return bound.value;
     throw new LyceumError({
       code: "data.out-of-range",
-      message: `The slice ${name} counts from the end or in percent, and the taskset has no end.`,
-      hint: "Use whole numbers from the beginning, such as train[:200].",
+      message: `The slice ${name} counts from the end or in percent, but the taskset is infinite.`,
+      hint: "Use positive whole numbers, such as train[:200].",
     });
   }
   const count = bound.unit === "tasks" ? bound.value : roundHalfToEven((bound.value * length) / 100);

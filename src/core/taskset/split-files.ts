@@ -1,23 +1,23 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** The files that hold one split, all of one format. */
+/** The files of one split, all in the same format. */
 export interface SplitFiles {
   readonly format: "parquet" | "jsonl";
-  /** In order; more than one where the split is sharded. */
+  /** The files in order. Several if the split is sharded. */
   readonly paths: readonly string[];
 }
 
 /**
- * Finds the files of a split among the paths of a data set, as they are usually named: `train.jsonl`,
- * `data/train-00000-of-00002.parquet`, `train/0000.parquet`, `gsm8k-train.jsonl.gz`, each also below a folder named
- * after the config. Parquet is preferred to JSONL. Undefined when there is none; throws `data.malformed` when shards
- * are missing, and `config.invalid` when several files or several configs would do.
+ * Finds the files of a split among the paths of a data set by the usual names: `train.jsonl`,
+ * `data/train-00000-of-00002.parquet`, `train/0000.parquet`, `gsm8k-train.jsonl.gz`, each also in a folder named after
+ * the config. Prefers Parquet to JSONL. Returns undefined if there are none. Throws `data.malformed` if shards are
+ * missing, and `config.invalid` if several files or several configs match.
  */
 export function findSplitFiles(options: {
   readonly paths: readonly string[];
   readonly split: string;
   readonly config?: string;
-  /** What the paths belong to, for messages. */
+  /** The name of the data set in messages. */
   readonly source: string;
 }): SplitFiles | undefined {
   const { paths, split, config, source } = options;
@@ -67,7 +67,7 @@ function inFolder(paths: readonly string[], folder: string, split: string, sourc
   return undefined;
 }
 
-/** Several files are shards of one split: numbered without a gap from the first to the last. */
+/** Checks that several files are the shards of one split: numbered without a gap from the first to the last. */
 function checkShards(paths: readonly string[], split: string, source: string): void {
   const numbers = paths.map((path) => /(\d+)(?:-of-(\d+))?\.\w+(?:\.gz)?$/.exec(path));
   const total = numbers[0]?.[2];
@@ -76,7 +76,7 @@ function checkShards(paths: readonly string[], split: string, source: string): v
     throw new LyceumError({
       code: "config.invalid",
       message: `${source} has several files for the split "${split}": ${paths.join(", ")}.`,
-      hint: "Name the file that is meant.",
+      hint: "Name one of the files.",
       data: { paths: [...paths] },
     });
   }
@@ -87,7 +87,7 @@ function checkShards(paths: readonly string[], split: string, source: string): v
   throw new LyceumError({
     code: "data.malformed",
     message: `${source} holds ${found.length} of the ${count} files of the split "${split}".`,
-    hint: "Download the data set whole.",
+    hint: "Download the complete data set.",
     data: { paths: [...paths] },
   });
 }

@@ -1,34 +1,34 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 
-/** One end of a slice: a number of tasks or a percentage of all; negative counts from the end. */
+/** One bound of a slice: a number of tasks or a percentage. A negative bound counts from the end. */
 export interface SplitBound {
   readonly value: number;
   readonly unit: "tasks" | "percent";
 }
 
-/** A half-open range of a split, as Python slices: an absent end is open. */
+/** A half-open range of a split, like a slice in Python. A missing bound is open. */
 export interface SplitSlice {
   readonly from?: SplitBound;
   readonly to?: SplitBound;
 }
 
-/** A split by name, and the part of it that is wanted. */
+/** The name of a split, and an optional slice. */
 export interface Split {
   readonly name: string;
   readonly slice?: SplitSlice;
 }
 
 /**
- * Reads a split as Hugging Face datasets writes it: `train`, `train[:200]`, `train[100:200]`, `train[-50:]`,
- * `train[:10%]`. Throws `config.invalid` with the position (from 0) of what it cannot read.
+ * Parses a split in the notation of Hugging Face datasets: `train`, `train[:200]`, `train[100:200]`, `train[-50:]`,
+ * `train[:10%]`. Throws `config.invalid` with the position (from 0) of a syntax error.
  */
 export function parseSplit(text: string): Split {
   const name = /^\w[\w.-]*/.exec(text)?.[0] ?? "";
-  if (name === "") throw splitError(text, 0, "a split begins with its name");
+  if (name === "") throw splitError(text, 0, "a split must begin with a name");
   if (name.length === text.length) return { name };
-  if (text[name.length] !== "[") throw splitError(text, name.length, 'after the name only "[" may follow');
+  if (text[name.length] !== "[") throw splitError(text, name.length, 'only "[" may follow the name');
   const from = parseBound(text, name.length + 1);
-  if (text[from.end] !== ":") throw splitError(text, from.end, 'a slice has a ":" between its two ends');
+  if (text[from.end] !== ":") throw splitError(text, from.end, 'a slice needs a ":" between its bounds');
   const to = parseBound(text, from.end + 1);
   if (text[to.end] !== "]") throw splitError(text, to.end, 'a slice ends with "]"');
   if (to.end + 1 !== text.length) throw splitError(text, to.end + 1, "nothing may follow the slice");
@@ -41,7 +41,7 @@ export function parseSplit(text: string): Split {
   };
 }
 
-/** The split as text: what {@link parseSplit} reads. */
+/** Formats a split in the notation of {@link parseSplit}. */
 export function formatSplit(split: Split): string {
   if (split.slice === undefined) return split.name;
   const [from, to] = [split.slice.from, split.slice.to].map((bound) =>

@@ -1,7 +1,10 @@
 import { LyceumError } from "../../contract/errors/index.ts";
 import type { Taskset } from "../../contract/taskset.ts";
 
-/** How many of a split's tasks to take, at most `limit`. Throws `config.invalid` with `hint` where there is no end. */
+/**
+ * Returns how many tasks of a split to use, at most `limit`. Throws `config.invalid` with `hint` if the number is
+ * infinite.
+ */
 export function taskCount(
   { length }: Pick<Taskset<unknown>, "length">,
   {

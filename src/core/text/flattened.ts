@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../../contract/json.ts";
 
-/** The leaves of nested mappings by their dotted paths; lists and empty mappings are leaves. */
+/** Returns the leaves of nested mappings by their dotted paths. Lists and empty mappings are leaves. */
 export function flattened(value: object, path = ""): Map<string, Json> {
   const leaves = new Map<string, Json>();
   for (const [key, child] of Object.entries(value) as [string, Json | undefined][]) {

@@ -1,19 +1,20 @@
 import { isJsonObject, type Json } from "../../contract/json.ts";
 
-/** What stands in place of a secret. */
+/** The replacement of a secret. */
 const hiddenValue = "***";
 
 /**
- * A text without what may be secret in its addresses: passwords, the values of queries, and parts of the path that look
- * like keys become `***`. The name of a model after `#` stays.
+ * Hides the possible secrets of the URLs in a text: passwords, query values and parts of the path that look like keys
+ * become `***`. The name of a model after `#` is kept.
  */
 export function withoutUrlSecrets(text: string): string {
   return text.replace(/\b[a-z][a-z\d+.-]*:\/\/[^\s"'<>`]+/gi, hideUrl);
 }
 
 /**
- * Options or a config as a log or a report may hold them: no address has a secret, and a value under `headers`, under
- * `env` or under a name such as `apiKey`, `access_token` or `password` is kept only if it names a variable, as `$NAME`.
+ * Hides the secrets of options or a config for a log or a report. URLs lose their secrets. A value under `headers`,
+ * under `env` or under a name such as `apiKey`, `access_token` or `password` is kept only if it names a variable, as
+ * `$NAME`.
  */
 export function withoutSecretValues(value: Json): Json {
   if (typeof value === "string") return withoutUrlSecrets(value);
@@ -28,7 +29,7 @@ export function withoutSecretValues(value: Json): Json {
   );
 }
 
-/** The texts at any depth whose names say that they are secret: what {@link withoutSecretValues} hides of options. */
+/** Returns the texts that {@link withoutSecretValues} hides because of their names, at any depth. */
 export function namedSecrets(value: Json): readonly string[] {
   if (Array.isArray(value)) return value.flatMap(namedSecrets);
   if (!isJsonObject(value)) return [];
@@ -38,8 +39,8 @@ export function namedSecrets(value: Json): readonly string[] {
 }
 
 /**
- * The values of queries in an address, as they are written and decoded, its password, and the parts of its path that
- * look like keys.
+ * Returns the possible secrets of a URL: its password, its query values (as written and decoded), and the parts of its
+ * path that look like keys.
  */
 export function urlSecrets(address: string): readonly string[] {
   if (!URL.canParse(address)) return [];
@@ -74,7 +75,7 @@ function nameAlone(value: Json): string {
   return typeof value === "string" && /^\$\w+$/.test(value) ? value : hiddenValue;
 }
 
-/** How the names of secrets end, without blanks and in small letters. */
+/** The endings of secret names, in lower case and without separators. */
 const secretNames =
   /(api|access|secret|private|auth|account|subscription)key$|(api|access|auth|bearer|refresh|session)token$|^token$|secret$|password$|passwd$|^authorization$|credentials?$/;
 
@@ -82,10 +83,10 @@ function isSecretName(name: string): boolean {
   return secretNames.test(name.replace(/[\s_.-]/g, "").toLowerCase());
 }
 
-/** A part of a path that looks like a key: a UUID, or many letters and digits without a word between. */
+/** Returns true for a part of a path that looks like a key: a UUID, or many letters and digits without a word. */
 function isKey(part: string): boolean {
   if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(part)) return true;
-  // A commit is named by 40 hexadecimal digits.
+  // 40 hexadecimal digits are a commit hash.
   if (/^[\da-f]{40}$/.test(part)) return false;
   return part.split(/[-_.~:]/).some((piece) => piece.length >= 16 && /\d/.test(piece) && /[a-z]/i.test(piece));
 }

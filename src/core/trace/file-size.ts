@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 
-/** The bytes of a file; 0 where there is none. */
+/** Returns the size of a file in bytes, or 0 if it does not exist. */
 export async function fileSize(path: string): Promise<number> {
   return stat(path).then(
     ({ size }) => size,

@@ -6,8 +6,8 @@ const newline = 0x0a;
 const blockSize = 1 << 16;
 
 /**
- * Where the last whole line of a trace ends, in bytes: 0 for a file without one, whose header was never written.
- * Throws `data.malformed` for a file that is no trace.
+ * Returns the offset in bytes after the last complete line of a trace. Returns 0 if the header was never written.
+ * Throws `data.malformed` if the file is not a trace.
  */
 export async function findTraceEnd(file: FileHandle, path: string): Promise<number> {
   const { size } = await file.stat();
@@ -15,14 +15,14 @@ export async function findTraceEnd(file: FileHandle, path: string): Promise<numb
   const { bytesRead } = await file.read(block, 0, blockSize, 0);
   const headerEnd = block.subarray(0, bytesRead).indexOf(newline);
   const beginning = block.toString("utf8", 0, headerEnd < 0 ? bytesRead : headerEnd);
-  // A crash can tear the header too.
+  // A crash can also leave a part of the header.
   if (headerEnd < 0 && headerLine().startsWith(beginning)) return 0;
   const problem = headerProblem(beginning);
   if (problem !== undefined) {
     throw new LyceumError({
       code: "data.malformed",
       message: `Cannot append to ${path}: ${problem}.`,
-      hint: "Append to a trace only, or choose another path.",
+      hint: "Append only to a trace, or choose another path.",
       data: { path },
     });
   }
@@ -35,7 +35,7 @@ export async function findTraceEnd(file: FileHandle, path: string): Promise<numb
   return 0;
 }
 
-/** True if a line of a trace ends after so many bytes. */
+/** Returns true if a line of a trace ends after `length` bytes. */
 export async function endsLine(file: FileHandle, length: number): Promise<boolean> {
   if (length === 0) return true;
   const { buffer } = await file.read(Buffer.alloc(1), 0, 1, length - 1);

@@ -3,16 +3,16 @@ import type { LyceumError } from "../../contract/errors/index.ts";
 import { writeFailed } from "../../contract/errors/write-failed.ts";
 import type { TraceEntry } from "./trace-entry.ts";
 
-/** The lines of an index, appended in order. */
+/** Appends the lines of an index in order. */
 export interface IndexFile extends AsyncDisposable {
   add(entry: TraceEntry): void;
-  /** Throws `trace.write-failed` once a line could not be written. */
+  /** Throws `trace.write-failed` if a line could not be written. */
   check(): void;
-  /** Waits until all is written. Rejects with `trace.write-failed` where something could not be. */
+  /** Waits until all lines are written. Rejects with `trace.write-failed` if a write failed. */
   close(): Promise<void>;
 }
 
-/** Opens an index to append to. What it has is taken as it is: `repairIndex` makes it agree with its traces before. */
+/** Opens an index to append to it. Does not check the existing lines: call `repairIndex` first. */
 export async function openIndexFile(path: string): Promise<IndexFile> {
   const file = await open(path, "a").catch((cause: unknown) => {
     throw writeError(path, cause);
@@ -61,6 +61,6 @@ function indexFileOn(file: FileHandle, path: string): IndexFile {
 }
 
 function writeError(path: string, cause: unknown): LyceumError {
-  const hint = "Then go on with --resume; the episodes written before are intact.";
+  const hint = "Then continue with --resume. The episodes written before are intact.";
   return writeFailed({ path, cause, what: `The index ${path}`, hint });
 }

@@ -3,15 +3,15 @@ import { repairIndex } from "./repair-index.ts";
 import { traceEntry } from "./trace-entry.ts";
 import { createTraceWriter, type TraceWriter } from "./trace-writer.ts";
 
-/** The index of a trace: `trace.jsonl` has `trace-index.jsonl` beside it. */
+/** Returns the path of a trace's index: `trace-index.jsonl` for `trace.jsonl`. */
 export function traceIndexPath(path: string): string {
   return path.replace(/(\.jsonl)?$/, "-index.jsonl");
 }
 
 /**
- * Opens a trace as {@link createTraceWriter} does, with an index beside it that says where each episode is and how it
- * went: one entry a line, written after the episode's own line. A viewer opens a long trace by it. What the trace was
- * cut back to, or a kill left of the index, is repaired first.
+ * Opens a trace like {@link createTraceWriter} and writes an index next to it. The index has one line per episode with
+ * its place and its results. It is written after the episode's own line. A viewer uses it to open a long trace. The
+ * index is repaired first if the trace was cut back or the process was killed.
  */
 export async function createIndexedTraceWriter(
   options: Pick<Parameters<typeof createTraceWriter>[0], "path" | "append">,

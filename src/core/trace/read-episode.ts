@@ -4,7 +4,7 @@ import { LyceumError } from "../../contract/errors/index.ts";
 import { tryParseJson } from "../../contract/json.ts";
 import type { TraceEntry } from "./trace-entry.ts";
 
-/** One episode of a trace, whole, from its place. Throws `data.malformed` where the trace does not have it there. */
+/** Reads one complete episode of a trace at its place. Throws `data.malformed` if it is not there. */
 export async function readEpisodeAt(
   path: string,
   { offset, length, id }: Pick<TraceEntry, "offset" | "length" | "id">,
@@ -16,7 +16,7 @@ export async function readEpisodeAt(
   throw new LyceumError({
     code: "data.malformed",
     message: `${path} cannot be read: there is no episode ${id} at byte ${offset}.`,
-    hint: "Something else than Lyceum has changed it, or its index. An index can be deleted: a resumed run makes it again.",
+    hint: "Another program has changed the trace or its index. You can delete the index: a resumed run creates it again.",
     data: { path },
   });
 }

@@ -3,17 +3,17 @@ import { dataFileError } from "../taskset/data-file-error.ts";
 
 const newline = 0x0a;
 
-/** A line of a file, without its end, and where it is. */
+/** A line of a file without its newline, and its place. */
 export interface FileLine {
   readonly text: string;
-  /** In bytes from the beginning of the file; `length` counts the newline. */
+  /** The offset in bytes from the start of the file. `length` includes the newline. */
   readonly offset: number;
   readonly length: number;
-  /** A last line without an end: torn by a crash, or still being written. */
+  /** True for a last line without a newline: cut off by a crash, or still being written. */
   readonly torn: boolean;
 }
 
-/** Every line of a file from the byte `start` on. Throws `data.not-found` where there is no such file. */
+/** Reads the lines of a file from the byte `start` on. Throws `data.not-found` if the file does not exist. */
 export async function* readLines(
   path: string,
   options: { readonly start?: number; readonly signal?: AbortSignal | undefined } = {},

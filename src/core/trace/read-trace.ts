@@ -5,8 +5,8 @@ import { readLines } from "./read-lines.ts";
 import { headerProblem } from "./trace-format.ts";
 
 /**
- * The episodes of a trace, read one at a time. A last line that a crash has torn is left out. Throws `data.not-found`
- * for a missing file and `data.malformed`, with `path:line`, for a line that is no episode.
+ * Reads the episodes of a trace one at a time. Skips a last line that a crash has cut off. Throws `data.not-found` if
+ * the file does not exist. Throws `data.malformed`, with `path:line`, for a line that is not an episode.
  */
 export async function* readTrace(
   path: string,
@@ -26,14 +26,14 @@ export async function* readTrace(
       throw malformed({
         path,
         line,
-        problem: episode === undefined ? "the line is not JSON" : "the line is no episode",
+        problem: episode === undefined ? "the line is not JSON" : "the line is not an episode",
       });
     }
   }
   if (line === 0) throw malformed({ path, line: 1, problem: "the file is empty" });
 }
 
-/** A look at the outline: the schema version of the header vouches for the rest. */
+/** Checks only the outline. The schema version in the header guarantees the rest. */
 function isEpisode(value: unknown): value is Episode {
   if (typeof value !== "object" || value === null) return false;
   const { id, task, status, agents } = value as Partial<Episode>;
@@ -51,7 +51,7 @@ function malformed(options: { readonly path: string; readonly line: number; read
   return new LyceumError({
     code: "data.malformed",
     message: `${path}:${line}: ${problem}.`,
-    hint: "Read only files that a Lyceum trace writer wrote; a damaged line can be deleted.",
+    hint: "Read only files that Lyceum's trace writer wrote. You can delete a damaged line.",
     data: { path, line },
   });
 }

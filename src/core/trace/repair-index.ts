@@ -9,18 +9,18 @@ import type { TraceEntry } from "./trace-entry.ts";
 import { headerLine } from "./trace-format.ts";
 import type { TracePlace } from "./trace-writer.ts";
 
-/** A trace that an index is of. */
+/** A trace that the index covers. */
 export interface IndexedTrace {
   readonly path: string;
-  /** Whether an entry of the index is of this trace. */
+  /** Returns true if an entry of the index belongs to this trace. */
   readonly has: (entry: TraceEntry) => boolean;
   readonly entryOf: (episode: Episode, place: TracePlace) => TraceEntry;
 }
 
 /**
- * Makes the index of a run that was killed agree with its traces: lines that a crash tore, or whose episodes never
- * reached the trace, are cut off, and missing ones are made again, trace by trace. Nothing must be writing the run.
- * Throws `trace.write-failed`.
+ * Makes the index of a killed run agree with its traces. Removes incomplete lines and entries whose episodes are not in
+ * the trace, and adds missing entries, trace by trace. The run must not be written at the same time. Throws
+ * `trace.write-failed`.
  */
 export async function repairIndex(path: string, traces: readonly IndexedTrace[]): Promise<void> {
   await repair(path, traces).catch((cause: unknown) => {
@@ -39,7 +39,7 @@ async function repair(path: string, traces: readonly IndexedTrace[]): Promise<vo
     for await (const { text, offset, length, torn } of readLines(path)) {
       const entry = torn ? undefined : tryParseJson<TraceEntry>(text);
       const place = entry === undefined ? undefined : found.find(({ trace }) => trace.has(entry));
-      // Each line goes on where the last one of its trace ended, so that none is missing before it.
+      // Each entry must start where the last entry of its trace ended, so that no entry before it is missing.
       if (entry === undefined || place === undefined || entry.offset !== place.indexed) break;
       if (entry.offset + entry.length > place.end) break;
       place.indexed += entry.length;

@@ -3,15 +3,15 @@ import type { AgentEpisode, Episode } from "../../contract/episode.ts";
 import type { ErrorCode } from "../../contract/errors/index.ts";
 import type { TracePlace } from "./trace-writer.ts";
 
-/** A line of a trace's index: an episode in short, and where all of it is. It follows from the episode alone. */
+/** A line of a trace's index: a summary of an episode, and its place. It is computed from the episode alone. */
 export interface TraceEntry {
-  /** Bytes before its line in the trace. */
+  /** The offset of its line in the trace, in bytes. */
   readonly offset: number;
-  /** Bytes of its line, with the newline. A line beyond the end of the trace is not written yet. */
+  /** The length of its line in bytes, with the newline. A line beyond the end of the trace is not written yet. */
   readonly length: number;
   readonly id: string;
   readonly task: Episode["task"];
-  /** Which sample of its task, from 0. */
+  /** The index of the episode in its group, from 0. */
   readonly member: number;
   readonly status: Episode["status"];
   readonly limit?: Episode["limit"];
@@ -21,24 +21,24 @@ export interface TraceEntry {
   readonly durationMs: number;
 }
 
-/** An agent's part of an episode in short. */
+/** The summary of one agent. */
 export interface AgentEntry {
-  /** The total reward; null where it is unscored, and `reason` says why. */
+  /** The total reward. Null if it is unscored; `reason` says why. */
   readonly reward: number | null;
   readonly components?: Readonly<Record<string, number>>;
   readonly reason?: string;
   readonly actions: number;
-  /** How its last action ended. */
+  /** Why its last action ended. */
   readonly finish?: string;
-  /** Tokens over its actions, where the policy tells; all that the model read, each time it read it. */
+  /** The sum of tokens over its actions, if the policy reports them. Prompt tokens count again in every turn. */
   readonly promptTokens?: number;
   readonly completionTokens?: number;
-  /** Sum over its actions, where the policy tells. */
+  /** The sum over its actions, if the policy reports it. */
   readonly latencyMs?: number;
   readonly retries?: number;
 }
 
-/** The entry of an episode that stands at `place` of its trace. */
+/** Returns the entry of an episode at `place` of its trace. */
 export function traceEntry(episode: Episode, { offset, length }: TracePlace): TraceEntry {
   const { id, task, member, status, limit, error, agents, turns, durationMs } = episode;
   return {

@@ -1,6 +1,6 @@
 import { tryParseJson } from "../../contract/json.ts";
 
-/** The schema of a trace: its first line, then one line of JSON for each episode. */
+/** The schema version of traces: a header line, then one line of JSON per episode. */
 const traceVersion = 1;
 
 /** The first line of a trace. */
@@ -9,13 +9,13 @@ export interface TraceHeader {
   readonly version: number;
 }
 
-/** The header of traces written now, as a line. */
+/** Returns the header line of a new trace. */
 export function headerLine(): string {
   const header: TraceHeader = { format: "lyceum-trace", version: traceVersion };
   return `${JSON.stringify(header)}\n`;
 }
 
-/** What is wrong with a first line, or undefined when it heads a trace that can be read. */
+/** Returns why a first line is not the header of a readable trace, if it is not. */
 export function headerProblem(line: string): string | undefined {
   const header = tryParseJson<Partial<TraceHeader> | null>(line);
   if (header?.format !== "lyceum-trace") return "the first line is not the header of a Lyceum trace";

@@ -5,53 +5,56 @@ import { isDiskFull, writeFailed } from "../../contract/errors/write-failed.ts";
 import { endsLine, findTraceEnd } from "./find-trace-end.ts";
 import { headerLine } from "./trace-format.ts";
 
-/** How many characters may wait for the disk before `write` makes its callers wait. */
+/** The number of queued characters above which `write` makes its callers wait. */
 const maximumWaiting = 1 << 20;
 
-/** Where a line is in its file, in bytes; the length counts the newline. */
+/** The place of a line in its file, in bytes. The length includes the newline. */
 export interface TracePlace {
   readonly offset: number;
   readonly length: number;
 }
 
-/** Whole lines that wait for the disk. */
+/** Complete lines that wait for the disk. */
 interface WaitingLines {
   text: string;
-  /** The episodes that they are, with the characters of each line; only where somebody is told of them. */
+  /**
+   * The episodes of these lines, with the length of each line in characters. Kept only if there is an `onWritten`
+   * callback.
+   */
   readonly episodes: { readonly episode: Episode; readonly line: string }[];
 }
 
-/** Writes episodes to a file, one line of JSON each, as they end. */
+/** Writes episodes to a file as they end, one line of JSON each. */
 export interface TraceWriter extends AsyncDisposable {
   /** The number of episodes accepted so far. */
   readonly episodes: number;
   /**
-   * Resolves when there is room for the next one (not when this one is on disk). Rejects with `trace.write-failed`
-   * from the first failed write on.
+   * Adds an episode. Resolves when there is room for the next one (not when this one is on disk). Rejects with
+   * `trace.write-failed` after a failed write.
    */
   write(episode: Episode): Promise<void>;
   /**
-   * Waits until every episode accepted so far is on disk, and returns the length of the file in bytes: what `append`
-   * can go back to. Rejects with `trace.write-failed`.
+   * Waits until every accepted episode is on disk. Returns the length of the file in bytes, for `append`. Rejects with
+   * `trace.write-failed`.
    */
   flush(): Promise<number>;
   /**
-   * Waits until all is written, and closes the file. Calling it twice is harmless. Rejects with `trace.write-failed`
-   * where something could not be written; disposal does so only where no call has told it yet.
+   * Waits until all episodes are written, and closes the file. It can be called more than once. Rejects with
+   * `trace.write-failed` if a write failed. Disposal rejects only if no earlier call has reported the failure.
    */
   close(): Promise<void>;
 }
 
 /**
- * Opens a trace for writing. A file that exists already is refused (`trace.write-failed`), unless `append` says to go
- * on with it: a last line torn by a crash is then cut off. `append: { length }` goes back to a length that `flush`
- * returned, and cuts off what was written after it; where no line ends there, the file is not that trace any more, and
- * nothing but a torn line is cut.
+ * Opens a trace for writing. Throws `trace.write-failed` if the file exists, unless `append` is set. `append: true`
+ * continues an existing trace and removes an incomplete last line. `append: { length }` goes back to a length that
+ * `flush` returned, and removes everything after it. If no line ends at that length, the file is a different trace, and
+ * only an incomplete last line is removed.
  */
 export async function createTraceWriter(options: {
   readonly path: string;
   readonly append?: boolean | { readonly length: number };
-  /** Told of each episode in order, once its line is in the file (not when it is on disk). It must not throw. */
+  /** Called for each episode in order after its line is in the file (not when it is on disk). It must not throw. */
   readonly onWritten?: (episode: Episode, place: TracePlace) => void;
 }): Promise<TraceWriter> {
   const { path, append = false, onWritten } = options;
@@ -87,7 +90,10 @@ async function openExisting(
   }
 }
 
-/** A writer on an open file, which it closes; it writes from `position` on, with a header where that is 0. */
+/**
+ * Creates a writer for an open file, and closes the file at the end. Writes from `position` on, with a header if it is
+ * 0.
+ */
 export function traceWriterOn(file: FileHandle, options: FileTraceOptions): TraceWriter {
   return new FileTraceWriter(file, options);
 }
@@ -103,16 +109,16 @@ class FileTraceWriter implements TraceWriter {
   readonly #file: FileHandle;
   readonly #path: string;
   readonly #onWritten: FileTraceOptions["onWritten"];
-  /** Where the next whole line goes. */
+  /** The offset of the next complete line. */
   #position: number;
-  /** In pieces of about a mebibyte: all in one could be longer than a string can be. */
+  /** The queued lines in chunks of about 1 MiB, because a single string could exceed the maximum string length. */
   readonly #waiting: WaitingLines[] = [];
-  /** The characters in them. */
+  /** The number of queued characters. */
   #waitingLength = 0;
   #draining: Promise<void> | undefined;
   #failure: LyceumError | undefined;
-  /** Some call has rejected with the failure. */
-  #told = false;
+  /** True if a call has rejected with the failure. */
+  #reported = false;
   #closed: Promise<void> | undefined;
 
   constructor(file: FileHandle, { path, position, onWritten }: FileTraceOptions) {
@@ -154,7 +160,7 @@ class FileTraceWriter implements TraceWriter {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const told = this.#told;
+    const told = this.#reported;
     await this.close().catch((error: unknown) => {
       if (!told) throw error;
     });
@@ -178,7 +184,7 @@ class FileTraceWriter implements TraceWriter {
       throw new LyceumError({
         code: "trace.write-failed",
         message: `The episode ${episode.id} cannot be a line of the trace ${this.#path}: ${(cause as Error).message}`,
-        hint: "What environments and policies say must be plain data, and less than half a gibibyte in an episode.",
+        hint: "Environments and policies must use plain data, with less than 0.5 GiB per episode.",
         data: { path: this.#path, episode: episode.id },
         cause,
       });
@@ -188,7 +194,7 @@ class FileTraceWriter implements TraceWriter {
   /** Throws the failure, if there is one. */
   #check(): void {
     if (this.#failure === undefined) return;
-    this.#told = true;
+    this.#reported = true;
     throw this.#failure;
   }
 
@@ -199,7 +205,7 @@ class FileTraceWriter implements TraceWriter {
     this.#check();
   }
 
-  /** Writes what waits, and what comes meanwhile; something must be waiting. Never rejects. */
+  /** Writes the queued lines, and those that are added meanwhile. At least one must be queued. Never rejects. */
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0 && this.#failure === undefined) {
       const { text, episodes } = this.#waiting.shift()!;
@@ -208,18 +214,18 @@ class FileTraceWriter implements TraceWriter {
       try {
         await this.#writeAll(lines);
         this.#position += lines.length;
-        this.#tellOf(episodes);
+        this.#reportWritten(episodes);
       } catch (error) {
         this.#failure = writeError(this.#path, error);
-        // Back to the last whole line; where even that fails, readers skip a torn one.
+        // Goes back to the last complete line. If even that fails, readers skip the incomplete line.
         await this.#file.truncate(this.#position).catch(() => {});
       }
     }
     this.#draining = undefined;
   }
 
-  /** The lines are the last ones in the file. */
-  #tellOf(episodes: WaitingLines["episodes"]): void {
+  /** Reports the last lines of the file to `onWritten`. */
+  #reportWritten(episodes: WaitingLines["episodes"]): void {
     const lengths = episodes.map(({ line }) => Buffer.byteLength(line));
     let offset = this.#position - lengths.reduce((sum, length) => sum + length, 0);
     for (const [index, { episode }] of episodes.entries()) {
@@ -240,9 +246,9 @@ class FileTraceWriter implements TraceWriter {
 
 function writeError(path: string, cause: unknown): LyceumError {
   const hint = isDiskFull(cause)
-    ? "Then resume the run or append to the trace; the episodes written before are intact."
+    ? "Then resume the run or append to the trace. The episodes written before are intact."
     : (cause as NodeJS.ErrnoException).code === "EEXIST"
-      ? "Append goes on with a trace that is there."
+      ? "Use append to continue an existing trace."
       : undefined;
   return writeFailed({ path, cause, what: `The trace ${path}`, ...(hint === undefined ? {} : { hint }) });
 }

@@ -6,10 +6,11 @@ import { mapGroupRewards, mapStepRewards } from "./map-rewards.ts";
 import { type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
 /**
- * Keeps each agent's total over an episode from `minimum` to `maximum`: a reward that would carry the running total
- * beyond is cut to what is left, and the cut stands in the component `clipped`. With one reward an episode that is
- * the plain clipping of it. A group's rewards are cut likewise; the range of the spec follows. Throws
- * `config.invalid` unless minimum <= 0 <= maximum: what earned nothing has a total of 0.
+ * Clips each agent's total reward of an episode to `minimum` ... `maximum`. A reward that would move the running total
+ * outside this range is cut, and the component `clipped` records the difference. For environments with one reward per
+ * episode, this clips that reward. The rewards of `scoreGroup` are clipped in the same way. The reward range of the
+ * spec is adapted. Throws `config.invalid` unless minimum <= 0 <= maximum, because the total is 0 before the first
+ * reward.
  */
 export function clipReward<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -20,7 +21,7 @@ export function clipReward<Task>(
     throw new LyceumError({
       code: "config.invalid",
       message: `Rewards cannot be clipped to [${minimum}, ${maximum}].`,
-      hint: "Give a minimum of at most 0 and a maximum of at least 0: what earned nothing has a total of 0.",
+      hint: "Use a minimum of at most 0 and a maximum of at least 0, because the total is 0 before the first reward.",
     });
   }
   const clip = (value: number): number => Math.min(maximum, Math.max(minimum, value));
@@ -58,7 +59,7 @@ export function clipReward<Task>(
   });
 }
 
-/** The reward with another value; the difference stands among its components. */
+/** Returns the reward with another value. The component `clipped` records the difference. */
 function cut(reward: Reward, value: number): Reward {
   if (reward.status === "unscored" || reward.value === value) return reward;
   return scored(value, { ...reward.components, clipped: (reward.components.clipped ?? 0) + value - reward.value });

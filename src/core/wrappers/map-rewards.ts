@@ -2,7 +2,7 @@ import type { AgentId } from "../../contract/action.ts";
 import type { AgentStep } from "../../contract/environment.ts";
 import type { Reward } from "../../contract/reward.ts";
 
-/** The steps with other rewards; those without one stay without. */
+/** Maps the rewards of steps. A step without a reward is unchanged. */
 export function mapStepRewards(
   agents: Readonly<Record<AgentId, AgentStep>>,
   change: (reward: Reward, agent: AgentId) => Reward,
@@ -15,7 +15,7 @@ export function mapStepRewards(
   );
 }
 
-/** The rewards of a group, changed one by one. */
+/** Maps the rewards of a group, one by one. */
 export function mapGroupRewards(
   group: Readonly<Record<string, Readonly<Record<AgentId, Reward>>>>,
   change: (reward: Reward, place: { readonly episode: string; readonly agent: AgentId }) => Reward,

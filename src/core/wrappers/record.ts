@@ -3,25 +3,25 @@ import type { EnvironmentDefinition, Observations, StepResult } from "../../cont
 import { LyceumError } from "../../contract/errors/index.ts";
 import { type Actions, type EpisodeStart, type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
-/** What passed through an environment in one episode. */
+/** The observations, actions and results of one episode. */
 export interface RecordedEpisode<Task = unknown> {
   readonly environment: string;
   readonly task: Task;
   readonly seed: number;
-  /** What the agents saw first. */
+  /** The first observations. */
   readonly observations: Observations;
   readonly steps: readonly { readonly actions: Actions; readonly result: StepResult }[];
-  /** False where the episode was left before its end. */
+  /** False if the episode was left before its end. */
   readonly ended: boolean;
 }
 
-/** Gets each recorded episode: a function, or the path of a file that it is added to as a line of JSON. */
+/** Receives each recorded episode: a function, or the path of a file to which a line of JSON is appended. */
 export type EpisodeSink<Task = unknown> = string | ((episode: RecordedEpisode<Task>) => void | Promise<void>);
 
 /**
- * Hands each episode to `sink` when it ends or is left (by a reset or a close): what this environment showed, was
- * answered and gave, so what wrappers around it add is not in it. What a function throws fails the episode; a file
- * that cannot be written does so with `trace.write-failed`.
+ * Passes each episode to `sink` when it ends or is left (by `reset` or `close`). The record contains what this
+ * environment sent and received, so it does not contain changes by outer wrappers. If the function throws, the episode
+ * fails. If the file cannot be written, it fails with `trace.write-failed`.
  */
 export function record<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -69,7 +69,7 @@ async function appendLine(path: string, episode: RecordedEpisode): Promise<void>
     throw new LyceumError({
       code: "trace.write-failed",
       message: `The episode could not be recorded in ${path}: ${(error as Error).message}`,
-      hint: "Name a file in a folder that exists and can be written to.",
+      hint: "Choose a file in a folder that exists and can be written to.",
       data: { path },
       cause: error,
     });

@@ -5,9 +5,9 @@ import { mapGroupRewards, mapStepRewards } from "./map-rewards.ts";
 import { type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
 /**
- * Every reward and each of its components times `factor`, those of a group too; the range of the spec follows.
- * A factor below 0 makes the best answer the worst: demonstrations are left out then. Throws `config.invalid` for a
- * factor that is not finite or is 0.
+ * Multiplies every reward and each of its components by `factor`, including the rewards of `scoreGroup`. The reward
+ * range of the spec is adapted. A negative factor makes the best answer the worst, so demonstrations are removed.
+ * Throws `config.invalid` if the factor is 0 or not finite.
  */
 export function scaleReward<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -47,7 +47,7 @@ export function scaleReward<Task>(
   });
 }
 
-/** A product that is never -0: as JSON it would be another number than 0. */
+/** Returns a product that is never -0, because JSON would write -0 as 0. */
 function times(value: number, factor: number): number {
   return value * factor + 0;
 }

@@ -10,13 +10,13 @@ import { boundedWait } from "../rollout/bounded-wait.ts";
 import { actTimeout, policyFailure } from "../rollout/rollout-error.ts";
 import { taskEntry } from "../taskset/task-entry.ts";
 
-/** What an episode is about. */
+/** The task of an episode and its seed. */
 export interface TableTask<Task> {
   readonly task: Task;
   readonly seed: number;
 }
 
-/** The seated policies of one episode, each with the conversation of its agent. */
+/** The policies that play agents in one episode, each with the conversation of its agent. */
 export class SeatTable {
   readonly #spec: EnvironmentSpec;
   readonly #seats: ReadonlyMap<AgentId, AgentRecorder>;
@@ -45,7 +45,10 @@ export class SeatTable {
     this.#seats = new Map(seats);
   }
 
-  /** The actions of the seated agents that are observed, asked all at once. Call it once for each inner step. */
+  /**
+   * Returns the actions of the policies whose agents are observed. All are asked at the same time. Call it once per
+   * step of the inner environment.
+   */
   async act(observations: Observations, signal: AbortSignal | undefined): Promise<Record<AgentId, Action>> {
     signal?.throwIfAborted();
     const turn = this.#turn++;
@@ -66,7 +69,7 @@ export class SeatTable {
       });
       return this.#record(asked, results, turn);
     } catch (error) {
-      // The others' actions have nobody to wait for them any more.
+      // Stops the other policies, because their actions are no longer needed.
       stop.abort();
       throw error;
     }

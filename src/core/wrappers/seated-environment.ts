@@ -9,17 +9,17 @@ import { SeatTable, type TableTask } from "./seat-table.ts";
 
 type Signalled = { readonly signal?: AbortSignal };
 
-/** An episode that runs: who sits, what open agents earned while they did not act, who of them must act. */
+/** A running episode. */
 interface SeatedEpisode {
   readonly table: SeatTable;
-  /** What seated agents are shown and have not answered yet, beside what open agents are shown. */
+  /** The observations of policy-played agents that wait for the next step of an open agent. */
   waiting: Observations;
   acting: readonly AgentId[];
-  /** What open agents earned before their first step. */
+  /** The results of open agents before their first action. */
   early: Record<AgentId, AgentStep>;
 }
 
-/** What came of steps until an open agent must act or the episode ended. */
+/** The result of steps until an open agent must act or the episode has ended. */
 interface Played {
   readonly observations: Observations;
   readonly waiting: Observations;
@@ -60,7 +60,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
       throw contractError({
         environment: this.spec.id,
         problem: "ended before an open agent acted",
-        rule: "Leave a seat open that acts in every episode.",
+        rule: "Leave an agent open that acts in every episode.",
       });
     }
     this.#episode = { table, ...played, early: played.agents };
@@ -100,7 +100,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
     await this.#inner.close();
   }
 
-  /** Steps with the actions of open agents, and with those of seated agents that act at the same time. */
+  /** Steps with the actions of open agents, and of policy-played agents that act at the same time. */
   async #answer(
     { table, waiting, acting, early }: SeatedEpisode,
     actions: Readonly<Record<AgentId, Action>>,
@@ -112,7 +112,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
     return this.#play({ table, result, before: early, signal: options.signal });
   }
 
-  /** Steps on while only seated agents are to act. */
+  /** Continues while only policy-played agents must act. */
   async #play(options: {
     readonly table: SeatTable;
     readonly result: StepResult;
@@ -152,7 +152,7 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
   }
 }
 
-/** Two steps of one agent as one. */
+/** Combines two steps of one agent. */
 function addStep(first: AgentStep | undefined, second: AgentStep): AgentStep {
   if (first === undefined) return second;
   const terminated = first.terminated || second.terminated;

@@ -4,8 +4,8 @@ import { checkCount } from "../rollout/rollout-options.ts";
 import { type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
 /**
- * At most `maxTurns` steps an episode: one that goes on is then truncated, not terminated. Demonstrations that need
- * more steps are left out. A limit above the environment's own changes nothing.
+ * Limits episodes to `maxTurns` steps. An episode that would continue is truncated, not terminated. Demonstrations that
+ * need more steps are removed. A limit above the environment's own has no effect.
  */
 export function timeLimit<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -32,7 +32,7 @@ function limitedEpisode(options: {
   readonly agents: readonly AgentId[];
   readonly limit: number;
   turn: number;
-  /** Whose episode has ended already. */
+  /** The agents whose episode has already ended. */
   readonly over: Set<AgentId>;
 }): WrappedEpisode {
   const { agents, limit, over } = options;
@@ -55,7 +55,7 @@ function limitedEpisode(options: {
   };
 }
 
-/** A result after which these agents are cut off. */
+/** Returns a result that truncates these agents. */
 export function truncated(result: StepResult, agents: readonly AgentId[]): StepResult {
   const cut: Record<AgentId, AgentStep> = { ...result.agents };
   for (const agent of agents) cut[agent] = { ...cut[agent], terminated: false, truncated: true };

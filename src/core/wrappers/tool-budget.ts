@@ -6,12 +6,12 @@ import { truncated } from "./time-limit.ts";
 import { type Actions, type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
 /**
- * At most `calls` native tool calls of each agent an episode. A call beyond them is not run: it is answered with a
- * `tool` message that says so, ahead of what the agent is shown next. The environment gets an action without such
- * calls; an action of which no call is left does not reach it at all, and takes a turn of the episode. Where other
- * agents act in the same step, it does reach it, as a text without calls.
+ * Limits each agent to `calls` native tool calls per episode. A call beyond the limit is not run: a `tool` message with
+ * an explanation precedes the agent's next observation. The environment receives the action without such calls. An
+ * action that has no calls left does not reach the environment, but counts as a turn. If other agents act in the same
+ * step, it reaches the environment as text without calls.
  *
- * Calls that an environment reads from an agent's text itself are not counted.
+ * Calls that an environment parses from an agent's text are not counted.
  */
 export function toolBudget<Task>(environment: EnvironmentDefinition<Task>, calls: number): EnvironmentDefinition<Task> {
   if (calls !== 0) checkCount("The budget of tool calls", calls);
@@ -26,9 +26,9 @@ interface Budget {
   readonly agents: readonly AgentId[];
   readonly maxTurns: number;
   readonly turn: number;
-  /** The calls of each agent so far. */
+  /** The number of calls of each agent so far. */
   readonly made: ReadonlyMap<AgentId, number>;
-  /** Whose episode has ended. */
+  /** The agents whose episode has ended. */
   readonly over: ReadonlySet<AgentId>;
 }
 
@@ -75,7 +75,7 @@ class BudgetedEpisode implements WrappedEpisode {
     );
   }
 
-  /** The action without the calls beyond the budget, which are noted. */
+  /** Removes the calls beyond the budget from an action and adds them to `refused`. */
   #within(agent: AgentId, action: Action, refused: Map<AgentId, readonly ToolCall[]>): Action {
     const asked = action.message.toolCalls ?? [];
     const made = this.#made.get(agent) ?? 0;
@@ -89,7 +89,7 @@ class BudgetedEpisode implements WrappedEpisode {
   }
 }
 
-/** The result of a step that the environment was not asked for. */
+/** Returns the result of a step that did not reach the environment. */
 function waiting(agent: AgentId): StepResult {
   return {
     observations: { [agent]: { messages: [], context: "append" } },
@@ -97,7 +97,9 @@ function waiting(agent: AgentId): StepResult {
   };
 }
 
-/** The observations with the answers to refused calls; a conversation that begins anew has no such calls in it. */
+/**
+ * Adds the replies to refused calls to the observations. A new conversation contains no such calls and gets no replies.
+ */
 function answered(
   observations: Observations,
   { refused, calls }: { refused: ReadonlyMap<AgentId, readonly ToolCall[]>; calls: number },
@@ -115,6 +117,6 @@ function answered(
 }
 
 function refusal({ id, name }: ToolCall, calls: number): Message {
-  const text = `Not run: this episode allows ${calls} tool calls, and they are spent. Answer without tools.`;
+  const text = `Not run: this episode allows ${calls} tool calls, and they are used up. Answer without tools.`;
   return { role: "tool", toolCallId: id, name, content: [{ type: "text", text }] };
 }

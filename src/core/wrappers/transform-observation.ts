@@ -2,15 +2,17 @@ import type { AgentId } from "../../contract/action.ts";
 import type { EnvironmentDefinition, Observation, Observations } from "../../contract/environment.ts";
 import { type WrappedEpisode, wrapEnvironment } from "./wrap-environment.ts";
 
-/** Where an observation stands. */
+/** The agent, the task and the turn of an observation. */
 export interface ObservationPlace<Task> {
   readonly agent: AgentId;
   readonly task: Task;
-  /** How many steps the episode has had. */
+  /** The number of steps of the episode so far. */
   readonly turn: number;
 }
 
-/** Shows what `transform` makes of each observation. It must give the same for the same, and change nothing in place. */
+/**
+ * Replaces each observation by the result of `transform`. It must be deterministic and must not change its argument.
+ */
 export function transformObservation<Task>(
   environment: EnvironmentDefinition<Task>,
   transform: (observation: Observation, place: ObservationPlace<Task>) => Observation,

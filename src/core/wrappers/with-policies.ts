@@ -6,26 +6,26 @@ import type { Reward } from "../../contract/reward.ts";
 import { defaultSampling, type SamplingSettings } from "../../contract/sampler.ts";
 import { SeatedEnvironment } from "./seated-environment.ts";
 
-/** How seated policies are asked. */
+/** The options of {@link withPolicies}. */
 export interface SeatOptions {
-  /** Temperature 1 and at most 256 tokens an action by default. */
+  /** The sampling settings. Temperature 1 and at most 256 tokens per action by default. */
   readonly sampling?: SamplingSettings;
-  /** The most milliseconds of one action of a seated policy; 120,000 by default. Fails the episode. */
+  /** The timeout of one action of a policy in milliseconds. 120,000 by default. A timeout fails the episode. */
   readonly actMs?: number;
-  /** True where the policies always answer a request of the same seed alike; false by default. */
+  /** True if the policies always give the same answer for the same seed. False by default. */
   readonly deterministic?: boolean;
 }
 
 /**
- * An environment in which policies sit in the seats of some agents: frozen opponents, simulated users, judges. The
- * other agents are left to the rollout, and only they are in the spec. A step plays on until one of them must act.
+ * Lets policies play some of the agents: frozen opponents, simulated users, judges. The rollout plays the other agents,
+ * and only they are in the spec. A step continues until one of them must act.
  *
- * A seated policy sees what its agent is shown and nothing else; what it earns is dropped. One that fails or takes too
- * long fails the episode, as a policy of the rollout would. Seeds derive from that of `reset`; the place of the task
- * and the member of the group are not known in an environment, and policies are told 0 for both. Demonstrations are
- * left out: an expert's partners are experts. Wrap the environment in `record` first to see what seated policies do.
+ * A policy sees only the observations of its agent. The rewards of its agent are dropped. If a policy fails or times
+ * out, the episode fails. Seeds are derived from the seed of `reset`. An environment does not know the task index or
+ * the index in the group, so policies receive 0 for both. Demonstrations are removed, because an expert's partners
+ * would have to be experts. To see what these policies do, wrap the environment in `record` first.
  *
- * Throws `config.unknown-name` for an agent that there is not, `config.invalid` when no agent is left.
+ * Throws `config.unknown-name` for an unknown agent, and `config.invalid` if no agent is left.
  */
 export function withPolicies<Task>(
   environment: EnvironmentDefinition<Task>,
@@ -38,7 +38,7 @@ export function withPolicies<Task>(
   if (unknown !== undefined) throw unknownNameError({ kind: "agent", name: unknown, known: inner.agents });
   const open = inner.agents.filter((agent) => !Object.hasOwn(policies, agent));
   if (open.length === 0) throw invalid("No agent is left to act.", "Leave one agent without a policy.");
-  if (!(actMs > 0)) throw invalid(`actMs must be above 0, got ${actMs}.`, "Give Infinity to lift the limit.");
+  if (!(actMs > 0)) throw invalid(`actMs must be above 0, got ${actMs}.`, "Use Infinity for no limit.");
   const spec: EnvironmentSpec = { ...inner, agents: open, deterministic: inner.deterministic && deterministic };
   return {
     specificationVersion: "v1",
@@ -55,7 +55,7 @@ export function withPolicies<Task>(
   };
 }
 
-/** The rewards of a group without those of seated agents. */
+/** Removes the rewards of policy-played agents from the rewards of a group. */
 function keepAgents(
   rewards: Readonly<Record<string, Readonly<Record<AgentId, Reward>>>>,
   agents: readonly AgentId[],

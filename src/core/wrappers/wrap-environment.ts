@@ -5,25 +5,27 @@ import { WrappedEnvironment } from "./wrapped-environment.ts";
 /** The actions of one step, by agent. */
 export type Actions = Readonly<Record<AgentId, Action>>;
 
-/** What a wrapper makes of one episode. */
+/** The behaviour of a wrapper in one episode. */
 export interface WrappedEpisode {
-  /** The first observations as they are shown. */
+  /** Returns the first observations for the agents. */
   begin(observations: Observations): Observations | Promise<Observations>;
-  /** One step; `inner` takes that of the environment inside. Without observations the episode is over. */
+  /**
+   * Takes one step. `inner` takes a step of the inner environment. The episode is over if there are no observations.
+   */
   step(actions: Actions, inner: (actions: Actions) => Promise<StepResult>): Promise<StepResult>;
-  /** The same for a fork of the instance. */
+  /** Copies the state for a fork of the instance. */
   copy(): WrappedEpisode;
-  /** Called where the episode is left before its end, by a reset or a close. */
+  /** Called if the episode is left before its end, by `reset` or `close`. */
   leave?(): Promise<void>;
 }
 
-/** What an episode is of. */
+/** The task and the seed of an episode. */
 export interface EpisodeStart<Task> {
   readonly task: Task;
   readonly seed: number;
 }
 
-/** A definition around another: what `wrapper` does not say is passed through. */
+/** Wraps a definition. Everything that `wrapper` does not define is passed through. */
 export function wrapEnvironment<Task>(
   environment: EnvironmentDefinition<Task>,
   wrapper: {

@@ -3,11 +3,11 @@ import type { Json } from "../../contract/json.ts";
 import { contractError } from "../environment/environment-error.ts";
 import type { Actions, EpisodeStart, WrappedEpisode } from "./wrap-environment.ts";
 
-/** An instance of a wrapper around an instance of what it wraps. */
+/** An instance of a wrapper and its inner instance. */
 export class WrappedEnvironment<Task> implements Environment<Task> {
   readonly specificationVersion = "v1";
   readonly spec: EnvironmentSpec;
-  /** Only where what is inside has them. */
+  /** Present if the inner instance has them. */
   readonly fork?: () => Promise<Environment<Task>>;
   readonly state?: () => Json;
   readonly #inner: Environment<Task>;

@@ -3,25 +3,25 @@ import type { HealthCheck, HealthSettings } from "./health-settings.ts";
 import type { EvaluatedScore, HealthState } from "./health-state.ts";
 import type { WindowSummary } from "./metric-window.ts";
 
-/** How a run stands by one check. */
+/** The result of one check. */
 export interface HealthReading {
   readonly check: HealthCheck;
-  /** What it was found in, where a check looks at several things: a component, a split. */
+  /** The component or split that the check looked at, if it looks at several. */
   readonly subject?: string;
-  /** At 1 and above the run is in trouble. */
+  /** 1 or more means that the run is in trouble. */
   readonly level: number;
-  /** What happened, and what it may mean. */
+  /** What happened, and its possible causes. */
   readonly message: string;
 }
 
-/** Fewer tokens than these change with the task; answers shorter than these are often the same. */
+/** Fewer tokens than these vary with the task, and answers shorter than these are often equal. */
 const fewTokens = 16;
-/** Where fewer groups than this share are left to be solved, there is little to learn. */
+/** If a smaller share of the groups is unsolved, there is little left to learn. */
 const fewGroups = 0.1;
-/** A smaller change of a score, as a share of it, is not worth a warning, however certain it is. */
+/** A smaller relative change of a score is not worth a warning, even if it is significant. */
 const materialChange = 0.05;
 
-/** Every check that the state has enough metrics for. */
+/** Runs every check whose metrics are available. */
 export function readHealth(state: HealthState, settings: HealthSettings): HealthReading[] {
   const now = (name: string): number | undefined => state.windows[name]?.now?.mean;
   const readings: HealthReading[] = [
@@ -39,13 +39,13 @@ export function readHealth(state: HealthState, settings: HealthSettings): Health
 type Means = (name: string) => number | undefined;
 
 function samplerKl(now: Means, { samplerKl: most }: HealthSettings): HealthReading[] {
-  // Before the first update of a batch the two policies should be one; kl/behaviour also holds what updates changed.
+  // Before the first update of a batch both policies should be equal. kl/behaviour also contains the effect of updates.
   const kl = now("kl/sampler") ?? now("kl/behaviour");
   if (kl === undefined) return [];
   const message =
-    `The policy that samples and the one that is trained are ${formatNumber(kl)} nats per token apart ` +
-    `(at most ${formatNumber(most)}): updates are computed on data that is not the policy's own. ` +
-    "Take fewer updates per batch, a lower learning rate or fresher rollouts, or the same precision in both.";
+    `The KL divergence between the sampling policy and the trained policy is ${formatNumber(kl)} nats per token ` +
+    `(at most ${formatNumber(most)}): updates use off-policy data. ` +
+    "Use fewer updates per batch, a lower learning rate, fresher rollouts, or the same precision for both.";
   return [{ check: "sampler-kl", level: kl / most, message }];
 }
 
@@ -53,19 +53,19 @@ function entropy({ windows }: HealthState, { entropyLow, entropyHigh }: HealthSe
   const window = windows["entropy/mean"] ?? windows["entropy/sampled"];
   if (window?.now === undefined || window.first === undefined) return [];
   const { now, first } = window;
-  // Whoever has learnt the tasks is sure of the answers.
+  // A policy that has learned the tasks has a low entropy. That is no problem.
   const solved = windows["groups/solved"]?.now?.mean ?? 0;
   const low =
-    `The entropy is down to ${formatNumber(now.mean)} nats per token (at least ${formatNumber(entropyLow)}): ` +
-    "the policy says nearly the same whenever it is asked, and finds nothing new. " +
-    "Raise the sampling temperature, add an entropy bonus or lower the learning rate; ignore it where all tasks are solved.";
+    `The entropy fell to ${formatNumber(now.mean)} nats per token (at least ${formatNumber(entropyLow)}): ` +
+    "the policy gives nearly the same answer every time and no longer explores. " +
+    "Raise the sampling temperature, add an entropy bonus or lower the learning rate. Ignore this if all tasks are solved.";
   const high =
     `The entropy rose from ${formatNumber(first.mean)} to ${formatNumber(now.mean)} nats per token ` +
-    `(at most ${formatNumber(entropyHigh)} times): the policy loses what it knew. Lower the learning rate, or ` +
-    "hold it near its start (a KL term).";
+    `(at most ${formatNumber(entropyHigh)} times): the policy may be forgetting what it learned. Lower the learning rate, or ` +
+    "add a KL penalty.";
   return [
     { check: "entropy-low", level: solved > 0.5 ? 0 : entropyLow / Math.max(now.mean, 1e-12), message: low },
-    // From next to nothing any entropy is many times as much.
+    // Any entropy is many times as large as one near 0. The floor of 0.1 prevents that.
     { check: "entropy-high", level: now.mean / (entropyHigh * Math.max(first.mean, 0.1)), message: high },
   ];
 }
@@ -83,9 +83,9 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
     "without-signal",
     silent,
     settings.withoutSignal,
-    `${formatPercent(silent ?? 0)} of the groups that are not solved are without a signal: all their episodes earn the ` +
-      "same, and teach nothing. The tasks are too hard, or the policy has collapsed to one answer each: choose others, " +
-      "larger groups or a lower learning rate. A model that never earns anything, such as one from scratch, first has to " +
+    `${formatPercent(silent ?? 0)} of the unsolved groups have no signal: all their episodes have the ` +
+      "same reward, so they have no gradient. The tasks are too hard, or the policy has collapsed to one answer: use easier tasks, " +
+      "larger groups or a lower learning rate. A model whose reward is always the lowest, such as an untrained one, must first " +
       "learn from demonstrations (algorithm: sft).",
   );
   const cut = Math.max(now("length/cut-off") ?? 0, now("episodes/truncated") ?? 0);
@@ -93,7 +93,7 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
     "truncation",
     cut,
     settings.truncation,
-    `${formatPercent(cut)} of what the policy does is cut off by a limit, and is judged unfinished. ` +
+    `${formatPercent(cut)} of the completions or episodes are cut off by a limit and scored unfinished. ` +
       "Raise sampling.maxTokens or the rollout's limits, or reward shorter answers.",
   );
   const length = now("length/completion-mean") ?? 0;
@@ -102,15 +102,15 @@ function shares(now: Means, settings: HealthSettings): HealthReading[] {
     "duplicates",
     length < fewTokens || duplicates === undefined ? undefined : Math.max(0, duplicates - solved),
     settings.duplicates,
-    `${formatPercent(duplicates ?? 0)} of the episodes say to the letter what another of their group says: ` +
-      "there is nothing to compare. Raise the sampling temperature, or look whether the policy has collapsed to one answer.",
+    `${formatPercent(duplicates ?? 0)} of the episodes repeat another episode of their group exactly: ` +
+      "there is nothing to compare. Raise the sampling temperature, or check whether the policy has collapsed to one answer.",
   );
   add(
     "unscored",
     now("episodes/unscored"),
     settings.unscored,
     `${formatPercent(now("episodes/unscored") ?? 0)} of the episodes could not be scored and were left out: ` +
-      "if the hard tasks are among them, what is learnt is skewed. See to the judge or the sandbox.",
+      "if these are mostly hard tasks, training is biased. Check the judge or the sandbox.",
   );
   return readings;
 }
@@ -124,8 +124,8 @@ function lengths({ windows }: HealthState, { lengthGrowth, lengthFall }: HealthS
     ? now.mean / Math.max(first.mean, 1e-9) / lengthGrowth
     : first.mean / Math.max(now.mean, 1e-9) / lengthFall;
   const message = grown
-    ? `Completions grew from ${from} to ${to} tokens: see whether length itself is paid, by a judge that likes many words.`
-    : `Completions shrank from ${from} to ${to} tokens: see whether the policy has stopped to think, or to answer.`;
+    ? `Completions grew from ${from} to ${to} tokens: check whether the reward favours long answers, for example through a judge.`
+    : `Completions shrank from ${from} to ${to} tokens: check whether the policy no longer reasons or answers.`;
   return [{ check: "length", level: Math.min(ratio, Math.abs(now.mean - first.mean) / fewTokens), message }];
 }
 
@@ -135,36 +135,36 @@ function componentFalls({ windows }: HealthState, { componentFall, standardError
     if (name !== "reward/mean" && !name.startsWith("reward/component/")) return [];
     if (best === undefined || now === undefined) return [];
     const fall = best.mean - now.mean;
-    // The best of many windows is above the mean by chance: hence twice the standard errors.
+    // The best of many windows is above the mean by chance. Therefore the test uses twice the standard errors.
     const certainty = inStandardErrors(fall, best, now) / (2 * standardErrors);
     const size = ratioOf(fall, Math.max(Math.abs(best.mean), spread)) / componentFall;
     const what = name === "reward/mean" ? "The reward" : `The reward's component "${name.slice(17)}"`;
     const message =
       `${what} fell from ${formatNumber(best.mean)} (its best, at step ${best.step}) to ${formatNumber(now.mean)}: ` +
-      "it is given up for another, or the policy comes apart; where the tasks became harder, that may be all.";
+      "the policy trades it for another component, or it degrades. It may also fall because the tasks became harder.";
     return [{ check: "component-fall", subject: name, level: Math.min(certainty, size), message }];
   });
 }
 
-/** The loss of demonstrations rises, which nothing but the optimizer explains. */
+/** Checks whether the loss on demonstrations rises. Only the optimizer can cause that. */
 function lossRise({ windows }: HealthState, { lossRise: most, standardErrors }: HealthSettings): HealthReading[] {
   const { first, lowest, now } = windows["loss/total"] ?? {};
   if (first === undefined || lowest === undefined || now === undefined) return [];
   const rise = now.mean - lowest.mean;
-  // The lowest of many windows is below the mean by chance: hence twice the standard errors.
+  // The lowest of many windows is below the mean by chance. Therefore the test uses twice the standard errors.
   const certainty = inStandardErrors(rise, lowest, now) / (2 * standardErrors);
-  // What is left of a loss once it is learned wavers by many times itself.
+  // A learned loss is near 0 and fluctuates by many times its value. A tenth of the first loss is the smallest scale.
   const size = ratioOf(rise, Math.max(Math.abs(lowest.mean), Math.abs(first.mean) / 10)) / most;
   const message =
     `The loss rose from ${formatNumber(lowest.mean)} (its lowest, at step ${lowest.step}) to ${formatNumber(now.mean)}: ` +
-    "the learning rate is likely too high. Lower training.learningRate, let it warm up (training.warmupSteps) or fall " +
-    "(training.schedule), or take larger batches.";
+    "the learning rate is likely too high. Lower training.learningRate, use a warmup (training.warmupSteps) or a decay " +
+    "(training.schedule), or use larger batches.";
   return [{ check: "loss-rise", level: Math.min(certainty, size), message }];
 }
 
 /**
- * Reads whether the held-out score falls. If the training reward rises at the same time, it is reward hacking, else a
- * fall of the evaluation.
+ * Checks whether the held-out score falls. This is reward hacking if the training reward rises at the same time.
+ * Otherwise it is a fall of the evaluation.
  */
 function scoreFalls(state: HealthState, settings: HealthSettings): HealthReading[] {
   const { hidden } = settings;
@@ -176,7 +176,8 @@ function scoreFalls(state: HealthState, settings: HealthSettings): HealthReading
     found.push(...hackingReading({ ...fall, reward: [state.rewardAtBest ?? reward?.first, reward?.now] }, settings));
   }
   for (const [split, { best, last, rewardAtBest }] of Object.entries(state.evaluations)) {
-    // Of two evaluations the better: one alone may be bad luck. After the best one that is the best itself.
+    // Uses the better of the last two evaluations, because one alone may be low by chance. Right after the best
+    // evaluation, that is the best itself.
     const now = last.reduce((a, b) => (b.mean > a.mean ? b : a));
     const fall = { best, now, name: `${hidden} of ${split}` };
     const hacking = hackingReading({ ...fall, reward: [rewardAtBest ?? reward?.first, reward?.now] }, settings);
@@ -199,7 +200,7 @@ function evaluationFall(
   const level = Math.min(certainty, ratioOf(fall, Math.abs(best.mean)) / materialChange);
   const message =
     `${name} fell from ${formatNumber(best.mean)} (its best, at step ${best.step}) to ${formatNumber(now.mean)}: ` +
-    "training makes the model worse at what it has not seen. Lower training.learningRate, stop sooner, or train on more " +
+    "training makes the model worse on held-out tasks. Lower training.learningRate, stop earlier, or train on more " +
     "tasks; checkpoint.best with export.from: best keeps the best model.";
   return { check: "evaluation-fall", subject: name, level, message };
 }
@@ -227,18 +228,18 @@ function hackingReading(
   const message =
     `Likely reward hacking: since step ${best.step} the training reward rose from ${formatNumber(then.mean)} to ` +
     `${formatNumber(later.mean)} while ${name} fell from ${formatNumber(best.mean)} to ${formatNumber(now.mean)}. ` +
-    `Read samples for what is paid and should not be; the weights of about step ${best.step} are the ones to keep.`;
+    `Read samples to find what the reward wrongly favours. Keep the weights of about step ${best.step}.`;
   return [{ check: "reward-hacking", subject: name, level, message }];
 }
 
-/** A difference in standard errors of it; infinite where there is a difference and no doubt. */
+/** Returns a difference in units of its standard error. Infinite for a difference without any uncertainty. */
 function inStandardErrors(difference: number, a: Measured, b: Measured): number {
   return ratioOf(difference, Math.hypot(a.standardError, b.standardError));
 }
 
 type Measured = { readonly standardError: number };
 
-/** A quotient; what is not above 0 gives 0, and something over nothing is infinite. */
+/** Returns a quotient, or 0 if `part` is not positive. Infinite if `whole` is 0. */
 function ratioOf(part: number, whole: number): number {
   return part <= 0 ? 0 : part / whole;
 }

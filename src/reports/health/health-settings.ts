@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What is watched in a run. */
+/** The names of the health checks. */
 const healthChecks = [
   "sampler-kl",
   "entropy-low",
@@ -16,10 +16,10 @@ const healthChecks = [
   "evaluation-fall",
 ] as const;
 
-/** The name of one check. */
+/** The name of a health check. */
 export type HealthCheck = (typeof healthChecks)[number];
 
-/** From when on a run is in trouble. Each key is described in the schema below; the reasons are in docs/trackers.md. */
+/** The thresholds of the health checks. The schema below describes each key. docs/trackers.md gives the reasons. */
 export interface HealthSettings {
   readonly enabled: boolean;
   readonly ignore: readonly HealthCheck[];
@@ -44,45 +44,45 @@ const factor = (): z.ZodNumber => z.number().gt(1);
 
 /** The `health` section of a config. */
 export const healthSettingsSchema: z.ZodType<HealthSettings> = z.strictObject({
-  enabled: z.boolean().default(true).describe("Warn of signs that a run is in trouble."),
-  ignore: z.array(z.enum(healthChecks)).default([]).describe("Checks that are left out."),
-  window: z.int().min(2).default(10).describe("Steps that a metric is averaged over; checks wait for so many."),
+  enabled: z.boolean().default(true).describe("Warn if metrics show that a run is in trouble."),
+  ignore: z.array(z.enum(healthChecks)).default([]).describe("Checks to skip."),
+  window: z.int().min(2).default(10).describe("Number of steps over which a metric is averaged. Checks start after this many steps."),
   samplerKl: z
     .number()
     .positive()
     .default(0.05)
-    .describe("sampler-kl: most KL divergence between the sampling and the trained policy, nats per token."),
-  entropyLow: z.number().positive().default(0.02).describe("entropy-low: least entropy, nats per token."),
-  entropyHigh: factor().default(3).describe("entropy-high: most growth of the entropy since the first window."),
+    .describe("sampler-kl: highest KL divergence between the sampling and the trained policy, in nats per token."),
+  entropyLow: z.number().positive().default(0.02).describe("entropy-low: lowest entropy, in nats per token."),
+  entropyHigh: factor().default(3).describe("entropy-high: largest growth factor of the entropy since the first window."),
   withoutSignal: share()
     .default(0.8)
-    .describe("without-signal: most of the groups not at the top whose rewards are all equal."),
-  truncation: share().default(0.25).describe("truncation: most actions or episodes that a limit cut off."),
-  lengthGrowth: factor().default(2).describe("length: most growth of the mean completion since the first window."),
-  lengthFall: factor().default(4).describe("length: most shrinking of it, as a factor."),
+    .describe("without-signal: highest share of unsolved groups whose rewards are all equal."),
+  truncation: share().default(0.25).describe("truncation: highest share of completions or episodes that a limit cut off."),
+  lengthGrowth: factor().default(2).describe("length: largest growth factor of the mean completion length since the first window."),
+  lengthFall: factor().default(4).describe("length: largest factor by which the mean completion length may shrink."),
   componentFall: share()
     .default(0.3)
-    .describe("component-fall: most fall of the reward or one of its components from its best, as a share of it."),
+    .describe("component-fall: largest relative fall of the reward, or of one of its components, from its best value."),
   lossRise: z
     .number()
     .positive()
     .default(0.2)
-    .describe("loss-rise: most rise of the loss of demonstrations from its lowest, as a share of it."),
-  duplicates: share().default(0.5).describe("duplicates: most episodes that repeat another of their group."),
-  unscored: share().default(0.05).describe("unscored: most episodes that could not be scored."),
+    .describe("loss-rise: largest relative rise of the loss on demonstrations from its lowest value."),
+  duplicates: share().default(0.5).describe("duplicates: highest share of episodes that repeat another episode of their group."),
+  unscored: share().default(0.05).describe("unscored: highest share of unscored episodes."),
   hidden: z
     .string()
     .min(1)
     .default("evaluation/reward/mean")
-    .describe("evaluation-fall: the score that must not fall; reward-hacking: while the training reward rises."),
+    .describe("evaluation-fall: the held-out score that must not fall. reward-hacking: it falls while the training reward rises."),
   standardErrors: z
     .number()
     .positive()
     .default(3)
     .describe(
-      "reward-hacking, evaluation-fall: how far a score must have moved; component-fall and loss-rise ask twice that.",
+      "reward-hacking, evaluation-fall: the change of a score that counts, in standard errors. component-fall and loss-rise use twice this value.",
     ),
 });
 
-/** Every threshold at its default. */
+/** The default settings of the health checks. */
 export const defaultHealthSettings: HealthSettings = healthSettingsSchema.parse({});

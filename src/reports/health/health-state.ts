@@ -2,28 +2,28 @@ import type { EvaluationEvent, StepEvent } from "../../contract/training-event.t
 import type { HealthSettings } from "./health-settings.ts";
 import { addToWindow, emptyWindow, type MetricWindow, type WindowSummary } from "./metric-window.ts";
 
-/** What the checks remember of a run: as much after a million steps as after a hundred. */
+/** The state of the checks. Its size does not grow with the number of steps. */
 export interface HealthState {
-  /** By the name of the metric. */
+  /** The windows by metric name. */
   readonly windows: Readonly<Record<string, MetricWindow>>;
-  /** The hidden score, where evaluations have it, by split. */
+  /** The held-out score by split, for evaluations that contain it. */
   readonly evaluations: Readonly<Record<string, EvaluatedScore>>;
-  /** What the training reward was when the hidden score, as a metric of steps, was at its best. */
+  /** The training reward at the time when the held-out score, as a metric of steps, was at its best. */
   readonly rewardAtBest?: WindowSummary;
-  /** Troubles that have been warned of and are not over. */
+  /** The troubles that have a warning and are not over. */
   readonly troubles: readonly string[];
 }
 
-/** The hidden score in the evaluations of a split. */
+/** The held-out score in the evaluations of a split. */
 export interface EvaluatedScore {
   readonly best: Score;
-  /** The training reward at that time; absent before it was known. */
+  /** The training reward at that time. Absent if it was not known yet. */
   readonly rewardAtBest?: WindowSummary;
-  /** The last two. */
+  /** The last two scores. */
   readonly last: readonly Score[];
 }
 
-/** One evaluation's score. */
+/** The score of one evaluation. */
 export interface Score {
   readonly step: number;
   readonly mean: number;
@@ -33,17 +33,17 @@ export interface Score {
 /** The state before the first step. */
 export const initialHealthState: HealthState = { windows: {}, evaluations: {}, troubles: [] };
 
-/** The state after a step. Values that are not finite are taken for absent. */
+/** Returns the state after a step. Values that are not finite are ignored. */
 export function rememberStep(state: HealthState, event: StepEvent, { window, hidden }: HealthSettings): HealthState {
   const windows: Record<string, MetricWindow> = { ...state.windows };
   for (const [name, value] of Object.entries(event.metrics)) {
     if (!isWatched(name, hidden)) continue;
-    // Demonstrations are as long as they are: only what was sampled can drift.
+    // The length of demonstrations is given. Only the length of sampled completions can drift.
     const isDemonstrated = event.metrics["tokens/sampled"] === undefined;
     if (name.startsWith("length/") && isDemonstrated) continue;
-    // The loss of a policy that learns from its own answers need not fall.
+    // The loss of a policy that learns from its own samples need not fall.
     if (name === "loss/total" && !isDemonstrated) continue;
-    // Of an infinite divergence there must be a mean.
+    // Caps the divergence, so that its mean is finite.
     const counted = name.startsWith("kl/") ? Math.min(value, 1e6) : value;
     if (!Number.isFinite(counted)) continue;
     windows[name] = addToWindow(windows[name] ?? emptyWindow, { step: event.step, value: counted, width: window });
@@ -54,7 +54,7 @@ export function rememberStep(state: HealthState, event: StepEvent, { window, hid
   return { ...state, windows, ...(isNewBest && reward !== undefined ? { rewardAtBest: reward } : {}) };
 }
 
-/** The state after an evaluation. */
+/** Returns the state after an evaluation. */
 export function rememberEvaluation(
   state: HealthState,
   { step, split, metrics }: EvaluationEvent,
@@ -94,7 +94,7 @@ function isWatched(name: string, hidden: string): boolean {
   return watched.has(name) || name === hidden || name.startsWith("reward/component/");
 }
 
-/** How uncertain a mean over episodes is; 0 where an evaluation does not tell. */
+/** Returns the standard error of a mean over episodes. 0 if the evaluation does not report it. */
 function standardErrorOf(name: string, metrics: Readonly<Record<string, number>>): number {
   const { accuracy = 0, "reward/std": deviation = 0, "episodes/count": count = 0 } = metrics;
   const scored = count * (1 - (metrics["episodes/unscored"] ?? 0));

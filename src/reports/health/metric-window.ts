@@ -1,32 +1,32 @@
-/** The latest values of a metric, and what it was before. */
+/** The latest values of a metric, and summaries of earlier ones. */
 export interface MetricWindow {
-  /** The last values, at most as many as the window is wide. */
+  /** The last values. Their number is at most the window size. */
   readonly values: readonly number[];
-  /** How the metric wavers from value to value, over all of them: how many differences, and the sum of their squares. */
+  /** The differences between successive values: their number, and the sum of their squares. */
   readonly differences: { readonly count: number; readonly squares: number };
   /** The first full window. */
   readonly first?: WindowSummary;
   /** The last full window. */
   readonly now?: WindowSummary;
-  /** The full window of the greatest mean so far. */
+  /** The full window with the highest mean so far. */
   readonly best?: WindowSummary;
-  /** The full window of the least mean so far. */
+  /** The full window with the lowest mean so far. */
   readonly lowest?: WindowSummary;
 }
 
-/** A full window in numbers. */
+/** The summary of a full window. */
 export interface WindowSummary {
   /** The step of its last value. */
   readonly step: number;
   readonly mean: number;
-  /** Of the mean, for values that are independent but for a trend. */
+  /** The standard error of the mean, for values that are independent except for a trend. */
   readonly standardError: number;
 }
 
-/** A window that holds nothing yet. */
+/** A window without values. */
 export const emptyWindow: MetricWindow = { values: [], differences: { count: 0, squares: 0 } };
 
-/** The window after one more value. */
+/** Returns the window after one more value. */
 export function addToWindow(
   window: MetricWindow,
   next: { readonly step: number; readonly value: number; readonly width: number },
@@ -37,10 +37,10 @@ export function addToWindow(
   const differences =
     last === undefined ? { count, squares } : { count: count + 1, squares: squares + (next.value - last) ** 2 };
   if (values.length < next.width) return { ...window, values, differences };
-  // Shifted by the first value: what is constant has exactly that mean.
+  // Shifts by the first value, so that constant values have exactly that mean.
   const [shift] = values as [number];
   const mean = shift + values.reduce((sum, value) => sum + (value - shift), 0) / values.length;
-  // Half the mean square of differences between neighbours is the variance, a trend left out (von Neumann 1941).
+  // The variance without a trend is half the mean squared difference of successive values (von Neumann 1941).
   const variance = differences.squares / (2 * differences.count);
   const now: WindowSummary = { step: next.step, mean, standardError: Math.sqrt(variance / values.length) };
   const { first = now, best = now, lowest = now } = window;

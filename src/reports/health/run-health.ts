@@ -4,11 +4,13 @@ import { readHealth } from "./health-checks.ts";
 import type { HealthSettings } from "./health-settings.ts";
 import { type HealthState, rememberEvaluation, rememberStep } from "./health-state.ts";
 
-/** A trouble is over when its level is below this: values that waver about a threshold are one trouble, not many. */
+/**
+ * A trouble is over if its level is below this. The gap to 1 prevents repeated warnings for values near a threshold.
+ */
 const overBelow = 0.8;
 
 /**
- * The state after a step or an evaluation, and a warning for each trouble that begins or ends with it. A pure function.
+ * Returns the state after a step or an evaluation, and a warning for each trouble that begins or ends. A pure function.
  */
 export function updateHealth(
   before: HealthState,
@@ -33,5 +35,5 @@ export function updateHealth(
 }
 
 function overText(trouble: string): string {
-  return `No more ${trouble}: it is back within ${formatPercent(overBelow)} of its threshold.`;
+  return `${trouble} is over: it is within ${formatPercent(overBelow)} of its threshold.`;
 }

@@ -4,14 +4,14 @@ import { type HealthState, initialHealthState } from "./health-state.ts";
 import { updateHealth } from "./run-health.ts";
 
 /**
- * Passes events through, and a warning event after the step or evaluation with which a trouble of the run begins. Each
- * trouble is told once, until it is over and begins again. `history` gives the events of a run that is resumed, which
- * are remembered and not told again: without them the checks begin anew. Where it rejects, they do so too.
+ * Passes events through and adds a warning after the step or evaluation in which a trouble begins or ends. `history`
+ * returns the earlier events of a resumed run. They restore the state of the checks without new warnings. Without
+ * `history` the checks start from the beginning. If it rejects, the iteration rejects too.
  */
 export async function* watchHealth(
   events: AsyncIterable<TrainingEvent>,
   options: {
-    /** Those that differ from {@link defaultHealthSettings}. */
+    /** Changes to {@link defaultHealthSettings}. */
     readonly settings?: Partial<HealthSettings>;
     readonly history?: () => Promise<readonly TrainingEvent[]>;
   } = {},
@@ -33,7 +33,7 @@ export async function* watchHealth(
   }
 }
 
-/** The state after the events up to a step. */
+/** Returns the state after the events up to a step. */
 function remember(events: readonly TrainingEvent[], upTo: number, settings: HealthSettings): HealthState {
   let health = initialHealthState;
   for (const event of events) {

@@ -1,33 +1,36 @@
 import type { TrainingEvent } from "../../contract/training-event.ts";
 import type { TrackedRun, TrackedSession, Tracker } from "./tracker.ts";
 
-/** How long a run waits for a tracker, in milliseconds. */
+/** The maximum time that a run waits for a tracker, in milliseconds. */
 export interface TrackerTimeLimits {
   readonly open: number;
   readonly write: number;
   readonly close: number;
 }
 
-/** Long enough for a slow network; short enough to sit through once. */
+/** Long enough for a slow network, and short enough to wait for once. */
 const trackerTimeLimits: TrackerTimeLimits = { open: 30_000, write: 10_000, close: 30_000 };
 
-/** A tracker on one run. None of its calls rejects or lasts longer than the limits. */
+/** Connects a tracker with one run. Its calls never reject and never exceed the time limits. */
 export interface RunFollower {
-  /** True once the tracker is open, whatever became of it. */
+  /** True after the tracker has been opened, even if it has failed since. */
   readonly opened: boolean;
-  /** Gives the tracker an event. The first failure gives what to tell a person; the tracker is left alone from then on. */
+  /**
+   * Passes an event to the tracker. Resolves with a warning text at the first failure. The tracker gets no more events
+   * then.
+   */
   write(event: TrainingEvent): Promise<string | undefined>;
-  /** As `write`, at the end. */
+  /** Closes the tracker. Resolves like `write`. */
   close(): Promise<string | undefined>;
 }
 
-/** Opens a tracker with the first event that it is given. */
+/** Creates a follower. It opens the tracker with the first event. */
 export function followRun(
   tracker: Tracker,
   options: {
     readonly run: TrackedRun;
     readonly limits?: TrackerTimeLimits;
-    /** Ends the wait for a tracker that opens. */
+    /** Aborts the wait for the tracker to open. */
     readonly signal?: AbortSignal;
   },
 ): RunFollower {
@@ -42,7 +45,7 @@ export function followRun(
       return undefined;
     } catch (error) {
       failed = true;
-      return `${tracker.name} cannot be written; training goes on without it: ${reasonOf(error)}`;
+      return `${tracker.name} cannot be written. Training goes on without it: ${reasonOf(error)}`;
     }
   };
   return {
@@ -66,10 +69,10 @@ export function followRun(
   };
 }
 
-/** Time to say why, for work whose signal aborted. */
+/** The time in which work may throw its own error after its signal has aborted. */
 const graceMs = 250;
 
-/** Waits for work at most so long, whether it heeds its signal or not. */
+/** Waits for work up to a time limit, even if the work ignores its signal. */
 async function within<T>(
   milliseconds: number,
   outer: AbortSignal | undefined,

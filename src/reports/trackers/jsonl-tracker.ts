@@ -3,7 +3,7 @@ import { makeFolder } from "../../core/files/make-folder.ts";
 import { metricsFileName, openMetricsWriter } from "../training/metrics-file.ts";
 import type { Tracker } from "./tracker.ts";
 
-/** Every event as a line of metrics.jsonl in the run's folder, on disk before the run goes on. */
+/** Writes every event as a line of metrics.jsonl in the run folder. The line is on disk before the run goes on. */
 export function jsonlTracker(folder: string): Tracker {
   const path = join(folder, metricsFileName);
   return {

@@ -3,10 +3,10 @@ import { mlflowTracker } from "./mlflow/mlflow-tracker.ts";
 import { tensorboardTracker } from "./tensorboard/tensorboard-tracker.ts";
 import type { Tracker } from "./tracker.ts";
 
-/** One of `trackers` in a config: a name, or a mapping where there is something to say. */
+/** An entry of `trackers` in a config: a name, or a mapping with options. */
 export type TrackerConfig = "tensorboard" | { readonly type: "tensorboard" } | MlflowTrackerConfig;
 
-/** Where a run is tracked by MLflow. */
+/** The options of an MLflow tracker. */
 export interface MlflowTrackerConfig {
   readonly type: "mlflow";
   readonly url: string;
@@ -17,27 +17,28 @@ export interface MlflowTrackerConfig {
 const url = z.url({ protocol: /^https?$/ }).refine((text) => {
   const parsed = URL.canParse(text) ? new URL(text) : undefined;
   return parsed === undefined || parsed.username + parsed.password + parsed.search === "";
-}, "a config is written into the run's report: give credentials by the variables of docs/trackers.md");
+}, "the config is part of the run's report. Pass credentials in the environment variables of docs/trackers.md");
 
-/** The `trackers` key of a config. */
+/** The schema of the `trackers` key of a config. */
 export const trackerConfigsSchema: z.ZodType<readonly TrackerConfig[]> = z.array(
   z.union([
     z.enum(["tensorboard"]),
     z.discriminatedUnion("type", [
-      z.strictObject({ type: z.literal("tensorboard").describe("Event files in tensorboard/ of the run's folder.") }),
+      z.strictObject({ type: z.literal("tensorboard").describe("Event files in tensorboard/ of the run folder.") }),
       z.strictObject({
         type: z.literal("mlflow").describe("A run of an MLflow tracking server, over REST."),
         url: url.describe("The server's address, such as http://localhost:5000."),
-        experiment: z.string().min(1).describe("The experiment; it is made where it is missing."),
-        runName: z.string().min(1).optional().describe("The run's name; that of its folder when absent."),
+        experiment: z.string().min(1).describe("The experiment. It is created if it does not exist."),
+        runName: z.string().min(1).optional().describe("The name of the run. The name of its folder by default."),
       }),
     ]),
   ]),
 );
 
 /**
- * The trackers that a config names. `variables` are those of the process: MLflow's own (`MLFLOW_TRACKING_TOKEN`, or
- * `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`) hold its credentials.
+ * Creates the trackers that a config names. `variables` are the environment variables of the process. MLflow's own
+ * variables (`MLFLOW_TRACKING_TOKEN`, or `MLFLOW_TRACKING_USERNAME` and `MLFLOW_TRACKING_PASSWORD`) contain its
+ * credentials.
  */
 export function createTrackers(
   configs: readonly TrackerConfig[],

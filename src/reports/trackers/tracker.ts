@@ -1,29 +1,31 @@
 import type { Json } from "../../contract/json.ts";
 import type { RunStartEvent, TrainingEvent } from "../../contract/training-event.ts";
 
-/** What a tracker is told of a run before anything else. */
+/** The information that a tracker receives when it opens. */
 export interface TrackedRun {
   readonly start: RunStartEvent;
-  /** The run's output folder; it exists. */
+  /** The run's output folder. It exists. */
   readonly folder: string;
   readonly config?: Json;
 }
 
-/** Tells a program outside of a run what happens in it: a file, TensorBoard, MLflow, one of your own. */
+/** Sends the events of a run to a program: a file, TensorBoard, MLflow or your own. */
 export interface Tracker {
-  /** What warnings call it, such as `MLflow at http://localhost:5000`. */
+  /** Its name in warnings, such as `MLflow at http://localhost:5000`. */
   readonly name: string;
-  /** Begins to follow a run, or goes on with one that is resumed. Rejects where it cannot, and follows it no further. */
+  /** Starts to follow a run, or continues with a resumed one. If it rejects, the tracker is not used for this run. */
   open(run: TrackedRun, options: { readonly signal: AbortSignal }): Promise<TrackedSession>;
 }
 
-/** One run that a tracker follows. */
+/** A tracker that follows one run. */
 export interface TrackedSession {
   /**
-   * Takes one event, in their order, the run's start first. The run waits for it: what takes its time, such as a
-   * network, keeps the event and sends it in the background. Rejects where something is lost; no event follows then.
+   * Receives one event. Events come in order, the start of the run first. The run waits for it, so queue slow work such
+   * as network requests and do it in the background. Reject if data is lost: no event follows then.
    */
   write(event: TrainingEvent, options: { readonly signal: AbortSignal }): Promise<void>;
-  /** Sends what is kept and closes. The run may have ended without a `run-end`, and `write` may have rejected. */
+  /**
+   * Sends what is queued and closes. It is also called if the run ended without a `run-end`, or if `write` rejected.
+   */
   close(options: { readonly signal: AbortSignal }): Promise<void>;
 }

@@ -6,10 +6,10 @@ import { mapTaskset } from "../../core/taskset/map-taskset.ts";
 import { loadBounded } from "../play-episode.ts";
 import type { DefinitionCase, Rule } from "../rule.ts";
 
-/** What must hold before anything is played. */
+/** The rule that is checked before an environment is played. */
 export const specIsPlayable: Rule<DefinitionCase> = {
   name: "spec-is-playable",
-  hint: "Name agents and splits, and give maxTurns above 0 and a rewardRange of [least, greatest].",
+  hint: "Name agents and splits, and set maxTurns above 0 and rewardRange to [lowest, highest].",
   check: ({ environment: { spec, splits } }) => {
     const [low, high] = spec.rewardRange ?? [];
     if (!(low! <= high!)) return `has the rewardRange [${low}, ${high}]`;
@@ -18,14 +18,14 @@ export const specIsPlayable: Rule<DefinitionCase> = {
   },
 };
 
-/** The most tasks of a split that are compared with each other. */
+/** The maximum number of tasks of a split that are compared with each other. */
 const comparedTasks = 200;
 
-/** What must hold for the splits of a definition. */
+/** The rules about the splits of a definition. */
 export const definitionRules: readonly Rule<DefinitionCase>[] = [
   {
     name: "splits-have-tasks",
-    hint: "Leave a split out of splits that has no tasks.",
+    hint: "Remove a split without tasks from splits.",
     check: async (given) => {
       for (const split of given.environment.splits) {
         if ((await loadBounded(given, split)).length === 0) return `has no tasks in split "${split}"`;
@@ -35,7 +35,7 @@ export const definitionRules: readonly Rule<DefinitionCase>[] = [
   },
   {
     name: "tasks-repeat",
-    hint: "Draw tasks from a seed of their own, so that a split is the same each time it is loaded.",
+    hint: "Generate tasks from a fixed seed, so that a split is the same each time it is loaded.",
     check: async (given) => {
       for (const split of given.environment.splits) {
         const [first, second] = [await loadBounded(given, split), await loadBounded(given, split)];
@@ -52,11 +52,11 @@ export const definitionRules: readonly Rule<DefinitionCase>[] = [
   },
   {
     name: "tasks-are-distinct",
-    hint: "List each task once: two of equal content are the same task, and the one counts twice.",
+    hint: "List each task once: tasks with equal content are the same task, which then counts twice.",
     check: async (given) => {
       for (const split of given.environment.splits) {
         const tasks = await loadBounded(given, split);
-        // A generator without end comes to some tasks again.
+        // An infinite generator repeats some tasks.
         if (tasks.length === "unbounded") continue;
         const seen = new Map<string, string>();
         for (let index = 0; index < Math.min(tasks.length, comparedTasks); index++) {
@@ -72,13 +72,13 @@ export const definitionRules: readonly Rule<DefinitionCase>[] = [
   },
   {
     name: "splits-are-disjoint",
-    hint: "Keep what is tested on out of what is trained on: split by content, or slice one list.",
+    hint: "Keep test tasks out of the training tasks: split by content, or slice one list.",
     check: async (given) => {
       const sets = await Promise.all(given.environment.splits.map((split) => loadBounded(given, split)));
       for (const [index, first] of sets.entries()) {
         for (const second of sets.slice(index + 1)) {
           try {
-            // Mapped, so that the hashes are those of the content.
+            // Mapped, so that the hashes are computed from the content.
             await checkDisjoint(
               mapTaskset(first, (task) => task),
               mapTaskset(second, (task) => task),

@@ -10,26 +10,26 @@ import type { PlayedCase, Rule } from "../rule.ts";
 
 const slack = 1e-9;
 
-/** What must hold in any episode, whatever the agents answer. They look at an episode that was played. */
+/** The rules that every episode must follow, for any answers. They check a played episode. */
 export const episodeRules: readonly Rule<PlayedCase>[] = [
   {
     name: "ends-within-max-turns",
-    hint: "Show nothing after the last turn: end the episode yourself, or let maxTurns be what it takes.",
+    hint: "Send no observation after the last turn: end the episode, or raise maxTurns.",
     check: ({ environment, episode }) =>
       episode.ended ? undefined : `went on after ${environment.spec.maxTurns} turns, its maxTurns`,
   },
   {
     name: "ends-with-a-reward",
-    hint: "Give a reward with the last step, be it 0: an episode without one counts as 0.",
+    hint: "Return a reward in the last step, even if it is 0. An episode without a reward counts as 0.",
     check: ({ environment, episode }) => {
       if (environment.scoreGroup !== undefined || !episode.ended || earnsSomething(episode)) return undefined;
       const last = Object.values(episode.steps.at(-1)?.result.agents ?? {});
-      return last.some((step) => step?.terminated) ? "ended an episode and gave no reward in it" : undefined;
+      return last.some((step) => step?.terminated) ? "ended an episode without a reward" : undefined;
     },
   },
   {
     name: "rewards-are-finite",
-    hint: "Give finite numbers, or unscored(reason) where judging failed.",
+    hint: "Return finite numbers, or unscored(reason) if judging failed.",
     check: ({ episode }) => {
       const odd = rewards(episode).find(({ reward }) => !isReward(reward));
       return odd && `gave agent "${odd.agent}" the reward ${rewardText(odd.reward)}`;
@@ -37,7 +37,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "rewards-are-in-range",
-    hint: "Set rewardRange to the lowest and the highest total that an agent can earn in an episode.",
+    hint: "Set rewardRange to the lowest and the highest total reward of an agent in an episode.",
     check: ({ environment, episode }) => {
       const [low, high] = environment.spec.rewardRange;
       const totals = new Map<string, Reward>();
@@ -56,7 +56,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "components-sum-to-the-reward",
-    hint: "Name all parts of a reward among its components; those that subtract are negative.",
+    hint: "List all parts of a reward as components. Penalties are negative.",
     check: ({ episode }) => {
       for (const { agent, reward } of rewards(episode)) {
         if (!isReward(reward) || reward.status === "unscored") continue;
@@ -70,21 +70,21 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "states-whether-correct",
-    hint: "With statesCorrect in the spec, say correct: true or false in the step that ends an episode; else in none.",
+    hint: "With statesCorrect in the spec, return correct: true or false in the step that ends an episode. Otherwise never return it.",
     check: ({ environment, task, episode }) => {
       const stated = episode.steps.flatMap(({ result }) => result.correct ?? []);
-      // In a mixture, each environment says it of its own tasks.
+      // In a mixture, each environment declares it for its own tasks.
       const { spec } = environment.partOf?.(task.id) ?? environment;
       if (spec.statesCorrect !== true) {
-        return stated.length === 0 ? undefined : "said whether it is correct, and its spec does not have statesCorrect";
+        return stated.length === 0 ? undefined : "returned correct, but its spec does not have statesCorrect";
       }
       const isKnown = rewards(episode).every(({ reward }) => isReward(reward) && reward.status === "scored");
-      return stated.length > 0 || !episode.ended || !isKnown ? undefined : "did not say whether an episode is correct";
+      return stated.length > 0 || !episode.ended || !isKnown ? undefined : "did not return correct for an episode";
     },
   },
   {
     name: "rewards-known-agents",
-    hint: "Tell of steps by the names of agents that stand in the spec.",
+    hint: "Use only names of agents from the spec as keys of a step's agents.",
     check: ({ environment, episode }) => {
       const named = episode.steps.flatMap(({ result }) => Object.keys(result.agents));
       const unknown = named.find((agent) => !environment.spec.agents.includes(agent));
@@ -93,7 +93,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "steps-tell-of-all-who-acted",
-    hint: "Give { terminated, truncated } for each agent that acted in a step.",
+    hint: "Return { terminated, truncated } for each agent that acted in a step.",
     check: ({ episode }) => {
       for (const { planned, result } of episode.steps) {
         for (const agent of Object.keys(planned)) {
@@ -106,7 +106,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "ends-for-all-at-the-end",
-    hint: "In a step that shows nobody anything, say of each agent that acted that it terminated or was truncated.",
+    hint: "In a step without observations, mark each agent that acted as terminated or truncated.",
     check: ({ environment, episode }) => {
       if (!episode.ended || episode.steps.length === 0) return undefined;
       const over = new Set<string>();
@@ -122,7 +122,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "observes-known-agents",
-    hint: "Show observations to agents that stand in the spec.",
+    hint: "Send observations only to agents of the spec.",
     check: ({ environment, episode }) => {
       const observed = observations(episode).flatMap(Object.keys);
       const unknown = observed.find((agent) => !environment.spec.agents.includes(agent));
@@ -131,7 +131,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "observes-only-agents-that-go-on",
-    hint: "Show nothing to an agent whose episode was terminated or truncated.",
+    hint: "Send no observation to an agent whose episode was terminated or truncated.",
     check: ({ episode }) => {
       const over = new Set<string>();
       for (const { result } of episode.steps) {
@@ -146,7 +146,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "messages-are-valid",
-    hint: "An observation is { messages, context }: a message or more, each with a role and parts of content.",
+    hint: "An observation is { messages, context }: one or more messages, each with a role and content parts.",
     check: ({ episode }) => {
       for (const seen of observations(episode)) {
         for (const [agent, observation] of Object.entries(seen)) {
@@ -167,12 +167,12 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "speaks-not-as-assistant",
-    hint: "Speak as system, user or tool: what stands in the assistant's role is learned as the model's own.",
+    hint: "Use the roles system, user and tool. Text in the assistant role is trained on as the model's own.",
     check: ({ episode }) => {
       const messages = observations(episode).flatMap((seen) =>
         Object.values(seen).flatMap((one) => one.messages ?? []),
       );
-      return messages.some((message) => message?.role === "assistant") ? "spoke in the assistant's role" : undefined;
+      return messages.some((message) => message?.role === "assistant") ? "sent a message in the assistant role" : undefined;
     },
   },
   {
@@ -180,22 +180,22 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
     hint: "Return plain JSON values as observations and info: they are written to traces.",
     check: ({ episode }) => {
       for (const value of [...observations(episode), ...episode.steps.map(({ result }) => result.info ?? null)]) {
-        if (!isJson(value)) return `told what JSON does not have: ${asText(value).slice(0, 200)}`;
+        if (!isJson(value)) return `returned a value that is not JSON: ${asText(value).slice(0, 200)}`;
       }
       return undefined;
     },
   },
   {
     name: "results-stay-as-they-are",
-    hint: "Give new arrays and objects in each step, not those that you go on changing.",
+    hint: "Return new arrays and objects in each step. Do not change them later.",
     check: ({ episode }) =>
       asText(episode.first) === episode.told && episode.steps.every(({ result, told }) => asText(result) === told)
         ? undefined
-        : "changed what it had told before",
+        : "changed a result that it had returned before",
   },
   {
     name: "actions-stay-as-they-are",
-    hint: "Copy an action before you change it: others read it after you.",
+    hint: "Copy an action before you change it, because others read it later.",
     check: ({ episode }) =>
       episode.steps.every(({ planned, handed }) => isDeepStrictEqual(planned, handed))
         ? undefined
@@ -203,7 +203,7 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "tasks-stay-as-they-are",
-    hint: "Copy a task before you change it: the other episodes of its group play it too. Keep what changes in state.",
+    hint: "Copy a task before you change it, because the other episodes of its group play it too. Keep changing values in the state.",
     check: ({ task, episode }) => (isDeepStrictEqual(task.task, episode.task) ? undefined : "changed its task"),
   },
 ];
@@ -220,7 +220,7 @@ function rewards({ steps }: PlayedEpisode): readonly { readonly agent: string; r
   );
 }
 
-/** True for an episode in which any agent was given a reward. */
+/** Returns true for an episode in which any agent received a reward. */
 export function earnsSomething(episode: PlayedEpisode): boolean {
   return rewards(episode).length > 0;
 }

@@ -10,31 +10,31 @@ import type { Rule, TaskCase } from "../rule.ts";
 
 const slack = 1e-9;
 
-/** What must hold for the rewards of a group, where an environment gives any. */
+/** The rules for the rewards of a group, if an environment has group rewards. */
 export const groupRules: readonly Rule<TaskCase>[] = [
   {
     name: "groups-score-each-member",
-    hint: "Give every agent of every episode a reward by the episode's id, or nobody one; a member that failed must not leave the others without theirs.",
+    hint: "Return a reward for every agent of every episode, by the episode's id, or none at all. A failed episode must not leave the others without rewards.",
     check: async (given) => {
       if (given.environment.scoreGroup === undefined) return undefined;
       const episodes = await playedGroup(given);
       const rewardOf = await groupRewards(scoring(given, episodes));
-      // Where every member failed, no group is scored.
+      // If all episodes failed, the group is not scored.
       if (rewardOf === undefined) return undefined;
       const rewards = episodes
         .filter(({ status }) => status !== "failed")
         .flatMap((episode) => Object.keys(episode.agents).map((agent) => rewardOf(episode, agent)));
       const failed = rewards.find((reward) => reward?.status === "unscored");
-      if (failed?.status === "unscored") return `left a group with a failed member unscored: ${failed.reason}`;
+      if (failed?.status === "unscored") return `left a group with a failed episode unscored: ${failed.reason}`;
       const count = rewards.filter((reward) => reward !== undefined).length;
       return count === 0 || count === rewards.length
         ? undefined
-        : `gave ${count} of ${rewards.length} members of a group a reward`;
+        : `rewarded ${count} of ${rewards.length} agents' episodes of a group`;
     },
   },
   {
     name: "groups-have-no-order",
-    hint: "Look at what episodes did, not at their place in the group, and give rewards by their ids.",
+    hint: "Score what the episodes did, not their position in the group, and return rewards by their ids.",
     check: async (given) => {
       const { environment } = given;
       if (environment.scoreGroup === undefined || !environment.spec.deterministic) return undefined;
@@ -52,13 +52,13 @@ function scoring(given: TaskCase, episodes: readonly Episode[]): Parameters<type
   return { factory: environment, episodes, limitMs: callMs, ...(signal === undefined ? {} : { signal }) };
 }
 
-/** Episodes of one task without rewards of their group: an expert's, two fools', and one that failed. */
+/** Plays the episodes of a group without its group rewards: an expert's, two meaningless ones, and one that fails. */
 async function playedGroup(given: TaskCase): Promise<readonly Episode[]> {
   const { environment, task, seed, callMs, signal } = given;
   const { specificationVersion, spec } = environment;
   const alone: EnvironmentFactory = { specificationVersion, spec, create: () => environment.create() };
   const failing = scriptedPolicy(() => {
-    throw new Error("This member fails.");
+    throw new Error("This episode fails.");
   });
   const isDemonstrated = environment.demonstrate?.(task.task) !== undefined;
   const expert = isDemonstrated ? demonstrationPolicy({ environment }) : scriptedPolicy(() => "1");

@@ -6,7 +6,7 @@ import { plannedActions } from "../action-plan.ts";
 import { bounded, playEpisode, playOn, transcript, withInstance } from "../play-episode.ts";
 import type { EpisodeCase, PlayedCase, Rule } from "../rule.ts";
 
-/** What must hold for instances beside each other and from episode to episode. */
+/** The rules for several instances, and for successive episodes of one instance. */
 export const instanceRules: readonly Rule<PlayedCase>[] = [
   {
     name: "refuses-a-step-after-the-end",
@@ -15,10 +15,10 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "repeats-under-a-seed",
-    hint: "Draw from the given random alone, not from Math.random or the time; or set deterministic to false.",
+    hint: "Use only the given random generator, not Math.random or the time. Otherwise set deterministic to false.",
     check: async (given) => {
       if (!given.environment.spec.deterministic) return undefined;
-      // Later, so that a prompt or a reward with the time in it differs.
+      // Waits, so that a prompt or a reward that contains the time differs.
       await setTimeout(2);
       const again = await withInstance(given, (instance) => playEpisode(instance, given));
       return transcript(again) === transcript(given.episode) ? undefined : "played differently the second time";
@@ -26,7 +26,7 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
   },
   {
     name: "reset-begins-anew",
-    hint: "Set all of an episode's state in reset, also where the episode before was left in its middle.",
+    hint: "Set the whole state of an episode in reset, even if the previous episode was not finished.",
     check: async (given) => {
       const { instance, episode } = given;
       if (!given.environment.spec.deterministic) return undefined;
@@ -34,31 +34,31 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
       if (transcript(whole) !== transcript(episode)) return "played differently after a reset";
       await playEpisode(instance, given, middle(given));
       const other = transcript(await playEpisode(instance, given));
-      return other === transcript(episode) ? undefined : "played differently after an episode that was left";
+      return other === transcript(episode) ? undefined : "played differently after an unfinished episode";
     },
   },
   {
     name: "instances-share-nothing",
-    hint: "Keep what changes in the instance or in state, not in variables that instances share.",
+    hint: "Keep changing values in the instance or in the state, not in variables that instances share.",
     check: async (given) => {
       const { instance, episode, seed, task } = given;
       return withInstance(given, async (second) => {
-        if (second === instance) return "gave out one instance twice";
+        if (second === instance) return "returned the same instance twice";
         if (!given.environment.spec.deterministic) return undefined;
         const other = { ...given, seed: seed + 1 };
         const begun = await bounded("reset", given, (signal) =>
           instance.reset({ task: structuredClone(task.task), seed, ...signal }),
         );
-        // The other one begins and ends between the first one's reset and its steps.
+        // The second instance starts and ends its episode between the first one's reset and its steps.
         await playEpisode(second, other);
         const own = await playOn(instance, given, { ...episode, first: begun, told: JSON.stringify(begun), steps: [] });
-        return transcript(own) === transcript(episode) ? undefined : "played differently beside another instance";
+        return transcript(own) === transcript(episode) ? undefined : "played differently next to another instance";
       });
     },
   },
   {
     name: "fork-is-equal",
-    hint: "Copy all state in fork, and share nothing that changes with the origin.",
+    hint: "Copy all state in fork, and share no changing values with the original.",
     check: async (given) => {
       const { instance, episode } = given;
       if (instance.fork === undefined || !given.environment.spec.deterministic) return undefined;
@@ -67,9 +67,9 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
       const fork = await bounded("fork", given, () => instance.fork!());
       try {
         const forked = transcript(await playOn(fork, given, begun));
-        if (forked !== transcript(episode)) return "has a fork that goes on differently";
+        if (forked !== transcript(episode)) return "has a fork that continues differently";
         const own = transcript(await playOn(instance, given, begun));
-        return own === transcript(episode) ? undefined : "went on differently after its fork had played";
+        return own === transcript(episode) ? undefined : "continued differently after its fork had played";
       } finally {
         await bounded("close", given, () => fork.close());
       }
@@ -90,14 +90,14 @@ export const instanceRules: readonly Rule<PlayedCase>[] = [
   },
 ];
 
-/** Half of the episode's turns. */
+/** Returns half of the episode's turns. */
 function middle({ episode }: PlayedCase): number {
   return episode.steps.length >> 1;
 }
 
 const none = { messages: [], context: "append" } as const;
 
-/** Whether a step is refused as the contract asks. */
+/** Checks that a step is refused with the error of the contract. Returns the problem, if any. */
 export async function refused(instance: Environment, given: EpisodeCase, when: string): Promise<string | undefined> {
   const observed = Object.fromEntries(given.environment.spec.agents.map((agent) => [agent, none]));
   const actions = structuredClone(plannedActions(given.plan, observed, 0));

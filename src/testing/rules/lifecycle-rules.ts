@@ -6,10 +6,10 @@ import { bounded, withInstance } from "../play-episode.ts";
 import type { EpisodeCase, Rule } from "../rule.ts";
 import { refused } from "./instance-rules.ts";
 
-/** How long a call may take to end after its signal aborted. */
+/** The time within which a call must end after its signal aborted. */
 const abortMs = 2_000;
 
-/** What must hold from an instance's making to its end. Each takes an instance of its own. */
+/** The rules from the creation of an instance to its end. Each uses a new instance. */
 export const lifecycleRules: readonly Rule<EpisodeCase>[] = [
   {
     name: "refuses-a-step-before-reset",
@@ -18,7 +18,7 @@ export const lifecycleRules: readonly Rule<EpisodeCase>[] = [
   },
   {
     name: "heeds-an-abort",
-    hint: "Pass signal on to whatever reset and step wait for. What ends soon by itself need not look at it.",
+    hint: "Pass signal to everything that reset and step wait for. Short operations can ignore it.",
     check: async (given) =>
       (await withInstance(given, (instance) => abortedReset(instance, given))) ??
       (await withInstance(given, (instance) => abortedStep(instance, given))),
@@ -59,7 +59,7 @@ async function abortedReset(instance: Environment, given: EpisodeCase): Promise<
   return (await endsSoon(reset, given)) ? undefined : late("reset");
 }
 
-/** Aborts when the step has begun. */
+/** Returns the problem of a step that is aborted after it has begun, if any. */
 async function abortedStep(instance: Environment, given: EpisodeCase): Promise<string | undefined> {
   const { task } = given.task;
   const observations = await bounded("reset", given, (signal) => instance.reset({ task, seed: given.seed, ...signal }));
@@ -73,7 +73,7 @@ async function abortedStep(instance: Environment, given: EpisodeCase): Promise<s
   return (await endsSoon(step, given)) ? undefined : late("step");
 }
 
-/** Whether a call ends, be it by an error. */
+/** Returns true if a call ends in time, even with an error. */
 async function endsSoon(call: Promise<unknown>, { signal }: EpisodeCase): Promise<boolean> {
   const timeout = new Error("late");
   const ended = call.then(

@@ -7,24 +7,24 @@ import { toolErrorsIn } from "../../core/rollout/episode-warnings.ts";
 import { rolloutEpisode } from "../../core/rollout/rollout-episode.ts";
 import type { Rule, TaskCase } from "../rule.ts";
 
-/** What must hold for a task before it is played. */
+/** The rule for a task before it is played. */
 export const tasksAreData: Rule<TaskCase> = {
   name: "tasks-are-data",
-  hint: "Make tasks of what JSON has: traces and hashes keep them as JSON. Keep functions and dates out of them.",
+  hint: "Use only JSON values in tasks, because traces and hashes store them as JSON. Do not use functions or dates.",
   check: ({ task: { task } }) => {
     try {
       return isDeepStrictEqual(JSON.parse(JSON.stringify(task)), task)
         ? undefined
-        : "has a task that is another one as JSON";
+        : "has a task that changes when it is converted to JSON";
     } catch (error) {
-      return `has a task that is no JSON: ${(error as Error).message}`;
+      return `has a task that is not JSON: ${(error as Error).message}`;
     }
   },
 };
 
 const slack = 1e-9;
 
-/** What must hold for the demonstration of a task, where there is one. */
+/** The rules for the demonstration of a task, if there is one. */
 export const demonstrationRules: readonly Rule<TaskCase>[] = [
   {
     name: "demonstrations-reach-the-end",
@@ -35,7 +35,7 @@ export const demonstrationRules: readonly Rule<TaskCase>[] = [
       const { maxTurns } = given.environment.spec;
       if (demonstration.length > maxTurns) return `demonstrates ${demonstration.length} of ${maxTurns} turns`;
       const { error, turns } = await demonstrated(given);
-      // What it returned wrongly is no fault of the demonstration.
+      // An invalid result of the environment is not the fault of the demonstration.
       if (error?.code === "environment.contract") throw fromErrorData(error);
       if (error !== undefined) return `failed with its demonstration: ${error.message}`;
       return turns === demonstration.length
@@ -46,8 +46,8 @@ export const demonstrationRules: readonly Rule<TaskCase>[] = [
   {
     name: "demonstrations-reach-the-top",
     hint:
-      "Demonstrate the best answer, or give the rewardRange that answers can reach. Skip this rule where the top takes " +
-      "luck. It leaves out games of several agents with a range of [-x, x], in which experts cancel each other out.",
+      "Demonstrate the best answer, or set rewardRange to what answers can reach. Skip this rule if the highest reward needs " +
+      "luck. Games of several agents with a range of [-x, x] are exempt, because experts cancel each other out.",
     check: async (given) => {
       const { agents, rewardRange } = given.environment.spec;
       const [low, high] = rewardRange;
@@ -67,7 +67,7 @@ export const demonstrationRules: readonly Rule<TaskCase>[] = [
   },
 ];
 
-/** The first call of a demonstration that failed, and where; empty if none did. */
+/** Returns the first call of a demonstration that failed, and its place. Returns an empty text if none failed. */
 function failedCall({ agents, info = [] }: Episode): string {
   const [thrown] = info.flatMap(toolErrorsIn);
   if (thrown !== undefined) {

@@ -119,7 +119,7 @@ describe("unknown names", () => {
   test("without a near name the hint lists all names, or states that there are none", () => {
     expect(unknownNameError({ kind: "device", name: "quantum", known: ["cpu"] }).hint).toBe("Known: cpu.");
     expect(unknownNameError({ kind: "device", name: "cpu", known: [] }).hint).toBe(
-      "There is no device to choose from.",
+      "No device is available.",
     );
   });
 

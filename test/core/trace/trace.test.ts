@@ -285,8 +285,8 @@ describe("reading a trace", () => {
 
   test.each([
     ["a line that is not JSON", "{oops}\n", ":3: the line is not JSON"],
-    ["a line that is no episode", '{"id": 4}\n', ":3: the line is no episode"],
-    ["a null", "null\n", ":3: the line is no episode"],
+    ["a line that is no episode", '{"id": 4}\n', ":3: the line is not an episode"],
+    ["a null", "null\n", ":3: the line is not an episode"],
   ])("names the place of %s", async (_, line, message) => {
     const path = newPath();
     const episodes = await someEpisodes(1);

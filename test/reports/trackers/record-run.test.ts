@@ -72,7 +72,7 @@ describe("recordRun with trackers", () => {
       {
         type: "warning",
         step: place === "close" ? 9 : place === "open" ? 0 : expect.any(Number),
-        message: `memory cannot be written; training goes on without it: ${place} failed`,
+        message: `memory cannot be written. Training goes on without it: ${place} failed`,
       },
     ]);
     expect(passed.at(-1)?.type).toBe("run-end");
@@ -115,7 +115,7 @@ describe("followRun", () => {
   ])("waits no longer than its limit for %s, once", async (_, { open }) => {
     const follower = follow({ name: "slow", open } as Tracker);
     expect(await follower.write(start)).toContain(
-      "slow cannot be written; training goes on without it: no answer within",
+      "slow cannot be written. Training goes on without it: no answer within",
     );
     expect(await follower.write(start)).toBeUndefined();
     expect(await follower.close()).toBeUndefined();

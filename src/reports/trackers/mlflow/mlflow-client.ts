@@ -3,11 +3,12 @@ import { LyceumError } from "../../../contract/errors/index.ts";
 import type { Json } from "../../../contract/json.ts";
 import { tryParseJson } from "../../../contract/json.ts";
 
-/** Calls of MLflow's REST API 2.0 (https://mlflow.org/docs/latest/rest-api.html). */
+/** A client of MLflow's REST API 2.0 (https://mlflow.org/docs/latest/rest-api.html). */
 export interface MlflowClient {
   /**
-   * The answer to a call. What may pass (no connection, 429, 5xx, no answer in 30 s) is tried again, each time after a
-   * wait twice as long, until the signal aborts. Rejects with `tracker.failed`, which says what the server last did.
+   * Sends a call and returns its response. Retries transient failures (no connection, 429, 5xx, no response in 30 s)
+   * with exponential backoff until the signal aborts. Rejects with `tracker.failed`, which contains the last response
+   * of the server.
    */
   call(request: MlflowRequest): Promise<Json>;
 }
@@ -15,9 +16,9 @@ export interface MlflowClient {
 /** One call. */
 export interface MlflowRequest {
   readonly method: "GET" | "POST";
-  /** As in `runs/create`. */
+  /** The path of the endpoint, such as `runs/create`. */
   readonly endpoint: string;
-  /** The body, or the query of a GET. */
+  /** The body of a POST, or the query of a GET. */
   readonly fields: Readonly<Record<string, Json>>;
   readonly signal: AbortSignal;
 }
@@ -26,7 +27,7 @@ const attemptMs = 30_000;
 const firstWaitMs = 100;
 const longestWaitMs = 16_000;
 
-/** A client of the server at `url`. `authorization` is the value of that header. */
+/** Creates a client of the server at `url`. `authorization` is the value of that header. */
 export function mlflowClient(options: { readonly url: string; readonly authorization?: string }): MlflowClient {
   const base = options.url.replace(/\/+$/, "");
   const headers = {
@@ -40,7 +41,7 @@ export function mlflowClient(options: { readonly url: string; readonly authoriza
       method,
       headers,
       ...(method === "POST" ? { body: JSON.stringify(fields) } : {}),
-      // A redirect may be to a page that asks to sign in; credentials go to this server alone.
+      // Redirects are errors: they may lead to a login page, and credentials must go to this server only.
       redirect: "error",
       signal: AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]),
     }).catch((cause: unknown) => {
@@ -71,7 +72,7 @@ export function mlflowClient(options: { readonly url: string; readonly authoriza
   };
 }
 
-/** The error code that MLflow gave, such as `RESOURCE_DOES_NOT_EXIST`, where an error is one of its answers. */
+/** Returns MLflow's own error code, such as `RESOURCE_DOES_NOT_EXIST`, if the error is a response of the server. */
 export function mlflowErrorCode(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof MlflowRefusal ? cause.code : undefined;
@@ -92,17 +93,17 @@ function failure(refusal: MlflowRefusal): LyceumError {
   return new LyceumError({
     code: "tracker.failed",
     message: `${refusal.message}.`,
-    hint: "Look whether the server runs at this address, and whether it wants credentials.",
+    hint: "Check that the server runs at this address, and whether it needs credentials.",
     cause: refusal,
   });
 }
 
-/** Waits; false where the signal ended it. */
+/** Waits. Returns false if the signal aborted. */
 async function waited(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   return await sleep(milliseconds, true, { signal, ref: true }).catch(() => false);
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** Returns the message of an error, or that of its cause, because `fetch failed` has no details. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -6,18 +6,18 @@ export interface MlflowParameter {
   readonly value: string;
 }
 
-/** MLflow's own limits: a longer key or value is refused. Older servers take no longer values. */
+/** MLflow's limits. It refuses longer keys and values. Older servers accept at most 500 characters per value. */
 const keyLength = 250;
 const valueLength = 500;
 
-/** A name as MLflow takes it: letters, digits, `_`, `-`, `.`, space and `/`; what else there is becomes `_`. */
+/** Returns a name that MLflow accepts: letters, digits, `_`, `-`, `.`, space and `/`. Other characters become `_`. */
 export function mlflowName(name: string): string {
   const allowed = name.replaceAll(/[^\p{ASCII}]|[^\w\-. /]/gu, "_").replaceAll(/\/{2,}|^\/|\/$/g, "_");
-  // A path that leads elsewhere is refused.
+  // MLflow refuses relative path segments.
   return (allowed.replaceAll(/(^|\/)\.{1,2}(?=\/|$)/g, "$1_") || "_").slice(0, keyLength);
 }
 
-/** A config as parameters: a key for each leaf, such as `training.learningRate`; lists as JSON. */
+/** Returns a config as parameters: one key per leaf, such as `training.learningRate`. Lists are JSON. */
 export function mlflowParameters(config: Json): MlflowParameter[] {
   const found = new Map<string, string>();
   const visit = (value: Json, path: string): void => {
@@ -26,7 +26,7 @@ export function mlflowParameters(config: Json): MlflowParameter[] {
       return;
     }
     const text = typeof value === "string" ? value : JSON.stringify(value);
-    // Of names that become one, the first is kept: a parameter cannot be changed.
+    // If two names become equal, the first is kept, because a parameter cannot be changed.
     const key = mlflowName(path === "" ? "config" : path);
     if (!found.has(key)) found.set(key, text.slice(0, valueLength));
   };

@@ -11,19 +11,19 @@ import { type MlflowClient, mlflowClient, mlflowErrorCode } from "./mlflow-clien
 import { mlflowName, mlflowParameters } from "./mlflow-names.ts";
 import { sendInBackground } from "./send-in-background.ts";
 
-/** What {@link mlflowTracker} needs to know. */
+/** The options of {@link mlflowTracker}. */
 export interface MlflowTrackerOptions {
-  /** Of the tracking server, such as `http://localhost:5000`. */
+  /** The address of the tracking server, such as `http://localhost:5000`. */
   readonly url: string;
-  /** Made where it is missing. */
+  /** The experiment. It is created if it does not exist. */
   readonly experiment: string;
-  /** The run's name; that of its folder by default. */
+  /** The name of the run. The name of its folder by default. */
   readonly runName?: string | undefined;
   /** The value of the `authorization` header. */
   readonly authorization?: string;
 }
 
-/** A point of a curve, as `runs/log-batch` takes it. */
+/** A point of a curve, in the form of `runs/log-batch`. */
 interface MlflowMetric {
   readonly key: string;
   readonly value: number | "NaN" | "Infinity" | "-Infinity";
@@ -31,19 +31,19 @@ interface MlflowMetric {
   readonly step: number;
 }
 
-/** Of one `runs/log-batch`, by MLflow's limits. */
+/** The maximum number of items in one `runs/log-batch` (MLflow's limits). */
 const mostMetrics = 1000;
 const mostParameters = 100;
 const lastCallMs = 3_000;
 
-/** Where a run's folder notes which MLflow run it is, so that a resumed run goes on in the same one. */
+/** The file in the run folder with the id of the MLflow run. A resumed run uses it to continue the same MLflow run. */
 const noteName = "mlflow.json";
 const noteSchema = z.object({ url: z.string(), runId: z.string() });
 
 /**
- * A run of MLflow: metrics as they come, the config as parameters, the state at the end. Metrics are sent in the
- * background, in batches. A run that is resumed goes on in the same MLflow run, where it is still there; MLflow keeps
- * what it was told of steps that are taken again.
+ * Creates a tracker that writes a run to MLflow: metrics as they arrive, the config as parameters, and the final state.
+ * Metrics are sent in the background, in batches. A resumed run continues the same MLflow run if it still exists.
+ * MLflow keeps the old values of steps that are repeated.
  */
 export function mlflowTracker(options: MlflowTrackerOptions): Tracker {
   const { url } = options;
@@ -59,7 +59,7 @@ export function mlflowTracker(options: MlflowTrackerOptions): Tracker {
   };
 }
 
-/** Sends a run's events on. */
+/** Sends the events of a run to MLflow. */
 function follow(client: MlflowClient, runId: string): TrackedSession {
   let end: RunEndEvent | undefined;
   const queue = sendInBackground<MlflowMetric>({
@@ -91,7 +91,7 @@ function follow(client: MlflowClient, runId: string): TrackedSession {
       const fields = { run_id: runId, status, end_time: Date.now() };
       const call = { method: "POST", endpoint: "runs/update", fields } as const;
       if (undelivered === undefined) return void (await client.call({ ...call, signal }));
-      // A server that is gone is asked once more, not until the time is up.
+      // A server that does not respond gets one last call, not calls until the time limit.
       const soon = AbortSignal.any([signal, AbortSignal.timeout(lastCallMs)]);
       await client.call({ ...call, signal: soon }).catch(() => undefined);
       throw undelivered.error;
@@ -99,7 +99,7 @@ function follow(client: MlflowClient, runId: string): TrackedSession {
   };
 }
 
-/** The MLflow run that a resumed run began in; undefined where there is none. */
+/** Returns the MLflow run in which a resumed run began. Returns undefined if there is none. */
 async function resumedRun(
   client: MlflowClient,
   { run, url, signal }: { readonly run: TrackedRun; readonly url: string; readonly signal: AbortSignal },
@@ -148,7 +148,7 @@ async function newRun(
   return runId;
 }
 
-/** The id of an experiment, which is made where it is missing. */
+/** Returns the id of an experiment. Creates the experiment if it does not exist. */
 async function experimentId(
   client: MlflowClient,
   { name, signal }: { readonly name: string; readonly signal: AbortSignal },
@@ -163,7 +163,7 @@ async function experimentId(
     const create = { method: "POST", endpoint: "experiments/create", fields: { name }, signal } as const;
     return await client.call(create).then(
       (created) => field(created, "experiment_id"),
-      // Another run may have made it in the meantime.
+      // Another run may have created it in the meantime.
       (failure: unknown) => (mlflowErrorCode(failure) === "RESOURCE_ALREADY_EXISTS" ? find() : Promise.reject(failure)),
     );
   });
@@ -178,7 +178,7 @@ function field(value: Json | undefined, name: string): Json | undefined {
 function strange(endpoint: string): LyceumError {
   return new LyceumError({
     code: "tracker.failed",
-    message: `${endpoint} did not answer as MLflow does.`,
-    hint: "Look whether the address is that of an MLflow tracking server.",
+    message: `${endpoint} returned a response that is not MLflow's.`,
+    hint: "Check that the address belongs to an MLflow tracking server.",
   });
 }

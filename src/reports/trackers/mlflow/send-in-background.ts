@@ -1,21 +1,21 @@
 import { LyceumError } from "../../../contract/errors/index.ts";
 
-/** Sends items in their order, in batches, one batch at a time, while others are added. */
+/** Sends items in order and in batches, one batch at a time, while more items are added. */
 export interface BackgroundQueue<Item> {
-  /** Keeps items and begins to send them. Throws what ended the sending, if anything did. */
+  /** Adds items and starts to send them. Throws the error that stopped the queue, if any. */
   add(items: readonly Item[]): void;
-  /** Throws what ended the sending, if anything did. */
+  /** Throws the error that stopped the queue, if any. */
   check(): void;
-  /** Sends what is left. Rejects with what ended the sending, the signal included. */
+  /** Sends the remaining items. Rejects with the error that stopped the queue, or if the signal aborts. */
   close(signal: AbortSignal): Promise<void>;
 }
 
-/** How long one batch is tried for: a server may be started anew in the meantime. */
+/** The time for which a batch is retried. A server can be restarted in this time. */
 const batchMs = 120_000;
-/** More items than these do not wait: a run of weeks must not fill the memory. */
+/** The maximum length of the queue, so that a run of weeks does not fill the memory. */
 const mostWaiting = 100_000;
 
-/** A queue over `send`, which rejects for a batch that cannot be sent; nothing is sent after that. */
+/** Creates a queue for `send`. If `send` rejects, the queue stops. */
 export function sendInBackground<Item>(options: {
   readonly batchSize: number;
   send(batch: readonly Item[], signal: AbortSignal): Promise<void>;
@@ -67,7 +67,7 @@ export function sendInBackground<Item>(options: {
 function overflow(): LyceumError {
   return new LyceumError({
     code: "tracker.failed",
-    message: `The server takes metrics more slowly than the run makes them: ${mostWaiting} wait.`,
-    hint: "Look what holds the server up.",
+    message: `The server accepts metrics more slowly than the run produces them: ${mostWaiting} are queued.`,
+    hint: "Check why the server is slow.",
   });
 }

@@ -1,4 +1,4 @@
-/** The polynomial of Castagnoli, its bits reversed. */
+/** The polynomial of Castagnoli in reversed bit order. */
 const polynomial = 0x82f63b78;
 
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -7,7 +7,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** The checksum CRC-32C of bytes (RFC 3720, appendix B.4), as an unsigned number. */
+/** Returns the CRC-32C checksum of bytes (RFC 3720, appendix B.4) as an unsigned number. */
 export function crc32c(bytes: Uint8Array): number {
   let value = 0xffffffff;
   for (const byte of bytes) value = table[(value ^ byte) & 0xff]! ^ (value >>> 8);

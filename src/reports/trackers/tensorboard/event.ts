@@ -1,13 +1,13 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
-/** What a line of a TensorBoard event file says. */
+/** One event of a TensorBoard event file. */
 export interface TensorboardEvent {
-  /** In seconds since 1970. */
+  /** The time in seconds since 1970. */
   readonly wallTime: number;
   readonly step?: number;
   readonly what: /** The first event of a file: the version of its format. */
     | { readonly type: "version" }
-    /** A run goes on here: what an earlier file says of this step and later ones is void. */
+    /** The run restarts here: values of earlier files for this step and later steps are void. */
     | { readonly type: "restart" }
     | { readonly type: "values"; readonly values: readonly TensorboardValue[] };
 }
@@ -17,13 +17,13 @@ export type TensorboardValue =
   | { readonly tag: string; readonly scalar: number }
   | { readonly tag: string; readonly text: string };
 
-/** The version from which on readers heed {@link TensorboardEvent} of type `restart`. */
+/** The first file version in which readers respect `restart`. */
 const fileVersion = "brain.Event:2";
 const sessionStart = 1;
 const tensorDataClass = 2;
 const stringType = 7;
 
-/** An `Event` message of TensorFlow (tensorflow/core/util/event.proto, summary.proto), encoded. Scalars are float32. */
+/** Encodes an `Event` message of TensorFlow (tensorflow/core/util/event.proto, summary.proto). Scalars are float32. */
 export function encodeEvent({ wallTime, step = 0, what }: TensorboardEvent): Uint8Array {
   const event = new BinaryWriter();
   event.tag(1, WireType.Bit64).double(wallTime);
@@ -51,13 +51,13 @@ function encodeValue(writer: BinaryWriter, value: TensorboardValue): void {
   });
   message(writer, 8, (tensor) => {
     tensor.tag(1, WireType.Varint).int32(stringType);
-    // A shape of one dimension of size 1.
+    // The shape has one dimension of size 1.
     message(tensor, 2, (shape) => message(shape, 2, (dimension) => dimension.tag(1, WireType.Varint).int64(1)));
     tensor.tag(8, WireType.LengthDelimited).bytes(new TextEncoder().encode(value.text));
   });
 }
 
-/** A message within a message. */
+/** Writes a nested message. */
 function message(writer: BinaryWriter, field: number, write: (inner: BinaryWriter) => unknown): void {
   writer.tag(field, WireType.LengthDelimited).fork();
   write(writer);

@@ -1,7 +1,7 @@
 import { crc32c } from "./crc32c.ts";
 
 /**
- * Data as one record of a TFRecord file: its length (8 bytes), the length's checksum, the data, its checksum, all
+ * Encodes data as one record of a TFRecord file: the length (8 bytes), its checksum, the data and its checksum, all
  * little-endian (https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details).
  */
 export function tensorflowRecord(data: Uint8Array): Uint8Array {
@@ -14,7 +14,7 @@ export function tensorflowRecord(data: Uint8Array): Uint8Array {
   return record;
 }
 
-/** A checksum turned and shifted, so that the checksum of data that holds checksums is of use too. */
+/** Rotates and shifts a checksum. Otherwise a checksum over data that contains checksums would be weak. */
 function maskedChecksum(bytes: Uint8Array): number {
   const sum = crc32c(bytes);
   return (((sum >>> 15) | (sum << 17)) + 0xa282ead8) >>> 0;

@@ -11,13 +11,13 @@ import type { TrackedSession, Tracker } from "../tracker.ts";
 import { encodeEvent, type TensorboardValue } from "./event.ts";
 import { tensorflowRecord } from "./record.ts";
 
-/** What a run's event files begin with, in the folder `tensorboard` of its output. */
+/** The prefix of the event files in the folder `tensorboard` of the run folder. */
 const filePrefix = "events.out.tfevents.";
 
 /**
- * Event files for TensorBoard, in `tensorboard/` of the run's folder: metrics as curves; config, samples and warnings
- * as texts. A run that starts anew removes the files of the run before; one that is resumed adds a file, which voids
- * what the earlier ones say of the steps that are taken again.
+ * Creates a tracker that writes TensorBoard event files to `tensorboard/` in the run folder: metrics as curves, and the
+ * config, samples and warnings as texts. A new run removes the files of an earlier run. A resumed run adds a file that
+ * voids the earlier values of repeated steps.
  */
 export function tensorboardTracker(options: { readonly now?: () => number } = {}): Tracker {
   const { now = Date.now } = options;
@@ -45,7 +45,7 @@ export function tensorboardTracker(options: { readonly now?: () => number } = {}
   };
 }
 
-/** Readers take the files of a folder by name: a later one must come after. */
+/** Returns a file name that sorts after all earlier ones, because readers read the files in order of their names. */
 function nextFileName(earlier: readonly string[], now: () => number): string {
   const seconds = earlier.map((name) => Number(name.slice(filePrefix.length).split(".")[0])).filter(Number.isFinite);
   const next = Math.max(Math.floor(now() / 1000), ...seconds.map((second) => second + 1));
@@ -61,7 +61,7 @@ async function openEventFile(path: string, now: () => number) {
       await file.appendFile(record);
       size += record.length;
     } catch (error) {
-      // A full disk takes a part of a record, and a reader would stop at it.
+      // A full disk can leave a part of a record, at which a reader would stop.
       await file.truncate(size).catch(() => undefined);
       throw error;
     }
@@ -91,7 +91,7 @@ function valuesOf(event: TrainingEvent): TensorboardValue[] {
     .exhaustive();
 }
 
-/** Text as a Markdown block that shows it as it is. Its fence is longer than any in the text. */
+/** Returns text as a Markdown code block. Its fence is longer than any fence in the text. */
 function fenced(text: string): string {
   const shown = visibleText(text);
   const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([run]) => run.length));
