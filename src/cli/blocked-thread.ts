@@ -2,26 +2,26 @@ import { type Debugger, Session } from "node:inspector";
 import { isUserCode, positionText, type SourcePosition, userPosition } from "../contract/errors/source-location.ts";
 import type { RunningCall } from "../core/rollout/running-call.ts";
 
-/** What keeps the main thread busy. */
+/** The code that keeps the main thread busy. */
 export interface BlockedPlace {
-  /** `file:line:column` in the user's code if it is on the stack. */
+  /** Its place in the user's code as `file:line:column`, if the user's code is on the stack. */
   readonly position: string;
   /** The call of an environment that it belongs to. Its limit is null if there is none. */
   readonly running: (Omit<RunningCall, "limitMs"> & { readonly limitMs: number | null }) | undefined;
-  /** What is left of its work if the process is killed now. */
+  /** A description of what is saved if the process is killed now. */
   readonly saved: string;
 }
 
-/** How long the main thread may take to answer (native code does not), and how often it is asked. */
+/** The time within which the main thread must respond (native code does not), and the interval between attempts. */
 const [answerMs, askMs] = [2_000, 100];
 
 /**
- * The main thread, which runs code that does not end, seen from another thread: the inspector interrupts that code,
- * looks at its stack and lets it go on.
+ * The main thread while it runs code that does not end, as seen from another thread. The inspector interrupts the code,
+ * reads its stack and lets it continue.
  */
 export class BlockedThread {
   readonly #session = new Session();
-  /** The files of scripts, by their ids: frames name the ids alone. */
+  /** The script files by id, because stack frames contain only the ids. */
   readonly #files = new Map<string, string>();
   #onPaused: ((frames: readonly Debugger.CallFrame[]) => void) | undefined;
 
@@ -35,7 +35,10 @@ export class BlockedThread {
     this.#session.post("Debugger.enable");
   }
 
-  /** Where it is. Undefined for native code, and for code of packages that no call of an environment runs. */
+  /**
+   * Returns where the main thread is. Returns undefined for native code, and for package code outside a call of an
+   * environment.
+   */
   async place(): Promise<BlockedPlace | undefined> {
     let place: BlockedPlace | undefined;
     await this.#paused(async (frames) => {
@@ -51,7 +54,7 @@ export class BlockedThread {
     return place;
   }
 
-  /** Gives signals the effect that they have in a process which does not listen for them. */
+  /** Restores the default effect of signals, so that they end the process. */
   async letSignalsEndIt(): Promise<void> {
     await this.#paused(async (frames) => void (await this.#evaluate(frames, "letGo()")));
   }
@@ -60,7 +63,7 @@ export class BlockedThread {
     this.#session.disconnect();
   }
 
-  /** Interrupts the main thread and lets it go on after `use`. Native code is not interrupted. */
+  /** Interrupts the main thread and lets it continue after `use`. Cannot interrupt native code. */
   #paused(use: (frames: readonly Debugger.CallFrame[]) => Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
@@ -76,7 +79,7 @@ export class BlockedThread {
         use(frames).then(resume, resume);
       };
       const ask = (): void => this.#session.post("Debugger.pause");
-      // A request that comes while it goes on after the last one is passed over.
+      // The inspector ignores a request that arrives while the thread continues after the previous one.
       const asking = setInterval(ask, askMs);
       ask();
     });

@@ -3,21 +3,21 @@ import type { Json } from "../contract/json.ts";
 import type { Message } from "../contract/message.ts";
 import type { ScoredReward } from "../contract/reward.ts";
 
-/** A conversation of one agent with what it earned: a line of a file to train on. */
+/** A conversation of one agent with its reward: one line of a training file. */
 export interface ChatRow {
-  /** In the form that chat templates take: role, content, and tool calls with their arguments as JSON text. */
+  /** The messages in the form of chat templates: role, content, and tool calls with their arguments as JSON text. */
   readonly messages: readonly Json[];
-  /** Of the agent over the whole episode. */
+  /** The total reward of the agent in the episode. */
   readonly reward: number;
   readonly components: Readonly<Record<string, number>>;
-  /** The task's id. */
+  /** The id of the task. */
   readonly task: string;
   readonly agent: string;
 }
 
 /**
- * The conversations of an episode in which agents acted, with their rewards; none for an agent without a score. An
- * environment that began an agent's conversation anew gives a row for each of them.
+ * Returns the conversations of an episode in which agents acted, with their rewards. Skips unscored agents. If the
+ * environment started an agent's conversation again, each conversation is a row.
  */
 export function chatRows(episode: Episode): ChatRow[] {
   if (episode.status === "failed" || episode.status === "aborted") return [];
@@ -38,7 +38,7 @@ function row(options: {
   return { messages: messages.map(chatMessage), reward: reward.value, components: reward.components, task, agent };
 }
 
-/** The paths from a root to the last action on it. */
+/** Returns the paths from a root to the last action on it. */
 function conversations({ nodes, turns }: AgentEpisode): Message[][] {
   const continued = new Set<number>();
   const paths: Message[][] = [];
@@ -54,7 +54,7 @@ function conversations({ nodes, turns }: AgentEpisode): Message[][] {
   return paths;
 }
 
-/** Reasoning is left out, as it is from the conversations that a model is shown later. */
+/** Removes reasoning, because a model does not see it in later turns either. */
 function chatMessage({ role, content, toolCalls, toolCallId, name }: Message): Json {
   const parts = content.filter(({ type }) => type !== "reasoning");
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");

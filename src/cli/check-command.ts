@@ -9,9 +9,9 @@ import type { Rooms } from "./rooms.ts";
 import { engineOn } from "./shared-engine.ts";
 
 /**
- * `lyceum check`: tries the rules of environments, and prints each rule that fails, with what is wrong, how to fix it and
- * what shows it; with `all`, the rules that pass too. Throws `environment.contract` if a rule fails, and what opening
- * the environment throws.
+ * Runs `lyceum check`: checks the rules of environments. Prints each failed rule with its problem, its fix and an
+ * example. With `all`, also prints the rules that pass. Throws `environment.contract` if a rule fails, and passes on
+ * errors of opening the environment.
  */
 export async function checkCommand(
   args: CheckArguments,
@@ -37,11 +37,11 @@ export async function checkCommand(
   throw new LyceumError({
     code: "environment.contract",
     message: `Environment "${environment.spec.id}" fails ${problems.length} of the ${rules.length} rules that were tried.`,
-    hint: "Each is listed above with how to fix it. docs/environments.md describes all of them.",
+    hint: "The list above says how to fix each rule. docs/environments.md describes all rules.",
   });
 }
 
-/** A line for each rule; failed ones come last, with what to do. */
+/** Returns a line for each rule. Failed rules come last, with their fixes. */
 function reportText(
   { rules, problems }: EnvironmentReport,
   { environment, all }: { readonly environment: string; readonly all: boolean },
@@ -60,7 +60,7 @@ function reportText(
   return `${lines.join("\n")}\n`;
 }
 
-/** What shows the problem. */
+/** Returns the lines that help to reproduce the problem. */
 function placeLines({ split, task, seed, actions }: EnvironmentProblem): string[] {
   if (task === undefined) return [];
   const parts = [

@@ -5,19 +5,19 @@ import type { SharedOptions } from "./eval-program.ts";
 export interface CheckArguments {
   /** A name, a file or a package. */
   readonly environment: string;
-  /** `option=value` of the environment, in order. */
+  /** The options of the environment as `option=value`, in order. */
   readonly set: readonly string[];
-  /** The environment's first split when absent. */
+  /** The environment's first split by default. */
   readonly split?: string;
   readonly tasks: number;
-  /** Of each task. */
+  /** The number of episodes per task. */
   readonly episodes: number;
   readonly seed: number;
-  /** Names of rules that are not tried. */
+  /** The names of rules to skip. */
   readonly skip: readonly string[];
-  /** The most seconds of one call of the environment. */
+  /** The timeout of one call of the environment, in seconds. */
   readonly callSeconds: number;
-  /** Print the rules that are kept, too. */
+  /** Also print the rules that pass. */
   readonly all: boolean;
 }
 
@@ -35,17 +35,17 @@ export function addCheckCommand(
   const { positive, wholeNumber, append } = read;
   program
     .command("check")
-    .summary("try an environment's rules, and say how to fix what fails")
-    .description("play an environment with random answers, and say which rules fail and how to fix what fails them")
+    .summary("check an environment against all rules")
+    .description("play an environment with random answers, and report which rules fail and how to fix them")
     .argument("<environment>", "a name, a file such as ./environment.ts, or an npm package")
     .option("-s, --set <option=value>", "an option of the environment, such as digits=3; repeatable", append, [])
-    .option("--split <split>", "where the tasks are from, such as test (default: the first)")
-    .option("-n, --tasks <n>", "how many tasks to play", positive, 3)
-    .option("--episodes <n>", "episodes of each task", positive, 10)
-    .option("--seed <n>", "another one tries other answers", wholeNumber, 0)
-    .option("--skip <rule>", "a rule that is not tried; repeatable", append, [])
-    .option("--call-seconds <n>", "the most seconds of one call of the environment", positive, 60)
-    .option("--all", "print the rules that pass, too", false)
+    .option("--split <split>", "the split of the tasks, such as test (default: the first)")
+    .option("-n, --tasks <n>", "the number of tasks to play", positive, 3)
+    .option("--episodes <n>", "the number of episodes per task", positive, 10)
+    .option("--seed <n>", "the seed of the random answers", wholeNumber, 0)
+    .option("--skip <rule>", "a rule to skip; repeatable", append, [])
+    .option("--call-seconds <n>", "the timeout of one call of the environment, in seconds", positive, 60)
+    .option("--all", "also print the rules that pass", false)
     .action((environment: string, args: Omit<CheckArguments, "environment">) =>
       commands.check({ environment, ...args }),
     );

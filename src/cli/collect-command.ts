@@ -19,15 +19,15 @@ import type { Rooms } from "./rooms.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 import { engineOn } from "./shared-engine.ts";
 
-/** Parts of a reward, such as thirds, need not add up to the last bit. */
+/** The components of a reward, such as thirds, can differ from their sum by rounding. */
 const rounding = 1e-9;
 
 /**
- * `lyceum collect`: plays tasks and writes the conversations that earned enough to a file, one line of JSON each, in
- * the order of the tasks. Every line is written whole as its task ends; what an abort leaves is good as far as it
- * goes, and `--resume` goes on from there. Throws `config.invalid` for a file that exists, that another process writes
- * or that was collected otherwise, `trace.write-failed` for a full disk and the like,
- * `aborted` after the signal, and the first episode's error where every episode failed.
+ * Runs `lyceum collect`: plays tasks and writes the conversations with a sufficient reward to a file, one JSON line
+ * each, in the order of the tasks. A task's lines are written completely when it ends. The file of an aborted
+ * collection is valid, and `--resume` continues it. Throws `config.invalid` if the file exists, if another process
+ * writes it, or if it was collected with other settings. Throws `trace.write-failed` if it cannot be written, such as
+ * on a full disk, and `aborted` after the signal. Throws the first episode's error if every episode failed.
  */
 export async function collectCommand(
   args: CollectArguments,
@@ -41,7 +41,7 @@ export async function collectCommand(
   const split = args.split ?? environment.splits[0] ?? "train";
   const taskset = await environment.tasks(split, { signal });
   const limit = args.episodes === undefined ? undefined : Math.ceil(args.episodes / groupSize);
-  const count = taskCount(taskset, { split, limit, hint: "Say how much to collect, such as --episodes 1000." });
+  const count = taskCount(taskset, { split, limit, hint: "Set the number of episodes, such as --episodes 1000." });
   refuseExisting(args);
   const { policy: policies, limits: ofFile } = await openCollector(args, { environment, opener });
   const limits = limitsOf(args, ofFile);
@@ -89,14 +89,14 @@ export async function collectCommand(
   options.output.write(visibleText(`${args.output}: ${parts.join(", ")}\n`));
   for (const warning of warned) options.output.write(visibleText(`warning: ${warning}\n`));
   if (!/\.jsonl$/i.test(args.output)) {
-    options.output.write("It has one conversation a line: call it .jsonl to train on it.\n");
+    options.output.write("It has one conversation per line. Rename it to .jsonl to train on it.\n");
   }
   signal.throwIfAborted();
   if (counts.failed === counts.episodes && failed.length > 0)
     refuseFailure([{ task: failed[0]!.task, episodes: failed }]);
 }
 
-/** The conversations of an episode, which is counted. */
+/** Returns the conversations of an episode, and counts the episode. */
 function countedRows(episode: Episode, counts: CollectCounts): ChatRow[] {
   counts.episodes += 1;
   if (episode.status === "failed") counts.failed += 1;
@@ -115,7 +115,10 @@ async function* firstTasks(
   for (let index = 0; index < count; index++) yield await taskset.get(index, { signal });
 }
 
-/** The groups of a rollout from the one with the number `first` on, in the order of their tasks, each as soon as those before it have ended. */
+/**
+ * Yields the groups of a rollout in the order of their tasks, from group `first` on. Each is yielded as soon as all
+ * earlier ones have ended.
+ */
 async function* inOrder(events: AsyncIterable<RolloutEvent>, first: number): AsyncGenerator<Group> {
   const early = new Map<number, Group>();
   let next = first;

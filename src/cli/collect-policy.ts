@@ -6,7 +6,10 @@ import { modelSettings } from "./model-arguments.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
-/** Who plays: the environment's expert, or a model with the limits of its policy file. Throws `config.invalid` for arguments that do not go together. */
+/**
+ * Opens the policy that plays: the environment's expert, or a model with the limits of its policy file. Throws
+ * `config.invalid` for arguments that exclude each other.
+ */
 export async function openCollector(
   { policy, model, base, modelOption }: Pick<CollectArguments, "policy" | "model" | "base" | "modelOption">,
   { environment, opener }: { readonly environment: EnvironmentDefinition; readonly opener: PolicyOpener },
@@ -14,8 +17,8 @@ export async function openCollector(
   if ((policy === "model") !== (model !== undefined)) {
     throw new LyceumError({
       code: "config.invalid",
-      message: model === undefined ? "--policy model needs --model." : "--model belongs to --policy model.",
-      hint: "Such as --policy model --model runs/train/model.",
+      message: model === undefined ? "--policy model needs --model." : "--model needs --policy model.",
+      hint: "Use for example --policy model --model runs/train/model.",
     });
   }
   const named: PolicySettings =

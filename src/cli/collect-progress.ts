@@ -13,16 +13,16 @@ import type { CollectArguments } from "./create-program.ts";
 import { setOptions } from "./named-environment.ts";
 import { limitsOf, samplingOf } from "./sampling-options.ts";
 
-/** What a collection has come to so far. */
+/** The counts of a collection so far. */
 export interface CollectCounts {
   episodes: number;
-  /** Conversations that are in the file, and those that earned too little. */
+  /** The number of conversations in the file, and of those below the minimum reward. */
   written: number;
   below: number;
-  /** Episodes in which an agent was not scored, and those that failed. */
+  /** The number of episodes with an unscored agent, and of failed episodes. */
   unscored: number;
   failed: number;
-  /** Conversations that were scored, and the sum of their rewards. */
+  /** The number of scored conversations, and the sum of their rewards. */
   scored: number;
   rewards: number;
 }
@@ -46,33 +46,33 @@ const progressSchema = z.strictObject({
   counts: countsSchema,
 });
 
-/** How far a collection is: what was played, and how much of the file that made. */
+/** The progress of a collection. */
 export interface CollectProgress {
-  /** Whole tasks that are played, from the first on. */
+  /** The number of complete tasks, from the first on. */
   tasks: number;
-  /** Bytes of the output that they make. */
+  /** The bytes of output from these tasks. */
   bytes: number;
   readonly counts: CollectCounts;
 }
 
-/** A collection's output with the file beside it that says how far it is. */
+/** The output of a collection, and the progress file next to it. */
 export interface Collection extends AsyncDisposable {
   readonly progress: CollectProgress;
   /**
-   * Adds the lines of the next task, and its counts once they are written. The file beside is written at most once a
-   * second. Throws `trace.write-failed`.
+   * Adds the lines of the next task, and its counts after they are written. The progress file is updated at most once
+   * per second. Throws `trace.write-failed`.
    */
   add(task: { readonly lines: string; readonly counts: CollectCounts }): Promise<void>;
 }
 
-/** How long the file beside the output may lag behind it; what was played since is played again. */
+/** The maximum age of the progress file in milliseconds. Later tasks are played again after a crash. */
 const saveMs = 1_000;
 
 /**
- * Opens the output of a collection, for a new one or to go on. What stands behind the progress (a line that was cut
- * off, tasks that were not counted) is cut away: those tasks are played again, by the same seeds. Throws
- * `config.invalid` for a file that another process writes, and for one to be resumed that is of other settings, or has
- * lost its progress; `trace.write-failed` for one that cannot be written.
+ * Opens the output of a new or resumed collection. Everything after the recorded progress (an incomplete line,
+ * uncounted tasks) is removed, and these tasks are played again with the same seeds. Throws `config.invalid` if another
+ * process writes the file, or if a resumed file has other settings or no progress. Throws `trace.write-failed` if it
+ * cannot be written.
  */
 export async function openCollection(args: CollectArguments): Promise<Collection> {
   const path = args.output;
@@ -81,19 +81,19 @@ export async function openCollection(args: CollectArguments): Promise<Collection
   await using resources = new AsyncDisposableStack();
   resources.use(await lockFile(path));
   refuseExisting(args);
-  // A kill between the making of the two files leaves an empty one.
+  // A kill between the creation of the two files leaves an empty output file.
   const goesOn = existsSync(path) && ((await fileSize(path)) > 0 || existsSync(beside));
   const progress = goesOn ? await readProgress(path, settings) : beginning();
-  /** What the system refuses becomes an error that names the file. */
+  /** Adds the name of the file to errors of the operating system. */
   const writing = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (cause) {
-      throw writeFailed({ path, cause, hint: "Then go on with --resume; the lines written before are intact." });
+      throw writeFailed({ path, cause, hint: "Then continue with --resume. The lines written before are intact." });
     }
   };
   const file = resources.use(await writing(open(path, goesOn ? "r+" : args.resume ? "w" : "wx")));
-  /** The file itself is on the disk before what says how long it is. */
+  /** Flushes the output to the disk before the progress file, which contains its length. */
   const save = async (): Promise<void> => {
     await writing(file.datasync());
     await replaceFile(beside, `${JSON.stringify({ settings, ...progress })}\n`);
@@ -102,7 +102,7 @@ export async function openCollection(args: CollectArguments): Promise<Collection
   await save();
   let failed = false;
   resources.defer(async () => {
-    // What could not be written is known by then.
+    // A failed write is known by then.
     await (failed ? save().catch(() => undefined) : save());
   });
   const owned = resources.move();
@@ -126,7 +126,7 @@ export async function openCollection(args: CollectArguments): Promise<Collection
   };
 }
 
-/** Writes lines from a place on, whole or not at all, and returns their bytes. */
+/** Writes lines at a position completely or not at all. Returns their length in bytes. */
 async function appendWhole(
   file: FileHandle,
   { at, lines }: { readonly at: number; readonly lines: string },
@@ -143,18 +143,18 @@ async function appendWhole(
   }
 }
 
-/** All counts at 0. */
+/** Returns counts of 0. */
 export function noCounts(): CollectCounts {
   return { episodes: 0, written: 0, below: 0, unscored: 0, failed: 0, scored: 0, rewards: 0 };
 }
 
-/** Throws `config.invalid` where the output exists and is not to be gone on with. */
+/** Throws `config.invalid` if the output exists and `resume` is not set. */
 export function refuseExisting({ output: path, resume }: Pick<CollectArguments, "output" | "resume">): void {
   if (resume || !existsSync(path)) return;
   throw new LyceumError({
     code: "config.invalid",
     message: `The file ${path} exists already.`,
-    hint: "Go on with it by --resume, name another --output, or move the file out of the way.",
+    hint: "Continue it with --resume, choose another --output, or move the file away.",
     data: { path },
   });
 }
@@ -163,7 +163,7 @@ function beginning(): CollectProgress {
   return { tasks: 0, bytes: 0, counts: noCounts() };
 }
 
-/** What decides which lines are written, and in which order. */
+/** Returns the settings that determine which lines are written, and in which order. */
 function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
   const { env, set, policy, model, base, split, group, minReward, temperature, maxTokens, seed } = args;
   const options = setOptions(set);
@@ -186,7 +186,7 @@ function settingsOf(args: CollectArguments): Readonly<Record<string, Json>> {
   return withoutSecretValues(named) as Readonly<Record<string, Json>>;
 }
 
-/** Null for nothing: files of earlier versions do not have it. */
+/** Returns null for empty settings, because files of earlier versions do not have them. */
 function someOf(settings: Readonly<Record<string, Json>>): Json {
   return Object.keys(settings).length === 0 ? null : settings;
 }
@@ -198,8 +198,8 @@ async function readProgress(path: string, settings: ReturnType<typeof settingsOf
   } catch (error) {
     throw new LyceumError({
       code: "config.invalid",
-      message: `There is nothing to go on from: ${path}.progress is missing or broken.`,
-      hint: "Name another --output.",
+      message: `The collection cannot be resumed: ${path}.progress is missing or broken.`,
+      hint: "Choose another --output.",
       data: { path },
       cause: error,
     });
@@ -210,7 +210,7 @@ async function readProgress(path: string, settings: ReturnType<typeof settingsOf
   throw new LyceumError({
     code: "config.invalid",
     message: `The file ${path} was collected in another way: ${shown.join(", ")}.`,
-    hint: "Go on with the same arguments (--episodes and --concurrency may differ), or name another --output.",
+    hint: "Use the same arguments (--episodes and --concurrency may differ), or choose another --output.",
     data: { path },
   });
 }
@@ -221,7 +221,7 @@ async function cutTo(file: FileHandle, bytes: number, path: string): Promise<voi
   throw new LyceumError({
     code: "config.invalid",
     message: `The file ${path} is shorter than what was collected: ${size} of ${bytes} bytes.`,
-    hint: "Name another --output.",
+    hint: "Choose another --output.",
     data: { path },
   });
 }

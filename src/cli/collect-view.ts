@@ -2,18 +2,18 @@ import { formatDuration, formatNumber } from "../core/text/format.ts";
 import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
 import type { CollectCounts } from "./collect-progress.ts";
 
-/** How often the line is redrawn on a terminal, and written elsewhere. */
+/** The update interval on a terminal, and elsewhere, in milliseconds. */
 const [redrawMs, plainMs] = [200, 10_000];
 
 /**
- * Shows how far a collection is: a line that is redrawn on a terminal, and one line every ten seconds elsewhere. It
- * goes when the view is disposed of.
+ * Shows the progress of a collection: on a terminal a line that is updated, elsewhere one line every ten seconds.
+ * Disposal removes the line.
  */
 export function showCollecting(options: {
   readonly stream: TerminalStream;
-  /** Episodes that there will be. */
+  /** The total number of episodes. */
   readonly total: number;
-  /** Changes while the collection runs. */
+  /** The counts. They change while the collection runs. */
   readonly counts: CollectCounts;
 }): Disposable {
   const { stream, total, counts } = options;
@@ -36,8 +36,8 @@ export function showCollecting(options: {
 }
 
 /**
- * Such as `412 of 1,000 episodes, 41%, mean reward 0.73, eta 2m 05s`. `before` are those of an earlier run, which say
- * nothing of the time that the rest takes.
+ * Returns a line such as `412 of 1,000 episodes, 41%, mean reward 0.73, eta 2m 05s`. `before` are the counts of an
+ * earlier run, which are ignored for the remaining time.
  */
 export function progressLine(options: {
   readonly total: number;

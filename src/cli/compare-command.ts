@@ -15,10 +15,10 @@ import { truncateText } from "../reports/training/terminal-text.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { CompareArguments } from "./eval-program.ts";
 
-/** The most tasks that are listed. */
+/** The maximum number of tasks or settings in the list. */
 const listed = 20;
 
-/** `lyceum compare`: prints two evaluations, or two trainings, side by side. */
+/** Runs `lyceum compare`: prints a comparison of two evaluations or two trainings. */
 export async function compareCommand(args: CompareArguments, output: { write(text: string): unknown }): Promise<void> {
   const trainings = [args.first, args.second].filter((folder) => existsSync(join(folder, metricsFileName)));
   if (trainings.length === 1) throw unlike(trainings[0]!);
@@ -31,7 +31,7 @@ export async function compareCommand(args: CompareArguments, output: { write(tex
   output.write(args.json ? `${JSON.stringify(comparison, undefined, 2)}\n` : visibleText(compareText(comparison)));
 }
 
-/** A comparison as a person reads it. */
+/** Returns a comparison as text. */
 function compareText({ first, second, differences, shared, metrics, changed }: Comparison): string {
   const model = ({ models }: Comparison["first"]): string => [...new Set(Object.values(models))].join(" and ");
   const alone = [first, second].map((run) => run.alone);
@@ -39,12 +39,12 @@ function compareText({ first, second, differences, shared, metrics, changed }: C
     `A  ${first.folder}: ${first.name}, ${model(first)}`,
     `B  ${second.folder}: ${second.name}, ${model(second)}`,
     ...differenceLines(differences),
-    `${shared} tasks in both${alone.some((count) => count > 0) ? ` (A alone ${alone[0]}, B alone ${alone[1]})` : ""}`,
+    `${shared} tasks in both${alone.some((count) => count > 0) ? ` (only in A ${alone[0]}, only in B ${alone[1]})` : ""}`,
     ...Object.entries(metrics).flatMap(([name, metric]) => metricLines(name, metric)),
     ...changed
       .slice(0, listed)
       .map(({ id, first: a, second: b }) => `  ${id}: ${formatNumber(a)} to ${formatNumber(b)}`),
-    ...(changed.length > listed ? [`  and ${changed.length - listed} more: --json has them all`] : []),
+    ...(changed.length > listed ? [`  and ${changed.length - listed} more; --json prints all`] : []),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -52,12 +52,12 @@ function compareText({ first, second, differences, shared, metrics, changed }: C
 function unlike(training: string): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `${training} is a training, and the other folder is none: they have nothing to compare.`,
-    hint: "Name two trainings, or two evaluations. To compare models, evaluate both: lyceum eval.",
+    message: `${training} is a training, but the other folder is not. They cannot be compared.`,
+    hint: "Use two trainings or two evaluations. To compare models, evaluate both with lyceum eval.",
   });
 }
 
-/** Two trainings as a person reads them: what each came to, then what differs between their configs. */
+/** Returns the comparison of two trainings as text: their scores, then the differences of their configs. */
 function trainingsText({ first, second, differences }: TrainingComparison): string {
   const line = (letter: string, run: ComparedTraining): string =>
     `${letter}  ${run.folder}: ${run.algorithm} on ${run.environment}, ${run.model}, ${formatNumber(run.steps)} steps, ` +
@@ -77,16 +77,16 @@ function trainingsText({ first, second, differences }: TrainingComparison): stri
     ...differences
       .slice(0, listed)
       .map(({ setting, first: a, second: b }) => `  ${setting}: A ${valueText(a)}, B ${valueText(b)}`),
-    ...(differences.length > listed ? [`  and ${differences.length - listed} more: --json has them all`] : []),
+    ...(differences.length > listed ? [`  and ${differences.length - listed} more; --json prints all`] : []),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** A warning with each setting that the runs do not share. */
+/** Returns a warning with each setting that differs between the runs. */
 function differenceLines(differences: Comparison["differences"]): string[] {
   if (differences.length === 0) return [];
   return [
-    "warning: the runs differ in more than the models, so that scores may differ for that:",
+    "warning: the runs differ in other settings than the model, which can also change scores:",
     ...differences.map(({ setting, first, second }) => `  ${setting}: A ${valueText(first)}, B ${valueText(second)}`),
   ];
 }

@@ -1,7 +1,7 @@
 import { deviceFailure } from "../../trainers/backends/onnx/device.ts";
 import type { Device } from "../../trainers/config/model-config.ts";
 
-/** A value of `model.device`, tried out on this machine. */
+/** A value of `model.device`, and whether it works on this machine. */
 export interface DeviceInfo {
   readonly name: string;
   readonly works: boolean;
@@ -9,7 +9,7 @@ export interface DeviceInfo {
   readonly reason?: string | undefined;
 }
 
-/** Tries a small computation on each device. `names` are devices for which the runtime has a provider. */
+/** Runs a small computation on each device. `names` are the devices that the runtime has a provider for. */
 export async function deviceInfo(names: readonly string[]): Promise<DeviceInfo[]> {
   return await Promise.all(
     names.map(async (name) => {

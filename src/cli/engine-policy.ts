@@ -8,26 +8,27 @@ import { createTextRenderer } from "../core/tokens/text-renderer.ts";
 import type { SharedEngine } from "./shared-engine.ts";
 
 /**
- * What `openModels` opens, on the embedded engine: of a team, and of a checkpoint of several agents' weights, each
- * agent is played with its own. Throws `config.invalid` for one of these if it does not play for agents.
+ * Opens a policy on the embedded engine from everything that `openModels` supports. In a team, or in a checkpoint with
+ * the weights of several agents, each agent plays with its own weights. Throws `config.invalid` if such a model is used
+ * without agents, for example as a judge.
  */
 export async function openEnginePolicy(options: {
   readonly path: string;
-  /** What traces call it. */
+  /** Its name in traces. */
   readonly name: string;
   readonly base?: string | undefined;
   readonly chatTemplate?: string | undefined;
   readonly templateVariables?: TemplateVariables | undefined;
   readonly revision?: string | undefined;
   readonly engine: SharedEngine;
-  /** The agents that it plays; none for a policy that stands by itself, such as a judge. */
+  /** The agents that it plays. Absent for a single policy, such as a judge. */
   readonly agents?: TeamAgents | undefined;
-  /** The model goes on with the text of its prompt: no chat template. */
+  /** True if the model continues the text of its prompt, without a chat template. */
   readonly completion?: boolean;
   readonly signal?: AbortSignal | undefined;
 }): Promise<OpenPolicy> {
   const { path, name, base, revision, engine, agents, completion = false, signal } = options;
-  // Base models, which have no template, are what completion prompts are for.
+  // Completion prompts are for base models, which have no template.
   const chatTemplate = completion ? "none" : options.chatTemplate;
   const templateVariables = completion ? undefined : options.templateVariables;
   await using resources = new AsyncDisposableStack();

@@ -6,8 +6,8 @@ import type { EnvironmentEntry } from "../core/environment/registry.ts";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The environment that a module exports: `entry` (with options), `environment` (without), or either as its default.
- * Throws `environment.contract` where there is none, or one that is not whole.
+ * Returns the environment that a module exports: `entry` (with options), `environment` (without options), or either as
+ * the default export. Throws `environment.contract` if there is none, or if it is incomplete.
  */
 export function environmentEntryOf(module: Fields, name: string): EnvironmentEntry {
   const exported = module.entry ?? module.environment ?? module.default;
@@ -34,16 +34,16 @@ function checkedEntry(entry: Fields, name: string): EnvironmentEntry {
   const { options, create, description, version } = entry;
   const wrong =
     typeof create !== "function"
-      ? "create is no function"
+      ? "create is not a function"
       : typeof description !== "string"
-        ? "description is no text"
+        ? "description is not a string"
         : !(options instanceof z.ZodObject)
-          ? "options is no z.object of zod 4"
+          ? "options is not a z.object of zod 4"
           : version !== undefined && typeof version !== "string"
-            ? "version is no text"
+            ? "version is not a string"
             : undefined;
   if (wrong !== undefined) {
-    const rule = "Make it by environmentEntry({ id, description, options, create }).";
+    const rule = "Create it with environmentEntry({ id, description, options, create }).";
     throw contractError({ environment: name, problem: `exports an entry whose ${wrong}`, rule });
   }
   const known = entry as unknown as EnvironmentEntry;
@@ -52,18 +52,19 @@ function checkedEntry(entry: Fields, name: string): EnvironmentEntry {
 
 function checkedDefinition(value: unknown, name: string): EnvironmentDefinition {
   const fail = (problem: string): never => {
-    const rule = "Make it by defineEnvironment or defineParallelEnvironment.";
+    const rule = "Create it with defineEnvironment or defineParallelEnvironment.";
     throw contractError({ environment: name, problem, rule });
   };
-  if (!isFields(value)) return fail("is no environment definition");
+  if (!isFields(value)) return fail("is not an environment definition");
   const { specificationVersion, spec, splits, tasks, create } = value;
   if (specificationVersion !== "v1") {
     return fail(`has specificationVersion ${JSON.stringify(specificationVersion) ?? "undefined"} instead of "v1"`);
   }
-  if (!isFields(spec) || typeof spec.id !== "string" || !Array.isArray(spec.agents)) return fail("has no whole spec");
+  if (!isFields(spec) || typeof spec.id !== "string" || !Array.isArray(spec.agents))
+    return fail("has an incomplete spec");
   if (!Array.isArray(splits)) return fail("has no splits");
-  if (typeof tasks !== "function") return fail("has no function tasks");
-  if (typeof create !== "function") return fail("has no function create");
+  if (typeof tasks !== "function") return fail("has no tasks function");
+  if (typeof create !== "function") return fail("has no create function");
   return value as unknown as EnvironmentDefinition;
 }
 

@@ -3,19 +3,19 @@ import { withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 
 /**
- * An error as a person reads it: its code and what happened, then what to do. The stack, with its causes, only where
- * `debug`. Positions within a config are part of the message. Secrets in addresses are hidden.
+ * Formats an error for people: its code and message, then the hint. With `debug`, the stack and its causes follow.
+ * Positions in a config are part of the message. Secrets in URLs are hidden.
  */
 export function errorText(error: unknown, options: { readonly debug: boolean }): string {
   const message = error instanceof Error ? error.message : String(error);
   const known = LyceumError.isInstance(error);
-  // That a person stopped the command is no fault of anything.
+  // An abort by the user is not an error.
   const aborted = toErrorData(error).code === "aborted";
   const lines = [aborted ? message : `error${known ? `[${error.code}]` : ""}: ${message}`];
   if (known) {
     if (error.hint !== undefined) lines.push(`  ${error.hint}`);
   } else if (!options.debug) {
-    lines.push("  Run it again with --debug to see where this comes from.");
+    lines.push("  Run it again with --debug to print the stack.");
   }
   if (options.debug) lines.push(...stacks(error));
   return visibleText(withoutUrlSecrets(lines.join("\n")));
@@ -33,7 +33,7 @@ function stacks(error: unknown): string[] {
   return lines;
 }
 
-/** The stack that an error kept of its cause when it became data. */
+/** Returns the stack of the cause that an error kept when it became data. */
 function keptStack(error: Error): string | undefined {
   const data = LyceumError.isInstance(error) ? error.data : undefined;
   if (typeof data !== "object" || data === null || !("stack" in data)) return undefined;

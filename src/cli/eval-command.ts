@@ -22,9 +22,9 @@ import { engineOn } from "./shared-engine.ts";
 import { softwareVersions } from "./software-versions.ts";
 
 /**
- * `lyceum eval`: plays the tasks of benchmarks, or of an environment, keeps every episode and prints what it came to.
- * Throws `evaluation.threshold` where a bound is not kept, `aborted` after the signal with the way to go on as the hint,
- * and the first episode's error where every episode of a run failed.
+ * Runs `lyceum eval`: plays the tasks of benchmarks or of an environment, stores every episode and prints the results.
+ * Throws `evaluation.threshold` if a threshold is missed, and `aborted` after the signal, with the command to resume as
+ * hint. Throws the first episode's error if every episode of a run failed.
  */
 export async function evalCommand(
   args: EvalArguments,
@@ -77,14 +77,14 @@ export async function evalCommand(
   for (const { summary } of finished) checkThresholds(summary, thresholds);
 }
 
-/** A run that has ended. */
+/** A finished run. */
 interface FinishedRun {
   readonly folder: string;
   readonly summary: EvaluationSummary;
   readonly failure: FirstFailure | undefined;
 }
 
-/** What a tournament's runs say of its players, kept beside them. */
+/** Computes the ratings of a tournament's players and writes them next to the runs. */
 async function writeRatings(folder: string, runs: readonly FinishedRun[]): Promise<Ratings> {
   const ratings = await rateRuns(runs.map((run) => run.folder));
   await replaceFile(join(folder, "ratings.json"), `${JSON.stringify(ratings, undefined, 2)}\n`);
@@ -104,7 +104,7 @@ function evaluateOptions(
   },
 ): Omit<EvaluateOptions, "policies" | "models"> {
   const { maxTokens, stop, fixedSeats = false, ...measured } = target;
-  // Each seat once.
+  // By default each player plays each position once.
   const samples = args.samples ?? (args.opponent.length === 0 || fixedSeats ? 1 : 2);
   const split = args.split ?? target.split;
   const counts = [args.limit, args.numEpisodes === undefined ? undefined : Math.ceil(args.numEpisodes / samples)];
@@ -131,18 +131,21 @@ function evaluateOptions(
   };
 }
 
-/** Greedy, unless each task is played several times: equal answers would say nothing more than one. */
+/**
+ * Returns the temperature: 0, or 1 if each task is played several times, because equal answers give no further
+ * information.
+ */
 function temperatureOf({ temperature, samples = 1 }: Pick<EvalArguments, "temperature" | "samples">): number {
   return temperature ?? (samples > 1 ? 1 : 0);
 }
 
-/** What is said of the temperature if each task is played several times; undefined if there is nothing to say. */
+/** Returns a note about the temperature if each task is played several times, if there is one. */
 function temperatureNote({
   temperature,
   samples = 1,
 }: Pick<EvalArguments, "temperature" | "samples">): string | undefined {
   if (samples <= 1) return undefined;
-  if (temperature === undefined) return `temperature 1, for each task is played ${samples} times (--temperature)`;
+  if (temperature === undefined) return `temperature 1, because each task is played ${samples} times (--temperature)`;
   if (temperature > 0) return undefined;
   return `warning: at temperature 0 the ${samples} answers to a task are the same, unless the environment, the server or the model's own settings make them differ; set --temperature above 0`;
 }
@@ -151,11 +154,11 @@ function interrupted(folder: string): LyceumError {
   return new LyceumError({
     code: "aborted",
     message: "Interrupted.",
-    hint: `The episodes that had ended are in ${folder}. Go on with the same command and --resume.`,
+    hint: `The finished episodes are in ${folder}. Continue with the same command and --resume.`,
   });
 }
 
-/** Something is wrong with more than one task where every episode failed. */
+/** Throws if every episode failed, because then more than one task is wrong. */
 function refuseFailed({ summary: { counts, name }, folder, failure }: FinishedRun): void {
   if (counts.failed === 0 || counts.failed < counts.played) return;
   throw new LyceumError({

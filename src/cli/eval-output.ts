@@ -3,16 +3,16 @@ import { basename, join } from "node:path";
 import { LyceumError } from "../contract/errors/index.ts";
 import type { EvalArguments } from "./eval-program.ts";
 
-/** Where an evaluation is kept. */
+/** The output of an evaluation. */
 export interface EvalOutput {
   readonly folder: string;
-  /** A file that gets the summary as JSON too. */
+  /** A file that also gets the summary as JSON. */
   readonly file?: string;
 }
 
 /**
- * The folder of an evaluation: the one that is named; of `FILE.json` the folder `FILE` beside it; and without one a new
- * folder in `runs/eval`. Throws `config.invalid` for going on with a run that is not named.
+ * Returns the folder of an evaluation: the given one, the folder `FILE` for `FILE.json`, or a new folder in `runs/eval`
+ * by default. Throws `config.invalid` if a run is to be resumed but not named.
  */
 export function evalOutput(
   args: Pick<EvalArguments, "output" | "resume" | "retryFailed" | "benchmarks" | "env" | "model">,
@@ -25,7 +25,7 @@ export function evalOutput(
     throw new LyceumError({
       code: "config.invalid",
       message: `${args.resume ? "--resume" : "--retry-failed"} needs --output.`,
-      hint: "Name the folder of the evaluation to go on with, which it printed at its end, such as --output runs/eval/math-model.",
+      hint: "Give the folder of the evaluation to resume, which it printed at its end, such as --output runs/eval/math-model.",
     });
   }
   const words = [...(env === undefined ? benchmarks : [env]), ...model].map((name) =>

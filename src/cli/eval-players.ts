@@ -12,25 +12,28 @@ import { modelSettings } from "./model-arguments.ts";
 import type { PolicyOpener } from "./policy-opener.ts";
 import { answerSettings, type PolicySettings, readPolicySettings } from "./policy-settings.ts";
 
-/** Who plays in one run. */
+/** The players of one run. */
 export type Seating = Pick<EvaluateOptions, "policies" | "models" | "rotated" | "judge" | "modelOptions"> & {
-  /** The run's folder among those of a tournament. */
+  /** The folder of the run within a tournament. */
   readonly folder?: string;
 };
 
-/** Who plays and judges. */
+/** The players and the judge. */
 export interface Players {
-  /** Of the model's policy file. */
+  /** The limits of the model's policy file. */
   readonly limits: PolicySettings["limits"];
   judge(): Promise<Policy | undefined>;
   /**
-   * Who sits where in an environment: one run, or one for each pair of several opponents and the model. Throws
-   * `config.invalid` for an opponent if the environment has no agent for one, and as `PolicyOpener.openSettings` does.
+   * Returns which player plays which agent: one run, or one run per pair in a tournament. Throws `config.invalid` if
+   * the environment has no agent for an opponent, and the errors of `PolicyOpener.openSettings`.
    */
   seatings(target: Pick<EvalTarget, "environment" | "fixedSeats">): Promise<readonly Seating[]>;
 }
 
-/** The players that a command line names. Throws as `modelSettings` does, and `config.invalid` for one name twice. */
+/**
+ * Reads the players that a command line names. Throws the errors of `modelSettings`, and `config.invalid` for duplicate
+ * names.
+ */
 export async function readPlayers(
   args: Pick<EvalArguments, "model" | "modelOption" | "base" | "opponent" | "judge" | "format">,
   opener: PolicyOpener,
@@ -90,13 +93,16 @@ function labelOf({ model, name = withoutUrlSecrets(model) }: PolicySettings): st
   return name;
 }
 
-/** What the log calls the model that plays an agent: of a team without a name, the agent's own. */
+/**
+ * Returns the log's name of the model that plays an agent. In a team without a name, it is the name of the agent's
+ * model.
+ */
 function modelOf(settings: PolicySettings, agent: AgentId): string {
   const member = settings.name === undefined ? settings.agents?.[agent] : undefined;
   return labelOf(member ?? settings);
 }
 
-/** What the log says of players and judge beside their names. */
+/** Returns the settings of players and judge that the log records next to their names. */
 function recorded(
   players: readonly PolicySettings[],
   judge: PolicySettings | undefined,
@@ -115,12 +121,15 @@ function recorded(
   };
 }
 
-/** Every pair once, in order. */
+/** Returns every pair once, in order. */
 function pairsOf<T>(all: readonly T[]): (readonly [T, T])[] {
   return all.flatMap((first, index) => all.slice(index + 1).map((second) => [first, second] as const));
 }
 
-/** A folder of its own for each pair: what a file system dislikes is left out of the names, and the hash tells them apart. */
+/**
+ * Returns a unique folder name for a pair. Characters that are invalid in file names are removed, and a hash makes the
+ * names unique.
+ */
 function pairFolder(first: PolicySettings, second: PolicySettings): string {
   const names = [labelOf(first), labelOf(second)];
   const readable = names.map((name) =>
@@ -139,7 +148,7 @@ function refuseTwice(players: readonly PolicySettings[]): void {
   throw new LyceumError({
     code: "config.invalid",
     message: `Two players are called ${twice}.`,
-    hint: "Name each model once. One model with two settings is two policy files, each with a name of its own.",
+    hint: "Name each model once. For one model with two settings, use two policy files with different names.",
     data: { name: twice },
   });
 }
@@ -147,7 +156,7 @@ function refuseTwice(players: readonly PolicySettings[]): void {
 function noSeat({ spec }: EnvironmentDefinition, opponents: readonly string[]): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `There is no seat for the opponent ${opponents.join(", ")}: the environment "${spec.id}" has ${spec.agents.length} agents, and it needs two.`,
-    hint: "Leave --opponent out, or evaluate in an environment of two agents, such as debate.",
+    message: `There is no agent for the opponent ${opponents.join(", ")}: the environment "${spec.id}" has ${spec.agents.length} agents, and it needs two.`,
+    hint: "Omit --opponent, or evaluate in an environment with two agents, such as debate.",
   });
 }

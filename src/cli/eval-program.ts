@@ -2,77 +2,77 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addEnvironmentAlias } from "./old-flag-options.ts";
 import { addSamplingOptions, type SamplingArguments } from "./sampling-options.ts";
 
-/** What `lyceum eval` was told. */
+/** The arguments of `lyceum eval`. */
 export interface EvalArguments extends SamplingArguments {
   readonly benchmarks: readonly string[];
-  /** A name, a file or a package, in place of benchmarks. */
+  /** A name, a file or a package, instead of benchmarks. */
   readonly env?: string;
-  /** `option=value`, or `benchmark.option=value`, in order. */
+  /** The options as `option=value` or `benchmark.option=value`, in order. */
   readonly set: readonly string[];
   /** See `ModelArguments`. */
   readonly model: readonly string[];
   readonly base?: string;
-  /** `option=value` of the model, in order. */
+  /** The options of the model as `option=value`, in order. */
   readonly modelOption: readonly string[];
-  /** Each plays against the model, and against each other. */
+  /** The opponents. Each plays against the model and against the other opponents. */
   readonly opponent: readonly string[];
   readonly judge?: string;
   readonly device: string;
-  /** A folder, or a JSON file; a new folder in runs/eval when absent. */
+  /** A folder or a JSON file. A new folder in runs/eval by default. */
   readonly output?: string;
   readonly split?: string;
-  /** The most tasks. */
+  /** The maximum number of tasks. */
   readonly limit?: number;
-  /** The most episodes, in whole tasks. */
+  /** The maximum number of episodes, in complete tasks. */
   readonly numEpisodes?: number;
   readonly samples?: number;
   readonly k?: readonly number[];
   readonly format?: "chat" | "completion";
   readonly shots?: number;
-  /** When absent: 0, or 1 if each task is played several times. */
+  /** By default 0, or 1 if each task is played several times. */
   readonly temperature?: number;
-  /** The benchmark's own when absent. */
+  /** The benchmark's own value by default. */
   readonly maxTokens?: number;
   readonly concurrency: number;
   readonly seed: number;
   readonly price?: { readonly prompt: number; readonly completion: number };
   readonly resume: boolean;
   readonly retryFailed: boolean;
-  /** Thresholds, `metric=value`. */
+  /** The thresholds as `metric=value`. */
   readonly min: readonly string[];
   readonly max: readonly string[];
   readonly json: boolean;
 }
 
-/** What `lyceum compare` was told. */
+/** The arguments of `lyceum compare`. */
 export interface CompareArguments {
   readonly first: string;
   readonly second: string;
   readonly json: boolean;
 }
 
-/** What `lyceum rescore` was told. */
+/** The arguments of `lyceum rescore`. */
 export interface RescoreArguments {
   readonly folder: string;
   readonly output: string;
-  /** The environment to grade in; the recorded one when absent. */
+  /** The environment that scores the episodes. The recorded one by default. */
   readonly env?: string;
   readonly set: readonly string[];
-  /** A module that exports `rubric`, to grade by in place of an environment. */
+  /** A module that exports `rubric`. It replaces the environment. */
   readonly rubric?: string;
   readonly judge?: string;
   readonly concurrency: number;
   readonly json: boolean;
 }
 
-/** The commands that measure models. */
+/** The commands that evaluate models. */
 export interface EvaluationCommands {
   eval(args: EvalArguments): Promise<void>;
   compare(args: CompareArguments): Promise<void>;
   rescore(args: RescoreArguments): Promise<void>;
 }
 
-/** What the options of several commands share. */
+/** The options that several commands share. */
 export interface SharedOptions {
   readonly positive: (value: string) => number;
   readonly wholeNumber: (value: string) => number;
@@ -90,13 +90,13 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
   const { positive, wholeNumber, finite, append, appendFirst, devices, modelKinds, modelOptionHelp, baseHelp } = read;
   const evaluation = program
     .command("eval")
-    .summary("measure a model on benchmarks, or in any environment")
-    .description("measure a model on benchmarks, or in any environment; every episode is kept in a folder")
-    .argument("[benchmarks...]", "such as humaneval gsm8k; a wrong name lists them all")
-    .option("-e, --env <environment>", "in place of benchmarks: a name, a file or an npm package")
+    .summary("evaluate a model on benchmarks or in an environment")
+    .description("evaluate a model on benchmarks or in an environment; stores every episode in a folder")
+    .argument("[benchmarks...]", "the benchmarks, such as humaneval gsm8k; an unknown name lists all")
+    .option("-e, --env <environment>", "an environment instead of benchmarks: a name, a file or an npm package")
     .option(
       "-s, --set <option=value>",
-      "an option of the environment, of one benchmark as gsm8k.path=...; repeatable",
+      "an option of the environment, or of one benchmark, such as gsm8k.path=...; repeatable",
       append,
       [],
     )
@@ -109,34 +109,40 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .option("-M, --model-option <option=value>", modelOptionHelp, append, [])
     .option(
       "--opponent <model>",
-      "plays against the model, both in every seat in turn; repeatable: a tournament of all, with ratings",
+      "a model to play against, with swapped roles; several give a tournament with ratings; repeatable",
       append,
       [],
     )
-    .option("--judge <model>", "judges, where a model does")
-    .addOption(
-      new Option("--device <device>", "what runs a model on the embedded engine").choices(devices).default("auto"),
-    )
+    .option("--judge <model>", "the model that judges, if the environment needs one")
+    .addOption(new Option("--device <device>", "the device of the embedded engine").choices(devices).default("auto"))
     .option(
       "-o, --output <folder>",
-      "where the run is kept; FILE.json gets the summary too (default: a new one in runs/eval)",
+      "the run folder; FILE.json also gets the summary (default: a new folder in runs/eval)",
     )
     .option("--split <split>", "the tasks, such as test[:100] (default: the benchmark's, else test or the first)")
-    .option("-l, --limit <n>", "the most tasks", positive)
-    .option("-n, --num-episodes <n>", "the most episodes: tasks times samples", positive)
-    .option("--samples <n>", "how often each task is played (default: 1, or 2 with an opponent)", positive)
+    .option("-l, --limit <n>", "the maximum number of tasks", positive)
+    .option("-n, --num-episodes <n>", "the maximum number of episodes (tasks times samples)", positive)
+    .option("--samples <n>", "the number of episodes per task (default: 1, or 2 with an opponent)", positive)
     .option("-k, --k <list>", "the k of pass@k and pass^k, such as 1,5,10 (default: 1 and the samples)", counts)
-    .addOption(new Option("--format <format>", "how tasks are put, chat unless given").choices(["chat", "completion"]))
-    .option("--shots <n>", "worked examples in the prompt (default: as published)", wholeNumber)
-    .option("--temperature <t>", "0 is greedy (default: 0, or 1 with --samples above 1)", finite)
-    .option("--max-tokens <n>", "the most tokens of one answer (default: the benchmark's, else 512)", positive)
-    .option("--concurrency <n>", "episodes that are played at once", positive, 64)
-    .option("--seed <n>", "seeds everything random", wholeNumber, 0)
-    .option("--price <in/out>", "dollars for a million tokens read and written, such as 0.15/0.6", price)
-    .option("-r, --resume", "go on with the run in the output folder", false)
-    .option("--retry-failed", "and play the episodes again that failed or were not scored", false)
-    .option("--min <metric=value>", "fail below it, such as pass@1=0.6; repeatable", append, [])
-    .option("--max <metric=value>", "fail above it, such as unscored=0; repeatable", append, [])
+    .addOption(new Option("--format <format>", "the prompt format (default: chat)").choices(["chat", "completion"]))
+    .option("--shots <n>", "the number of worked examples in the prompt (default: as published)", wholeNumber)
+    .option("--temperature <t>", "the temperature; 0 is greedy (default: 0, or 1 with --samples above 1)", finite)
+    .option(
+      "--max-tokens <n>",
+      "the maximum number of tokens per completion (default: the benchmark's, else 512)",
+      positive,
+    )
+    .option("--concurrency <n>", "the number of concurrent episodes", positive, 64)
+    .option("--seed <n>", "the seed of all random choices", wholeNumber, 0)
+    .option(
+      "--price <in/out>",
+      "the price of a million prompt and completion tokens in dollars, such as 0.15/0.6",
+      price,
+    )
+    .option("-r, --resume", "resume the run in the output folder", false)
+    .option("--retry-failed", "resume and play failed and unscored episodes again", false)
+    .option("--min <metric=value>", "fail if the metric is lower, such as pass@1=0.6; repeatable", append, [])
+    .option("--max <metric=value>", "fail if the metric is higher, such as unscored=0; repeatable", append, [])
     .option("--json", "print the summary as JSON", false)
     .action((benchmarks: string[], args: Omit<EvalArguments, "benchmarks">) => commands.eval({ benchmarks, ...args }));
   addSamplingOptions(evaluation, { positive, finite });
@@ -146,7 +152,7 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
     .command("compare")
     .summary("compare two evaluations task by task, or two trainings")
     .description(
-      "compare two evaluations on the tasks that both have (wins, losses, a paired test), or the scores and configs of two trainings",
+      "compare two evaluations on their common tasks (wins, losses, a paired test), or the scores and configs of two trainings",
     )
     .argument("<first>", "the folder of an evaluation")
     .argument("<second>", "another")
@@ -155,15 +161,20 @@ export function addEvaluationCommands(program: Command, commands: EvaluationComm
 
   program
     .command("rescore")
-    .summary("grade the episodes of an evaluation again")
-    .description("grade the episodes of an evaluation again, without generating anything")
+    .summary("score the episodes of an evaluation again")
+    .description("score the recorded episodes of an evaluation again; nothing is sampled")
     .argument("<folder>", "the folder of an evaluation")
-    .requiredOption("-o, --output <folder>", "where the graded run is kept")
-    .option("-e, --env <environment>", "grade in this environment (default: the recorded one)")
-    .option("-s, --set <option=value>", "an option of the environment, over the recorded ones; repeatable", append, [])
-    .option("--rubric <file>", "grade by a rubric that this module exports, in place of an environment")
-    .option("--judge <model>", "judges, where a model does")
-    .option("--concurrency <n>", "tasks that are graded at once", positive, 16)
+    .requiredOption("-o, --output <folder>", "the folder of the new results")
+    .option("-e, --env <environment>", "the environment that scores (default: the recorded one)")
+    .option(
+      "-s, --set <option=value>",
+      "an option of the environment that replaces the recorded one; repeatable",
+      append,
+      [],
+    )
+    .option("--rubric <file>", "a module that exports a rubric, instead of an environment")
+    .option("--judge <model>", "the model that judges, if the environment needs one")
+    .option("--concurrency <n>", "the number of tasks that are scored concurrently", positive, 16)
     .option("--json", "print the summary as JSON", false)
     .action((folder: string, args: Omit<RescoreArguments, "folder">) => commands.rescore({ folder, ...args }));
 }

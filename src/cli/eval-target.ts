@@ -9,7 +9,7 @@ import type { EvalArguments } from "./eval-program.ts";
 import { environmentOf, setOptions } from "./named-environment.ts";
 import type { Rooms } from "./rooms.ts";
 
-/** What is evaluated: an environment, and how a benchmark measures it. */
+/** An environment to evaluate, and how a benchmark measures it. */
 export type EvalTarget = Pick<
   EvaluateOptions,
   "name" | "environmentName" | "environmentOptions" | "split" | "correct" | "prompt"
@@ -17,14 +17,14 @@ export type EvalTarget = Pick<
   readonly environment: EnvironmentDefinition;
   readonly maxTokens: number;
   readonly stop?: readonly string[];
-  /** An opponent has a seat of its own. */
+  /** True if the opponent always plays the same agent. */
   readonly fixedSeats?: boolean;
 };
 
-/** A name, and how to open it: benchmarks are opened one after the other. */
+/** A name, and a function that opens it. Benchmarks are opened one after the other. */
 export interface NamedTarget {
   readonly name: string;
-  /** `openPolicy` opens the policies that options of the environment name. */
+  /** Opens the target. `openPolicy` opens the policies that options of the environment name. */
   open(options: {
     readonly judge?: Policy;
     readonly openPolicy: OpenNamedPolicy;
@@ -32,7 +32,7 @@ export interface NamedTarget {
   }): Promise<EvalTarget>;
 }
 
-/** What a command line wants evaluated. Throws `config.invalid` and `config.unknown-name`. */
+/** Returns the targets that a command line names. Throws `config.invalid` and `config.unknown-name`. */
 export async function evalTargets(
   args: Pick<EvalArguments, "benchmarks" | "env" | "set" | "format" | "shots">,
   rooms: Pick<Rooms, "environments" | "benchmarks">,
@@ -40,13 +40,14 @@ export async function evalTargets(
   const { benchmarks: names, env, set } = args;
   if ((names.length === 0) === (env === undefined)) {
     throw invalid(
-      env === undefined ? "There is nothing to evaluate." : "Benchmarks and --env do not go together.",
-      `Name benchmarks (${rooms.benchmarks.map(({ name }) => name).join(", ")}), or an environment by --env.`,
+      env === undefined ? "There is nothing to evaluate." : "Benchmarks and --env exclude each other.",
+      `Name benchmarks (${rooms.benchmarks.map(({ name }) => name).join(", ")}), or an environment with --env.`,
     );
   }
   if (env !== undefined) return [environmentTarget(env, args, { ...rooms, options: setOptions(set) })];
   const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw invalid(`The benchmark "${twice}" is named twice.`, "Take more samples by --samples.");
+  if (twice !== undefined)
+    throw invalid(`The benchmark "${twice}" is named twice.`, "Use --samples for several samples.");
   const known = rooms.benchmarks.map(({ name }) => name);
   return names.map((name) => {
     const benchmark = rooms.benchmarks.find((candidate) => candidate.name === name);
@@ -55,14 +56,14 @@ export async function evalTargets(
   });
 }
 
-/** An environment by its name, file or package. */
+/** Returns an environment as target, by its name, file or package. */
 export function environmentTarget(
   id: string,
   { format, shots }: Pick<EvalArguments, "format" | "shots">,
   { environments, options }: Pick<Rooms, "environments"> & { readonly options: ReturnType<typeof setOptions> },
 ): NamedTarget {
   if (format !== undefined || shots !== undefined) {
-    throw invalid("--format and --shots belong to benchmarks.", "An environment has its own prompts.");
+    throw invalid("--format and --shots are only for benchmarks.", "An environment has its own prompts.");
   }
   return {
     name: id,
@@ -73,7 +74,7 @@ export function environmentTarget(
   };
 }
 
-/** A benchmark in one of its formats. Throws `config.invalid` for one that it does not have. */
+/** Returns a benchmark as target, in one of its formats. Throws `config.invalid` for an unknown format. */
 export function benchmarkTarget(
   benchmark: Benchmark,
   args: Pick<EvalArguments, "format" | "shots">,
@@ -106,7 +107,7 @@ export function benchmarkTarget(
   };
 }
 
-/** The options that are one benchmark's: those for all, and those that name it. */
+/** Returns the options for one benchmark: those for all benchmarks, and those with its name. */
 function optionsOf(name: string, set: readonly string[], names: readonly string[]): string[] {
   return set.flatMap((text) => {
     const parsed = parseOverride(text);

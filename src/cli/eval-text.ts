@@ -4,15 +4,15 @@ import type { EvaluationSummary, Metric } from "../evaluation/log/summary.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 import type { FirstFailure } from "./first-failure.ts";
 
-/** A summary as a person reads it: counts, why the first episode has no score, then a line for each metric. */
+/** Returns a summary as text: counts, why the first episode has no score, then a line for each metric. */
 export function evalText(summary: EvaluationSummary, folder: string, failure?: FirstFailure): string {
   const { name, models, status, counts, metrics, levels, tokens, cost, time } = summary;
   const metricText = (metric: string, value: Metric): string => valueText(metric, value, counts);
   const model = [...new Set(Object.values(models))].join(" and ");
   const isDefined = definesCorrect(summary.correct);
-  // Without a rule of its own for what is correct, reaching the top reward is all that accuracy means.
+  // If the environment does not define what is correct, accuracy is the share of episodes with the highest reward.
   const label = (metric: string): string => (metric === "accuracy" && !isDefined ? "at the top reward" : metric);
-  // Of two opponents, the mean reward of both says nothing of either.
+  // With two opponents, the mean reward over both has no meaning.
   const shown = Object.entries(metrics).filter(
     ([metric]) => !("win-rate" in metrics) || !isOfAllAgents(metric, isDefined),
   );
@@ -66,7 +66,10 @@ function failureLines({ task, failed, message, hint }: FirstFailure): string[] {
   return [`  ${what}, task ${task.index} (${task.id}): ${message}`, ...(hint === undefined ? [] : [`    ${hint}`])];
 }
 
-/** A share is that of all episodes first if some have no score: of the scored ones alone it would look too good. */
+/**
+ * Formats a metric. If some episodes have no score, its share of all episodes comes first, because the share of the
+ * scored ones looks too good.
+ */
 function valueText(
   name: string,
   { value, interval, overAll }: Metric,

@@ -1,14 +1,14 @@
 import { LyceumError, unknownNameError } from "../contract/errors/index.ts";
 import type { EvaluationSummary } from "../evaluation/log/summary.ts";
 
-/** A bound that a run must keep. */
+/** A threshold for a metric of a run. */
 export interface Threshold {
   readonly bound: "min" | "max";
   readonly metric: string;
   readonly value: number;
 }
 
-/** Reads `metric=value`. Throws `config.invalid`. */
+/** Parses `metric=value`. Throws `config.invalid`. */
 export function parseThresholds(texts: readonly string[], bound: Threshold["bound"]): Threshold[] {
   return texts.map((text) => {
     const equals = text.lastIndexOf("=");
@@ -18,15 +18,15 @@ export function parseThresholds(texts: readonly string[], bound: Threshold["boun
     }
     throw new LyceumError({
       code: "config.invalid",
-      message: `--${bound} ${text} is no threshold.`,
+      message: `--${bound} ${text} is not a threshold.`,
       hint: `Write a metric and a number, such as --${bound} pass@1=0.6.`,
     });
   });
 }
 
 /**
- * Throws `evaluation.threshold` with every bound that a run does not keep; a metric that it has no value of, for
- * nothing could be scored, is not kept. Throws `config.unknown-name` for a name that is no metric.
+ * Throws `evaluation.threshold` with every threshold that a run misses. A metric without a value (because nothing was
+ * scored) misses its threshold. Throws `config.unknown-name` for an unknown metric.
  */
 export function checkThresholds(summary: EvaluationSummary, thresholds: readonly Threshold[]): void {
   const values = thresholdValues(summary);
@@ -35,7 +35,7 @@ export function checkThresholds(summary: EvaluationSummary, thresholds: readonly
     if (found === undefined) {
       if (summary.counts.scored > 0)
         throw unknownNameError({ kind: "metric", name: metric, known: [...values.keys()] });
-      return `${metric} has no value, for nothing was scored`;
+      return `${metric} has no value, because nothing was scored`;
     }
     const kept = bound === "min" ? found >= value : found <= value;
     return kept ? [] : `${metric} is ${found}, and ${bound === "min" ? "at least" : "at most"} ${value} is asked`;
@@ -44,12 +44,12 @@ export function checkThresholds(summary: EvaluationSummary, thresholds: readonly
   throw new LyceumError({
     code: "evaluation.threshold",
     message: `${summary.name}: ${missed.join("; ")}.`,
-    hint: "The run itself is complete; its folder has every episode.",
+    hint: "The run is complete. Its folder contains every episode.",
     data: { name: summary.name, missed },
   });
 }
 
-/** Metrics by name, and counts of episodes. */
+/** Returns metrics by name, and counts of episodes. */
 function thresholdValues({ metrics, counts }: EvaluationSummary): ReadonlyMap<string, number> {
   const { unscored, failed, truncated, scored } = counts;
   return new Map([

@@ -8,25 +8,25 @@ import { episodeReward } from "../evaluation/metrics/task-results.ts";
 import { createLiveBlock, type TerminalStream } from "../reports/training/live-block.ts";
 import { visibleLine } from "../reports/training/visible-text.ts";
 
-/** How often the line is redrawn on a terminal, and written elsewhere. */
+/** The update interval on a terminal, and elsewhere, in milliseconds. */
 const [redrawMs, plainMs] = [200, 10_000];
 
-/** How far a run is. */
+/** The progress of a run. */
 export interface EvalProgress {
   readonly name: string;
   readonly total: number;
-  /** Episodes in the log, and those of an earlier process among them. */
+  /** The number of episodes in the log. `before` of them are from an earlier process. */
   done: number;
   readonly before: number;
   scored: number;
   correct: number;
   rewards: number;
   unscored: number;
-  /** Whether something says which episodes are correct, or they only earn. */
+  /** True if correctness is known. Otherwise only rewards are shown. */
   readonly hasCorrect: boolean;
 }
 
-/** Shows a run while it goes on, with its running score, and returns its summary. */
+/** Shows the progress of a run with its score so far, and returns its summary. */
 export async function showEvaluation(
   events: AsyncIterable<EvaluationEvent>,
   stream: TerminalStream | undefined,
@@ -97,7 +97,7 @@ function showProgress(stream: TerminalStream, progress: EvalProgress): Disposabl
   };
 }
 
-/** Such as `gsm8k: 412 of 1,319 episodes, 31%, accuracy 41.3%, 2 unscored, eta 2m 05s`. */
+/** Returns a line such as `gsm8k: 412 of 1,319 episodes, 31%, accuracy 41.3%, 2 unscored, eta 2m 05s`. */
 export function evalProgressLine(progress: EvalProgress, elapsedMs: number): string {
   const { name, total, done, before, scored, correct, rewards, unscored, hasCorrect } = progress;
   const played = done - before;

@@ -1,19 +1,19 @@
 import { CommanderError } from "commander";
 import { toErrorData } from "../contract/errors/index.ts";
 
-/** What the process exits with. Scripts may rely on it. */
+/** The exit codes of the process. Scripts may rely on them. */
 export const exitCodes = {
-  /** The command did what was asked. */
+  /** The command succeeded. */
   ok: 0,
-  /** It began and failed. */
+  /** The command started and failed. */
   failure: 1,
-  /** The command line or the config asks for something that does not exist or cannot be. */
+  /** The command line or the config is invalid, or names something that does not exist. */
   usage: 2,
-  /** Ctrl-C or SIGTERM stopped it. */
+  /** Ctrl-C or SIGTERM stopped the command. */
   interrupted: 130,
 } as const;
 
-/** The exit codes as lines of help. */
+/** The exit codes as help text. */
 export const exitCodeHelp = `
 Exit codes:
   0    done
@@ -21,7 +21,7 @@ Exit codes:
   2    the command line or the config is wrong
   130  interrupted`;
 
-/** The exit code for an error that ended a command. */
+/** Returns the exit code for an error that ended a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   const { code } = toErrorData(error);

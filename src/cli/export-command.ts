@@ -10,9 +10,9 @@ import type { Rooms } from "./rooms.ts";
 import { createSharedEngine, engineOn } from "./shared-engine.ts";
 
 /**
- * `lyceum export`: writes a model to a new folder, as a PEFT adapter if it is one and is not to be merged, else as a
- * Hugging Face folder; of a team, each agent's to a folder of its name within. Throws `config.invalid` for a folder that
- * has something in it, and as `openModels` and `exportModel` do.
+ * Runs `lyceum export`: writes a model to a new folder. An adapter that is not merged becomes a PEFT adapter,
+ * everything else a Hugging Face folder. Each agent of a team gets a folder with its name. Throws `config.invalid` if
+ * the folder is not empty, and the errors of `openModels` and `exportModel`.
  */
 export async function exportCommand(
   args: ExportArguments,
@@ -25,7 +25,7 @@ export async function exportCommand(
   const { model: path, output, merged, base, dtype } = args;
   const { rooms, signal } = options;
   await refuseFull(output);
-  // Nothing is computed that another device would speed up.
+  // Export does no computation that another device would speed up.
   await using engine = createSharedEngine({ rooms, config: engineOn("cpu") });
   const models = await openModels(path, { backend: await engine.backend(), base, signal });
   for (const { agent, model } of models) {
@@ -38,7 +38,7 @@ export async function exportCommand(
   }
 }
 
-/** Throws if something is in the folder: a model that is there would be mixed with the new one. */
+/** Throws if the folder is not empty, because an existing model would be mixed with the new one. */
 async function refuseFull(folder: string): Promise<void> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) =>
     error.code === "ENOENT" ? [] : [error.code],
@@ -46,8 +46,8 @@ async function refuseFull(folder: string): Promise<void> {
   if (names.length === 0) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: `${folder} is there already, and an export is a new folder.`,
-    hint: "Name another folder, or move this one out of the way.",
+    message: `${folder} exists already, and an export needs a new folder.`,
+    hint: "Choose another folder, or move this one away.",
     data: { folder },
   });
 }

@@ -8,11 +8,14 @@ export interface FirstFailure {
   readonly failed: boolean;
   readonly message: string;
   readonly hint?: string;
-  /** What a failed episode recorded. */
+  /** The error of a failed episode. */
   readonly error?: ErrorData;
 }
 
-/** The first episode in the order of tasks that failed; if none did, the first that is unscored; undefined if none is. */
+/**
+ * Returns the first failed episode in the order of tasks, or else the first unscored one. Returns undefined if there is
+ * none.
+ */
 export async function firstFailure(folder: string): Promise<FirstFailure | undefined> {
   const entries = [...(await readEntries(folder)).values()]
     .filter(({ file, status }) => file === "failures" || status === "failed")
@@ -25,5 +28,5 @@ export async function firstFailure(folder: string): Promise<FirstFailure | undef
     return { task, failed: true, message, error, ...(hint === undefined ? {} : { hint }) };
   }
   const reasons = Object.values(agents).flatMap(({ reward }) => (reward.status === "unscored" ? [reward.reason] : []));
-  return { task, failed: false, message: reasons[0] ?? "no reason was given" };
+  return { task, failed: false, message: reasons[0] ?? "no reason is known" };
 }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** Command lines that help shows, by command; those of the empty name are of `lyceum --help`. */
+/** The example command lines in the help, by command. Those of the empty name belong to `lyceum --help`. */
 const examples: Readonly<Record<string, readonly string[]>> = {
   "": ["lyceum init my-env", "lyceum train --help", "lyceum info grpo"],
   train: [
@@ -33,7 +33,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   info: ["lyceum info", "lyceum info math", "lyceum info grpo", "lyceum info openai"],
 };
 
-/** Adds examples to the help of the program and of each of its commands. */
+/** Adds the examples to the help of the program and of its commands. */
 export function addHelpExamples(program: Command): void {
   for (const [name, lines] of Object.entries(examples)) {
     const command = name === "" ? program : program.commands.find((one) => one.name() === name);

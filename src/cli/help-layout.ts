@@ -3,10 +3,10 @@ import { wrapText } from "../reports/training/terminal-text.ts";
 
 const indent = 2;
 const gap = 2;
-/** The widest column of terms. The description of a longer term begins on the next line. */
+/** The maximum width of the column of terms. The description of a longer term starts on the next line. */
 const widestTerm = 28;
 
-/** How help is laid out: descriptions are wrapped at the terminal's width, and only defaults that say something are shown. */
+/** The layout of help texts: wraps descriptions at the terminal's width and shows only meaningful defaults. */
 export const helpLayout: HelpConfiguration = {
   padWidth(this: Help, command: Command, helper: Help): number {
     return Math.min(widestTerm, Help.prototype.padWidth.call(this, command, helper));

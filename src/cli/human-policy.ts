@@ -5,20 +5,21 @@ import { type Message, type ToolCall, type ToolSpec, textMessage, textOf } from 
 import type { ActRequest, ActResult, Policy } from "../contract/policy.ts";
 import type { TerminalInput } from "./terminal-input.ts";
 
-/** A person as a policy. */
+/** The options of {@link humanPolicy}. */
 export interface HumanPolicyOptions {
   readonly input: TerminalInput;
-  /** Shows a text to the person, as lines of their own. */
+  /** Prints a text for the person, on separate lines. */
   readonly say: (text: string) => void;
-  /** Called at the end of the input; the policy then rejects with `aborted`. */
+  /** Called at the end of the input. The policy then rejects with `aborted`. */
   readonly onEnd: () => void;
-  /** What answers in the person's place, if it has an answer. */
+  /** Answers instead of the person, if it returns an answer. */
   readonly instead?: (request: ActRequest) => ActResult | undefined | Promise<ActResult | undefined>;
 }
 
 /**
- * Shows an agent what is new in its conversation, with its tools, and takes the answer that is typed. A line
- * `/call NAME {"key": "value"}` is a call of a tool. Agents that act at once are asked one after the other.
+ * Creates a policy that is played by a person. It shows the new messages of an agent and its tools, and reads the
+ * answer. A line `/call NAME {"key": "value"}` is a tool call. Agents that act at the same time are asked one after the
+ * other.
  */
 export function humanPolicy(options: HumanPolicyOptions): Policy {
   let turn: Promise<unknown> = Promise.resolve();
@@ -73,7 +74,7 @@ function shown(message: Message): string {
   return [parts.join(""), ...calls].join("\n");
 }
 
-/** A typed answer as an action: its lines `/call ...` are calls where there are tools. */
+/** Converts a typed answer to an action. Its lines `/call ...` are tool calls if there are tools. */
 function actionOf(text: string, tools: readonly ToolSpec[]): Action {
   const said: string[] = [];
   const toolCalls: ToolCall[] = [];

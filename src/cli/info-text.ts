@@ -16,7 +16,7 @@ interface TextOptions {
   readonly color: boolean;
 }
 
-/** `lyceum info` for a person: one screen. */
+/** Returns the output of `lyceum info` as text that fits one screen. */
 export function infoText(info: Info, options: TextOptions): string {
   const { processor, onnxruntime } = info;
   const gibibytes = (processor.memoryBytes / 2 ** 30).toFixed(1);
@@ -38,14 +38,14 @@ export function infoText(info: Info, options: TextOptions): string {
   ];
   for (const [label, names] of lists) lines.push(...labelled(label, names.join(", "), options.width));
   const more: [string, string][] = [
-    ["lyceum info math", "an environment; also an algorithm, a provider, or ./environment.ts"],
-    ["lyceum info --keys", "every key of a config that belongs to none of these"],
+    ["lyceum info math", "show an environment, an algorithm, a provider, or ./environment.ts"],
+    ["lyceum info --keys", "show the keys of a config that belong to none of these"],
   ];
   lines.push([], ...more.map(([command, what]) => [span(command.padEnd(20), "cyan"), span(what, "dim")]));
   return textOf(lines, options);
 }
 
-/** `lyceum info NAME` for a person. */
+/** Returns the output of `lyceum info NAME` as text. */
 export function namedInfoText(info: NamedInfo, options: TextOptions): string {
   const lines: Span[][] = [
     [span(info.id, "bold"), span(` (${info.kind})`, "dim")],
@@ -58,7 +58,9 @@ export function namedInfoText(info: NamedInfo, options: TextOptions): string {
   return textOf(lines, options);
 }
 
-/** `lyceum info --keys` for a person: the keys of a config that belong to no environment or algorithm. */
+/**
+ * Returns the output of `lyceum info --keys` as text: the keys of a config that belong to no environment or algorithm.
+ */
 export function configKeysText({ config }: Pick<Info, "config">, options: TextOptions): string {
   return textOf(keyRows(config, options.width), options);
 }
@@ -76,7 +78,7 @@ function textOf(lines: readonly Span[][], options: TextOptions): string {
   return `${lines.map((line) => renderLine(line, options).trimEnd()).join("\n")}\n`;
 }
 
-/** A row per key: name, default, what it is. Descriptions go below where the line is too narrow for them. */
+/** Returns a row per key: name, default, description. On a narrow terminal the description is below. */
 function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][] {
   const nameWidth = Math.max(0, ...keys.map(({ key }) => displayWidth(key)));
   const values = keys.map(defaultText);
@@ -84,7 +86,7 @@ function keyRows(keys: readonly ConfigKey[], width: number, indent = 2): Span[][
   const left = indent + nameWidth + valueWidth + 4;
   const beside = width - left >= 30;
   return keys.flatMap((key, index): Span[][] => {
-    // The default shows the type of a switch.
+    // The default already shows the type of a switch.
     const type = key.type === "true | false" ? undefined : `(${key.type})`;
     const about = [key.description, type].filter((part) => part !== undefined).join(" ");
     const head = [

@@ -11,7 +11,7 @@ import { packageVersion } from "./package-version.ts";
 import type { Rooms } from "./rooms.ts";
 import { runConfigSchema } from "./run-config.ts";
 
-/** What `lyceum info --json` prints. */
+/** The output of `lyceum info --json`. */
 export interface Info {
   readonly lyceum: string;
   readonly node: string;
@@ -21,29 +21,29 @@ export interface Info {
   readonly devices: readonly DeviceInfo[];
   readonly algorithms: readonly NamedReference[];
   readonly environments: readonly NamedReference[];
-  /** Providers of models that the AI SDK has a package for. */
+  /** The providers of models that have a package for the AI SDK. */
   readonly providers: readonly string[];
-  /** Every key of a config file but those of the algorithms and environments. */
+  /** The keys of a config file, without those of algorithms and environments. */
   readonly config: readonly ConfigKey[];
 }
 
-/** The runtime under the embedded engine, or why it does not load. */
+/** The runtime of the embedded engine, or why it cannot be loaded. */
 export type OnnxRuntimeInfo =
   | {
       readonly version: string;
-      /** `bundled`: it came with the package; otherwise its library has to be installed. */
+      /** `bundled`: it is part of the package. Otherwise its library must be installed. */
       readonly providers: readonly { readonly name: string; readonly bundled: boolean }[];
     }
   | { readonly error: string };
 
-/** Something with a name, and the keys that it takes. */
+/** A named object and its keys. */
 export interface NamedReference {
   readonly id: string;
   readonly description: string;
   readonly keys: readonly ConfigKey[];
 }
 
-/** Gathers what there is on this machine. Loads ONNX Runtime to ask it. */
+/** Collects what is installed on this machine. Loads ONNX Runtime to ask it. */
 export async function collectInfo(rooms: Rooms): Promise<Info> {
   const { algorithms } = rooms;
   const environments = rooms.environments.entries;
@@ -66,23 +66,23 @@ export async function collectInfo(rooms: Rooms): Promise<Info> {
   };
 }
 
-/** Every key of a config but those of the algorithms and environments. */
+/** Returns the keys of a config, without those of algorithms and environments. */
 export function configKeys({ environments, algorithms }: Pick<Rooms, "environments" | "algorithms">): ConfigKey[] {
   const ofOne = (key: ConfigKey): boolean => !["environment.id", "algorithm.id"].includes(key.when?.key ?? "");
   return configReference(runConfigSchema({ environments: environments.entries, algorithms })).filter(ofOne);
 }
 
-/** An algorithm and its settings. */
+/** Returns an algorithm and its settings. */
 export function algorithmReference({ id, description, settings }: AlgorithmDefinition): NamedReference {
   return { id, description, keys: configReference(settings) };
 }
 
-/** An environment and its options. */
+/** Returns an environment and its options. */
 export function environmentReference({ id, description, options }: EnvironmentEntry): NamedReference {
   return { id, description, keys: configReference(options.strict()) };
 }
 
-/** The devices of a config that the runtime has a provider for. */
+/** Returns the devices of a config that the runtime has a provider for. */
 function deviceNames({ providers }: { readonly providers: readonly { readonly name: string }[] }): string[] {
   const known: readonly Device[] = ["cpu", "webgpu", "cuda", "coreml", "dml"];
   return known.filter((device) => providers.some(({ name }) => name === device));

@@ -7,18 +7,18 @@ import { packageReference } from "./package-reference.ts";
 
 const ending = ".template";
 
-/** What {@link initPackage} wrote. */
+/** The result of {@link initPackage}. */
 export interface InitializedPackage {
   readonly folder: string;
-  /** Relative to the folder. */
+  /** The paths of the files, relative to the folder. */
   readonly files: readonly string[];
-  /** How its `package.json` refers to Lyceum. */
+  /** The reference to Lyceum in its `package.json`. */
   readonly reference: string;
 }
 
 /**
- * Writes a working environment package into a folder of its name, which is made where it is missing. Throws
- * `config.invalid` for a name that npm would refuse, and for a folder that holds something already.
+ * Writes a working environment package to a folder with its name. Creates the folder if it is missing. Throws
+ * `config.invalid` for an invalid npm name, and for a folder that is not empty.
  */
 export async function initPackage(name: string): Promise<InitializedPackage> {
   checkName(name);
@@ -30,7 +30,7 @@ export async function initPackage(name: string): Promise<InitializedPackage> {
   const files: string[] = [];
   for (const file of (await readdir(template)).toSorted()) {
     const text = await readFile(join(template, file), "utf8");
-    // npm leaves a file called .gitignore out of what it packs.
+    // npm does not pack a file called .gitignore, so the template has another name.
     const written = file.slice(0, -ending.length).replace(/^gitignore$/, ".gitignore");
     const filled = text.replaceAll("{{name}}", name).replaceAll('"{{lyceum}}"', () => JSON.stringify(reference));
     await writeFile(join(folder, written), filled, { flag: "wx" });
@@ -45,23 +45,23 @@ function checkName(name: string): void {
   throw new LyceumError({
     code: "config.invalid",
     message: valid ? `The name "${name}" is taken.` : `"${name}" is no name for a package.`,
-    hint: "Use small letters, digits and dashes, such as my-env or @me/my-env; the folder gets the name too.",
+    hint: "Use lower-case letters, digits and dashes, such as my-env or @me/my-env. The folder gets the same name.",
     data: { name },
   });
 }
 
-/** Throws for a folder with something in it, and for what is no folder. */
+/** Throws for a folder that is not empty, and for a path that is not a folder. */
 async function refuseFull(folder: string): Promise<void> {
   const problem = await readdir(folder).then(
     (names) => (names.length === 0 ? undefined : "is not empty"),
     (error: NodeJS.ErrnoException) =>
-      error.code === "ENOENT" ? undefined : `is no folder to write in (${error.code})`,
+      error.code === "ENOENT" ? undefined : `is not a writable folder (${error.code})`,
   );
   if (problem === undefined) return;
   throw new LyceumError({
     code: "config.invalid",
     message: `${folder} ${problem}.`,
-    hint: "Choose another name, or move what is there out of the way.",
+    hint: "Choose another name, or move the existing one away.",
     data: { folder },
   });
 }

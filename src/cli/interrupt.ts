@@ -2,22 +2,22 @@ import type { EventEmitter } from "node:events";
 import { LyceumError } from "../contract/errors/index.ts";
 import { exitCodes } from "./exit-code.ts";
 
-/** What asks a command to end: Ctrl-C, `kill`, and a terminal that is closed. */
+/** The signals that ask a command to end: Ctrl-C, `kill`, and a closed terminal. */
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Listens for Ctrl-C (SIGINT), SIGTERM and SIGHUP until disposed. */
+/** Listens for Ctrl-C (SIGINT), SIGTERM and SIGHUP until it is disposed of. */
 export interface Interruption extends Disposable {
-  /** Aborted by the first one. */
+  /** Aborts at the first signal. */
   readonly signal: AbortSignal;
-  /** Stops listening: each of them then ends the process at once. */
+  /** Stops listening: each signal then ends the process immediately. */
   letGo(): void;
-  /** Listens again. */
+  /** Starts listening again. */
   listen(): void;
 }
 
 /**
- * Turns the first Ctrl-C into an abort, so that the command can save and end by itself, and the second into the end of
- * the process at once.
+ * Converts the first Ctrl-C to an abort, so that the command can save its work and end. The second one ends the process
+ * immediately.
  */
 export function listenForInterrupt(host: EventEmitter = process, end: () => void = endProcess): Interruption {
   const controller = new AbortController();
@@ -42,12 +42,12 @@ export function listenForInterrupt(host: EventEmitter = process, end: () => void
 }
 
 /**
- * Ends this process as an unheard Ctrl-C would, which a shell shows as 130. Leaving by `process.exit` while a thread
- * runs the model would come upon its result half torn down, and abort.
+ * Ends this process like an unhandled Ctrl-C, which a shell reports as 130. `process.exit` could crash while a thread runs
+ * the model, because the memory of its result would be partly destroyed.
  */
 function endProcess(): void {
   process.removeAllListeners("SIGINT");
   process.kill(process.pid, "SIGINT");
-  // Only the first process of a container outlives its own signal.
+  // Only the first process of a container survives its own signal.
   process.exit(exitCodes.interrupted);
 }

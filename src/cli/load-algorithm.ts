@@ -6,15 +6,15 @@ import type { AlgorithmDefinition } from "../../trainers/algorithms/index.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 
 /**
- * The algorithms with the one that `id` names by a file (`./my-algorithm.ts`), whose module exports it as `algorithm` or
- * by default. Any other name leaves them as they are. Throws `data.not-found` for a missing file, and `config.invalid`
- * where the module does not load or exports no algorithm.
+ * Returns the algorithms, with the one from the file `id` added (`./my-algorithm.ts`). Its module exports it as
+ * `algorithm` or as default. Other names change nothing. Throws `data.not-found` if the file is missing, and
+ * `config.invalid` if the module cannot be loaded or exports no algorithm.
  */
 export async function withAlgorithm(
   algorithms: readonly AlgorithmDefinition[],
   id: string,
   options: {
-    /** Relative files are relative to it. */
+    /** The folder that relative paths start from. */
     readonly folder: string;
   },
 ): Promise<readonly AlgorithmDefinition[]> {
@@ -24,7 +24,7 @@ export async function withAlgorithm(
     throw new LyceumError({
       code: "data.not-found",
       message: `There is no algorithm file ${path}.`,
-      hint: "Name the module itself, such as ./my-algorithm.ts. In a config, its path is relative to the config file.",
+      hint: "Give the path of the module, such as ./my-algorithm.ts. In a config, its path is relative to the config file.",
       data: { path },
     });
   }
@@ -36,7 +36,7 @@ async function importAlgorithm(path: string): Promise<AlgorithmDefinition> {
     throw new LyceumError({
       code: "config.invalid",
       message: `The algorithm ${path} cannot be imported: ${cause instanceof Error ? cause.message : String(cause)}`,
-      hint: "Its module has to load by itself: try node with its path. --debug shows where this comes from.",
+      hint: "Check that the module loads: run node with its path. Use --debug to print the stack.",
       data: { path },
       cause,
     });

@@ -9,21 +9,21 @@ import { environmentEntryOf } from "./environment-module.ts";
 import { packageVersion } from "./package-version.ts";
 
 /**
- * The registry with the environment that `id` names, where that is not built in: a file (`./my-env.ts`), the
- * folder of a package (`.`) or an installed package (`my-env`), whose module exports it. A name may ask for a version: `my-env@1.2`.
+ * Returns the registry, with the environment `id` added if it is not built in: a file (`./my-env.ts`), a package folder
+ * (`.`) or an installed package (`my-env`), whose module exports it. A name can include a version: `my-env@1.2`.
  *
- * A name that is close to a known one leaves the registry as it is: whoever asks it suggests the known one. Throws
- * `config.unknown-name` for what is nowhere, `config.invalid` for another version and for an address (`data:`,
- * `file:`, `https:`), `data.not-found` for a missing file, `environment.failed` where the module throws, and
- * `environment.contract` where it exports no environment.
+ * A name that is similar to a known one changes nothing, so that the registry suggests the known one. Throws
+ * `config.unknown-name` if nothing has this name, `config.invalid` for another version and for a URL (`data:`, `file:`,
+ * `https:`), `data.not-found` for a missing file, `environment.failed` if the module throws, and `environment.contract`
+ * if it exports no environment.
  */
 export async function withEnvironment(
   registry: EnvironmentRegistry,
   id: string,
   options: {
-    /** Relative files are relative to it. */
+    /** The folder that relative paths start from. */
     readonly folder: string;
-    /** Packages are looked up from it; the current folder by default. */
+    /** The folder from which packages are resolved. The current folder by default. */
     readonly project?: string;
   },
 ): Promise<EnvironmentRegistry> {
@@ -42,24 +42,27 @@ export async function withEnvironment(
   return createRegistry([...registry.entries, { ...entry, id }]);
 }
 
-/** Whether an id, with or without a version, names an environment of the registry. */
+/** Returns true if an id, with or without a version, names an environment of the registry. */
 export function isBuiltIn(registry: EnvironmentRegistry, id: string): boolean {
   return registry.entries.some((entry) => entry.id === id || entry.id === splitVersion(id).name);
 }
 
-/** An address may hold the code itself, as `data:` does. Two letters or more before the colon: one is a drive. */
+/**
+ * Refuses URLs, because a URL such as `data:` can contain the code itself. A scheme has at least two letters: one
+ * letter is a drive.
+ */
 function refuseAddress(name: string): void {
   const scheme = /^\s*([a-z][a-z\d+.-]+:)/i.exec(name)?.[1];
   if (scheme === undefined) return;
   throw new LyceumError({
     code: "config.invalid",
     message: `"${name.length > 60 ? `${name.slice(0, 60)}...` : name}" is an address, and an environment is a name, a file or a package.`,
-    hint: `Code is not loaded from ${scheme} addresses. Name a file, such as ./environment.ts.`,
+    hint: `Code is not loaded from ${scheme} URLs. Use a file, such as ./environment.ts.`,
     data: { scheme },
   });
 }
 
-/** `math@1.2` as a name and a version. A file's name is taken as it is. */
+/** Splits `math@1.2` into name and version. A file path is not split. */
 function splitVersion(id: string): { readonly name: string; readonly version?: string } {
   const match = isFile(id) ? undefined : /^(.+)@(\d[\w.+-]*)$/.exec(id);
   return match ? { name: match[1]!, version: match[2]! } : { name: id };
@@ -69,7 +72,7 @@ function isFile(name: string): boolean {
   return /^(?:\.{1,2}$|\.{0,2}[/\\])/.test(name) || isAbsolute(name) || /\.[cm]?[jt]s$/.test(name);
 }
 
-/** Where the module is; undefined where the name rather is a mistyped one. */
+/** Returns the place of the module. Returns undefined if the name is probably misspelled. */
 function locate(
   name: string,
   options: { readonly folder: string; readonly project?: string; readonly known: readonly string[] },
@@ -83,15 +86,15 @@ function locate(
     if (packaged !== undefined) return packaged;
     throw new LyceumError({
       code: "data.not-found",
-      message: found === undefined ? `There is no environment file ${path}.` : `The environment ${path} is no file.`,
-      hint: "Name the module itself, such as ./environment.ts. In a config, its path is relative to the config file.",
+      message: found === undefined ? `There is no environment file ${path}.` : `The environment ${path} is not a file.`,
+      hint: "Give the path of the module, such as ./environment.ts. In a config, its path is relative to the config file.",
       data: { path },
     });
   }
   try {
     return resolveFrom(name, project);
   } catch (error) {
-    // A package that is there and does not resolve says more than that there is none.
+    // The error of an existing package that cannot be resolved is more precise than an unknown name.
     if (manifestOf(name, project) !== undefined) throw importFailure(name, error);
     if (nearestName(name, known) !== undefined) return undefined;
     throw new LyceumError({
@@ -103,27 +106,27 @@ function locate(
   }
 }
 
-/** The module that a package's folder exports; undefined if its package.json names none. */
+/** Returns the module that a package folder exports. Returns undefined if its package.json names none. */
 function resolvePackageFolder(folder: string, id: string): string | undefined {
   const path = join(folder, "package.json");
   if (!existsSync(path)) return undefined;
   try {
     const { name, exports } = JSON.parse(readFileSync(path, "utf8")) as { name?: unknown; exports?: unknown };
-    // A package finds itself by its name if it has exports.
+    // A package can resolve itself by its name if it has exports.
     return typeof name === "string" && exports !== undefined ? resolveFrom(name, folder) : undefined;
   } catch (error) {
     throw importFailure(id, error);
   }
 }
 
-/** Resolves a package as an import in `folder` would. */
+/** Resolves a package like an import in `folder`. */
 function resolveFrom(name: string, folder: string): string {
   const parentURL = pathToFileURL(join(folder, "importer.js")).href;
   const hooks = registerHooks({ resolve: (specifier, context, next) => next(specifier, { ...context, parentURL }) });
   try {
     const url = import.meta.resolve(name);
     if (isBuiltin(url)) throw new Error(`${name} is a part of Node.`);
-    if (!url.startsWith("file:")) throw new Error(`it is at ${url}, and code is loaded from files alone.`);
+    if (!url.startsWith("file:")) throw new Error(`it is at ${url}, but code is loaded only from files.`);
     return url;
   } finally {
     hooks.deregister();
@@ -153,10 +156,10 @@ function importFailure(name: string, error: unknown): LyceumError {
     message: `The environment "${name}" cannot be imported: ${message}`,
     hint:
       code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"
-        ? "Node runs no TypeScript of an installed package: publish it as JavaScript, or install it by its folder."
+        ? "Node does not run TypeScript of an installed package. Publish it as JavaScript, or install it from its folder."
         : isReadAsCommonJs(error)
           ? 'Its package.json says "type": "commonjs". Run npm pkg set type=module beside it, or name the file .mts.'
-          : "Its module has to load by itself: try node with its path. --debug shows where this comes from.",
+          : "Check that the module loads: run node with its path. Use --debug to print the stack.",
     data: { name },
     cause: error,
   });
@@ -167,7 +170,7 @@ function isReadAsCommonJs(error: unknown): boolean {
   return /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message);
 }
 
-/** The version of the package that a module belongs to. */
+/** Returns the version of the package that a module belongs to. */
 function manifestVersion(url: string): string | undefined {
   const path = findPackageJSON(url);
   if (path === undefined) return undefined;
@@ -175,7 +178,7 @@ function manifestVersion(url: string): string | undefined {
   return typeof version === "string" ? version : undefined;
 }
 
-/** `1`, `1.2` and `1.2.3` ask for what begins so. */
+/** Checks a version. `1`, `1.2` and `1.2.3` match versions that begin with them. */
 function checkVersion(options: {
   readonly name: string;
   readonly version: string;
@@ -185,7 +188,7 @@ function checkVersion(options: {
   if (found === version || found?.startsWith(`${version}.`) === true) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: `Version ${version} of the environment "${name}" is asked for, and ${found === undefined ? "it has none" : `there is ${found}`}.`,
+    message: `Version ${version} of the environment "${name}" is requested, but ${found === undefined ? "it has no version" : `version ${found} is installed`}.`,
     hint: `Ask for "${found === undefined ? name : `${name}@${found}`}", or install the other version.`,
     data: { name, version, ...(found === undefined ? {} : { found }) },
   });

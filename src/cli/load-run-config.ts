@@ -11,7 +11,7 @@ import { withEnvironment } from "./load-environment.ts";
 import type { Rooms } from "./rooms.ts";
 import { type RunConfig, runConfigSchema } from "./run-config.ts";
 
-/** A run's config, and what it can name. */
+/** The config of a run, and the environments and algorithms that it can name. */
 export interface LoadedRun {
   readonly config: RunConfig;
   readonly environments: EnvironmentRegistry;
@@ -19,21 +19,21 @@ export interface LoadedRun {
 }
 
 /**
- * Reads a run's config, with the environments and algorithms that it can name: those of the rooms, and what it names by
- * a file (relative to the config) or, for an environment, a package. `algorithm: grpo` is short for
- * `algorithm: { id: grpo }`, and so is an environment's, alone or in a list. Throws as
- * `loadConfig`, `withEnvironment` and `withAlgorithm` do.
+ * Reads the config of a run with the environments and algorithms that it can name: the built-in ones, those in files
+ * (relative to the config) and environments in packages. `algorithm: grpo` is short for `algorithm: { id: grpo }`. The
+ * same holds for environments, alone or in a list. Throws the errors of `loadConfig`, `withEnvironment` and
+ * `withAlgorithm`.
  */
 export async function loadRunConfig(options: {
   readonly path: string;
-  /** What is read instead of the file: its text, or a part of it. */
+  /** The text of the file, or a part of a config, instead of reading the file. */
   readonly text?: string;
   readonly stage?: Pick<Extract<LoadConfigOptions<never>, { source: unknown }>, "source" | "applied" | "part">;
   readonly overrides: readonly string[];
   readonly rooms: Pick<Rooms, "environments" | "algorithms">;
 }): Promise<LoadedRun> {
   const { path, stage, overrides, rooms } = options;
-  // Read once, for it may be a pipe. What cannot be read is told by loadConfig.
+  // Reads the file once, because it can be a pipe. `loadConfig` reports read errors.
   const text = options.text ?? (stage === undefined ? await readFile(path, "utf8").catch(() => undefined) : undefined);
   const given = stage?.source.value ?? parseYamlSource(text ?? "", "").source?.value ?? {};
   const named = namedParts(given, overrides);
@@ -50,7 +50,7 @@ export async function loadRunConfig(options: {
   return { config, environments, algorithms };
 }
 
-/** A config whose environments and algorithm are given by name alone, as one that gives them as mappings. */
+/** Expands environments and algorithms that are given by name alone to mappings. */
 export function spelledOut(config: Json): Json {
   if (!isJsonObject(config)) return config;
   const mapping = (part: Json): Json => (typeof part === "string" ? { id: part } : part);
@@ -63,13 +63,13 @@ export function spelledOut(config: Json): Json {
   };
 }
 
-/** What a config names. */
+/** The names in a config. */
 interface NamedParts {
   readonly environments: readonly string[];
   readonly algorithm?: string;
 }
 
-/** The environments and the algorithm that a config names, before anything of the config is checked. */
+/** Returns the environments and the algorithm that a config names, before the config is checked. */
 function namedParts(config: Json, overrides: readonly string[]): NamedParts {
   const { value } = applyOverrides({ value: config, overrides, spellOut: spelledOut });
   if (!isJsonObject(value)) return { environments: [] };

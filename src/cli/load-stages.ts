@@ -7,13 +7,13 @@ import { type LoadedRun, loadRunConfig, spelledOut } from "./load-run-config.ts"
 import { refuseOldConfig } from "./refuse-old-config.ts";
 import type { Rooms } from "./rooms.ts";
 
-/** What a stage gives instead of what the whole config has; every other part is added to it key by key. */
+/** The keys that a stage replaces completely. All other keys are merged. */
 const replaced: readonly string[] = ["algorithm", "environment", "environments"];
 
 /**
- * The runs of a config file: its stages, where it lists some under `stages`, or itself, without a name. A stage is the
- * config with the stage's own keys over it; its name is its number and its algorithm's, unless it has one. Throws as
- * `loadRunConfig` does, naming the stage, and `config.invalid` for a config of another program.
+ * Returns the runs of a config file: its `stages`, or the config itself as one run without a name. A stage is the
+ * config with the stage's keys merged into it. Its name is its number and its algorithm by default. Throws the errors
+ * of `loadRunConfig` with the name of the stage, and `config.invalid` for a config of another program.
  */
 export async function loadStages(options: {
   readonly path: string;
@@ -21,7 +21,7 @@ export async function loadStages(options: {
   readonly rooms: Pick<Rooms, "environments" | "algorithms">;
 }): Promise<readonly (LoadedRun & { readonly name?: string })[]> {
   const { path, overrides, rooms } = options;
-  // Read once, for it may be a pipe. What cannot be read is told by loadRunConfig.
+  // Reads the file once, because it can be a pipe. `loadRunConfig` reports read errors.
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text !== undefined) refuseOldConfig(text, path);
   const source = text === undefined ? undefined : parseYamlSource(text, path).source;
@@ -62,12 +62,12 @@ export async function loadStages(options: {
   return loaded;
 }
 
-/** One config over another: mappings key by key, all else instead. */
+/** Merges one config into another: mappings key by key, all other values are replaced. */
 function merged(base: JsonObject, over: JsonObject): JsonObject {
   const result: { [key: string]: Json } = { ...base };
   if (over.environment !== undefined) delete result.environments;
   if (over.environments !== undefined) delete result.environment;
-  // Of what only one may be given, the stage's own wins.
+  // Of two keys that exclude each other, the stage's own wins.
   if (over.epochs !== undefined) delete result.steps;
   if (over.steps !== undefined) delete result.epochs;
   for (const [key, value] of Object.entries(over)) {

@@ -7,9 +7,9 @@ import type { MigrateArguments } from "./migrate-program.ts";
 import type { Rooms } from "./rooms.ts";
 
 /**
- * `lyceum migrate`: converts a config of an old system, to a new file or to `output`, and says on `report` what has no
- * counterpart. Throws `data.not-found` if the file cannot be read, and `config.invalid` as {@link migrateConfig}
- * does and if the new file is there already.
+ * Runs `lyceum migrate`: converts a config of an old system to standard output or to the file `output`, and reports the
+ * keys without a counterpart. Throws `data.not-found` if the file cannot be read, and `config.invalid` if the new file
+ * exists, or as {@link migrateConfig} does.
  */
 export async function migrateCommand(
   args: MigrateArguments,
@@ -52,8 +52,8 @@ async function writeNew(path: string, text: string): Promise<void> {
     if (error.code !== "EEXIST") throw error;
     throw new LyceumError({
       code: "config.invalid",
-      message: `${path} is there already.`,
-      hint: "Name another file by --output, or move this one out of the way.",
+      message: `${path} exists already.`,
+      hint: "Choose another file with --output, or move this one away.",
       data: { path },
     });
   });

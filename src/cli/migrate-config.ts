@@ -9,21 +9,22 @@ import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
 import type { Rooms } from "./rooms.ts";
 import { configKeys } from "./run-config.ts";
 
-/** A config as `lyceum migrate` writes it. */
+/** The result of {@link migrateConfig}. */
 export interface MigratedConfig {
   readonly converted: ConvertedConfig;
   readonly yaml: string;
 }
 
 /**
- * Converts the text of an old config. What comes back loads: a value that Lyceum does not take is lost, with the reason.
- * Throws `config.invalid` for what is no YAML, no config of an old system, or of nothing that can be trained here.
+ * Converts the text of an old config. The result is a valid config: a value that Lyceum does not accept is reported as
+ * lost, with the reason. Throws `config.invalid` if the text is not YAML, is not a config of an old system, or trains
+ * nothing.
  */
 export async function migrateConfig(options: {
   readonly text: string;
-  /** What messages call it. */
+  /** The name of the text in messages. */
   readonly name: string;
-  /** The file that is written, for the command in its first comment. */
+  /** The path of the new file, for the command in its first comment. */
   readonly to: string;
   readonly system?: OldSystem | undefined;
   readonly rooms: Pick<Rooms, "environments" | "algorithms">;
@@ -44,7 +45,7 @@ export async function migrateConfig(options: {
   }
 }
 
-/** The error for an old config that lacks a key that the new one needs, or has an unusable value for it. */
+/** Creates the error for an old config that lacks a required key or has an unusable value for it. */
 function incomplete(
   name: string,
   { error, lost }: { readonly error: unknown; readonly lost: readonly LostKey[] },
@@ -53,13 +54,13 @@ function incomplete(
   const missing = error.message.replaceAll(/^.*?: (the config: )?/g, "");
   return new LyceumError({
     code: "config.invalid",
-    message: [`${name} says too little to be converted: ${missing}.`, ...lostLines(lost)].join("\n"),
-    hint: "Add the model, the data set or the environment to the old config, under the names that docs/migrate.md has.",
+    message: [`${name} is too incomplete to be converted: ${missing}.`, ...lostLines(lost)].join("\n"),
+    hint: "Add the model, the data set or the environment to the old config, under the names in docs/migrate.md.",
     cause: error,
   });
 }
 
-/** The config without the values that the error is about; undefined if it is about something else. */
+/** Removes the values that the error is about. Returns undefined if the error is about something else. */
 function withoutInvalid(converted: ConvertedConfig, error: unknown): ConvertedConfig | undefined {
   if (!LyceumError.isInstance(error) || error.code !== "config.invalid") return undefined;
   const problems = isJsonObject(error.data) && Array.isArray(error.data.problems) ? error.data.problems : [];

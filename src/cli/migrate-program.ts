@@ -4,9 +4,9 @@ import type { OldSystem } from "./migrate/old-config.ts";
 /** The arguments of `lyceum migrate`. */
 export interface MigrateArguments {
   readonly file: string;
-  /** Standard output when absent. */
+  /** Standard output by default. */
   readonly output?: string;
-  /** The system that the file is of; what it looks like when absent. */
+  /** The system that the file belongs to. Detected by default. */
   readonly from?: OldSystem;
 }
 
@@ -24,10 +24,7 @@ export function addMigrateCommand(program: Command, commands: MigrateCommands): 
     .argument("<file>", "the old config, in YAML")
     .option("-o, --output <file>", "a new file (default: print it)")
     .addOption(
-      new Option("--from <system>", "what the config is of (default: what it looks like)").choices([
-        "mrlm",
-        "llm-collab",
-      ]),
+      new Option("--from <system>", "the system of the config (default: detected)").choices(["mrlm", "llm-collab"]),
     )
     .action((file: string, args: Omit<MigrateArguments, "file">) => commands.migrate({ file, ...args }));
 }

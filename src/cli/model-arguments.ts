@@ -3,19 +3,20 @@ import type { AgentId } from "../contract/action.ts";
 import { LyceumError } from "../contract/errors/index.ts";
 import { type PolicySettings, readPolicySettings, readSettings } from "./policy-settings.ts";
 
-/** What a command line says of the models that play. */
+/** The arguments of a command line about the models that play. */
 export interface ModelArguments {
   /** One name, or `AGENT=NAME` for each agent. */
   readonly model: readonly string[];
-  /** `key=value` options of the model, in order. */
+  /** The options of the model as `key=value`, in order. */
   readonly modelOption?: readonly string[];
-  /** The model under adapters. */
+  /** The base model of adapters. */
   readonly base?: string | undefined;
 }
 
 /**
- * The settings of the models that a command line names: one for every agent, or one for each by `AGENT=NAME`. Throws as
- * {@link readPolicySettings} does, and `config.invalid` for several models that do not each name an agent.
+ * Returns the settings of the models that a command line names: one for every agent, or one per agent with
+ * `AGENT=NAME`. Throws the errors of {@link readPolicySettings}, and `config.invalid` for several models that do not
+ * each name an agent.
  */
 export async function modelSettings({ model, modelOption = [], base }: ModelArguments): Promise<PolicySettings> {
   const based = base === undefined ? modelOption : [...modelOption, `base=${JSON.stringify(base)}`];
@@ -29,7 +30,7 @@ export async function modelSettings({ model, modelOption = [], base }: ModelArgu
         code: "config.invalid",
         message:
           named === undefined
-            ? `--model ${model[index]} names no agent, and there are several models.`
+            ? `--model ${model[index]} names no agent, but there are several models.`
             : `The agent "${named.agent}" has two models.`,
         hint: "Name one model, or a model for each agent: --model aux=MODEL --model main=MODEL.",
       });
@@ -38,7 +39,7 @@ export async function modelSettings({ model, modelOption = [], base }: ModelArgu
   return readSettings({ text: JSON.stringify({ agents }), name: "--model" }, based);
 }
 
-/** `AGENT=MODEL` as its parts; undefined for the name of a model, which may hold `=` behind a slash or a colon. */
+/** Splits `AGENT=MODEL`. Returns undefined for the name of a model, which can contain `=` after a slash or a colon. */
 function agentModel(text: string): { readonly agent: AgentId; readonly model: string } | undefined {
   const match = /^([^=/\\:#]+)=(.+)$/.exec(text);
   return match === null || existsSync(text) ? undefined : { agent: match[1]!, model: match[2]! };

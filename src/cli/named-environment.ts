@@ -6,9 +6,9 @@ import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from 
 import { withEnvironment } from "./load-environment.ts";
 
 /**
- * The environment that a command line names, by a built-in name, a file relative to the current folder or a package,
- * with its options as `key=value`; `open` opens the policies that these name. Throws as `withEnvironment` does, and
- * `config.invalid` for options at fault.
+ * Opens the environment that a command line names by a built-in name, a file relative to the current folder or a
+ * package, with its options as `key=value`. `open` opens the policies that the options name. Throws the errors of
+ * `withEnvironment`, and `config.invalid` for wrong options.
  */
 export async function namedEnvironment(options: {
   readonly id: string;
@@ -20,7 +20,7 @@ export async function namedEnvironment(options: {
   return environmentOf({ ...named, options: setOptions(set) });
 }
 
-/** The same with its options as an object. */
+/** Opens an environment like {@link namedEnvironment}, with its options as an object. */
 export async function environmentOf(options: {
   readonly id: string;
   readonly options: Readonly<Record<string, Json>>;
@@ -32,7 +32,7 @@ export async function environmentOf(options: {
   return openEnvironment(environments.entry(id), { options: options.options, open });
 }
 
-/** Options as they stand on a command line, `key=value`, as one object. Throws `config.invalid` for one at fault. */
+/** Parses the options of a command line (`key=value`) to one object. Throws `config.invalid` for a wrong one. */
 export function setOptions(set: readonly string[]): Readonly<Record<string, Json>> {
   let values: Json = {};
   for (const text of set) {

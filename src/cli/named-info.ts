@@ -11,7 +11,7 @@ import { withEnvironment } from "./load-environment.ts";
 import { providerOptionsSchema } from "./policy-file-schema.ts";
 import type { Rooms } from "./rooms.ts";
 
-/** An environment, an algorithm or a provider, as `lyceum info NAME` describes it. */
+/** An environment, an algorithm or a provider, as `lyceum info NAME` shows it. */
 export interface NamedInfo extends NamedReference {
   readonly kind: "environment" | "algorithm" | "provider";
   /** A command line that uses it. */
@@ -19,9 +19,9 @@ export interface NamedInfo extends NamedReference {
 }
 
 /**
- * What is known of a name: of a provider of models, an algorithm or an environment, which may also be a file or a
- * package in the current folder. Throws `config.unknown-name` with the nearest known name, and what
- * {@link withEnvironment} throws.
+ * Returns the description of a provider, an algorithm or an environment. The environment can also be a file or a
+ * package in the current folder. Throws `config.unknown-name` with the nearest known name, and the errors of {@link
+ * withEnvironment}.
  */
 export async function namedInfo(name: string, rooms: Pick<Rooms, "environments" | "algorithms">): Promise<NamedInfo> {
   if (knownProviders.includes(name)) return providerInfo(name);
@@ -38,7 +38,7 @@ export async function namedInfo(name: string, rooms: Pick<Rooms, "environments" 
   throw unknownNameError({ kind: "environment, algorithm or provider", name, known: [...named, ...knownProviders] });
 }
 
-/** The environments with the one of a file or a package, if the name is of one. */
+/** Returns the environments, with the one from a file or a package if the name is one. */
 async function environmentsWith(name: string, environments: EnvironmentRegistry): Promise<EnvironmentRegistry> {
   try {
     return await withEnvironment(environments, name, { folder: process.cwd() });
@@ -50,7 +50,7 @@ async function environmentsWith(name: string, environments: EnvironmentRegistry)
 
 function providerInfo(name: string): NamedInfo {
   const packageName = `@ai-sdk/${name}`;
-  const installed = isInstalled(packageName) ? "which is installed" : `which npm install ${packageName} adds`;
+  const installed = isInstalled(packageName) ? "which is installed" : `which npm install ${packageName} installs`;
   const [usual, ...others] = providerKeyVariables(name);
   const key =
     usual === undefined
@@ -59,7 +59,7 @@ function providerInfo(name: string): NamedInfo {
   return {
     kind: "provider",
     id: name,
-    description: `Models named ${name}:MODEL, asked through the package ${packageName}, ${installed}. ${key}`,
+    description: `Models named ${name}:MODEL, called through the package ${packageName}, ${installed}. ${key}`,
     keys: configReference(providerOptionsSchema),
     example: `lyceum eval gsm8k --limit 20 --model ${name}:MODEL`,
   };

@@ -18,24 +18,27 @@ import { scriptFile } from "./script-file.ts";
 import { serverPolicy } from "./server-policy.ts";
 import type { SharedEngine } from "./shared-engine.ts";
 
-/** What opening a policy by its name may need. */
+/** The options of {@link openNamedPolicy}. */
 export interface NamedPolicyOptions {
-  /** What runs a model of this machine. */
+  /** The engine for local models. */
   readonly engine: SharedEngine;
-  /** The agents that it plays, for models by agent; none for a policy that stands by itself, such as a judge. */
+  /** The agents that it plays, for models by agent. Absent for a single policy, such as a judge. */
   readonly agents?: TeamAgents;
-  /** The model goes on with the text of its prompt, without a chat template; one of the AI SDK gets it as a message. */
+  /**
+   * True if the model continues the text of its prompt without a chat template. A model of the AI SDK receives the text
+   * as a message.
+   */
   readonly completion?: boolean;
-  /** Whose demonstrations `demonstration` stands for. */
+  /** The environment whose demonstrations the name `demonstration` plays. */
   readonly environment?: Pick<EnvironmentDefinition, "spec" | "demonstrate">;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The policy that a name or a policy file on the command line stands for; see `parsePolicyName` for the names. A policy
- * file that names a model for each agent is opened by a `PolicyOpener`. What only some policies need (the engine, a
- * provider's package) is loaded when such a name asks for it. Dispose of it after use. Throws `config.invalid` for a name
- * that cannot be, or whose package is not installed.
+ * Opens the policy that a name or a policy file on the command line describes. See `parsePolicyName` for the names. A
+ * `PolicyOpener` opens policy files with a model for each agent. Optional parts (the engine, a provider's package) are
+ * loaded only if the name needs them. Dispose of the policy after use. Throws `config.invalid` for an invalid name, or
+ * if its package is not installed.
  */
 export async function openNamedPolicy(
   given: string | PolicySettings,
@@ -47,7 +50,7 @@ export async function openNamedPolicy(
   return { ...opened, policy: withSampling(opened.policy, sampling) };
 }
 
-/** The policy without sampling settings of its own. */
+/** Opens the policy without its own sampling settings. */
 async function openModel(settings: PolicySettings, options: NamedPolicyOptions): Promise<OpenPolicy> {
   const named = policyNameOf(settings);
   const {
@@ -91,7 +94,7 @@ async function openModel(settings: PolicySettings, options: NamedPolicyOptions):
     .exhaustive();
 }
 
-/** A policy that closes itself, if it holds anything. */
+/** Returns a policy that closes itself on disposal. */
 function owned(policy: Policy): OpenPolicy {
   return { policy, [Symbol.asyncDispose]: async () => policy.close?.() };
 }
@@ -102,8 +105,8 @@ function demonstrations(environment: NamedPolicyOptions["environment"]): Policy 
     code: "policy.unsupported-input",
     message:
       environment === undefined
-        ? "Demonstrations belong to an environment, and there is none."
+        ? "Demonstrations need an environment, but there is none."
         : `Environment "${environment.spec.id}" has no demonstrations.`,
-    hint: "Give the environment a demonstrate function, or let a model play.",
+    hint: "Add a demonstrate function to the environment, or let a model play.",
   });
 }

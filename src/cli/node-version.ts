@@ -1,6 +1,6 @@
 const minimumMajor = 24;
 
-/** What to tell a person whose Node is too old; undefined where it is not. */
+/** Returns the message for a Node version that is too old. Returns undefined for a supported version. */
 export function nodeVersionProblem(version: string): string | undefined {
   if (Number.parseInt(version, 10) >= minimumMajor) return undefined;
   return [

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { LyceumError } from "../contract/errors/index.ts";
 import { oldEnvironmentNames, oldFlags } from "./migrate/old-flags.ts";
 
-/** An option under another name: it fills the same argument, and help does not list it. */
+/** An alias of an option. It sets the same argument and is hidden in help. */
 class AliasOption extends Option {
   readonly #attribute: string;
 
@@ -32,7 +32,10 @@ export function addCollectAliases(
     .addOption(new AliasOption("--filter-reward <x>", "minReward", read.finite));
 }
 
-/** Adds `--output_base_dir` of LLM_Collab to `train`, and the flags that have no counterpart: they are errors that say why. */
+/**
+ * Adds `--output_base_dir` of LLM_Collab to `train`, and the flags without a counterpart, which throw an error with the
+ * reason.
+ */
 export function addTrainAliases(command: Command): void {
   command.addOption(new AliasOption("--output_base_dir <folder>", "output"));
   for (const { flag, now, note } of oldFlags.filter((old) => old.command === "train")) {
@@ -41,7 +44,7 @@ export function addTrainAliases(command: Command): void {
       throw new LyceumError({
         code: "config.invalid",
         message: `${flag} has no counterpart: ${note}.`,
-        hint: "Leave it out. model.device says what runs the model (docs/devices.md).",
+        hint: "Omit it. model.device selects the device that runs the model (docs/devices.md).",
         data: { flag },
       });
     };
@@ -49,11 +52,11 @@ export function addTrainAliases(command: Command): void {
   }
 }
 
-/** Adds a `serve` that says that there is none. */
+/** Adds a `serve` command that throws an error with an alternative. */
 export function addServeRefusal(program: Command): void {
   program
     .command("serve", { hidden: true })
-    .description("not there: environments are not served")
+    .description("not available: Lyceum does not serve environments")
     .allowUnknownOption()
     .allowExcessArguments()
     .helpOption(false)

@@ -1,22 +1,22 @@
 import { type Command, Option } from "commander";
 
-/** How the text of an option is read; each throws commander's error where it is not what it should be. */
+/** The parsers of option values. Each throws commander's error for a wrong value. */
 interface Readers {
   readonly positive: (value: string) => number;
   readonly finite: (value: string) => number;
 }
 
 /**
- * Adds the options of `lyceum train` that change keys of the config: `--set`, `--override`, and the flags that CoMLRL and
- * LLM_Collaboration_with_MARL have for some keys, with dashes or underscores. All fill one list, `set`, of `key=value` in
- * the order of the command line, so that the last one wins however it is spelled.
+ * Adds the options of `lyceum train` that change keys of the config: `--set`, `--override`, and the flags of CoMLRL and
+ * LLM_Collaboration_with_MARL, with dashes or underscores. All add to one list, `set`, of `key=value` in the order of
+ * the command line. The last one wins.
  */
 export function addOverrideOptions(command: Command, { positive, finite }: Readers): void {
-  const others = "The same under other names:";
+  const others = "Aliases:";
   command
     .option("-s, --set <key=value>", "change a key of the config, such as training.steps=100; repeatable", append, [])
     .addOption(
-      new OverrideOption("--override <key=value...>", "--set, with as many changes as follow", append).helpGroup(
+      new OverrideOption("--override <key=value...>", "like --set, with any number of changes", append).helpGroup(
         others,
       ),
     )
@@ -44,7 +44,7 @@ export function addOverrideOptions(command: Command, { positive, finite }: Reade
     );
 }
 
-/** An option whose values join the list that `--set` fills. */
+/** An option that adds its values to the list of `--set`. */
 class OverrideOption extends Option {
   constructor(flags: string, description: string, add: (value: string, set: string[]) => string[]) {
     super(flags, description);
@@ -60,7 +60,7 @@ function append(value: string, set: readonly string[]): string[] {
   return [...set, value];
 }
 
-/** Adds turn weights, which come one by one: each that follows another joins its list. */
+/** Adds turn weights, which are parsed one by one. A weight that follows another is added to the same list. */
 function turnWeightsReader(readNumber: (value: string) => number): (value: string, set: string[]) => string[] {
   const weightsAtEnd = new WeakMap<readonly string[], readonly number[]>();
   return (value, set) => {

@@ -3,14 +3,14 @@ import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
 
 /**
- * How the `package.json` in `folder` refers to the package that runs: by the packed file it was installed from, by the
- * folder of its clone, or by its version if it came from a registry.
+ * Returns the reference of the `package.json` in `folder` to this package: the packed file from which it was installed,
+ * the folder of its clone, or its version if it came from a registry.
  */
 export function packageReference(folder: string): string {
   return referenceTo(dirname(createRequire(import.meta.url).resolve("lyceum/package.json")), folder);
 }
 
-/** The reference from `folder` to the package whose own folder is `root`. Both are absolute. */
+/** Returns the reference from `folder` to the package in the folder `root`. Both paths are absolute. */
 export function referenceTo(root: string, folder: string): string {
   const project = root.split(`${sep}node_modules${sep}`)[0]!;
   const source = project === root ? undefined : installedFrom(root, project);
@@ -18,11 +18,11 @@ export function referenceTo(root: string, folder: string): string {
   if (/^https?:.*\/-\/[^/]+\.tgz$/.test(source)) return `^${versionOf(root)}`;
   if (!source.startsWith("file:")) return source;
   const file = resolve(project, source.slice("file:".length));
-  // The installed folder works too, if the packed file is gone.
+  // Falls back to the installed folder if the packed file no longer exists.
   return fileReference(folder, existsSync(file) ? file : root);
 }
 
-/** What npm installed the package from: `file:` and a path relative to the project, or an address. */
+/** Returns the source from which npm installed the package: `file:` and a path relative to the project, or a URL. */
 function installedFrom(root: string, project: string): string | undefined {
   const lock = join(project, "node_modules/.package-lock.json");
   if (!existsSync(lock)) return undefined;

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-/** The version of this package. */
+/** Returns the version of this package. */
 export function packageVersion(): string {
   const manifest = createRequire(import.meta.url)("lyceum/package.json") as { version: string };
   return manifest.version;

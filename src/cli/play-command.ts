@@ -16,10 +16,10 @@ import { engineOn } from "./shared-engine.ts";
 import { readAnswers } from "./terminal-input.ts";
 
 /**
- * `lyceum play`: a person plays one episode, as one agent or as all. The other agents are played by a model if one is
- * named, which without `--agent` plays all; else by the task's demonstration as far as it goes, and by the person after
- * that. The end of the input ends the episode; throws what the signal was aborted with, what opening a model throws, and
- * what the environment threw.
+ * Runs `lyceum play`: a person plays one episode, as one agent or as all. If a model is given, it plays the other
+ * agents, or all agents without `--agent`. Otherwise the task's demonstration plays the other agents, and the person
+ * continues after its end. The end of the input ends the episode. Throws the reason of an abort, and the errors of
+ * opening a model and of the environment.
  */
 export async function playCommand(
   args: PlayArguments,
@@ -99,7 +99,7 @@ export async function playCommand(
   if (episode.status === "failed") throw fromErrorData(episode.error!);
 }
 
-/** The model that plays the agents that the person does not, if one is named. */
+/** Opens the model that plays the other agents, if one is given. */
 async function openPartner(
   { agent, model, base }: Pick<PlayArguments, "agent" | "model" | "base">,
   { environment, opener }: { readonly environment: EnvironmentDefinition; readonly opener: PolicyOpener },
@@ -110,7 +110,7 @@ async function openPartner(
   throw new LyceumError({
     code: "config.invalid",
     message: `No agent is left for the model: "${agent}" is the only one.`,
-    hint: "Leave --agent out to watch the model, or --model to play yourself.",
+    hint: "Omit --agent to watch the model, or omit --model to play yourself.",
   });
 }
 
@@ -119,7 +119,7 @@ function demonstrated(answer: Parameters<typeof demonstratedMessage>[0]): ActRes
   return { action: { message, finish: message.toolCalls === undefined ? "stop" : "tool-calls" } };
 }
 
-/** A text whose lines fit into a terminal, broken between words. */
+/** Wraps a text between words so that its lines fit into a terminal. */
 function fitted(text: string, columns: number): string {
   if (columns === Number.POSITIVE_INFINITY) return text;
   return text
@@ -130,7 +130,7 @@ function fitted(text: string, columns: number): string {
 
 function rewardText(reward: Reward): string {
   if (reward.status === "unscored") return `unscored: ${reward.reason}`;
-  // A reward without parts of its own has one component, named "reward".
+  // A reward without components has one component, named "reward".
   const parts = Object.entries(reward.components).filter(([name]) => name !== "reward");
   const shown = parts.map(([name, value]) => `${name} ${rounded(value)}`).join(", ");
   return `reward ${rounded(reward.value)}${shown === "" ? "" : ` (${shown})`}`;
@@ -140,7 +140,7 @@ function rounded(value: number): number {
   return Number(value.toFixed(4));
 }
 
-/** The same environment, which reports each step's result. */
+/** Wraps an environment so that it reports the result of each step. */
 function withStepResults(environment: EnvironmentDefinition, onStep: (result: StepResult) => void): EnvironmentFactory {
   return {
     ...environment,

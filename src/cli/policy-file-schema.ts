@@ -9,109 +9,127 @@ import type { PolicySettings } from "./policy-settings.ts";
 const text = z.string().min(1);
 const positive = z.number().positive();
 
-/** What any model has. */
+/** The options of every model. */
 const sampled = {
   sampling: z
     .strictObject({
       temperature: z.number().min(0).optional().describe("0 is greedy."),
-      maxTokens: z.int().positive().optional().describe("The most tokens of one answer."),
-      topK: z.int().positive().optional().describe("Keep the k likeliest tokens."),
-      topP: positive.max(1).optional().describe("Keep the likeliest tokens whose probability reaches p."),
+      maxTokens: z.int().positive().optional().describe("The maximum number of tokens per completion."),
+      topK: z.int().positive().optional().describe("Keep the k most likely tokens."),
+      topP: positive.max(1).optional().describe("Keep the most likely tokens whose total probability reaches p."),
       minP: z
         .number()
         .min(0)
         .max(1)
         .optional()
-        .describe("Keep tokens at least this fraction as likely as the likeliest."),
-      stop: z.array(text).optional().describe("End an answer before one of these."),
+        .describe("Keep tokens whose probability is at least this fraction of the highest one."),
+      stop: z.array(text).optional().describe("Stop sequences: a completion ends before one of these."),
     })
     .optional()
-    .describe("How it is sampled, over what it is asked with."),
+    .describe("Sampling settings. They replace those of the command."),
 } as const;
 
-/** What bounds the episodes of the model that eval or collect plays with. */
+/** The limits on episodes of the model that eval or collect plays with. */
 const bounded = {
   limits: z
     .strictObject({
-      turns: z.int().positive().optional().describe("End an episode after so many turns."),
-      tokens: z.int().positive().optional().describe("End an episode when an agent has sampled so many tokens in it."),
-      seconds: positive.optional().describe("End an episode after so much time."),
+      turns: z.int().positive().optional().describe("The maximum number of turns of an episode."),
+      tokens: z
+        .int()
+        .positive()
+        .optional()
+        .describe("The maximum number of tokens that an agent samples in an episode."),
+      seconds: positive.optional().describe("The maximum duration of an episode in seconds."),
     })
     .optional()
-    .describe("What bounds an episode that eval or collect plays with it; their options go over it."),
+    .describe("The limits of an episode in eval and collect. The options of these commands replace them."),
 } as const;
 
-/** How any server is asked. */
+/** The options of requests to any server. */
 const serving = {
-  maxConcurrent: z.int().positive().optional().describe("The most requests under way at once."),
-  requestsPerMinute: z.int().positive().optional().describe("The most requests within any 60 seconds."),
-  tokensPerMinute: positive.optional().describe("The most tokens within any 60 seconds."),
-  timeoutMs: positive.optional().describe("The longest wait for one answer, in milliseconds."),
-  maxRetries: z.int().nonnegative().optional().describe("Further tries after a failure that may pass."),
-  retryDelayMs: positive.optional().describe("The first wait between tries, in milliseconds."),
-  maxRetryDelayMs: z.number().nonnegative().optional().describe("The longest wait between tries, in milliseconds."),
-  maxRetryAfterMs: z.number().nonnegative().optional().describe("The longest Retry-After that is waited for."),
+  maxConcurrent: z.int().positive().optional().describe("The maximum number of concurrent requests."),
+  requestsPerMinute: z.int().positive().optional().describe("The maximum number of requests in 60 seconds."),
+  tokensPerMinute: positive.optional().describe("The maximum number of tokens in 60 seconds."),
+  timeoutMs: positive.optional().describe("The timeout of one request in milliseconds."),
+  maxRetries: z.int().nonnegative().optional().describe("The maximum number of retries after a transient failure."),
+  retryDelayMs: positive.optional().describe("The delay before the first retry in milliseconds."),
+  maxRetryDelayMs: z.number().nonnegative().optional().describe("The longest delay between retries in milliseconds."),
+  maxRetryAfterMs: z
+    .number()
+    .nonnegative()
+    .optional()
+    .describe("The longest Retry-After in milliseconds that is accepted."),
   accepts: z
     .array(z.enum(["text", "reasoning", "image"]))
     .optional()
-    .describe("What the model can read."),
+    .describe("The types of content that the model accepts."),
 } as const;
 
-/** What a server or provider that asks for a key has. */
+/** The options of servers and providers that need a key. */
 const keyed = {
   apiKeyVariable: text
     .optional()
-    .describe("The environment's variable with the key; the provider's usual one, or LYCEUM_API_KEY, by default."),
+    .describe("The environment variable with the key. By default the provider's usual one, or LYCEUM_API_KEY."),
 } as const;
 
-/** What only an OpenAI-compatible server has. */
+/** The options of OpenAI-compatible servers. */
 const server = {
-  baseUrl: z.url().optional().describe("Where the API begins, such as http://127.0.0.1:8000/v1."),
-  endpoint: z.enum(["chat", "completions"]).optional().describe("Where it is asked; by the format by default."),
-  headers: z.record(text, z.string()).optional().describe("Further headers, by name."),
-  headerVariables: z.record(text, text).optional().describe("Headers whose values the environment's variables hold."),
+  baseUrl: z.url().optional().describe("The base URL of the API, such as http://127.0.0.1:8000/v1."),
+  endpoint: z
+    .enum(["chat", "completions"])
+    .optional()
+    .describe("The endpoint. By default it depends on the prompt format."),
+  headers: z.record(text, z.string()).optional().describe("Additional headers by name."),
+  headerVariables: z
+    .record(text, text)
+    .optional()
+    .describe("Headers whose values are in environment variables: the variable by header."),
   logprobs: z.boolean().optional().describe("Ask for the log-probability of each token."),
   tokenIds: z.boolean().optional().describe("Ask for token ids (vLLM)."),
-  processedLogprobs: z.boolean().optional().describe("Log-probabilities are those that were sampled from."),
-  extraBody: z.record(text, z.json()).optional().describe("Further fields of each request."),
+  processedLogprobs: z
+    .boolean()
+    .optional()
+    .describe("True if the server returns the log-probabilities of the distribution it sampled from."),
+  extraBody: z.record(text, z.json()).optional().describe("Additional fields of each request."),
 } as const;
 
-/** What only a model of the AI SDK has. */
+/** The options of models of the AI SDK. */
 const provider = {
-  providerOptions: z.record(text, z.record(text, z.json())).optional().describe("What only this provider knows."),
+  providerOptions: z
+    .record(text, z.record(text, z.json()))
+    .optional()
+    .describe("Options that are specific to the provider."),
 } as const;
 
-/** The options of a provider's model. */
+/** The schema for the options of a provider's model. */
 export const providerOptionsSchema: z.ZodType = z.strictObject({ ...sampled, ...serving, ...keyed, ...provider });
 
-/** What only a model of this machine has. */
+/** The options of local models. */
 const embedded = {
-  base: text
-    .optional()
-    .describe("If the model is an adapter: the model that it adapts, instead of the one that the adapter names."),
+  base: text.optional().describe("The base model of an adapter, instead of the one that the adapter names."),
   chatTemplate: text
     .optional()
-    .describe("A Jinja file instead of the model's own chat template, or none: prompts are then plain texts."),
+    .describe("A Jinja file that replaces the model's chat template, or none for plain text prompts."),
   templateVariables: templateVariablesSchema
     .optional()
-    .describe("What the chat template sees by name, such as enable_thinking: false."),
-  revision: text.optional().describe("Branch, tag or commit of a hub id."),
+    .describe("Variables of the chat template, such as enable_thinking: false."),
+  revision: text.optional().describe("The branch, tag or commit of a hub id."),
 } as const;
 
-/** What a policy file says: the settings of one model, or of a model for each agent. */
+/** The content of a policy file: the settings of one model, or of a model for each agent. */
 export type PolicyFile = Omit<Partial<PolicySettings>, "agents"> & {
   readonly agents?: Readonly<Record<AgentId, PolicySpecification>>;
 };
 
-/** The schema of a {@link PolicyFile}. Options that a kind of model does not have are left to {@link checkPolicyOptions}. */
+/** The schema of a {@link PolicyFile}. {@link checkPolicyOptions} checks which options a kind of model has. */
 export const policyFileSchema: z.ZodType<PolicyFile> = z
   .strictObject({
-    model: text.optional().describe("A name as --model takes it; with baseUrl the model's name on that server."),
+    model: text.optional().describe("The model, as in --model. With baseUrl, the name of the model on that server."),
     agents: z
       .record(text, policySpecificationSchema)
       .optional()
-      .describe("Instead of model: the model of each agent, by a name, a policy file or the keys of one."),
-    name: text.optional().describe("What logs call it; the model by default."),
+      .describe("The model of each agent, instead of model: a name, a policy file or the keys of one."),
+    name: text.optional().describe("The name in logs. The model by default."),
     ...sampled,
     ...bounded,
     ...embedded,
@@ -127,7 +145,7 @@ export const policyFileSchema: z.ZodType<PolicyFile> = z
     context.issues.push({ code: "custom", message, input: context.value, path: [] });
   }) as unknown as z.ZodType<PolicyFile>;
 
-/** Which options each kind of model has, beside `model` and `name`. */
+/** The options of each kind of model, besides `model` and `name`. */
 const known: Readonly<Record<PolicyName["kind"] | "team", Readonly<Record<string, unknown>>>> = {
   server: { ...sampled, ...bounded, ...serving, ...keyed, ...server },
   provider: { ...sampled, ...bounded, ...serving, ...keyed, ...provider },
@@ -149,7 +167,7 @@ export function checkPolicyOptions(
   if (foreign === undefined) return;
   throw new LyceumError({
     code: "config.invalid",
-    message: `"${foreign}" is no option of ${model === undefined ? "a model for each agent" : `the model ${model}`}.`,
+    message: `"${foreign}" is not an option of ${model === undefined ? "a model for each agent" : `the model ${model}`}.`,
     hint: hintOf({ foreign, own, kind }),
     data: { ...(model === undefined ? {} : { model }), option: foreign, known: own },
   });
@@ -158,11 +176,8 @@ export function checkPolicyOptions(
 function hintOf({ foreign, own, kind }: { foreign: string; own: readonly string[]; kind: keyof typeof known }): string {
   const has = own.length === 0 ? [] : [`It has: ${own.join(", ")}.`];
   if (kind === "team")
-    return [...has, "Give others to each agent: its value may be the keys of a policy file."].join(" ");
-  if (foreign in embedded) return [...has, "Only a model of this machine has it."].join(" ");
+    return [...has, "Set other options per agent, whose value can be the keys of a policy file."].join(" ");
+  if (foreign in embedded) return [...has, "Only local models have it."].join(" ");
   if (own.includes("maxConcurrent")) return has.join(" ");
-  return [
-    ...has,
-    "Models behind a server have options; name its address (http://HOST/v1#MODEL), or give its baseUrl.",
-  ].join(" ");
+  return [...has, "Models on a server have it: use the server's URL (http://HOST/v1#MODEL), or set baseUrl."].join(" ");
 }

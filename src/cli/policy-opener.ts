@@ -11,15 +11,15 @@ import { type PolicySettings, policyNameOf, specifiedSettings } from "./policy-s
 import type { Rooms } from "./rooms.ts";
 import { createSharedEngine, type EngineConfig, engineOn, type SharedEngine } from "./shared-engine.ts";
 
-/** Opens the policies of a command, each once even if it is needed for several things, and closes them all in the end. */
+/** Opens the policies of a command. A policy that is used several times is opened once. Disposal closes all of them. */
 export interface PolicyOpener extends AsyncDisposable {
-  /** What runs the embedded ones. */
+  /** The engine for embedded models. */
   readonly engine: SharedEngine;
-  /** Opens one that stands by itself, such as a judge. Rejects as `openNamedPolicy` does. */
+  /** Opens a single policy, such as a judge. Rejects like `openNamedPolicy`. */
   readonly open: OpenNamedPolicy;
   /**
-   * Opens one that has been read. In an `environment` it plays the agents `played`, by default all; without one it stands
-   * by itself. Rejects as `openNamedPolicy` does, and as `checkTeam` does for a team that does not fit.
+   * Opens a policy from its settings. With an `environment`, it plays the agents `played` (all by default). Without
+   * one, it is a single policy. Rejects like `openNamedPolicy`, and like `checkTeam` for a team that does not fit.
    */
   openSettings(
     settings: PolicySettings,
@@ -29,7 +29,7 @@ export interface PolicyOpener extends AsyncDisposable {
 
 type PlayingOptions = Pick<NamedPolicyOptions, "environment" | "agents" | "completion">;
 
-/** A {@link PolicyOpener}. `engine` says how the embedded engine runs: on the device `auto` by default. */
+/** Creates a {@link PolicyOpener}. `engine` contains the settings of the embedded engine (device `auto` by default). */
 export function createPolicyOpener(options: {
   readonly rooms: Pick<Rooms, "createBackend">;
   readonly engine?: EngineConfig;
@@ -41,7 +41,7 @@ export function createPolicyOpener(options: {
   const opened = new Map<string, Promise<OpenPolicy>>();
   const openOnce = async (settings: PolicySettings, playing: PlayingOptions): Promise<Policy> => {
     const open = (): Promise<OpenPolicy> => openNamedPolicy(settings, { ...playing, engine, signal });
-    // Demonstrations belong to one environment, and hold nothing open.
+    // Demonstrations belong to one environment and have no open resources.
     if (settings.model === "demonstration") return (await open()).policy;
     // Only the embedded engine opens models by agent.
     const agents = policyNameOf(settings).kind === "engine" ? playing.agents : undefined;
@@ -84,8 +84,8 @@ export function createPolicyOpener(options: {
 function noLimits({ model }: PolicySettings): LyceumError {
   return new LyceumError({
     code: "config.invalid",
-    message: `The policy of ${model} has limits, which bound whole episodes: only the model that eval or collect plays with has them.`,
-    hint: "Leave limits out of this policy.",
+    message: `The policy of ${model} has limits. Limits apply to whole episodes, so only the model that eval or collect plays with can have them.`,
+    hint: "Remove limits from this policy.",
     data: { model },
   });
 }

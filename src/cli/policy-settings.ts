@@ -9,36 +9,36 @@ import type { ServingOptions } from "../core/policy/serving/serving-options.ts";
 import { withoutSecretValues, withoutUrlSecrets } from "../core/text/url-secrets.ts";
 import { checkPolicyOptions, type PolicyFile, policyFileSchema } from "./policy-file-schema.ts";
 
-/** A model, and how it is asked: what a policy file says, or a name with options on the command line. */
+/** A model and its options: the content of a policy file, or a name with options on the command line. */
 export interface PolicySettings extends ServingOptions {
   /**
-   * A name as `parsePolicyName` reads it; with `baseUrl` the model's name as that server has it. Of a team, the names of
-   * its agents and their models, for people to read.
+   * The name of the model, see `parsePolicyName`. With `baseUrl` it is the name on that server. For a team it lists the
+   * agents and their models, for people.
    */
   readonly model: string;
-  /** Of a team: the model of each agent. It then has no settings of its own but a name. */
+  /** For a team: the model of each agent. A team has no other settings except a name. */
   readonly agents?: Readonly<Record<AgentId, PolicySettings>>;
-  /** The model under an adapter, instead of the one that the adapter names. */
+  /** The base model of an adapter, instead of the one that the adapter names. */
   readonly base?: string;
-  /** Of a model of this machine: a Jinja file instead of its own chat template, or `"none"`. */
+  /** For local models: a Jinja file that replaces the chat template, or `"none"`. */
   readonly chatTemplate?: string;
-  /** Of a model of this machine: what its chat template sees by name. */
+  /** For local models: the variables of the chat template. */
   readonly templateVariables?: Readonly<Record<string, Json>>;
-  /** Of a hub id: branch, tag or commit. */
+  /** For hub ids: the branch, tag or commit. */
   readonly revision?: string;
-  /** What logs call it; the model by default. */
+  /** The name in logs. The model by default. */
   readonly name?: string;
   readonly baseUrl?: string;
   readonly endpoint?: "chat" | "completions";
-  /** The environment's variable that holds the key. */
+  /** The environment variable that contains the key. */
   readonly apiKeyVariable?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Variables that hold the values of further headers, by header. */
+  /** The environment variables that contain the values of additional headers, by header. */
   readonly headerVariables?: Readonly<Record<string, string>>;
   readonly accepts?: readonly PartType[];
-  /** Its own settings, over those that it is asked with. */
+  /** Its sampling settings. They replace those of the request. */
   readonly sampling?: Partial<SamplingSettings>;
-  /** What bounds an episode, of the model that eval or collect plays with. */
+  /** The limits of an episode, for the model that eval or collect plays with. */
   readonly limits?: { readonly turns?: number; readonly tokens?: number; readonly seconds?: number };
   readonly logprobs?: boolean;
   readonly tokenIds?: boolean;
@@ -48,9 +48,9 @@ export interface PolicySettings extends ServingOptions {
 }
 
 /**
- * The settings of a policy that a command line names: by a policy file (YAML or JSON), or by the name of a model, with
- * `key=value` options over them. Throws `config.invalid` with each option at fault, also for one that this kind of
- * model does not have, and `data.not-found`.
+ * Reads the settings of a policy that a command line names: a policy file (YAML or JSON) or the name of a model, with
+ * `key=value` options that replace its settings. Throws `config.invalid` with each wrong option, and for options that
+ * this kind of model does not have. Throws `data.not-found` for a missing file.
  */
 export async function readPolicySettings(name: string, options: readonly string[] = []): Promise<PolicySettings> {
   const isFile = parsePolicyName(name).kind === "engine" && /\.(ya?ml|json)$/i.test(name);
@@ -59,21 +59,24 @@ export async function readPolicySettings(name: string, options: readonly string[
 }
 
 /**
- * The settings of a policy that a config specifies: by a name or a policy file, or by the keys of one. `what` says in
- * errors what the policy is for. Throws as {@link readPolicySettings} does.
+ * Reads the settings of a policy that a config specifies: a name, a policy file, or the keys of one. `what` describes
+ * its use for errors. Throws the errors of {@link readPolicySettings}.
  */
 export async function specifiedSettings(given: PolicySpecification, what: string): Promise<PolicySettings> {
   if (typeof given === "string") return readPolicySettings(given);
   return readSettings({ text: JSON.stringify(given), name: what }, []);
 }
 
-/** The settings in a policy file or in a text of the same keys. Throws as {@link readPolicySettings} does. */
+/**
+ * Reads the settings from a policy file, or from a text with the same keys. Throws the errors of {@link
+ * readPolicySettings}.
+ */
 export async function readSettings(
   source: { readonly path: string } | { readonly text: string; readonly name: string },
   overrides: readonly string[],
 ): Promise<PolicySettings> {
   const read = await loadConfig({ ...source, schema: policyFileSchema, overrides, option: "--model-option" });
-  // Without the keys that are undefined.
+  // Removes undefined keys.
   const { agents, ...settings } = JSON.parse(JSON.stringify(read)) as PolicyFile;
   const { model: single } = settings;
   if (agents === undefined && single !== undefined) {
@@ -99,10 +102,10 @@ export async function readSettings(
   };
 }
 
-/** What a team says of all its models. */
+/** The settings of a team that apply to all its models. */
 type TeamDefaults = Pick<PolicySettings, "sampling" | "base" | "chatTemplate" | "templateVariables" | "revision">;
 
-/** The settings of one of a team's models, with what the team says of all of them. */
+/** Adds the settings of a team to the settings of one of its models. */
 function withDefaults(settings: PolicySettings, defaults: TeamDefaults): PolicySettings {
   const { agents } = settings;
   if (agents !== undefined) {
@@ -116,7 +119,7 @@ function withDefaults(settings: PolicySettings, defaults: TeamDefaults): PolicyS
   return merged;
 }
 
-/** What a config's policy is recorded as: its name, and what else decides what it answers. It holds no key. */
+/** Returns what is recorded of a policy: its name, and the settings that affect its answers. Contains no key. */
 export function recordedPolicy(settings: PolicySettings): PolicySpecification {
   const { agents } = settings;
   const model = withoutUrlSecrets(settings.model);
@@ -129,12 +132,12 @@ export function recordedPolicy(settings: PolicySettings): PolicySpecification {
   return answering === undefined ? name : { model, ...(name === model ? {} : { name }), ...answering };
 }
 
-/** What a policy's settings stand for: with an address of its own, a model is a server's, whatever its name. */
+/** Returns the parsed name of a policy. A model with a base URL is a model on a server, whatever its name. */
 export function policyNameOf({ model, baseUrl }: PolicySettings): PolicyName {
   return baseUrl === undefined ? parsePolicyName(model) : { kind: "server", url: baseUrl, model };
 }
 
-/** What else than its name decides what a policy answers, for the record. It holds no key. */
+/** Returns the settings, besides the name, that affect a policy's answers. Contains no key. */
 export function answerSettings(settings: PolicySettings): Readonly<Record<string, Json>> | undefined {
   const { base, chatTemplate, templateVariables, revision, ...asked } = settings;
   const model = withoutUrlSecrets(settings.model);

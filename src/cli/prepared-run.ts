@@ -11,21 +11,21 @@ import { recordedPolicy, specifiedSettings } from "./policy-settings.ts";
 import type { Rooms } from "./rooms.ts";
 import type { RunConfig } from "./run-config.ts";
 
-/** What a run of the command line goes with. */
+/** The options of a run on the command line. */
 export interface TrainCommandOptions {
   readonly rooms: Rooms;
   readonly view: TerminalViewOptions;
   readonly signal: AbortSignal;
-  /** The command line that resumes a run kept in `output`. */
+  /** Returns the command line that resumes the run in `output`. */
   readonly resumeCommand: (output: string) => string;
 }
 
-/** Everything that one run, or one stage of it, is made of. */
+/** Everything that is needed for one run, or for one stage of it. */
 export interface PreparedRun {
-  /** Of a stage. */
+  /** The name of the stage. */
   readonly name: string | undefined;
   readonly config: RunConfig;
-  /** The part of the config that the trainer takes. */
+  /** The part of the config for the trainer. */
   readonly training: TrainingConfigInput;
   readonly environment: EnvironmentDefinition;
   readonly environmentOptions: Readonly<Record<string, unknown>>;
@@ -34,7 +34,7 @@ export interface PreparedRun {
   readonly resume: boolean;
 }
 
-/** The backend of a run. Frozen models of the same base share its weights with those that are trained. */
+/** Opens the backend of a run. Frozen models with the same base model share its weights with the trained models. */
 export async function openBackend(
   config: RunConfig,
   { rooms, opener }: { readonly rooms: Rooms; readonly opener: PolicyOpener },
@@ -45,14 +45,17 @@ export async function openBackend(
   return { backend: own, [Symbol.asyncDispose]: () => own[Symbol.asyncDispose]() };
 }
 
-/** The policies of a run that are not trained, and the training config with what checkpoints record of them. */
+/**
+ * Opens the policies of a run that are not trained. Returns them with the training config, in which checkpoints record
+ * them.
+ */
 export async function openFrozen(
   { training, environment }: Pick<PreparedRun, "training" | "environment">,
   opener: PolicyOpener,
 ): Promise<{
-  /** Of the frozen agents. */
+  /** The policies of the frozen agents. */
   readonly policies: Readonly<Record<AgentId, Policy>>;
-  /** What the model plays against in evaluations. */
+  /** The opponent of the model in evaluations. */
   readonly opponent?: Policy;
   readonly training: TrainingConfigInput;
 }> {

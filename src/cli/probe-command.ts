@@ -12,9 +12,9 @@ import type { PolicyOpener } from "./policy-opener.ts";
 import { openBackend, openFrozen, type PreparedRun, type TrainCommandOptions } from "./prepared-run.ts";
 
 /**
- * `lyceum train --probe`: plays a few tasks of the run, or of each stage that learns from rewards, and shows whether
- * their rewards have a signal. A stage is probed with the weights that the stage before left in the output folder; if
- * there are none, with the model that the first stage begins with.
+ * Runs `lyceum train --probe`: plays a few tasks of the run, or of each stage that learns from rewards, and shows
+ * whether their rewards have a signal. A stage uses the weights that the previous stage left in the output folder. If
+ * there are none, it uses the initial model.
  */
 export async function probeCommand(
   runs: readonly PreparedRun[],
@@ -31,13 +31,13 @@ export async function probeCommand(
     }
     const before = runs[place - 1];
     const isTrained = before !== undefined && existsSync(join(run.output, before.name!, "model"));
-    const model = isTrained ? `the model of stage ${before.name!}` : "the model as it is before all stages";
+    const model = isTrained ? `the model of stage ${before.name!}` : "the model before the first stage";
     stream.write(`stage ${visibleText(name!)}, with ${visibleText(model)}:\n`);
     await probeOne(run, isTrained ? await continuedConfig(runs, run) : training, options);
   }
 }
 
-/** A stage's config with the weights that the stages before it left. */
+/** Returns the config of a stage with the weights that the previous stages left. */
 async function continuedConfig(runs: readonly PreparedRun[], { name, output }: PreparedRun) {
   const stages = runs.map((run) => ({ ...run, name: run.name!, config: run.training }));
   const planned = await planStages({ stages, output, resume: true });

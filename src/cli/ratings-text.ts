@@ -3,7 +3,7 @@ import { formatPercent } from "../core/text/format.ts";
 import type { Ratings } from "../evaluation/ratings/rate-runs.ts";
 import { visibleText } from "../reports/training/visible-text.ts";
 
-/** Ratings as a person reads them: a line for each player, the strongest first, then one for each pair. */
+/** Returns ratings as text: a line for each player, the strongest first, then a line for each pair. */
 export function ratingsText({ name, players, pairs }: Ratings, folder: string): string {
   const width = Math.max(...players.map(({ model }) => model.length));
   const lines = [

@@ -5,22 +5,22 @@ import type { EnvironmentRegistry, OpenNamedPolicy } from "../core/environment/r
 import type { EvaluationManifest } from "../evaluation/log/manifest.ts";
 import { isBuiltIn, withEnvironment } from "./load-environment.ts";
 
-/** The environment that grades a log again. */
+/** The environment that scores a log again. */
 export interface RecordedEnvironment {
   readonly id: string;
-  /** The registry with this environment in it. */
+  /** The registry that contains this environment. */
   readonly environments: EnvironmentRegistry;
   readonly options: Readonly<Record<string, Json>>;
   /** The values of options that do not come from the log: those of `set`, and defaults. */
   readonly trusted: readonly unknown[];
-  /** Recorded options that this environment does not have. */
+  /** The recorded options that this environment does not have. */
   readonly leftOut: readonly string[];
 }
 
 /**
- * The environment of a log, or the one that `env` names, with the recorded options under those of `set`. A log is data
- * from anywhere: it names a built-in environment only, and sets no option that starts a program or sends a key to an
- * address. Throws `config.invalid` for these, and as `withEnvironment` does.
+ * Opens the environment of a log, or the one that `env` names, with the recorded options and those of `set`, which take
+ * precedence. A log is untrusted data: it can only name a built-in environment, and it cannot set an option that starts
+ * a program or sends a key to an address. Throws `config.invalid` for these, and the errors of `withEnvironment`.
  */
 export async function recordedEnvironment(
   { identity }: Pick<EvaluationManifest, "identity">,
@@ -37,7 +37,7 @@ export async function recordedEnvironment(
     throw new LyceumError({
       code: "config.invalid",
       message: `The log names the environment "${id}", which is not built in, and a log loads no code.`,
-      hint: "If you trust that environment, name it by --env: a file, such as ./environment.ts, or a package.",
+      hint: "If you trust that environment, name it with --env: a file, such as ./environment.ts, or a package.",
       data: { environment: id },
     });
   }
@@ -53,7 +53,7 @@ export async function recordedEnvironment(
   return { id, environments, options: { ...kept, ...set }, trusted, leftOut };
 }
 
-/** Throws `config.invalid` for a recorded option that a log may not set and that `set` does not replace. */
+/** Throws `config.invalid` for a recorded option that a log may not set, unless `set` replaces it. */
 export function refuseOptions(
   recorded: Readonly<Record<string, Json>>,
   { set, refused }: { readonly set: Readonly<Record<string, Json>>; readonly refused: readonly string[] },
@@ -63,20 +63,20 @@ export function refuseOptions(
   throw new LyceumError({
     code: "config.invalid",
     message: `The log sets the option ${option}, which starts a program or sends a key to an address.`,
-    hint: `If you trust the log, give the option again: ${again(option, recorded[option]!)}`,
+    hint: `If you trust the log, repeat the option: ${again(option, recorded[option]!)}`,
     data: { option },
   });
 }
 
-/** Opens only policies among `trusted`: one that only a log names may load code, or send a key to an address. */
+/** Opens only policies among `trusted`. A policy that only a log names could load code or send a key to an address. */
 export function openingOnly(trusted: readonly unknown[], open: OpenNamedPolicy): OpenNamedPolicy {
   return async (specification, what) => {
     if (trusted.some((value) => isDeepStrictEqual(value, specification))) return await open(specification, what);
     const option = what.split(" ")[0]!;
     throw new LyceumError({
       code: "config.invalid",
-      message: `The log names the ${what}, and a log opens no policy.`,
-      hint: `If you trust it, name it again: ${again(option, specification as Json)}`,
+      message: `The log names the ${what}, but policies are not opened from a log.`,
+      hint: `If you trust it, repeat it: ${again(option, specification as Json)}`,
       data: { option },
     });
   };

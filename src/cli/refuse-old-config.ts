@@ -5,7 +5,7 @@ import { detectSystem } from "./migrate/detect-system.ts";
 import { systemNames } from "./migrate/old-config.ts";
 import { parseOldYaml } from "./migrate/parse-old-yaml.ts";
 
-/** Throws `config.invalid` for the text of a config of MRLM or LLM_Collab, with the command that converts it. */
+/** Throws `config.invalid` for a config of MRLM or LLM_Collab, with the command that converts it. */
 export function refuseOldConfig(text: string, path: string): void {
   const system = detectSystem(readLeniently(text, path));
   if (system === undefined) return;
@@ -13,12 +13,12 @@ export function refuseOldConfig(text: string, path: string): void {
   throw new LyceumError({
     code: "config.invalid",
     message: `${path} is a config of ${systemNames[system]}.`,
-    hint: `Convert it first: lyceum migrate ${path} --output ${to}. What comes after --config stays the same but for the file.`,
+    hint: `Convert it first: lyceum migrate ${path} --output ${to}. Then train with the new file. The other options stay the same.`,
     data: { path, system },
   });
 }
 
-/** What is no YAML, or too large for a config, is another's error. */
+/** Returns undefined for text that is not YAML or too large, because other code reports that. */
 function readLeniently(text: string, path: string): Json | undefined {
   if (excessOf(text) !== undefined) return undefined;
   try {

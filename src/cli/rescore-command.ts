@@ -24,7 +24,7 @@ import { openingOnly, recordedEnvironment, refuseOptions } from "./recorded-envi
 import type { Rooms } from "./rooms.ts";
 import { softwareVersions } from "./software-versions.ts";
 
-/** `lyceum rescore`: grades the episodes of a run again, by its environment, another one, or a rubric. */
+/** Runs `lyceum rescore`: scores the episodes of a run again with its environment, another one, or a rubric. */
 export async function rescoreCommand(
   args: RescoreArguments,
   options: { readonly rooms: Rooms; readonly output: TerminalStream; readonly signal: AbortSignal },
@@ -53,13 +53,13 @@ export async function rescoreCommand(
   output.write(args.json ? `${JSON.stringify(printed, undefined, 2)}\n` : evalText(summary, args.output));
 }
 
-/** How episodes are graded, and what is said of it. */
+/** A way to score episodes, and what the log says about it. */
 interface Grading extends AsyncDisposable {
   readonly manifest: EvaluationManifest;
   readonly grade: Grader;
 }
 
-/** What opening an environment to grade in may need. */
+/** The options for opening an environment that scores. */
 interface Opening {
   readonly rooms: Rooms;
   readonly output: TerminalStream;
@@ -97,7 +97,9 @@ async function gradingByEnvironment(
   };
 }
 
-/** The recorded environment, or another one, with options over the recorded ones. */
+/**
+ * Opens the recorded environment or another one, with the recorded options and the given ones, which take precedence.
+ */
 async function openTarget(
   { name, identity }: EvaluationManifest,
   args: RescoreArguments,
@@ -109,15 +111,13 @@ async function openTarget(
   if (args.env !== undefined || identity.prompt === undefined || benchmark === undefined) {
     const recorded = await recordedEnvironment({ identity }, { env: args.env, set, environments });
     for (const option of args.json ? [] : recorded.leftOut) {
-      output.write(
-        visibleText(`warning: the recorded option ${option} is left out: ${recorded.id} does not have it\n`),
-      );
+      output.write(visibleText(`warning: the recorded option ${option} is ignored: ${recorded.id} does not have it\n`));
     }
     const openPolicy = openingOnly(recorded.trusted, open);
     return environmentTarget(recorded.id, {}, recorded).open({ openPolicy, signal });
   }
   if (identity.judge !== undefined && judge === undefined) {
-    throw invalid(`The run was judged by ${identity.judge}, and no judge is named.`, "Name one by --judge.");
+    throw invalid(`The run was judged by ${identity.judge}, but no judge is given.`, "Name one with --judge.");
   }
   const recorded = identity.environment.options as ReturnType<typeof setOptions>;
   refuseOptions(recorded, { set, refused: environments.entries.flatMap(({ neverFromLog = [] }) => neverFromLog) });
@@ -130,7 +130,7 @@ async function openTarget(
 
 async function gradingByRubric(before: EvaluationManifest, path: string, args: RescoreArguments): Promise<Grading> {
   if (args.env !== undefined || args.set.length > 0 || args.judge !== undefined) {
-    throw invalid("--rubric does not go together with --env, --set and --judge.", "Grade by the one or the other.");
+    throw invalid("--rubric excludes --env, --set and --judge.", "Use one of them.");
   }
   const module = (await import(pathToFileURL(resolve(path)).href).catch((cause: unknown) => {
     throw invalid(

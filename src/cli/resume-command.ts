@@ -5,13 +5,13 @@ import { withoutSecretValues, withoutUrlSecrets } from "../core/text/url-secrets
 import type { TrainArguments } from "./create-program.ts";
 
 /**
- * The command line that goes on with an interrupted run, ready to paste into a shell. A secret in an option becomes `***`:
- * it is put back by hand.
+ * Returns the command line that resumes an interrupted run, ready to paste into a shell. Secrets in options become
+ * `***` and must be filled in by hand.
  */
 export function resumeCommand(options: {
   readonly args: TrainArguments;
   readonly output: string;
-  /** How this process was started: `process.argv[1]` and the environment that npm sets. */
+  /** How this process was started: `process.argv[1]` and the environment variables that npm sets. */
   readonly script: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }): string {
@@ -30,7 +30,7 @@ export function resumeCommand(options: {
   return words.map(quote).join(" ");
 }
 
-/** A `--set` whose value holds no secret. */
+/** Returns a `--set` option without the secrets in its value. */
 function withoutSecrets(option: string): string {
   const parsed = parseOverride(option);
   if ("problem" in parsed) return withoutUrlSecrets(option);
@@ -50,7 +50,7 @@ function programWords(options: Pick<Parameters<typeof resumeCommand>[0], "script
   return ["node", relative(process.cwd(), script)];
 }
 
-/** A word as a POSIX shell reads it back. */
+/** Quotes a word for a POSIX shell. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

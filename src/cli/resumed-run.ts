@@ -5,8 +5,9 @@ import { isCheckpointPath, listCheckpoints } from "../../trainers/checkpoint/fin
 import { LyceumError } from "../contract/errors/index.ts";
 
 /**
- * The run folder of what `--resume` names: a run, its newest checkpoint, or that of one of its `stages`. Throws
- * `data.not-found` for what is not there, and `config.invalid` for an older checkpoint, for a model, and for a run that is not in `output`.
+ * Returns the run folder of the path after `--resume`: a run, its newest checkpoint, or the newest one of its `stages`.
+ * Throws `data.not-found` if it does not exist, and `config.invalid` for an older checkpoint, for a model, and for a
+ * run outside `output`.
  */
 export async function resumedRun(
   path: string,
@@ -16,7 +17,7 @@ export async function resumedRun(
     throw new LyceumError({
       code: "data.not-found",
       message: `There is no checkpoint ${path} to resume from.`,
-      hint: "Name a checkpoint of a run, such as runs/train/checkpoints/step-000100, or its folder, such as runs/train.",
+      hint: "Use a checkpoint of a run, such as runs/train/checkpoints/step-000100, or its folder, such as runs/train.",
       data: { path },
     });
   }
@@ -29,23 +30,26 @@ export async function resumedRun(
   if (newest !== undefined) {
     throw invalid(
       `${path} is not the newest checkpoint of its run: ${basename(newest)} is.`,
-      "A run goes on from its newest checkpoint. To go on from an older one, move those after it out of the folder.",
+      "A run resumes from its newest checkpoint. To resume from an older one, move the newer ones out of the folder.",
     );
   }
   const folder = stages.includes(basename(inner)) ? dirname(inner) : inner;
   if (output !== undefined && resolve(output) !== resolve(folder)) {
     throw invalid(
       `The run of ${path} is in ${folder}, not in ${output}.`,
-      "Leave --output out: a run goes on in its own folder.",
+      "Omit --output: a run resumes in its own folder.",
     );
   }
   return folder;
 }
 
-/** The newest checkpoint after this one of its run. Damaged ones do not count: the run does not go on from them. */
+/**
+ * Returns the newest checkpoint after this one in its run. Ignores damaged checkpoints, because the run does not resume
+ * from them.
+ */
 async function newestBeside(path: string): Promise<string | undefined> {
   const all = await listCheckpoints(dirname(resolve(path)));
-  // The best checkpoint is none of them.
+  // The best checkpoint is not in the list.
   const later = all.slice(all.indexOf(resolve(path)) + 1);
   for (const other of later.toReversed()) {
     const whole = await readWholeManifest(other).then(
@@ -57,7 +61,10 @@ async function newestBeside(path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** As the path is written, relative or not: a stage names the model before it by this folder. */
+/**
+ * Returns the folder as the path writes it, relative or absolute, because a stage names the previous stage's model by
+ * this folder.
+ */
 function runFolder(checkpoint: string): string {
   const folder = dirname(dirname(resolve(checkpoint)));
   return isAbsolute(checkpoint) ? folder : relative(process.cwd(), folder) || ".";

@@ -5,7 +5,7 @@ import type { OnnxBackendOptions } from "../../trainers/backends/onnx/index.ts";
 import type { EnvironmentRegistry } from "../core/environment/registry.ts";
 import type { RunConfig } from "./run-config.ts";
 
-/** What a config can name, and what runs it. */
+/** The environments, algorithms and backends that a config can name. */
 export interface Rooms {
   readonly environments: EnvironmentRegistry;
   readonly benchmarks: readonly Benchmark[];
@@ -13,7 +13,7 @@ export interface Rooms {
   createBackend(config: Pick<RunConfig, "model" | "training">): Promise<TrainingBackend>;
 }
 
-/** How the engine runs a config's model. */
+/** Returns how the engine runs the model of a config. */
 export function engineOptions(
   { device, precision, deviceIndex, threads }: RunConfig["model"],
   { maxTokensPerMicroBatch }: RunConfig["training"],
@@ -27,7 +27,7 @@ export function engineOptions(
   };
 }
 
-/** Everything that comes with Lyceum. The engine is loaded when a backend is created. */
+/** Opens everything that is part of Lyceum. The engine is loaded when a backend is created. */
 export async function openRooms(): Promise<Rooms> {
   const { environments } = await import("../../environments/index.ts");
   const { benchmarks } = await import("../../environments/shared/benchmarks/index.ts");

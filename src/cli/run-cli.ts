@@ -22,16 +22,16 @@ import { resumeCommand } from "./resume-command.ts";
 import type { ViewArguments } from "./view-program.ts";
 
 /**
- * Runs one command line of `lyceum` in this process, and returns what the process should exit with. With `watchdog`, a
- * thread watches commands that run environments.
+ * Runs one command line of `lyceum` in this process, and returns the exit code. With `watchdog`, a thread watches
+ * commands that run environments.
  */
 export async function runCli(argv: readonly string[], options: { readonly watchdog?: boolean } = {}): Promise<number> {
   const { stdout, stderr } = process;
   const color = stdout.isTTY === true && stdout.hasColors();
   const output = outliveOutput();
-  /** Whether what the command is asked for is in files, and its output only says how it goes. */
+  /** True if the results of the command are in files, and its output only reports progress. */
   let keepsFiles = false;
-  // Deep calls of libraries do not hide the user's own code.
+  // A longer limit keeps the user's own code in the stack below deep library calls.
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, 30);
   let watchdog: Disposable | undefined;
   const program = createProgram(
@@ -54,7 +54,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   );
   try {
     await program.parseAsync([...argv], { from: "user" });
-    // Only then is known whether the last of the output could be written.
+    // By then it is known whether the last output could be written.
     await setImmediate();
     if (output.failure === undefined) return exitCodes.ok;
     stderr.write(`The output could not be written: ${writeFailure(output.failure).reason}.\n`);
@@ -62,7 +62,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   } catch (thrown) {
     const errors = unsuppressed(thrown);
     for (const error of errors) {
-      // Commander has printed its own errors already.
+      // Commander has already printed its own errors.
       if (error instanceof CommanderError) continue;
       const debug = program.opts<{ debug?: boolean }>().debug === true || isOn(process.env.LYCEUM_DEBUG);
       stderr.write(`${errorText(error, { debug })}\n`);
@@ -85,7 +85,7 @@ export async function runCli(argv: readonly string[], options: { readonly watchd
   async function train(args: TrainArguments): Promise<void> {
     keepsFiles = true;
     using interruption = await listenWhilePlaying();
-    // What a command needs is imported when it runs, so that help and version are quick.
+    // Modules are imported when their command runs, so that help and version are fast.
     const { openRooms } = await import("./rooms.ts");
     const { trainCommand } = await import("./train-command.ts");
     const script = process.argv[1] ?? "lyceum";
@@ -210,8 +210,8 @@ function asJson(value: unknown): string {
 }
 
 /**
- * Lets a command go on, unseen, if its output cannot be written. Returns why, as soon as that is known: nothing for
- * `lyceum ... | head`, which closes our output, and for a terminal that is closed.
+ * Lets a command continue if its output cannot be written. Returns the reason when it is known. Ignores closed outputs,
+ * such as those of `lyceum ... | head` and of a closed terminal.
  */
 function outliveOutput(): { readonly failure: Error | undefined } {
   const found: { failure: Error | undefined } = { failure: undefined };
@@ -223,7 +223,7 @@ function outliveOutput(): { readonly failure: Error | undefined } {
   return found;
 }
 
-/** What was thrown, first of all; then what went wrong while that was cleaned up after. */
+/** Returns the first error, then the errors of the cleanup after it. */
 function unsuppressed(error: unknown): readonly unknown[] {
   return error instanceof SuppressedError ? [...unsuppressed(error.suppressed), ...unsuppressed(error.error)] : [error];
 }

@@ -7,33 +7,33 @@ import type { EnvironmentEntry, EnvironmentRegistry } from "../core/environment/
 import { type HealthSettings, healthSettingsSchema } from "../reports/health/index.ts";
 import { type TrackerConfig, trackerConfigsSchema } from "../reports/trackers/index.ts";
 
-/** A run as a config file says it: an environment, and everything else that determines the training. */
+/** The config of a run: an environment, and all settings of the training. */
 export interface RunConfig extends TrainingConfig {
   readonly output?: string | undefined;
   readonly trackers: readonly TrackerConfig[];
   readonly health: HealthSettings;
-  /** Either this or `environments`. */
+  /** Exclusive with `environments`. */
   readonly environment?: EnvironmentConfig | undefined;
-  /** Only before the stages are told apart: a config that is run has none. */
+  /** Present only before the config is split into its stages. */
   readonly stages?: readonly Readonly<Record<string, unknown>>[] | undefined;
   readonly environments?: readonly WeightedEnvironmentConfig[] | undefined;
 }
 
-/** An environment by its name, with its options. */
+/** An environment by name, with its options. */
 export interface EnvironmentConfig {
   readonly id: string;
   readonly [option: string]: unknown;
 }
 
-/** One environment of several in one run. */
+/** One of several environments of a run. */
 export interface WeightedEnvironmentConfig extends EnvironmentConfig {
-  /** Its share of the tasks, in proportion to the others'; 1 when absent. */
+  /** Its share of the tasks, relative to the other weights. 1 by default. */
   readonly weight?: number | undefined;
-  /** What its metrics are called by; its id when absent. */
+  /** Its name in metrics. Its id by default. */
   readonly name?: string | undefined;
 }
 
-/** The strict schema of a config file, for these environments and algorithms. */
+/** Creates the strict schema of a config file for these environments and algorithms. */
 export function runConfigSchema(options: {
   readonly environments: readonly EnvironmentEntry[];
   readonly algorithms: readonly AlgorithmDefinition[];
@@ -44,37 +44,37 @@ export function runConfigSchema(options: {
   );
   const shape = {
     seed,
-    output: z.string().min(1).optional().describe("The run's folder; runs/ and the config's name when absent."),
+    output: z.string().min(1).optional().describe("The run folder. By default runs/ and the name of the config file."),
     trackers: trackerConfigsSchema
       .default([])
-      .describe("Who else is told of the run: tensorboard, { type: mlflow, url, experiment }; see trackers.md."),
+      .describe("The trackers of the run: tensorboard, { type: mlflow, url, experiment }. See trackers.md."),
     health: healthSettingsSchema.prefault({} as never),
     environment: z
       .discriminatedUnion("id", environments as unknown as [z.ZodObject, ...z.ZodObject[]])
       .optional()
-      .describe("What is practised.") as unknown as z.ZodType<RunConfig["environment"]>,
+      .describe("The environment to train in.") as unknown as z.ZodType<RunConfig["environment"]>,
     environments: z
       .array(weightedEnvironment)
       .min(1)
       .optional()
       .describe(
-        "Instead of environment: several in one run, each with its options beside its id, weight (1 when absent) and name.",
+        "Several environments in one run, instead of environment. Each has an id, options, a weight (1 by default) and a name.",
       ),
     ...training,
     stages: z
       .array(z.record(z.string(), z.json()))
       .optional()
-      .describe("Runs one after the other, each this config with keys of its own over it; see training.md."),
+      .describe("Runs one after the other. Each uses this config with its own keys merged into it. See training.md."),
   };
   return z.strictObject(shape).check((context) => {
     const { environment, environments: several } = context.value;
     if ((environment === undefined) !== (several === undefined)) return;
-    const message = "give either environment (what is practised) or environments (several at once)";
+    const message = "set either environment or environments (several at once)";
     context.issues.push({ code: "custom", message, input: context.value, path: [] });
   }) as unknown as z.ZodType<RunConfig>;
 }
 
-/** Every key that a config file may have, for these environments and algorithms. */
+/** Returns every key that a config file may have, for these environments and algorithms. */
 export function configKeys(known: {
   readonly environments: Pick<EnvironmentRegistry, "entries">;
   readonly algorithms: readonly AlgorithmDefinition[];
@@ -83,7 +83,7 @@ export function configKeys(known: {
   return configReference(runConfigSchema({ environments: environments.entries, algorithms }));
 }
 
-/** Its other options are checked when the environment is made. */
+/** Its other options are checked when the environment is created. */
 const weightedEnvironment = z.record(z.string(), z.json()).check((context) => {
   const { id, weight = 1, name = "" } = context.value;
   const refuse = (key: string, message: string): void => {

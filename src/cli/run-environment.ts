@@ -4,8 +4,9 @@ import { type EnvironmentRegistry, type OpenNamedPolicy, openEnvironment } from 
 import type { RunConfig } from "./run-config.ts";
 
 /**
- * What a run practises, and the options that it was made with: one environment, or several mixed by weight. `open` opens
- * the policies that options name. Throws `config.invalid` for options at fault and for environments that do not mix.
+ * Opens the environment of a run and returns it with its options: one environment, or several mixed by weight. `open`
+ * opens the policies that options name. Throws `config.invalid` for wrong options, and for environments that cannot be
+ * mixed.
  */
 export async function runEnvironment(
   { environment, environments = [], seed }: Pick<RunConfig, "environment" | "environments" | "seed">,

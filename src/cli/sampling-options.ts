@@ -3,13 +3,13 @@ import type { SamplingSettings } from "../contract/sampler.ts";
 import type { RolloutLimits } from "../core/rollout/rollout-limits.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
-/** How answers are drawn, and what bounds an episode, as a command line says it. */
+/** The sampling settings and episode limits of a command line. */
 export interface SamplingArguments {
   readonly topP?: number;
   readonly topK?: number;
   readonly minP?: number;
   readonly stop?: readonly string[];
-  /** The most turns of an episode, tokens that an agent samples in it, and seconds that it takes. */
+  /** The limits of an episode: its turns, the tokens that an agent samples, and its duration in seconds. */
   readonly limitTurns?: number;
   readonly limitTokens?: number;
   readonly limitSeconds?: number;
@@ -34,20 +34,20 @@ export function addSamplingOptions(
     throw new InvalidArgumentError("Expected a number above 0.");
   };
   const texts = (value: string, before: readonly string[] | undefined): string[] => {
-    if (value === "") throw new InvalidArgumentError("Expected a text.");
+    if (value === "") throw new InvalidArgumentError("Expected a nonempty text.");
     return [...(before ?? []), value];
   };
   command
-    .option("--top-p <p>", "keep the likeliest tokens whose probability reaches p", positiveShare)
-    .option("--top-k <k>", "keep the k likeliest tokens", positive)
-    .option("--min-p <p>", "keep tokens at least this fraction as likely as the likeliest", share)
-    .option("--stop <text>", "end an answer before this text; repeatable", texts)
-    .option("--limit-turns <n>", "end an episode after so many turns", positive)
-    .option("--limit-tokens <n>", "end an episode when an agent has sampled so many tokens in it", positive)
-    .option("--limit-seconds <s>", "end an episode after so much time", seconds);
+    .option("--top-p <p>", "keep the most likely tokens whose total probability reaches p", positiveShare)
+    .option("--top-k <k>", "keep the k most likely tokens", positive)
+    .option("--min-p <p>", "keep tokens whose probability is at least this fraction of the highest one", share)
+    .option("--stop <text>", "a stop sequence: a completion ends before this text; repeatable", texts)
+    .option("--limit-turns <n>", "the maximum number of turns of an episode", positive)
+    .option("--limit-tokens <n>", "the maximum number of tokens that an agent samples in an episode", positive)
+    .option("--limit-seconds <s>", "the maximum duration of an episode in seconds", seconds);
 }
 
-/** The sampling settings of a command line, without those that it leaves out. */
+/** Returns the sampling settings of a command line. Contains only the given ones. */
 export function samplingOf({ topP, topK, minP, stop }: SamplingArguments): Partial<SamplingSettings> {
   return {
     ...(topP === undefined ? {} : { topP }),
@@ -57,7 +57,10 @@ export function samplingOf({ topP, topK, minP, stop }: SamplingArguments): Parti
   };
 }
 
-/** The limits of a command line, over those of its model's policy file; undefined if neither has any. */
+/**
+ * Returns the limits of a command line, which take precedence over those of the model's policy file. Returns undefined
+ * if there are none.
+ */
 export function limitsOf(
   { limitTurns, limitTokens, limitSeconds }: SamplingArguments,
   file: PolicySettings["limits"] = {},

@@ -7,7 +7,7 @@ import type { Policy } from "../contract/policy.ts";
 import { type ScriptedAnswer, scriptedPolicy } from "../core/policy/scripted-policy.ts";
 
 /**
- * The policy of a file: JSON with a list of answers, one for each turn, or a module whose default export is such a
+ * Reads a policy from a file: JSON with a list of answers, one per turn, or a module whose default export is such a
  * list, a function from a request to an answer, or a policy. Throws `data.not-found` and `data.malformed`.
  */
 export async function scriptFile(path: string): Promise<Policy> {
@@ -50,7 +50,7 @@ function notFound(path: string, cause?: unknown): LyceumError {
   return new LyceumError({
     code: "data.not-found",
     message: `There is no script ${path} to read.`,
-    hint: "Name a JSON file with a list of answers, or a module.",
+    hint: "Use a JSON file with a list of answers, or a module.",
     data: { path },
     ...(cause === undefined ? {} : { cause }),
   });
@@ -60,7 +60,7 @@ function malformed(path: string, problem: string, cause?: unknown): LyceumError 
   return new LyceumError({
     code: "data.malformed",
     message: `The script ${path} cannot be used: ${problem}.`,
-    hint: 'Such as ["first answer", "second answer"], or a module with a default export (request) => "answer".',
+    hint: 'Write ["first answer", "second answer"], or a module with a default export (request) => "answer".',
     data: { path },
     ...(cause === undefined ? {} : { cause }),
   });

@@ -4,19 +4,19 @@ import { onlyModel, type ServedModel, servedModels } from "../core/policy/openai
 import { requiredVariable, serverKey } from "../core/policy/provider-key.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
-/** Servers that are known to give log-probabilities when they are asked, by how they call themselves. */
+/** The names of servers that return log-probabilities on request. */
 const givesLogprobs: readonly unknown[] = ["vllm", "sglang", "llamacpp"];
 
 /**
- * A served model that is named, or the only one there is, asked for what its server is known to give. Throws
- * `config.invalid` for a variable that is not set, and what a server without a named model answers to the question
- * what it serves.
+ * Creates the policy of a served model: the named one, or the only one of the server. Requests log-probabilities if the
+ * server supports them. Throws `config.invalid` for a missing environment variable, and if no model is named and the
+ * server does not list exactly one.
  */
 export async function serverPolicy(
   { url: baseUrl, model }: { readonly url: string; readonly model?: string },
   options: {
     readonly settings: PolicySettings;
-    /** The model goes on with the text of its prompt. */
+    /** True if the model continues the text of its prompt. */
     readonly completion: boolean;
     readonly signal?: AbortSignal;
   },
@@ -33,7 +33,7 @@ export async function serverPolicy(
   const listed = servedModels({ ...told, ...(signal === undefined ? {} : { signal }) });
   let served: ServedModel | undefined;
   if (model === undefined) served = onlyModel(await listed, baseUrl);
-  // A server need not list its models; whether it serves this one is seen at the first request.
+  // A server need not list its models. The first request shows whether it serves this one.
   else served = (await listed.catch(() => [])).find(({ id }) => id === model);
   signal?.throwIfAborted();
   return openAICompatiblePolicy({

@@ -4,20 +4,20 @@ import { canonicalJson } from "../core/taskset/canonical-json.ts";
 import { engineOptions, type Rooms } from "./rooms.ts";
 import type { RunConfig } from "./run-config.ts";
 
-/** The part of a config that says how the embedded engine runs. */
+/** The part of a config with the settings of the embedded engine. */
 export type EngineConfig = Pick<RunConfig, "model" | "training">;
 
 /**
- * The embedded engine of a command. It starts when the first model needs it, and all models of the command run on it:
- * those of the same base have its weights in memory once. Disposing of it closes its models.
+ * The embedded engine of a command. It starts when the first model needs it, and all models of the command run on it.
+ * Models with the same base model share its weights. Disposal closes its models.
  */
 export interface SharedEngine extends AsyncDisposable {
   backend(): Promise<TrainingBackend>;
-  /** The engine, if it has started and runs as this config asks. */
+  /** Returns the engine if it has started with the settings of this config. */
   runningAs(config: EngineConfig): Promise<TrainingBackend> | undefined;
 }
 
-/** A {@link SharedEngine} that runs as the config asks. */
+/** Creates a {@link SharedEngine} with the settings of a config. */
 export function createSharedEngine(options: {
   readonly rooms: Pick<Rooms, "createBackend">;
   readonly config: EngineConfig;
@@ -39,7 +39,7 @@ export function createSharedEngine(options: {
   };
 }
 
-/** How the engine runs on a device that the command line names. */
+/** Returns the engine settings for a device that the command line names. */
 export function engineOn(device = "auto"): EngineConfig {
   return parseTrainingConfig({ algorithm: { id: "sft" }, model: { path: "-", device: device as "auto" } });
 }

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { packageVersion } from "./package-version.ts";
 
-/** Versions that a run records, as far as they are known. */
+/** Returns the versions that a run records, as far as they are known. */
 export function softwareVersions(): Record<string, string> {
   const runtime = runtimeVersion();
   return {
@@ -12,7 +12,9 @@ export function softwareVersions(): Record<string, string> {
   };
 }
 
-/** Undefined if it is not installed: who asks a server needs none. */
+/**
+ * Returns the version of the runtime. Returns undefined if it is not installed, because server policies do not need it.
+ */
 function runtimeVersion(): string | undefined {
   try {
     return (createRequire(import.meta.url)("onnxruntime-node/package.json") as { version: string }).version;

@@ -1,17 +1,17 @@
 import { createInterface } from "node:readline";
 
-/** Answers that a person types, or that are piped in. */
+/** Answers that a person types or that are piped in. */
 export interface TerminalInput extends Disposable {
   /**
-   * The lines up to a lone `.` or the end of the input, joined; a lone `.` at the beginning is the empty answer.
-   * Undefined at the end of the input, where nothing but blank lines is left; rejects when the signal aborts.
+   * Returns the lines up to a lone `.` or the end of the input, joined. A lone `.` as the first line is an empty
+   * answer. Returns undefined at the end of the input, if only blank lines are left. Rejects if the signal aborts.
    */
   answer(signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** Reads answers from a stream, line by line. */
 export function readAnswers(input: NodeJS.ReadableStream): TerminalInput {
-  // Ctrl-C and Ctrl-D stay what the terminal makes of them: a signal, and the end of the input.
+  // Ctrl-C and Ctrl-D keep their meaning in the terminal: a signal, and the end of the input.
   const reader = createInterface({ input, terminal: false });
   const waiting: string[] = [];
   let ended = false;

@@ -28,9 +28,9 @@ import { configKeys, type RunConfig } from "./run-config.ts";
 import { runEnvironment } from "./run-environment.ts";
 
 /**
- * `lyceum train`: reads the config, trains, shows and records the run; one of several stages each in a folder of its
- * own. Ends normally when the run is completed; throws `aborted` when the signal stopped it, with the command to go on
- * as the hint.
+ * Runs `lyceum train`: reads the config, trains, shows progress and records the run. Each of several stages has its own
+ * folder. Returns when the run is complete. Throws `aborted` if the signal stopped it, with the command to resume as
+ * hint.
  */
 export async function trainCommand(args: TrainArguments, options: TrainCommandOptions): Promise<void> {
   const { rooms, signal, view } = options;
@@ -84,7 +84,7 @@ async function runOne(
   run: Omit<PreparedRun, "name">,
   options: TrainCommandOptions & {
     readonly opener: PolicyOpener;
-    /** The folder that the command was given, which a stage's is within. */
+    /** The folder of the command. The folder of a stage is inside it. */
     readonly runOutput: string;
   },
 ): Promise<void> {
@@ -125,12 +125,12 @@ async function runOne(
       hint:
         end.checkpoint === undefined
           ? "No checkpoint was saved."
-          : `A checkpoint is saved in ${end.checkpoint}. Go on with:\n\n  ${resumeCommand(runOutput)}\n`,
+          : `A checkpoint is saved in ${end.checkpoint}. Continue with:\n\n  ${resumeCommand(runOutput)}\n`,
     });
   }
 }
 
-/** A config that counts in epochs instead of steps, if the command line does. */
+/** Returns the config with epochs instead of steps, if the command line sets them. */
 function withEpochs(config: RunConfig, epochs: number | undefined): RunConfig {
   if (epochs === undefined) return config;
   const { steps: _, ...training } = config.training;

@@ -14,16 +14,16 @@ import { serveView } from "../reports/viewer/server.ts";
 import type { ViewSource } from "../reports/viewer/view-source.ts";
 import type { ViewArguments } from "./view-program.ts";
 
-/** How long a page waits for the index of a long log before it shows a part. */
+/** The time in milliseconds that a page waits for the index of a long log before it shows a part. */
 const patienceMs = 400;
 
-/** `lyceum view`: serves a folder's runs until the signal aborts, or writes one of them to a file. */
+/** Runs `lyceum view`: serves the runs of a folder until the signal aborts, or writes one of them to a file. */
 export async function viewCommand(
   args: ViewArguments,
   options: {
     readonly output: { write(text: string): unknown };
     readonly signal: AbortSignal;
-    /** As {@link readPageFiles} gives it, by default. */
+    /** The files of the page. From {@link readPageFiles} by default. */
     readonly page?: PageFiles;
   },
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function viewCommand(
   if (!(await isFolder(folder))) throw noFolder(folder);
   const page = options.page ?? (await readPageFiles());
   const tokenizerOf = await tokenizers(args.tokenizer);
-  // A file has all; a page shows what is read so far.
+  // An exported file contains everything. A page shows what is read so far.
   const source = folderSource(folder, { tokenizerOf, ...(args.export === undefined ? { patienceMs } : {}) });
   if (args.export !== undefined) {
     const path = await writeExport({ args, file: args.export, source, page, signal });
@@ -71,7 +71,10 @@ async function writeExport(options: {
   return file;
 }
 
-/** The tokenizers of models whose folders are here, or one that was named for all; loaded when they are first needed. */
+/**
+ * Returns a function that loads the tokenizer of a model with a local folder, or the given one for all models.
+ * Tokenizers are loaded on first use.
+ */
 async function tokenizers(named: string | undefined): Promise<(model: string) => Promise<Tokenizer | undefined>> {
   if (named !== undefined) {
     const tokenizer = await loadTokenizer(named);
@@ -82,9 +85,9 @@ async function tokenizers(named: string | undefined): Promise<(model: string) =>
     const known = loaded.get(model);
     if (known !== undefined) return known;
     const folder = [model, join(model, "model")].find((path) => existsSync(join(path, "tokenizer.json")));
-    // It may still come: a training writes its model when it ends.
+    // The folder may appear later, because a training writes its model at its end.
     if (folder === undefined) return Promise.resolve(undefined);
-    // Colours are not worth an error: without a tokenizer the text is shown as it is.
+    // A missing tokenizer is not an error: the text is then shown without token colours.
     const loading = loadTokenizer(folder).catch(() => undefined);
     loaded.set(model, loading);
     return loading;
@@ -102,7 +105,7 @@ function noFolder(folder: string): LyceumError {
   return new LyceumError({
     code: "data.not-found",
     message: `There are no runs in ${folder}.`,
-    hint: "Name the folder of an evaluation or a training, or one that has such folders in it.",
+    hint: "Use the folder of an evaluation or a training, or a folder that contains such folders.",
     data: { path: folder },
   });
 }
@@ -114,7 +117,7 @@ function openBrowser(url: string): void {
       : process.platform === "win32"
         ? ["explorer", url]
         : ["xdg-open", url];
-  // Where there is no browser, the address is on the terminal all the same.
+  // Without a browser, the address is still printed on the terminal.
   spawn(command!, args, { stdio: "ignore", detached: true })
     .on("error", () => {})
     .unref();

@@ -1,18 +1,18 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { SharedOptions } from "./eval-program.ts";
 
-/** What `lyceum view` was told. */
+/** The arguments of `lyceum view`. */
 export interface ViewArguments {
-  /** A run's folder, or one with runs in it. */
+  /** The folder of a run, or a folder with runs in it. */
   readonly folder: string;
-  /** A free one when absent. */
+  /** A free port by default. */
   readonly port?: number;
   readonly open: boolean;
-  /** Write one run to this file in place of serving. */
+  /** Write one run to this file instead of serving. */
   readonly export?: string;
-  /** The most transcripts of an exported file. */
+  /** The maximum number of transcripts in an exported file. */
   readonly episodes: number;
-  /** A Hugging Face folder: texts for tokens that were recorded as ids. */
+  /** A Hugging Face folder with the tokenizer for tokens that were recorded as ids. */
   readonly tokenizer?: string;
 }
 
@@ -26,13 +26,16 @@ export function addViewCommand(program: Command, commands: ViewCommands, read: P
   program
     .command("view")
     .summary("show runs and transcripts on a local web page")
-    .description("show evaluations, trainings and their transcripts on a local web page, also while they go on")
+    .description("show evaluations, trainings and their transcripts on a local web page, also while they run")
     .argument("[folder]", "a run's folder, or one with runs in it", "runs")
-    .option("--port <n>", "of the page's address (default: a free one)", port)
+    .option("--port <n>", "the port of the page (default: a free one)", port)
     .option("--open", "open the page in a browser", false)
-    .option("--export <file>", "write one run to a self-contained file, such as report.html, and end")
-    .option("--episodes <n>", "the most transcripts of that file", read.positive, 200)
-    .option("--tokenizer <folder>", "texts for tokens recorded as ids (default: the model's, where its folder is here)")
+    .option("--export <file>", "write one run to a self-contained file, such as report.html, and exit")
+    .option("--episodes <n>", "the maximum number of transcripts in that file", read.positive, 200)
+    .option(
+      "--tokenizer <folder>",
+      "the tokenizer for tokens recorded as ids (default: the model's, if its folder is local)",
+    )
     .action((folder: string, args: Omit<ViewArguments, "folder">) => commands.view({ folder, ...args }));
 }
 

@@ -2,13 +2,13 @@ import { writeSync } from "node:fs";
 import { workerData } from "node:worker_threads";
 import { type BlockedPlace, BlockedThread } from "./blocked-thread.ts";
 
-/** How often the main thread's beats are looked at. */
+/** The interval of the checks, in milliseconds. */
 const lookMs = 250;
-/** How long it may be silent before it is asked what it does. */
+/** The silence after which the main thread is interrupted to see what it does, in milliseconds. */
 const silentMs = 2_000;
-/** How long before a person is warned, unless half of the call's limit is less. */
+/** The silence after which a warning is printed, unless half of the call's limit is shorter, in milliseconds. */
 const warnMs = 5_000;
-/** The limit of code that belongs to no call, such as loading tasks. */
+/** The limit of code outside a call of an environment, such as loading tasks, in milliseconds. */
 const defaultLimitMs = 300_000;
 
 const limitName = "the limit of one call (rollout.limits.environmentSeconds in a config, environmentMs in code)";
@@ -55,16 +55,16 @@ async function inspect(silent: number): Promise<void> {
   await blocked.letSignalsEndIt();
   const left = hasLimit ? ` The process is killed after ${seconds(limit)}, ${limitName}.` : "";
   say(
-    `warning: ${placeText(place)} has kept the process busy for ${seconds(silent)}, and nothing else goes on.${left} ` +
-      "Until it goes on, Ctrl-C ends the process at once; checkpoints that are written stay.",
+    `warning: ${placeText(place)} has kept the process busy for ${seconds(silent)}, and nothing else can run.${left} ` +
+      "Meanwhile, Ctrl-C ends the process immediately. Checkpoints on disk are kept.",
   );
 }
 
-/** Kills the process, with what is left of its work. */
+/** Kills the process after printing what is saved of its work. */
 function end(place: BlockedPlace, silent: number): void {
   say(
     `error[timeout]: ${placeText(place)} kept the process busy for ${seconds(silent)}: the process is killed.\n` +
-      `  Look for a loop that does not end, or raise ${limitName} if it only needs longer.\n  ${place.saved || "What was written before stays."}`,
+      `  Check for an endless loop, or raise ${limitName} if the call needs more time.\n  ${place.saved || "What was written before is kept."}`,
   );
   process.kill(process.pid, "SIGKILL");
 }
@@ -84,7 +84,7 @@ function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;
 }
 
-/** The main thread writes nothing now. */
+/** Writes synchronously, because the main thread cannot write now. */
 function say(text: string): void {
   writeSync(2, `${text}\n`);
 }

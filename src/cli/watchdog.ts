@@ -3,13 +3,13 @@ import { savedWork } from "../core/files/saved-work.ts";
 import { runningCall } from "../core/rollout/running-call.ts";
 import type { Interruption } from "./interrupt.ts";
 
-/** How often the main thread shows that it goes on. */
+/** The interval at which the main thread shows that it runs, in milliseconds. */
 const beatMs = 250;
 
 /**
- * Starts a thread that notices when code of an environment keeps the main thread busy, so that neither signals nor
- * timers are heard. It warns, with file and line, and lets signals end the process at once. When the call's own limit
- * has passed, it says what is saved and kills the process: code that does not wait for anything cannot be stopped alone.
+ * Starts a thread that detects when environment code blocks the main thread, so that signals and timers have no effect.
+ * It prints a warning with file and line, and lets signals end the process immediately. After the call's own limit it
+ * prints what is saved and kills the process, because blocking code cannot be stopped by itself.
  */
 export function startWatchdog(interruption: Pick<Interruption, "letGo" | "listen">): Disposable {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -21,12 +21,12 @@ export function startWatchdog(interruption: Pick<Interruption, "letGo" | "listen
       interruption.letGo();
     },
   };
-  // What the thread calls by the inspector.
+  // The functions that the thread calls through the inspector.
   const key = Symbol.for("lyceum.watched");
   Object.defineProperty(globalThis, key, { value: watched, configurable: true });
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const worker = new Worker(new URL(`./watchdog-thread.${extension}`, import.meta.url), { workerData: beats.buffer });
-  // Without the watchdog the command works as well.
+  // The command also works without the watchdog.
   worker.on("error", () => {});
   worker.unref();
   const timer = setInterval(() => {

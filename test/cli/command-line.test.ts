@@ -16,7 +16,7 @@ describe("errorText", () => {
   it("is the code, the message and the hint, without a stack", () => {
     expect(errorText(known, { debug: false })).toBe("error[data.not-found]: No file.\n  Make one.");
     expect(errorText(new TypeError("x is not a function"), { debug: false })).toBe(
-      "error: x is not a function\n  Run it again with --debug to see where this comes from.",
+      "error: x is not a function\n  Run it again with --debug to print the stack.",
     );
     expect(errorText("text", { debug: false })).toContain("error: text");
   });

@@ -56,7 +56,7 @@ it.each([
   ["eval -e ENV -m demonstration -o OUT --min accuracy", "no threshold"],
   ["eval -e ENV -m demonstration --opponent demonstration -o OUT", "no seat"],
   ["eval win-rate -m demonstration -o OUT", "needs a judge"],
-  ["eval debate -m a/b -o OUT -M maxRetries=2", '"maxRetries" is no option of the model a/b'],
+  ["eval debate -m a/b -o OUT -M maxRetries=2", '"maxRetries" is not an option of the model a/b'],
   ["eval debate -m http://h/v1#m -o OUT -M timeout=2", 'unknown key "timeout"'],
   ["eval debate -m demonstration --opponent a/b --opponent a/b -o OUT", "Two players are called a/b"],
   ["eval debate -m nowhere.yaml -o OUT", "There is no config file nowhere.yaml"],

@@ -170,7 +170,7 @@ describe("how answers are drawn", () => {
     const often = await inProcess("eval -e ./uneven.ts -m demonstration -l 1 --samples 3 -o often");
     expect(often).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^temperature 1, for each task is played 3 times/),
+      stdout: expect.stringMatching(/^temperature 1, because each task is played 3 times/),
     });
     expect(await samplingIn("often")).toMatchObject({ sampling: { temperature: 1 } });
     const equal = await inProcess("eval -e ./uneven.ts -m demonstration -l 1 --samples 3 --temperature 0 -o equal");

@@ -43,5 +43,5 @@ describe.each(all.map((command) => [command.name(), command] as const))("help of
 it("help shows no default that says nothing", () => {
   const texts = all.map((command) => helpOf(command, 10_000)).join("\n");
   expect(texts).not.toMatch(/default: (false|\[\]|")/);
-  expect(texts).toContain("what runs the model (auto, cpu, webgpu, cuda, coreml, dml) (default: auto)");
+  expect(texts).toContain("the device that runs the model (auto, cpu, webgpu, cuda, coreml, dml) (default: auto)");
 });

@@ -116,9 +116,9 @@ describe("withEnvironment", () => {
     ["./nothing.ts", "environment.contract", 'exports neither "environment"'],
     ["./other-version.ts", "environment.contract", 'specificationVersion "v2" instead of "v1"'],
     ["./no-version.ts", "environment.contract", "specificationVersion undefined"],
-    ["./number.ts", "environment.contract", "is no environment definition"],
-    ["./no-spec.ts", "environment.contract", "has no whole spec"],
-    ["./no-tasks.ts", "environment.contract", "has no function tasks"],
+    ["./number.ts", "environment.contract", "is not an environment definition"],
+    ["./no-spec.ts", "environment.contract", "has an incomplete spec"],
+    ["./no-tasks.ts", "environment.contract", "has no tasks function"],
     ["./no-schema.ts", "environment.contract", "options is no z.object"],
     ["broken", "environment.failed", "cannot be imported"],
   ])("refuses %j with %s", async (id, code, words) => {

@@ -56,11 +56,11 @@ test.each([
   ["model: http://h/v1#m", ["maxRetries"], /expected key=value/, /--model-option key=value/],
   ["maxRetries: 2", [], /give either model/, undefined],
   ["model: a\nagents: { aux: b }", [], /give either model/, undefined],
-  ["agents: { aux: b }\nmaxRetries: 2", [], /"maxRetries" is no option of a model for each agent/, /keys of a policy/],
-  ["agents: { aux: openai:gpt-5-mini }\nbase: b", [], /"base" is no option of the model openai/, /this machine has it/],
+  ["agents: { aux: b }\nmaxRetries: 2", [], /"maxRetries" is not an option of a model for each agent/, /keys of a policy/],
+  ["agents: { aux: openai:gpt-5-mini }\nbase: b", [], /"base" is not an option of the model openai/, /local models have it/],
   ["agents: { aux: { model: a, baze: b } }", [], /served\.yaml, agents\.aux.*unknown key "baze"/, /"base"/],
-  ["model: owner/name", ["maxRetries=2"], /"maxRetries" is no option of the model owner\/name/, /baseUrl/],
-  ["model: openai:gpt-5-mini", ["extraBody.a=1"], /"extraBody" is no option of the model openai/, /providerOptions/],
+  ["model: owner/name", ["maxRetries=2"], /"maxRetries" is not an option of the model owner\/name/, /baseUrl/],
+  ["model: openai:gpt-5-mini", ["extraBody.a=1"], /"extraBody" is not an option of the model openai/, /providerOptions/],
   ["model: http://h/v1#m", ["providerOptions.a.b=1"], /"providerOptions" is no option/, /extraBody/],
   ["model: [", [], /served\.yaml:1/, undefined],
 ])("%j with %j is refused", async (text, options, message, hint) => {
@@ -80,7 +80,7 @@ test("a model of this machine has a revision and variables of its template, whic
   for (const option of options) {
     await expect(readPolicySettings("http://h/v1#m", [option])).rejects.toMatchObject({
       code: "config.invalid",
-      message: expect.stringMatching(/"(revision|templateVariables)" is no option of the model http/),
+      message: expect.stringMatching(/"(revision|templateVariables)" is not an option of the model http/),
     });
   }
   await expect(readPolicySettings("owner/name", ["templateVariables.messages=[]"])).rejects.toMatchObject({

@@ -394,7 +394,7 @@ describe("a model that cannot be is refused", () => {
       "a base for a server's model",
       [...one, "--model", "http://127.0.0.1:1/v1#m", "--base", "runs/base/model"],
       2,
-      /"base" is no option of the model http[\s\S]*Only a model of this machine has it/,
+      /"base" is not an option of the model http[\s\S]*Only local models have it/,
     ],
     [
       "a team without one agent's weights",

@@ -79,7 +79,8 @@ export class SeatedEnvironment<Task> implements Environment<Task> {
       if (this.#episode === episode) this.#episode = undefined;
       throw error;
     });
-    if (this.#episode !== episode) throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
+    if (this.#episode !== episode)
+      throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
     const over = Object.keys(played.observations).length === 0;
     this.#episode = over ? undefined : { table, ...played, early: {} };
     const { infos, correct } = played;

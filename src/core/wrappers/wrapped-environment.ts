@@ -44,11 +44,15 @@ export class WrappedEnvironment<Task> implements Environment<Task> {
   async step(actions: Actions, options?: { readonly signal?: AbortSignal }): Promise<StepResult> {
     const episode = this.#episode;
     if (episode === undefined) {
-      throw this.#broken("was stepped without a running episode", "Call reset before step, and again after each episode.");
+      throw this.#broken(
+        "was stepped without a running episode",
+        "Call reset before step, and again after each episode.",
+      );
     }
     options?.signal?.throwIfAborted();
     const result = await episode.step(actions, (passed) => this.#inner.step(passed, options));
-    if (this.#episode !== episode) throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
+    if (this.#episode !== episode)
+      throw this.#broken("was reset or closed during a step", "Wait for each call before the next one.");
     if (Object.keys(result.observations).length === 0) this.#episode = undefined;
     return result;
   }

@@ -46,19 +46,29 @@ const factor = (): z.ZodNumber => z.number().gt(1);
 export const healthSettingsSchema: z.ZodType<HealthSettings> = z.strictObject({
   enabled: z.boolean().default(true).describe("Warn if metrics show that a run is in trouble."),
   ignore: z.array(z.enum(healthChecks)).default([]).describe("Checks to skip."),
-  window: z.int().min(2).default(10).describe("Number of steps over which a metric is averaged. Checks start after this many steps."),
+  window: z
+    .int()
+    .min(2)
+    .default(10)
+    .describe("Number of steps over which a metric is averaged. Checks start after this many steps."),
   samplerKl: z
     .number()
     .positive()
     .default(0.05)
     .describe("sampler-kl: highest KL divergence between the sampling and the trained policy, in nats per token."),
   entropyLow: z.number().positive().default(0.02).describe("entropy-low: lowest entropy, in nats per token."),
-  entropyHigh: factor().default(3).describe("entropy-high: largest growth factor of the entropy since the first window."),
+  entropyHigh: factor()
+    .default(3)
+    .describe("entropy-high: largest growth factor of the entropy since the first window."),
   withoutSignal: share()
     .default(0.8)
     .describe("without-signal: highest share of unsolved groups whose rewards are all equal."),
-  truncation: share().default(0.25).describe("truncation: highest share of completions or episodes that a limit cut off."),
-  lengthGrowth: factor().default(2).describe("length: largest growth factor of the mean completion length since the first window."),
+  truncation: share()
+    .default(0.25)
+    .describe("truncation: highest share of completions or episodes that a limit cut off."),
+  lengthGrowth: factor()
+    .default(2)
+    .describe("length: largest growth factor of the mean completion length since the first window."),
   lengthFall: factor().default(4).describe("length: largest factor by which the mean completion length may shrink."),
   componentFall: share()
     .default(0.3)
@@ -68,13 +78,17 @@ export const healthSettingsSchema: z.ZodType<HealthSettings> = z.strictObject({
     .positive()
     .default(0.2)
     .describe("loss-rise: largest relative rise of the loss on demonstrations from its lowest value."),
-  duplicates: share().default(0.5).describe("duplicates: highest share of episodes that repeat another episode of their group."),
+  duplicates: share()
+    .default(0.5)
+    .describe("duplicates: highest share of episodes that repeat another episode of their group."),
   unscored: share().default(0.05).describe("unscored: highest share of unscored episodes."),
   hidden: z
     .string()
     .min(1)
     .default("evaluation/reward/mean")
-    .describe("evaluation-fall: the held-out score that must not fall. reward-hacking: it falls while the training reward rises."),
+    .describe(
+      "evaluation-fall: the held-out score that must not fall. reward-hacking: it falls while the training reward rises.",
+    ),
   standardErrors: z
     .number()
     .positive()

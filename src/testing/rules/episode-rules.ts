@@ -172,7 +172,9 @@ export const episodeRules: readonly Rule<PlayedCase>[] = [
       const messages = observations(episode).flatMap((seen) =>
         Object.values(seen).flatMap((one) => one.messages ?? []),
       );
-      return messages.some((message) => message?.role === "assistant") ? "sent a message in the assistant role" : undefined;
+      return messages.some((message) => message?.role === "assistant")
+        ? "sent a message in the assistant role"
+        : undefined;
     },
   },
   {

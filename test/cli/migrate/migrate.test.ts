@@ -92,8 +92,8 @@ describe("lyceum migrate", () => {
     ["evaluation: { temperature: 1 }\ndataset: { name: x }", "trains nothing"],
     ["a: [", "is no YAML"],
     ["training: { algorithm: reinforce }", 'Unknown algorithm of MRLM "reinforce"'],
-    ["training: { algorithm: ppo }", "says too little to be converted: give either environment"],
-    ["magrpo: {}\ndataset: { type: humaneval }", "says too little to be converted: model is missing"],
+    ["training: { algorithm: ppo }", "is too incomplete to be converted: set either environment"],
+    ["magrpo: {}\ndataset: { type: humaneval }", "is too incomplete to be converted: model is missing"],
   ])("refuses %j", async (text, message) => {
     const { code, stderr } = await lyceum(["migrate", "old.yaml"], { folder: await folderWith(text) });
     expect(code).toBe(2);

@@ -71,17 +71,17 @@ describe("a run without trouble", () => {
 
 describe("each trouble is warned of, by its name and at its threshold", () => {
   const troubles: [HealthCheck, Record<string, (step: number) => number>, RegExp][] = [
-    ["sampler-kl", { "kl/behaviour": () => 0.2 }, /0\.2 nats per token apart/],
-    ["entropy-low", { "entropy/sampled": (step) => (step < 30 ? 0.6 : 0.001) }, /entropy is down to/],
+    ["sampler-kl", { "kl/behaviour": () => 0.2 }, /KL divergence .* is 0\.2 nats per token/],
+    ["entropy-low", { "entropy/sampled": (step) => (step < 30 ? 0.6 : 0.001) }, /entropy fell to/],
     ["entropy-high", { "entropy/sampled": (step) => (step < 30 ? 0.6 : 2.5) }, /entropy rose from 0\.6/],
-    ["without-signal", { "groups/without-signal": () => 0.95 }, /^95\.0% of the groups that are not solved/],
-    ["truncation", { "length/cut-off": () => 0.5 }, /50\.0% of what the policy does is cut off/],
-    ["truncation", { "episodes/truncated": () => 0.5 }, /50\.0% of what the policy does is cut off/],
+    ["without-signal", { "groups/without-signal": () => 0.95 }, /^95\.0% of the unsolved groups have no signal/],
+    ["truncation", { "length/cut-off": () => 0.5 }, /50\.0% of the completions or episodes are cut off/],
+    ["truncation", { "episodes/truncated": () => 0.5 }, /50\.0% of the completions or episodes are cut off/],
     ["length", { "length/completion-mean": (step) => 100 + 2 * step }, /grew from 111 to/],
     ["length", { "length/completion-mean": (step) => (step < 30 ? 120 : 20) }, /shrank from 120 to/],
     ["component-fall", { "reward/component/format": (step) => 0.2 - 0.15 * between(step, 20, 60) }, /"format" fell/],
     ["component-fall", { "reward/mean": (step) => 0.8 - 0.7 * between(step, 20, 60) }, /^The reward fell from 0\.8/],
-    ["duplicates", { "groups/duplicates": () => 0.8 }, /80\.0% of the episodes say to the letter/],
+    ["duplicates", { "groups/duplicates": () => 0.8 }, /80\.0% of the episodes repeat another episode/],
     ["unscored", { "episodes/unscored": () => 0.2 }, /20\.0% of the episodes could not be scored/],
   ];
   it.each(troubles)("%s", (check, planted, words) => {
@@ -243,8 +243,8 @@ describe("warnings of one trouble", () => {
       { check: "component-fall", subject: "reward/component/format", step: expect.any(Number), over: true },
     ]);
     const ends = healthEvents(run).filter(({ over }) => over === true);
-    expect(ends[0]!.message).toBe("No more truncation: it is back within 80.0% of its threshold.");
-    expect(ends[1]!.message).toContain("No more component-fall reward/component/format");
+    expect(ends[0]!.message).toBe("truncation is over: it is within 80.0% of its threshold.");
+    expect(ends[1]!.message).toContain("component-fall reward/component/format is over");
     expect(ends[1]!.step).toBeGreaterThan(40);
   });
 

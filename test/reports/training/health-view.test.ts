@@ -56,7 +56,7 @@ describe("the health of a run", () => {
       ...trouble(step, "component-fall", message),
       subject,
     });
-    const over: WarningEvent = { ...trouble(8, "truncation", "No more truncation."), over: true };
+    const over: WarningEvent = { ...trouble(8, "truncation", "truncation is over."), over: true };
     const other: WarningEvent = { ...fall(9, "reward/component/a", "a is back."), over: true };
     const events = [...run, fall(7, "reward/component/b", "b fell"), over, other];
     const state = events.reduce(updateTrainingState, initialTrainingState);
@@ -66,7 +66,7 @@ describe("the health of a run", () => {
     // What ended was another component's.
     expect(frame).toContain("health, step 7: b fell");
     expect(frame).toContain("Likely reward hacking");
-    expect(htmlReport(runRecord({ events }))).toMatch(/step 8<\/td><th>truncation<\/th><td>No more truncation\./);
+    expect(htmlReport(runRecord({ events }))).toMatch(/step 8<\/td><th>truncation<\/th><td>truncation is over\./);
     expect(trainingEventSchema.parse(JSON.parse(JSON.stringify(other)))).toEqual(other);
   });
 
