@@ -48,7 +48,7 @@ export interface ProbeEvent {
   readonly elapsedMs: number;
   /** The best and the worst completion. */
   readonly samples: readonly Pick<SampleEvent, "prompt" | "completion" | "reward">[];
-  /** What to change, if few groups have a signal. */
+  /** What to change if few groups have a signal. */
   readonly advice: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export interface ProbeEvent {
  */
 export interface StepEvent {
   readonly type: "step";
-  /** From 1. */
+  /** The step number, from 1. */
   readonly step: number;
   readonly steps: number;
   readonly metrics: Readonly<Record<string, number>>;
@@ -97,7 +97,10 @@ export interface EvaluationEvent {
   readonly split: string;
   /** The opponent of the model, if it did not play against itself. */
   readonly opponent?: string;
-  /** `reward/mean`, `accuracy` (share of episodes at the top reward), `episodes`, `episodes/unscored`, ... */
+  /**
+   * The metrics: `reward/mean`, `accuracy` (the share of episodes with the highest reward), `episodes`,
+   * `episodes/unscored`, ...
+   */
   readonly metrics: Readonly<Record<string, number>>;
 }
 

@@ -1,45 +1,45 @@
 import { formatCount, formatDuration, formatNumber } from "./text/format.ts";
 
-/** What a run is doing between two events. */
+/** The activity of a run between two events. */
 export type TrainingActivity = "probing" | "playing" | "learning" | "evaluating";
 
 /** The progress of a run's current activity. */
 export interface ActivityProgress {
   readonly activity: TrainingActivity;
-  /** The step that it is for. */
+  /** The step that the activity belongs to. */
   readonly step: number;
-  /** What `done` and `total` count. */
+  /** The unit of `done` and `total`. */
   readonly unit: "episodes" | "tasks" | "sequences";
   readonly done: number;
   readonly total: number;
-  /** Tokens that the models sampled or learned in it so far. */
+  /** The number of tokens that the models sampled or trained on in this activity so far. */
   readonly tokens: number;
   readonly elapsedMs: number;
 }
 
-/** One activity while it goes on. Disposing of it ends it. */
+/** Counts the progress of one activity. Disposal ends the activity. */
 export interface ActivityMeter extends Disposable {
-  /** Adds to what there is to do. */
+  /** Adds to the total. */
   expect(count: number): void;
-  /** Adds to what is done. */
+  /** Adds to the number that is done. */
   add(count: number): void;
   addTokens(count: number): void;
 }
 
 /**
- * How far a training is within its current step. Give the same object to `train`, which fills it, and to
- * `showTraining`, which shows it; or read `now()` at any time.
+ * The progress of a training within its current step. Pass the same object to `train`, which updates it, and to
+ * `showTraining`, which shows it, or call `now()` at any time.
  */
 export class TrainingProgress {
   readonly #now: () => number;
   readonly #activities: (Omit<ActivityProgress, "elapsedMs"> & { readonly startedAt: number })[] = [];
 
-  /** `now` is a clock in milliseconds that never goes back. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** The activity that began last and still goes on; undefined between activities. */
+  /** Returns the activity that began last and is still running. Returns undefined between activities. */
   now(): ActivityProgress | undefined {
     const current = this.#activities.at(-1);
     if (current === undefined) return undefined;
@@ -47,7 +47,7 @@ export class TrainingProgress {
     return { ...progress, elapsedMs: this.#now() - startedAt };
   }
 
-  /** Begins an activity. Several may go on at once, such as play ahead while a step learns. */
+  /** Begins an activity. Several can run at once, for example rollouts of the next step during an update. */
   begin(what: Pick<ActivityProgress, "activity" | "step" | "unit"> & { readonly total?: number }): ActivityMeter {
     const current = { total: 0, ...what, done: 0, tokens: 0, startedAt: this.#now() };
     this.#activities.push(current);
@@ -69,7 +69,7 @@ export class TrainingProgress {
   }
 }
 
-/** Such as `playing: 37 of 128 episodes, 12.3K tokens, 410 tokens/s, 30.0 s`. */
+/** Returns a text such as `playing: 37 of 128 episodes, 12.3K tokens, 410 tokens/s, 30.0 s`. */
 export function progressText({ activity, unit, done, total, tokens, elapsedMs }: ActivityProgress): string {
   const parts = [
     ...(total === 0 ? [] : [`${formatNumber(done)} of ${formatNumber(total)} ${unit}`]),

@@ -133,7 +133,7 @@ describe("lyceum report", () => {
     const folder = await tinyRunFolder();
     const { code, stdout, stderr } = await lyceum(["report", "nowhere"], { folder });
     expect(stderr).toMatch(/^error\[data\.not-found\]: Cannot read the metrics file nowhere\/metrics\.jsonl/);
-    expect(stderr).toContain("\n  Name the output folder of a run.");
+    expect(stderr).toContain("\n  Use the output folder of a run.");
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(await readdir(folder)).toEqual(["tiny.yaml"]);
   });

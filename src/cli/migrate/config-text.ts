@@ -3,13 +3,16 @@ import { type ConvertedConfig, nestedConfig } from "./convert-config.ts";
 import { systemNames } from "./old-config.ts";
 import type { LostKey } from "./old-key.ts";
 
-/** Sections in the order in which the documentation has them. */
+/** The sections in the order of the documentation. */
 const order = [
   ...["seed", "output", "environment", "environments", "algorithm", "model", "agents", "rewards", "tasks"],
   ...["sampling", "rollout", "training", "evaluation", "checkpoint", "export", "trackers"],
 ];
 
-/** A converted config in YAML: what it comes from, what is lost and why, and beside each key the old one. */
+/**
+ * Returns a converted config as YAML. Comments give its source, the lost keys with the reasons, and the old key of each
+ * new key.
+ */
 export function configText(
   converted: ConvertedConfig,
   options: { readonly from: string; readonly to: string },
@@ -49,12 +52,12 @@ export function configText(
   return `${header.replaceAll(/^/gm, "#")}\n${body.trimEnd()}\n`;
 }
 
-/** The command that trains by a converted config. */
+/** Returns the command that trains with a converted config. */
 export function trainCommandLine(path: string): string {
   return `lyceum train --config ${path}`;
 }
 
-/** Old keys without a counterpart, with their values: a line for each reason. */
+/** Returns the old keys without a counterpart and their values, one line per reason. */
 export function lostLines(lost: readonly LostKey[]): string[] {
   const byReason = Map.groupBy(lost, ({ reason }) => reason);
   return [...byReason].map(([reason, keys]) => `- ${keys.map(keyText).join(", ")} (${reason})`);
@@ -65,7 +68,7 @@ function keyText({ key, value }: LostKey): string {
   return visibleKey(`${key}${text.length > 40 ? "" : `: ${text}`}`);
 }
 
-/** Without characters that a terminal acts on. */
+/** Escapes characters that have an effect in a terminal. */
 function visibleKey(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}]/gu,
@@ -83,7 +86,7 @@ function pairAt(document: Document, path: readonly string[]): Pair | undefined {
   return found;
 }
 
-/** Comment lines of at most 118 characters. */
+/** Returns comment lines of at most 118 characters. */
 function commentLines(lines: readonly string[]): string {
   const filled = lines.flatMap((line) => (line === "" || line.startsWith(" ") ? [line] : wrapped(line)));
   return filled.map((line) => ` ${line}`.trimEnd()).join("\n");

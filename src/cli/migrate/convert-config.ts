@@ -9,14 +9,14 @@ import { type OldSystem, oldConfig, systemNames } from "./old-config.ts";
 import type { LostKey, OldKey } from "./old-key.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
-/** A config of an old system as one of Lyceum, and what it could not keep. */
+/** A config of an old system, converted to a config of Lyceum, and the keys that were lost. */
 export interface ConvertedConfig extends Omit<ConvertedKeys, "unknown"> {
   readonly system: OldSystem;
 }
 
 /**
- * Converts a config of MRLM or LLM_Collab. `keys` are those that a config of Lyceum may have: what would become another
- * one is lost. Throws `config.invalid` for what is a config of neither, and for one that trains nothing.
+ * Converts a config of MRLM or LLM_Collab. `keys` are the keys that a config of Lyceum can have. A converted key that
+ * is not among them is lost. Throws `config.invalid` for a config of another system, and for one that trains nothing.
  */
 export function convertConfig(
   value: Json,
@@ -40,13 +40,16 @@ export function convertConfig(
       const reason = id === undefined ? `there is no key ${key}` : `${String(id)} has no ${key.replace(/^\w+\./, "")}`;
       return { key: from.join(", ") || key, value: given, reason };
     })
-    // What only the old program's default would set is not missed.
+    // Values that only the old program's default would set are not reported as lost.
     .filter(({ key }) => !key.startsWith("the default"));
   const elsewhere = unknown.map((lostKey) => ({ ...lostKey, reason: reasonElsewhere(lostKey, { system, section }) }));
   return { system, ...converted, origins, set: kept, lost: [...lost, ...missing, ...elsewhere] };
 }
 
-/** What `model` says beside its path, for each agent with a model of its own too: that takes the place of the whole. */
+/**
+ * Copies the options of `model`, except its path, to each agent with its own model, because an agent's model replaces
+ * `model` completely.
+ */
 function withAgents<Value>(values: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> {
   const all = new Map(values);
   for (const agent of [...values.keys()].filter((key) => /^agents\.models\.[^.]+\.path$/.test(key))) {
@@ -58,7 +61,7 @@ function withAgents<Value>(values: ReadonlyMap<string, Value>): ReadonlyMap<stri
   return all;
 }
 
-/** The values as one nested config. */
+/** Returns the values as one nested config. */
 export function nestedConfig(set: ReadonlyMap<string, Json>): JsonObject {
   const root: Record<string, Json> = {};
   for (const [key, value] of set) {
@@ -73,7 +76,7 @@ export function nestedConfig(set: ReadonlyMap<string, Json>): JsonObject {
   return root;
 }
 
-/** Whether a config of Lyceum may have a key, given its algorithm, its environment and its adapter. */
+/** Returns true if a config of Lyceum can have a key with this algorithm, environment and adapter. */
 function isKnown(key: string, set: ReadonlyMap<string, Json>, keys: readonly ConfigKey[]): boolean {
   const matches = keys.filter(({ key: known }) => pattern(known).test(key));
   return matches.some(({ key: known, when }) => {
@@ -83,14 +86,17 @@ function isKnown(key: string, set: ReadonlyMap<string, Json>, keys: readonly Con
   });
 }
 
-/** `agents.models.*.path` takes any name; a list is one value here, whatever its items have. */
+/**
+ * Returns a pattern for a known key. `agents.models.*.path` matches any name. A list is one value here, whatever its
+ * items contain.
+ */
 function pattern(known: string): RegExp {
   const [list] = known.split("[]") as [string];
   const parts = list.split(".").map((part) => (part === "*" ? "[^.]+" : part.replaceAll(/[^\w]/g, "\\$&")));
   return new RegExp(`^${parts.join("\\.")}$`);
 }
 
-/** Why a key that is not the system's own is lost: another system has it, or another trainer. */
+/** Returns why an unknown key is lost: it belongs to another system or to another trainer. */
 function reasonElsewhere(
   { key, reason }: LostKey,
   { system, section }: { readonly system: OldSystem; readonly section: string },
@@ -98,12 +104,12 @@ function reasonElsewhere(
   const [first = "", ...rest] = key.split(".");
   const isSection = trainerSections.some(({ name }) => name === first) && rest.length > 0;
   if (system === "llm-collab" && isSection && first !== section)
-    return `of another trainer: the file is converted as one of ${section}`;
+    return `it belongs to another trainer: the file is converted as a config of ${section}`;
   const starred = isSection ? ["*", ...rest].join(".") : key;
   const [rows, other]: [readonly OldKey[], OldSystem] =
     system === "mrlm" ? [llmCollabKeys, "llm-collab"] : [mrlmKeys, "mrlm"];
   return rows.some(({ old }) => old === starred)
-    ? `a key of ${systemNames[other]}: --from ${other} converts the file as one of that`
+    ? `a key of ${systemNames[other]}: use --from ${other} to convert the file as such`
     : reason;
 }
 
@@ -111,17 +117,17 @@ function unknownConfig(name: string, value: Json): LyceumError {
   const has = (...keys: readonly string[]): boolean =>
     isJsonObject(value) && keys.some((key) => Object.hasOwn(value, key));
   const [message, hint] = has(...lyceumSections)
-    ? [`${name} is a config of Lyceum already.`, `Train with it: lyceum train --config ${name}`]
+    ? [`${name} is already a config of Lyceum.`, `Train with it: lyceum train --config ${name}`]
     : has("evaluation", "eval", "metrics")
       ? [
-          `${name} trains nothing: it has no section of a trainer.`,
-          "Evaluate with lyceum eval: the environment, the model and the number of tasks are its options (docs/evaluate.md).",
+          `${name} trains nothing: it has no trainer section.`,
+          "Use lyceum eval, with the environment, the model and the number of tasks as options (docs/evaluate.md).",
         ]
       : [
           value === null
             ? `${name} is empty.`
             : `${name} is no training config of ${Object.values(systemNames).join(" or ")}.`,
-          `A config of MRLM has training.algorithm; one of LLM_Collab a dataset and one of these trainers: ${trainerSections.map((section) => section.name).join(", ")}. --from says which it is.`,
+          `A config of MRLM has training.algorithm. A config of LLM_Collab has a dataset and one of these trainers: ${trainerSections.map((section) => section.name).join(", ")}. Use --from to select the system.`,
         ];
   return new LyceumError({ code: "config.invalid", message, hint, data: { name } });
 }

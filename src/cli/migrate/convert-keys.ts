@@ -4,31 +4,31 @@ import { leaves, type OldConfig } from "./old-config.ts";
 import type { LostKey, OldKey } from "./old-key.ts";
 import { plainValue } from "./old-value.ts";
 
-/** What became of the keys of an old config. */
+/** The result of converting the keys of an old config. */
 export interface ConvertedKeys {
-  /** Values by dotted new key. */
+  /** The values by dotted new key. */
   readonly set: ReadonlyMap<string, Json>;
-  /** Where a value comes from, by dotted new key. */
+  /** The source of each value, by dotted new key. */
   readonly origins: ReadonlyMap<string, KeyOrigin>;
-  /** What the command line says instead of the config. */
+  /** The keys without a counterpart. The command line reports them. */
   readonly lost: readonly LostKey[];
-  /** Keys that changed nothing there or say what holds here anyway. */
+  /** The keys that had no effect in the old program, or that match the default here. */
   readonly idle: readonly string[];
-  /** Keys that no row knows. */
+  /** The keys that no row of the table matches. */
   readonly unknown: readonly LostKey[];
 }
 
-/** Where the value of a new key comes from. */
+/** The source of a new key's value. */
 export interface KeyOrigin {
   /** The old keys, or the old program's defaults. */
   readonly from: readonly string[];
-  /** What differs from what the old program did. */
+  /** The differences from the behaviour of the old program. */
   readonly notes: readonly string[];
   /** The old value, or the old program's default. */
   readonly value: Json;
 }
 
-/** Goes through the rows of a table in their order; each row reads its own key. */
+/** Converts a config with the rows of a table in order. Each row reads its own key. */
 export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: OldConfig): ConvertedKeys {
   const set = new Map<string, Json>();
   const origins = new Map<string, KeyOrigin>();
@@ -79,7 +79,7 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
     .map(({ path, value: leaf }) => ({
       key: path,
       value: leaf,
-      reason: "no version of the program that is known here reads it",
+      reason: "no known version of the program reads it",
     }));
   const kept = [...origins.values()].flatMap(({ from }) => from);
   const names = [...kept, ...[...lost, ...unknown].map(({ key }) => key), ...idle];
@@ -92,15 +92,15 @@ export function convertKeys(rows: readonly OldKey[], value: JsonObject, config: 
 }
 
 /**
- * Finds whether names say something of a key: of itself, of a section that it is in, or of an item of its list. The
- * trainer's section names the algorithm, and says nothing of its keys.
+ * Returns a function that checks whether names concern a key: the key itself, a section that contains it, or an item of
+ * its list. The trainer's section names the algorithm and concerns none of its keys.
  */
 function nameFinder(names: readonly string[], trainer: string): (path: string) => boolean {
   const known = new Set(names.flatMap((name) => [name, name.replace(/\[.*/, "")]));
   return (path) => sections(path).some((section) => known.has(section) && (section !== trainer || path === trainer));
 }
 
-/** Finds the row that a key belongs to: its own, or that of the innermost section it is in. */
+/** Returns a function that finds the row of a key: its own, or that of the innermost section that contains it. */
 function rowFinder(rows: readonly OldKey[], config: OldConfig): (path: string) => OldKey | undefined {
   const byKey = new Map(rows.map((row) => [spelled(row.old, config), row]));
   return (path) => {
@@ -111,13 +111,13 @@ function rowFinder(rows: readonly OldKey[], config: OldConfig): (path: string) =
   };
 }
 
-/** `a.b.c`, `a.b` and `a` of `a.b.c`. */
+/** Returns `a.b.c`, `a.b` and `a` for `a.b.c`. */
 function sections(path: string): string[] {
   const parts = path.split(".");
   return parts.map((_, place) => parts.slice(0, parts.length - place).join("."));
 }
 
-/** What one row makes of a value. */
+/** Converts a value with one row. */
 export function convertOne(row: OldKey, value: Json, config: OldConfig): ReturnType<NonNullable<OldKey["convert"]>> {
   const plain = plainValue(value);
   if (row.noEffect === true) return {};
@@ -126,14 +126,14 @@ export function convertOne(row: OldKey, value: Json, config: OldConfig): ReturnT
   return { set: { [row.now]: plain } };
 }
 
-/** Keys whose values add up. */
+/** The keys whose values are collected in a list. */
 const lists = ["rewards", "trackers"];
 
 function spelled(old: string, { section }: OldConfig): string {
   return old.replace(/^\*/, section);
 }
 
-/** Whether a row stands for what is left of a section, other keys of which have rows of their own: it is no key. */
+/** Returns true if a row is for the rest of a section whose other keys have their own rows. Such a row is not a key. */
 function isRest({ old }: OldKey, rows: readonly OldKey[], config: OldConfig): boolean {
   return isJsonObject(config.get(old)) && old !== "*" && rows.some((other) => other.old.startsWith(`${old}.`));
 }

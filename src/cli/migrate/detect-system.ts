@@ -2,12 +2,12 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
 import type { OldSystem } from "./old-config.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
-/** Keys at the root of a config by which it is one of Lyceum. */
+/** The root keys that identify a config of Lyceum. */
 export const lyceumSections: readonly string[] = ["algorithm", "environment", "environments", "stages"];
 
 /**
- * The system that a config is written for; undefined for one of Lyceum and for what is none of them. A config of
- * LLM_Collab has the section of a trainer, one of MRLM names its algorithm under `training`.
+ * Returns the system that a config is written for. Returns undefined for a config of Lyceum or of an unknown system. A
+ * config of LLM_Collab has a trainer section. A config of MRLM names its algorithm under `training`.
  */
 export function detectSystem(config: Json | undefined): OldSystem | undefined {
   if (!isJsonObject(config)) return undefined;
@@ -22,7 +22,7 @@ export function detectSystem(config: Json | undefined): OldSystem | undefined {
   return named && trainerSectionOf(config) !== "" ? "llm-collab" : undefined;
 }
 
-/** The trainer's section of a config of LLM_Collab; empty if there is none. */
+/** Returns the trainer section of an LLM_Collab config, or an empty text if there is none. */
 export function trainerSectionOf(config: Json): string {
   if (!isJsonObject(config)) return "";
   return trainerSections.find(({ name }) => isJsonObject(config[name]))?.name ?? "";

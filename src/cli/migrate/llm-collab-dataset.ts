@@ -2,20 +2,20 @@ import type { Json } from "../../contract/json.ts";
 import { parseSplit, type Split, type SplitBound } from "../../core/taskset/split.ts";
 import type { OldConfig } from "./old-config.ts";
 
-/** A data set of LLM_Collab, as an environment. */
+/** A data set of LLM_Collab and its environment. */
 export interface OldDataset {
-  /** `dataset.type` there. */
+  /** Its `dataset.type` in LLM_Collab. */
   readonly type: string;
   readonly environment: Readonly<Record<string, Json>>;
-  /** Hub ids that are what the environment reads by itself. */
+  /** The hub ids of the data that the environment loads by itself. */
   readonly hub: readonly string[];
-  /** The one split of the environment, if it has only one: it is taken under any old name. */
+  /** The split of the environment, if it has only one. It replaces any old split name. */
   readonly split?: string;
-  /** Tasks of a split, so that passes can be counted. */
+  /** The number of tasks by split, to convert passes to steps. */
   readonly sizes: Readonly<Record<string, number>>;
 }
 
-/** The data sets that LLM_Collab knows by `dataset.type`. */
+/** The data sets of LLM_Collab by `dataset.type`. */
 const datasets: readonly OldDataset[] = [
   {
     type: "humaneval",
@@ -48,10 +48,10 @@ const datasets: readonly OldDataset[] = [
   { type: "arxiv", environment: { id: "writing", form: "arxiv", reward: "comlrl" }, hub: [], sizes: {} },
 ];
 
-/** The data set of a config, by what its name contains or else by its type. */
+/** Returns the data set of a config, by a part of its name or else by its type. */
 export function datasetOf(config: OldConfig): OldDataset | undefined {
   const name = (config.text("dataset.name") ?? config.text("data.dataset_name") ?? "").toLowerCase();
-  // One type served two data sets of the same form, so the name decides.
+  // One type was used for two data sets of the same form, so the name takes precedence.
   const named = ["coophumaneval", "humaneval", "mbpp", "classeval", "tldr", "arxiv"].find((part) =>
     name.includes(part),
   );
@@ -60,8 +60,8 @@ export function datasetOf(config: OldConfig): OldDataset | undefined {
 }
 
 /**
- * A split as Lyceum writes it: `180:200`, of a file that has one split, is `test[180:200]`. Throws `config.invalid` for
- * what is none.
+ * Converts a split to Lyceum's notation: `180:200` of a data set with one split becomes `test[180:200]`. Throws
+ * `config.invalid` for an invalid split.
  */
 export function splitOf(value: Json, dataset: OldDataset | undefined): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -70,7 +70,10 @@ export function splitOf(value: Json, dataset: OldDataset | undefined): string {
   return dataset?.split === undefined ? sliced : sliced.replace(/^\w+/, dataset.split);
 }
 
-/** How many tasks a split has; undefined if its data set's size is not known and its slice does not say, or it is none. */
+/**
+ * Returns the number of tasks of a split. Returns undefined if neither the data set nor the slice determines it, or if
+ * the split is invalid.
+ */
 export function splitSize(text: string, dataset: OldDataset | undefined): number | undefined {
   let split: Split;
   try {

@@ -7,14 +7,14 @@ import { modelSettings } from "./model-settings.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, LostKey, OldKey } from "./old-key.ts";
 
-/** Sections that an early or a late version of LLM_Collab calls its model by. */
+/** The names of the model section in early and late versions of LLM_Collab. */
 const modelSections = ["model", "agent_model"];
 
 const sampling = { temperature: "sampling.temperature", top_p: "sampling.topP", top_k: "sampling.topK" } as const;
 
 const precision: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
   idle: ["auto", "float32"],
-  note: "float16 needs a device that can train in it; bfloat16 becomes float32",
+  note: "float16 needs a device that supports training in it; bfloat16 becomes float32",
   convert: (value) =>
     value === "float16"
       ? { set: { "model.precision": "float16" } }
@@ -22,7 +22,7 @@ const precision: Pick<OldKey, "idle" | "note" | "convert" | "alone"> = {
   alone: true,
 };
 
-/** Keys of a config of LLM_Collab, and of CoMLRL's config classes, whose fields are those of the trainer's section. */
+/** The keys of an LLM_Collab config, and of CoMLRL's config classes, whose fields are those of the trainer section. */
 export const llmCollabKeys: readonly OldKey[] = [
   {
     old: "dataset.type",
@@ -66,7 +66,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     note: "0.8: test[:80%] and test[80%:]",
     convert: (value) => {
       const percent = Math.round(Number(value) * 100);
-      if (!(percent > 0 && percent < 100)) return { lost: "a share is between 0 and 1" };
+      if (!(percent > 0 && percent < 100)) return { lost: "a share must be between 0 and 1" };
       return { set: { "tasks.split": `test[:${percent}%]`, "evaluation.split": `test[${percent}%:]` } };
     },
   },
@@ -79,49 +79,49 @@ export const llmCollabKeys: readonly OldKey[] = [
   {
     old: "collab.mode",
     now: "environment.split",
-    note: "how a class is split between agents: ONE has one agent, RAND_PARTITION is shuffled",
+    note: "the way a class is split between agents: ONE has one agent, RAND_PARTITION is shuffled",
     idle: ["ONE"],
     convert: (value) =>
       value === "RAND_PARTITION"
         ? { set: { "environment.split": "shuffled" } }
-        : { lost: "agents are given their methods, by environment.split; none chooses its own" },
+        : { lost: "environment.split assigns methods to agents; agents cannot choose" },
   },
   { old: "collab.num_agents", now: "environment.agents", partOf: "*.num_agents" },
-  { old: "dataset.private", noEffect: true, note: "a token of the hub is in HF_TOKEN" },
+  { old: "dataset.private", noEffect: true, note: "set the hub token in HF_TOKEN" },
   {
     old: "dataset.shuffle_train",
     idle: [true],
-    note: "tasks are played in an order that the seed draws anew for each pass",
+    note: "the seed shuffles the tasks in each pass",
   },
-  { old: "dataset.shuffle_eval", idle: [false], note: "an evaluation plays the split's first tasks" },
+  { old: "dataset.shuffle_eval", idle: [false], note: "an evaluation plays the first tasks of the split" },
   { old: "seed", now: "seed" },
-  { old: "fixed_seed", noEffect: true, note: "everything random comes from seed" },
+  { old: "fixed_seed", noEffect: true, note: "all random choices come from seed" },
 
-  { old: "model_name", now: "model.path", note: "as --model_name sets it", convert: modelSettings, alone: true },
+  { old: "model_name", now: "model.path", note: "like --model_name", convert: modelSettings, alone: true },
   ...modelSections.flatMap((section): OldKey[] => [
     { old: `${section}.name`, now: "model.path", convert: modelSettings, alone: true },
-    { old: `${section}.type`, noEffect: true, note: "the family is in the model's config.json" },
+    { old: `${section}.type`, noEffect: true, note: "the model's config.json contains the family" },
     ...["temperature", "top_p", "top_k"].map(
       (name): OldKey => ({
         old: `${section}.${name}`,
         now: sampling[name as keyof typeof sampling],
-        // What one section gives and the trainer's takes precedence over.
+        // The value of the trainer section takes precedence over that of the model section.
         convert: (value, config) =>
           config.get(`*.${name}`) === undefined ? { set: { [sampling[name as keyof typeof sampling]]: value } } : {},
         alone: true,
       }),
     ),
-    { old: `${section}.max_length`, noEffect: true, note: "a sequence may be as long as the model allows" },
-    { old: `${section}.special_tokens`, idle: [{}], note: "the tokenizer's own special tokens are used" },
-    { old: `${section}.tokenizer_kwargs`, noEffect: true, note: "the tokenizer is the model's own" },
+    { old: `${section}.max_length`, noEffect: true, note: "sequences can be as long as the model allows" },
+    { old: `${section}.special_tokens`, idle: [{}], note: "the special tokens of the tokenizer are used" },
+    { old: `${section}.tokenizer_kwargs`, noEffect: true, note: "the model's own tokenizer is used" },
     ...["torch_dtype", "dtype", "model_kwargs.torch_dtype"].map(
       (name): OldKey => ({ old: `${section}.${name}`, now: "model.precision", ...precision }),
     ),
-    { old: `${section}.model_kwargs.trust_remote_code`, noEffect: true, note: "no code of a model folder is run" },
+    { old: `${section}.model_kwargs.trust_remote_code`, noEffect: true, note: "code in a model folder is never run" },
     { old: `${section}.model_kwargs.device_map`, noEffect: true, note: "a model runs on one device" },
     { old: `${section}.model_kwargs`, noEffect: true, note: "arguments of transformers" },
     { old: `${section}.device_map`, noEffect: true, note: "a model runs on one device" },
-    { old: `${section}.do_sample`, idle: [true], note: "what learns from its own answers has to sample them" },
+    { old: `${section}.do_sample`, idle: [true], note: "on-policy training always samples" },
     {
       old: `${section}.max_new_tokens`,
       now: "sampling.maxTokens",
@@ -167,23 +167,30 @@ export const llmCollabKeys: readonly OldKey[] = [
       setting("target_modules", "targets"),
     ];
   }),
-  { old: "lora.bias", idle: ["none"], note: "an adapter has no biases" },
+  { old: "lora.bias", idle: ["none"], note: "adapters have no biases" },
   { old: "lora.task_type", noEffect: true },
-  { old: "lora_path", note: "a training begins with model.path" },
-  { old: "agents.num_agents", now: "environment.agents", note: "as num_agents of the trainer", partOf: "*.num_agents" },
+  { old: "lora_path", note: "training starts from model.path" },
+  {
+    old: "agents.num_agents",
+    now: "environment.agents",
+    note: "like num_agents of the trainer",
+    partOf: "*.num_agents",
+  },
   ...["critic_model", "critic"].map(
     (section): OldKey => ({
       old: section,
-      note: "a separate critic is of the policy's model",
+      note: "a separate critic starts from the policy's model",
       convert: (value, config) => {
         const name = isJsonObject(value) ? value.name : undefined;
         const policy = config.text("agent_model.name") ?? config.text("model.name");
-        return name === undefined || name === policy ? {} : { lost: "a separate critic is of the policy's model" };
+        return name === undefined || name === policy
+          ? {}
+          : { lost: "a separate critic starts from the policy's model" };
       },
     }),
   ),
-  { old: "critics", note: "a separate critic is of the policy's model" },
-  { old: "tokenizer.padding_side", noEffect: true, note: "nothing is padded on a side" },
+  { old: "critics", note: "a separate critic starts from the policy's model" },
+  { old: "tokenizer.padding_side", noEffect: true, note: "sequences are not padded" },
 
   ...llmCollabTrainerKeys,
 
@@ -191,7 +198,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     (old): OldKey => ({
       old,
       now: "environment.mode",
-      note: "code_feedback and personal_feedback of ClassEval are level_feedback, of visible tests; plain_simple is plain",
+      note: "code_feedback and personal_feedback of ClassEval become level_feedback with visible tests; plain_simple becomes plain",
       convert: mode,
       alone: true,
     }),
@@ -200,7 +207,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     old: "external.sandbox_slice",
     now: "environment.sandboxSlice",
     none: "all",
-    note: "0, None and all are all",
+    note: "0, None and all mean all",
     convert: (value, config) =>
       onCode(config, { "environment.sandboxSlice": value === 0 || typeof value !== "number" ? "all" : value }),
     alone: true,
@@ -215,7 +222,7 @@ export const llmCollabKeys: readonly OldKey[] = [
       {
         old: `*.external_${name}`,
         now: key,
-        note: "as the README writes it; the scripts read external",
+        note: "the spelling of the README; the scripts read external",
         convert,
         alone: true,
       },
@@ -233,7 +240,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     (old): OldKey => ({
       old,
       now: "environment.expert",
-      note: "the expert of the mode expert_edits: claude-... is anthropic:claude-..., deepseek-... is deepseek:deepseek-...",
+      note: "the expert of the mode expert_edits: claude-... becomes anthropic:claude-..., deepseek-... becomes deepseek:deepseek-...",
       missing: (config) =>
         old.startsWith("external") && modeName(config) === "expert_edits" && !config.has("*.expert_model")
           ? "deepseek-coder"
@@ -246,7 +253,7 @@ export const llmCollabKeys: readonly OldKey[] = [
     }),
   ),
   ...["external.external_prompt_passthrough", "*.external_prompt_passthrough"].map(
-    (old): OldKey => ({ old, noEffect: true, note: "a later turn's prompt is always used as it is" }),
+    (old): OldKey => ({ old, noEffect: true, note: "the prompt of a later turn is always used unchanged" }),
   ),
 
   { old: "reward_processor.enabled", now: "rewards", partOf: "reward_processor.shift" },
@@ -273,7 +280,7 @@ export const llmCollabKeys: readonly OldKey[] = [
   },
 
   { old: "output.base_dir", now: "output" },
-  { old: "output.save_path", noEffect: true, note: "the model is in model/ of the run's folder" },
+  { old: "output.save_path", noEffect: true, note: "the model is in model/ of the run folder" },
   {
     old: "output.save_final_model",
     now: "export.format",
@@ -297,17 +304,17 @@ export const llmCollabKeys: readonly OldKey[] = [
           };
     },
   },
-  { old: "preference", note: "preferences are pairs of a step's own answers" },
-  { old: "reward_model", note: "there is no learned reward model: the environment's own reward is learned from" },
+  { old: "preference", note: "preferences are pairs of completions of the same step" },
+  { old: "reward_model", note: "there is no learned reward model: training uses the environment's own reward" },
   {
     old: "reward.type",
-    note: "there is no learned reward model: environment.reward says which one counts",
+    note: "there is no learned reward model: environment.reward selects the reward",
     idle: ["oracle", "task"],
   },
-  { old: "patches", noEffect: true, note: "repairs of CoMLRL's trainer, which are not needed" },
+  { old: "patches", noEffect: true, note: "patches of CoMLRL's trainer, which are not needed here" },
 ];
 
-/** A split under a new key; what cannot be read as one is lost. */
+/** Converts a split to a new key. A split that cannot be parsed is lost. */
 function split(key: string, value: Json, config: OldConfig): Converted {
   try {
     return { set: { [key]: splitOf(value, datasetOf(config)) } };
@@ -317,7 +324,7 @@ function split(key: string, value: Json, config: OldConfig): Converted {
   }
 }
 
-/** What the code environments have; writing has one turn. */
+/** Sets options that only the code environments have. Writing has one turn. */
 function onCode(config: OldConfig, options: Readonly<Record<string, Json>>): Converted {
   return datasetOf(config)?.environment.id === "writing" ? {} : { set: options };
 }
@@ -357,8 +364,7 @@ function datasetName(value: Json, config: OldConfig): Converted {
 function agents(old: string, value: Json, config: OldConfig): Converted {
   if (!Array.isArray(value)) return {};
   const names = agentNames(config);
-  if (value.length !== names.length)
-    return { lost: `a model for each of ${names.length} agents is needed, or one for all` };
+  if (value.length !== names.length) return { lost: `${names.length} agents need one model each, or one for all` };
   const set: Record<string, Json> = {};
   const lost: LostKey[] = [];
   for (const [place, agent] of value.entries()) {
@@ -369,14 +375,14 @@ function agents(old: string, value: Json, config: OldConfig): Converted {
     }
     for (const [key, setting] of Object.entries(others)) {
       if (setting === null || tokenizerKeys.includes(key)) continue;
-      const reason = "what is sampled and computed is the same for all agents: sampling, model.precision";
+      const reason = "all agents share the same settings: sampling, model.precision";
       lost.push({ key: `${old}[${place}].${key}`, value: setting, reason });
     }
   }
   return { set, ...(lost.length === 0 ? {} : { lost }) };
 }
 
-/** Settings of one model in a list that change nothing here. */
+/** The settings of one model in a list that have no effect here. */
 const tokenizerKeys = ["type", "max_length", "tokenizer_kwargs", "special_tokens"];
 
 function modeName(config: OldConfig): string {
@@ -394,13 +400,13 @@ function mode(value: Json, config: OldConfig): Converted {
   if (known !== undefined) {
     const changed = onCode(config, { "environment.mode": known });
     return known === "level_feedback" && known !== value
-      ? { ...changed, note: "feedback of visible tests; theirs names hidden ones that fail" }
+      ? { ...changed, note: "feedback from visible tests; the old one names failing hidden tests" }
       : changed;
   }
   return { lost: `the modes are ${same.join(", ")}` };
 }
 
-/** A model as policies name it: by its provider, or by the address that the old program asks. */
+/** Returns a model's name for a policy: with its provider, or with the address that the old program used. */
 function expertName(name: string): string {
   if (name.startsWith("claude")) return `anthropic:${name}`;
   if (name.startsWith("deepseek")) return `deepseek:${name}`;

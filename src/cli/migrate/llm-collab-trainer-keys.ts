@@ -22,7 +22,7 @@ import type { Converted, OldKey } from "./old-key.ts";
 import { preferenceKeys, rewardModelReason } from "./preference-keys.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
-/** What the algorithms of groups have and those with critics or preferences do not. */
+/** Converts a key that only group-based algorithms have, not those with critics or preferences. */
 const ofGroups =
   (key: string) =>
   (value: Json, config: OldConfig): Converted =>
@@ -33,27 +33,27 @@ const ofCritics =
   (value: Json, config: OldConfig): Converted =>
     hasCritic(config) ? { set: { [key]: value } } : {};
 
-/** Keys of a trainer's section: the fields of MAGRPOConfig, IACConfig, MAACConfig, MADPOConfig and MARLHFConfig. */
+/** The keys of a trainer section: the fields of MAGRPOConfig, IACConfig, MAACConfig, MADPOConfig and MARLHFConfig. */
 export const llmCollabTrainerKeys: readonly OldKey[] = [
-  { old: "*", now: "algorithm.id", note: "by the name of the section", convert: algorithm },
+  { old: "*", now: "algorithm.id", note: "from the name of the section", convert: algorithm },
   {
     old: "*.num_agents",
     now: "environment.agents",
-    note: "writing has two; one model there plays both: agents.weights: shared",
+    note: "writing has two; if one model plays both: agents.weights: shared",
     missing: (config) => agentNames(config).length,
     convert: numberOfAgents,
   },
   {
     old: "*.num_turns",
     now: "environment.maxTurns",
-    note: "above 1, every turn is paid (environment.payEveryTurn) and shows only the latest feedback (environment.history)",
+    note: "above 1, every turn has a reward (environment.payEveryTurn) and shows only the latest feedback (environment.history)",
     convert: numberOfTurns,
     alone: true,
   },
   {
     old: "*.num_train_epochs",
     now: "training.steps, or training.epochs",
-    note: "passes over tasks.split, training.batchSize a step; as steps if the number of tasks is known",
+    note: "passes over tasks.split with training.batchSize tasks per step; converted to steps if the number of tasks is known",
     missing: (config) => (turnsOf(config) > 1 ? 7 : 10),
     convert: passes,
   },
@@ -63,7 +63,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.critic_learning_rate",
     now: "algorithm.criticLearningRateScale",
-    note: "as a multiple of the policy's",
+    note: "a multiple of the policy's learning rate",
     convert: (value, config) => {
       const own = config.number("*.agent_learning_rate") ?? config.number("*.actor_learning_rate");
       return own === undefined || !hasCritic(config) || own === value
@@ -79,7 +79,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.rollout_buffer_size",
     now: "training.batchSize",
-    note: "answers of one agent there, tasks here: divided by the nodes of a tree of turns",
+    note: "completions of one agent there, tasks here: divided by the nodes of a tree of turns",
     missing: bufferSize,
     convert: (value, config) => ({
       set: { "training.batchSize": typeof value === "number" ? tasksPerStep(config) : value },
@@ -96,7 +96,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
       },
     }),
   ),
-  { old: "*.per_device_train_batch_size", idle: [1], note: "training.batchSize says how many tasks a step has" },
+  { old: "*.per_device_train_batch_size", idle: [1], note: "training.batchSize is the number of tasks per step" },
   { old: "*.ac_epochs", now: "algorithm.epochs", idle: [1], convert: ofCritics("algorithm.epochs") },
   { old: "*.ppo_epochs", noEffect: true, note: "the trainer did not read it" },
   {
@@ -116,7 +116,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   },
   { old: "*.top_p", now: "sampling.topP", missing: (config) => absent(config, "top_p", 0.9), alone: true },
   { old: "*.top_k", now: "sampling.topK", alone: true },
-  { old: "*.do_sample", idle: [true], note: "what learns from its own answers has to sample them" },
+  { old: "*.do_sample", idle: [true], note: "on-policy training always samples" },
   {
     old: "*.discount",
     now: "algorithm.discount",
@@ -143,12 +143,15 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.handoff",
     now: "algorithm.handoff",
-    note: "random hands on a pair that was played together; theirs is randomIndependent",
+    note: "random hands on completions that were played together; the old behaviour is randomIndependent",
     missing: (config) => (handsOnGroups(config) ? "random" : undefined),
     convert: (value, config) => {
       const changed = ofGroups("algorithm.handoff")(value, config);
       return value === "random"
-        ? { ...changed, note: "of the pairs that were played; theirs is randomIndependent" }
+        ? {
+            ...changed,
+            note: "selects among completions that were played together; the old behaviour is randomIndependent",
+          }
         : changed;
     },
     alone: true,
@@ -163,7 +166,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     (name): OldKey => ({
       old: `*.${name}`,
       now: "algorithm.terminationThreshold",
-      note: "of the environment's reward, before rewards change it; a threshold that is to be reached is 0.01 less, for it has to be exceeded",
+      note: "applies to the environment's reward, before rewards change it; 0.01 is subtracted from a threshold that may be reached, because here it must be exceeded",
       ...(name === "early_termination_threshold" ? { missing: mostReward } : {}),
       convert: termination,
     }),
@@ -179,7 +182,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     old: "*.advantage_mode",
     now: "algorithm.id; algorithm.advantage with one agent",
     idle: ["mean"],
-    note: "raw, max and rloo are mareinforce, maremax and marloo",
+    note: "raw, max and rloo become mareinforce, maremax and marloo",
     convert: (value, config) => {
       if (hasCritic(config) || isPreference(config)) return {};
       const [team, single] =
@@ -188,7 +191,8 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
           ["max", ["maremax", "group-max"]],
           ["rloo", ["marloo", "leave-one-out"]],
         ]).get(String(value)) ?? [];
-      if (team === undefined || single === undefined) return { lost: "the modes are mean, raw, max and rloo" };
+      if (team === undefined || single === undefined)
+        return { lost: "the supported modes are mean, raw, max and rloo" };
       return { set: agentNames(config).length === 1 ? { "algorithm.advantage": single } : { "algorithm.id": team } };
     },
   },
@@ -199,11 +203,11 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     alone: true,
   },
   { old: "*.normalize_advantage", now: "algorithm.whiten", convert: ofGroups("algorithm.whiten"), alone: true },
-  { old: "*.reward_norm_eps", note: "returns are not normalised before the advantages are (algorithm.whiten)" },
-  { old: "*.beta", noEffect: true, note: "its loss has no KL term; algorithm.klWeight adds one" },
+  { old: "*.reward_norm_eps", note: "returns are not normalised, only advantages (algorithm.whiten)" },
+  { old: "*.beta", noEffect: true, note: "its loss has no KL term; algorithm.klWeight would add one" },
   {
     old: "*.epsilon_clip",
-    note: "its loss has no ratio to clip; grpo with surrogate: clipped has (algorithm.clipLow, clipHigh)",
+    note: "its loss has no ratio to clip; grpo with surrogate: clipped has one (algorithm.clipLow, clipHigh)",
   },
   {
     old: "*.reference_kl_enabled",
@@ -231,15 +235,15 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     alone: true,
   },
   { old: "*.critic_type", now: "algorithm.criticInput", convert: ofCritics("algorithm.criticInput"), alone: true },
-  { old: "*.critic_model", note: "a separate critic is of the policy's model" },
-  { old: "*.critic_model_name_or_path", note: "a separate critic is of the policy's model" },
+  { old: "*.critic_model", note: "a separate critic starts from the policy's model" },
+  { old: "*.critic_model_name_or_path", note: "a separate critic starts from the policy's model" },
   { old: "*.critic_model_kwargs", noEffect: true },
   { old: "*.critic_value_head_hidden_dim", note: "the value head is one linear layer" },
   { old: "*.value_head_hidden_dim", note: "the value head is one linear layer" },
   {
     old: "*.value_loss_coef",
     now: "algorithm.valueWeight",
-    note: "a separate critic has an optimizer of its own, which no weight changes",
+    note: "a separate critic has its own optimizer, so its loss has no weight",
     convert: (value, config) =>
       config.get("*.use_separate_critic") === false ? ofCritics("algorithm.valueWeight")(value, config) : {},
   },
@@ -263,12 +267,12 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
   {
     old: "*.logging_steps",
     now: "training.sampleEvery",
-    note: "metrics are logged at every step; an answer is shown at these",
+    note: "metrics are logged at every step; sample completions are shown at these steps",
     alone: true,
   },
   { old: "*.loss_log_interval", noEffect: true, note: "every step is logged" },
   { old: "*.save_steps", now: "checkpoint.every", alone: true },
-  { old: "*.save_epochs", note: "checkpoints are counted in steps: checkpoint.every" },
+  { old: "*.save_epochs", note: "the interval of checkpoints is in steps: checkpoint.every" },
   {
     old: "*.eval_interval",
     now: "evaluation.every",
@@ -291,7 +295,7 @@ export const llmCollabTrainerKeys: readonly OldKey[] = [
     missing: (config) => (hasGroups(config) && evaluates(config) ? 4 : undefined),
     alone: true,
   },
-  { old: "*.eval_batch_size", noEffect: true, note: "rollout.concurrency says how many are played at once" },
+  { old: "*.eval_batch_size", noEffect: true, note: "rollout.concurrency is the number of concurrent episodes" },
   { old: "*.output_dir", now: "output", alone: true },
   { old: "*.parallel_training", idle: ["none", "auto"], note: "training runs in one process on one device" },
   ...["agent", "critic", "reference"].map(
@@ -311,7 +315,7 @@ function algorithm(_: Json, config: OldConfig): Converted {
   for (const [key, value] of Object.entries(section.algorithm)) set[`algorithm.${key}`] = value;
   if (hasGroups(config) && turnsOf(config) > 1) {
     set["algorithm.turnStructure"] = handsOn(config) ? "handoff" : "tree";
-    // Only the reward of its own turn counts.
+    // Only the reward of the turn itself counts.
     if (handsOn(config)) set["algorithm.discount"] = 0;
   }
   const marlhf = config.section.startsWith("marlhf") ? { note: rewardModelReason } : {};
@@ -322,7 +326,10 @@ function numberOfAgents(_: Json, config: OldConfig): Converted {
   const count = agentNames(config).length;
   if (datasetOf(config)?.environment.id === "writing") {
     return count === 1
-      ? { set: { "agents.weights": "shared" }, note: "each part of a text by itself, instead of both in one answer" }
+      ? {
+          set: { "agents.weights": "shared" },
+          note: "each part of a text in its own completion, instead of both in one",
+        }
       : {};
   }
   return count === 1 ? {} : { set: { "environment.agents": count } };
@@ -331,7 +338,7 @@ function numberOfAgents(_: Json, config: OldConfig): Converted {
 function numberOfTurns(turns: Json, config: OldConfig): Converted {
   if (config.alone) return { set: { "environment.maxTurns": turns } };
   if (turns === 1 || datasetOf(config)?.environment.id === "writing") return {};
-  // A conversation has the problem and the answers in it.
+  // A conversation contains the problem and the answers.
   const seen = remembers(config)
     ? {
         "environment.history": "conversation",
@@ -360,7 +367,7 @@ function termination(value: Json, config: OldConfig): Converted {
   if (hasOneTurn(config)) return {};
   const { scale, shift } = processing(config);
   const reached = handsOn(config) && !hasCritic(config);
-  if (scale === 0) return { lost: "every reward is 0 times what it was" };
+  if (scale === 0) return { lost: "every reward would be multiplied by 0" };
   const raw = (Number(value) - shift) / scale - (reached ? 0.01 : 0);
   const threshold = Number(raw.toPrecision(10));
   if (isPreference(config)) return {};
@@ -368,22 +375,22 @@ function termination(value: Json, config: OldConfig): Converted {
     set: { "algorithm.terminationThreshold": threshold },
     ...(shift === 0 && scale === 1 && !reached
       ? {}
-      : { note: reached ? "exceeded here, reached there" : "before rewards change it" }),
+      : { note: reached ? "must be exceeded here, but only reached there" : "before rewards change it" }),
   };
 }
 
-/** The most reward there is, at which the versions that hand on end an episode. */
+/** Returns the highest reward, at which the versions that hand on end an episode. */
 function mostReward(config: OldConfig): Json | undefined {
   if (!handsOnGroups(config) || config.has("*.termination_threshold")) return undefined;
   return datasetOf(config)?.environment.id === "code" ? (agentNames(config).length === 1 ? 2.1 : 4) : undefined;
 }
 
-/** Whether a config has tasks to evaluate on. */
+/** Returns true if a config has tasks for evaluation. */
 function evaluates(config: OldConfig): boolean {
   return ["dataset.eval_split", "dataset.eval_size", "data.split_ratio"].some((path) => config.has(path));
 }
 
-/** A default of the scripts for what no section of the model says either. */
+/** Returns a default of the scripts if no model section sets the key. */
 function absent(config: OldConfig, name: string, value: Json): Json | undefined {
   return config.has(`model.${name}`) || config.has(`agent_model.${name}`) || config.alone ? undefined : value;
 }

@@ -1,16 +1,16 @@
 import type { Json } from "../../contract/json.ts";
 import type { Converted } from "./old-key.ts";
 
-/** An old model's name as `model.path`, and without a chat template if it is known to have none. */
+/** Converts an old model name to `model.path`, without a chat template if it is known to have none. */
 export function modelSettings(value: Json): Converted {
-  // The config's schema refuses it.
+  // The config's schema refuses the value.
   if (typeof value !== "string") return { set: { "model.path": value } };
   const path = modelPath(value);
   if (!/(^|\/)((distil)?gpt2(-medium|-large|-xl)?|starcoder2-\d+b)$/.test(path)) return { set: { "model.path": path } };
   return { set: { "model.path": path, "model.chatTemplate": "none" }, note: "a base model, without a chat template" };
 }
 
-/** Hub ids have an owner. */
+/** Returns the path of a model with the owner that hub ids need. */
 export function modelPath(value: Json): string {
   const name = String(value);
   return /^(distil)?gpt2(-medium|-large|-xl)?$/.test(name)

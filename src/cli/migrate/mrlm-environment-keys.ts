@@ -2,12 +2,12 @@ import type { Json } from "../../contract/json.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { OldKey } from "./old-key.ts";
 
-/** Keys of one environment in `eval_envs` of MRLM; every environment listed there is trained in. */
+/** The keys of one environment in MRLM's `eval_envs`. Every environment in this list is trained in. */
 export const mrlmEnvironmentKeys: readonly OldKey[] = [
   {
     old: "env_type",
     now: "environment.id",
-    note: "code, math and debate keep their names, tool is tools; custom is a module: environment.id: ./my-env.ts",
+    note: "code, math and debate keep their names, tool becomes tools; custom becomes a module: environment.id: ./my-env.ts",
     convert: (value, config) => {
       const id = environmentId(config);
       if (id === undefined)
@@ -16,18 +16,18 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
       return { set: { "environment.id": id, ...code } };
     },
   },
-  { old: "mode", idle: ["client", "server"], note: "what is trained is the model, never an environment" },
+  { old: "mode", idle: ["client", "server"], note: "only the model is trained, never an environment" },
   {
     old: "dataset",
     now: "environment.id, environment.dataset",
-    note: "gsm8k and math (as math-problems) are environments; humaneval and mbpp are datasets of code",
+    note: "gsm8k and math (as math-problems) are environments; humaneval and mbpp are data sets of code",
     convert: (value, config) =>
       environmentId({ ...config, get: (path) => (path === "dataset" ? undefined : config.get(path)) }) === undefined ||
       ["gsm8k", "math", "humaneval", "mbpp"].includes(String(value))
         ? {}
         : { lost: `"${String(value)}" is not built in: give its file by environment.path` },
   },
-  { old: "problems", note: "problems are a file: JSONL, named by environment.path with dataset: jsonl (docs/code.md)" },
+  { old: "problems", note: "problems are in a JSONL file: environment.path with dataset: jsonl (docs/code.md)" },
   {
     old: "max_attempts",
     now: "environment.maxTurns",
@@ -39,12 +39,12 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
   {
     old: "timeout",
     now: "environment.cpuSeconds",
-    note: "of all tests of a problem; only code has it",
+    note: "for all tests of a problem; only code has it",
     missing: (config) => (config.text("env_type") === "code" ? 5 : undefined),
     convert: (value, config) =>
       environmentId(config) === "code"
         ? { set: { "environment.cpuSeconds": value } }
-        : { lost: "nothing is run there" },
+        : { lost: "this environment runs no code" },
   },
   {
     old: "difficulty_range",
@@ -64,8 +64,8 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
     now: "rewards",
     convert: (value) => ({ set: { rewards: [{ type: "clamp", minimum: -Number(value), maximum: Number(value) }] } }),
   },
-  { old: "remote", idle: [false], note: "environments run in the process that trains; none is asked over a network" },
-  { old: "server_address", note: "environments run in the process that trains; none is asked over a network" },
+  { old: "remote", idle: [false], note: "environments run in the training process, never over a network" },
+  { old: "server_address", note: "environments run in the training process, never over a network" },
   {
     old: "custom_class",
     note: "a Python class cannot be loaded: write the environment in TypeScript (docs/environments.md)",
@@ -73,14 +73,14 @@ export const mrlmEnvironmentKeys: readonly OldKey[] = [
   {
     old: "custom_kwargs",
     idle: [{} as Json],
-    note: "options of a Python class; an environment of Lyceum declares its own",
+    note: "options of a Python class; environments of Lyceum declare their own options",
   },
 ];
 
-/** Turns of MRLM's environments if an entry does not say. */
+/** The default number of turns of MRLM's environments. */
 const defaultTurns: Readonly<Record<string, number>> = { code: 3, math: 2, debate: 6, tool: 5 };
 
-/** The environment that an entry stands for, if there is one. */
+/** Returns the environment that an entry stands for, if there is one. */
 function environmentId(config: OldConfig): string | undefined {
   const [type, dataset] = [config.text("env_type") ?? "", config.text("dataset") ?? ""];
   if (type === "math" && dataset === "gsm8k") return "gsm8k";

@@ -7,15 +7,15 @@ import { algorithmOf } from "./mrlm-run.ts";
 import { type OldConfig, oldConfig } from "./old-config.ts";
 import type { Converted, LostKey } from "./old-key.ts";
 
-/** `eval_envs` of MRLM: the environments that are trained in, each once. */
+/** Converts MRLM's `eval_envs`: the environments that are trained in, without duplicates. */
 export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
   const algorithm = algorithmOf(config);
-  if (!Array.isArray(value)) return { lost: "it has to be a list of environments" };
+  if (!Array.isArray(value)) return { lost: "it must be a list of environments" };
   const lost: LostKey[] = [];
   const made: { options: Record<string, Json>; rewards: readonly Json[] }[] = [];
   for (const [place, entry] of value.entries()) {
     if (!isJsonObject(entry)) {
-      lost.push({ key: `eval_envs[${place}]`, value: entry, reason: "an environment is a mapping" });
+      lost.push({ key: `eval_envs[${place}]`, value: entry, reason: "an environment must be a mapping" });
       continue;
     }
     const { set, lost: missed, unknown } = convertKeys(mrlmEnvironmentKeys, entry, oldConfig(entry));
@@ -26,7 +26,7 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
     const rewards = (set.get("rewards") ?? []) as readonly Json[];
     const [first = rewards] = made.map((other) => other.rewards);
     if (!isDeepStrictEqual(first, rewards)) {
-      const reason = "the rewards of all environments are changed in one way, here as the first entry says";
+      const reason = "the rewards of all environments are changed in the same way, here as in the first entry";
       lost.push({ key: `eval_envs[${place}].reward_scale, reward_bias and reward_clip`, value: rewards, reason });
     }
     if (!made.some((other) => isDeepStrictEqual(other.options, options))) made.push({ options, rewards });
@@ -51,7 +51,7 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
   }
   const [only, ...others] = known;
   if (only === undefined) return losing;
-  // HumanEval has one split, of which a part is held out; the others have two.
+  // HumanEval has one split, part of which is held out. The other data sets have two.
   const humaneval = ({ options }: (typeof known)[number]): boolean => options.dataset === "humaneval";
   if (others.length === 0) {
     const splits = humaneval(only) ? ["test[32:]", "test[:32]"] : ["train", "test"];
@@ -59,7 +59,9 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
     return {
       set: { ...set, ...rewardsOf(only.rewards), "tasks.split": splits[0]!, "evaluation.split": splits[1]! },
       ...losing,
-      ...(humaneval(only) ? { note: "HumanEval in place of three built-in problems, the first 32 held out" } : {}),
+      ...(humaneval(only)
+        ? { note: "HumanEval instead of three built-in problems; the first 32 tasks are held out" }
+        : {}),
     };
   }
   const mixed = known.map(({ options }) =>
@@ -68,7 +70,7 @@ export function mrlmEnvironments(value: Json, config: OldConfig): Converted {
   return {
     set: { environments: mixed, ...rewardsOf(only.rewards), "tasks.split": "train", "evaluation.split": "test" },
     ...losing,
-    note: "MBPP in place of built-in problems, for it has the same splits as the others",
+    note: "MBPP instead of built-in problems, because it has the same splits as the others",
   };
 }
 

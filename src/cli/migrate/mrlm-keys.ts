@@ -9,9 +9,9 @@ import type { Converted, OldKey } from "./old-key.ts";
 
 const algorithms = ["ppo", "grpo", "dpo", "sft"];
 
-const collectedBefore = "SFT learns from a file: collect it before, with lyceum collect";
+const collectedBefore = "SFT trains on a file: create it first with lyceum collect";
 
-/** A key of an algorithm's section that is a setting of the same algorithm. */
+/** Creates the row for a key of an algorithm's section that is a setting of the same algorithm. */
 function setting(old: string, now: string, value?: Json, keys: readonly string[] = [now]): OldKey {
   const algorithm = old.split(".")[0]!;
   return {
@@ -23,7 +23,7 @@ function setting(old: string, now: string, value?: Json, keys: readonly string[]
   };
 }
 
-/** Keys of a config of MRLM. */
+/** The keys of an MRLM config. */
 export const mrlmKeys: readonly OldKey[] = [
   { old: "experiment_name", noEffect: true, note: "a run has the name of its folder" },
   { old: "description", noEffect: true },
@@ -46,14 +46,14 @@ export const mrlmKeys: readonly OldKey[] = [
   {
     old: "eval_envs",
     now: "environment, or environments",
-    note: "the environments that are trained in; equal entries become one",
+    note: "the training environments; equal entries become one",
     convert: mrlmEnvironments,
   },
-  { old: "policy_env", noEffect: true, note: "the model that is trained is model" },
+  { old: "policy_env", noEffect: true, note: "the trained model is model" },
   {
     old: "dataset.path",
     now: "environment.path",
-    note: "preferences and conversations are JSONL or Parquet: one object a line instead of one list",
+    note: "preferences and conversations are JSONL or Parquet: one object per line instead of one list",
     convert: under(["dpo", "sft"], (value) => dataFile(String(value))),
   },
   {
@@ -67,14 +67,14 @@ export const mrlmKeys: readonly OldKey[] = [
     now: "tasks.split",
     convert: under(["dpo", "sft"], (split) => ({ set: { "tasks.split": split } })),
   },
-  { old: "dataset.type", noEffect: true, note: "the file's name says its kind" },
+  { old: "dataset.type", noEffect: true, note: "the file extension gives the format" },
 
   ...mrlmModelKeys,
 
   {
     old: "training.num_epochs",
     now: "training.steps, or training.epochs",
-    note: "an epoch of PPO and GRPO there is a step here; DPO and SFT go through a file in epochs",
+    note: "an epoch of PPO and GRPO is a step here; DPO and SFT pass over a file in epochs",
     missing: (config) => (config.has("training.num_iterations") ? undefined : 100),
     convert: (value, config) =>
       online.includes(algorithmOf(config)) ? { set: { "training.steps": value } } : epochs(value),
@@ -92,7 +92,7 @@ export const mrlmKeys: readonly OldKey[] = [
     (name): OldKey => ({
       old: `training.${name}`,
       now: "training.batchSize",
-      note: "episodes of a step; under GRPO, divided by the group size",
+      note: "the episodes of a step; for GRPO, divided by the group size",
       ...(name === "num_rollouts_per_iteration"
         ? {
             missing: (config: OldConfig) =>
@@ -108,8 +108,8 @@ export const mrlmKeys: readonly OldKey[] = [
   ),
   {
     old: "training.batch_size",
-    now: "algorithm.minibatches; training.batchSize under DPO and SFT",
-    note: "an optimizer step there takes a part of an iteration's episodes, which is a minibatch here",
+    now: "algorithm.minibatches; training.batchSize for DPO and SFT",
+    note: "an optimizer step there uses a part of an iteration's episodes, which is a minibatch here",
     missing: 32,
     convert: (value, config) => {
       if (!online.includes(algorithmOf(config))) {
@@ -137,7 +137,7 @@ export const mrlmKeys: readonly OldKey[] = [
     convert: (value) =>
       ["constant", "linear", "cosine"].includes(String(value))
         ? { set: { "training.schedule": value } }
-        : { lost: "the schedules are constant, linear and cosine" },
+        : { lost: "the supported schedules are constant, linear and cosine" },
     alone: true,
   },
   { old: "training.warmup_steps", now: "training.warmupSteps" },
@@ -165,11 +165,11 @@ export const mrlmKeys: readonly OldKey[] = [
     missing: (config) => (config.has("output.save_interval") ? undefined : 10),
   },
   { old: "output.save_interval", now: "checkpoint.every" },
-  { old: "training.checkpoint_dir", noEffect: true, note: "checkpoints are in the run's folder" },
+  { old: "training.checkpoint_dir", noEffect: true, note: "checkpoints are in the run folder" },
   { old: "training.save_total_limit", now: "checkpoint.keep" },
   { old: "training.log_every", noEffect: true, note: "every step is logged" },
   { old: "output.log_interval", noEffect: true, note: "every step is logged" },
-  { old: "training.log_dir", noEffect: true, note: "logs are in the run's folder" },
+  { old: "training.log_dir", noEffect: true, note: "logs are in the run folder" },
   {
     old: "training.use_tensorboard",
     now: "trackers",
@@ -197,8 +197,8 @@ export const mrlmKeys: readonly OldKey[] = [
     old: "training.gradient_accumulation_steps",
     now: "training.batchSize",
     idle: [1],
-    note: "a step takes its whole batch, run in parts that fit training.maxTokensPerMicroBatch",
-    convert: (value) => ({ lost: `a step takes its whole batch: multiply training.batchSize by ${String(value)}` }),
+    note: "a step uses its whole batch, in parts that fit training.maxTokensPerMicroBatch",
+    convert: (value) => ({ lost: `a step uses its whole batch: multiply training.batchSize by ${String(value)}` }),
   },
 
   setting("ppo.clip_range", "algorithm.clipLow", 0.2, ["algorithm.clipLow", "algorithm.clipHigh"]),
@@ -232,7 +232,7 @@ export const mrlmKeys: readonly OldKey[] = [
     convert: under(["grpo"], (value) =>
       value === "batch"
         ? { set: { "algorithm.advantage": "group-mean", "algorithm.whiten": true } }
-        : { lost: "advantages are compared within a group or a batch, without running statistics" },
+        : { lost: "advantages are normalised within a group or a batch, without running statistics" },
     ),
   },
   {
@@ -242,8 +242,8 @@ export const mrlmKeys: readonly OldKey[] = [
     convert: under(["grpo"], (value) => ({ set: { "sampling.temperature": value } })),
   },
   { old: "grpo.gae_lambda", noEffect: true, note: "GRPO has no critic" },
-  { old: "grpo.value_loss_coef", note: "GRPO has no critic: ppo has one" },
-  { old: "grpo.value_clip_range", note: "GRPO has no critic: ppo has one" },
+  { old: "grpo.value_loss_coef", note: "GRPO has no critic; ppo has one" },
+  { old: "grpo.value_clip_range", note: "GRPO has no critic; ppo has one" },
 
   setting("dpo.beta", "algorithm.beta", 0.1),
   setting("dpo.label_smoothing", "algorithm.labelSmoothing"),
@@ -282,14 +282,14 @@ export const mrlmKeys: readonly OldKey[] = [
     ),
   },
   { old: "sft.collect_every", note: collectedBefore },
-  { old: "sft.max_trajectories", note: "lyceum collect --episodes says how many are written" },
+  { old: "sft.max_trajectories", note: "use lyceum collect --episodes" },
   { old: "distributed", note: "training runs in one process on one device", convert: distributed },
 ];
 
-/** Lyceum reads one object a line. */
+/** Converts the path of a data file. Lyceum reads one object per line. */
 function dataFile(path: string): Converted {
   if (!path.endsWith(".json")) return { set: { "environment.path": path } };
-  return { set: { "environment.path": `${path}l` }, note: `one object a line: jq -c '.[]' ${path} > ${path}l` };
+  return { set: { "environment.path": `${path}l` }, note: `one object per line: jq -c '.[]' ${path} > ${path}l` };
 }
 
 function tasksPerStep(episodes: number, config: OldConfig): number {

@@ -4,7 +4,7 @@ import { algorithmOf, online, under } from "./mrlm-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
-/** Keys of the `model` section of MRLM. */
+/** The keys of MRLM's `model` section. */
 export const mrlmModelKeys: readonly OldKey[] = [
   {
     old: "model.model_name_or_path",
@@ -14,13 +14,13 @@ export const mrlmModelKeys: readonly OldKey[] = [
     alone: true,
   },
   { old: "model.model_type", idle: ["causal_lm"], note: "Lyceum trains causal language models only" },
-  { old: "model.tokenizer_name_or_path", note: "the tokenizer is the model's own" },
-  { old: "model.trust_remote_code", idle: [false], note: "no code of a model folder is run" },
+  { old: "model.tokenizer_name_or_path", note: "the model's own tokenizer is used" },
+  { old: "model.trust_remote_code", idle: [false], note: "code in a model folder is never run" },
   { old: "model.torch_dtype", now: "model.precision", ...precision() },
-  { old: "model.use_flash_attention", noEffect: true, note: "the engine has its own attention" },
-  { old: "model.gradient_checkpointing", noEffect: true, note: "memory is bounded by training.maxTokensPerMicroBatch" },
-  { old: "model.load_in_8bit", idle: [false], note: "the weights are not quantized" },
-  { old: "model.load_in_4bit", idle: [false], note: "the weights are not quantized" },
+  { old: "model.use_flash_attention", noEffect: true, note: "the engine has its own attention kernels" },
+  { old: "model.gradient_checkpointing", noEffect: true, note: "training.maxTokensPerMicroBatch limits the memory" },
+  { old: "model.load_in_8bit", idle: [false], note: "weights are not quantized" },
+  { old: "model.load_in_4bit", idle: [false], note: "weights are not quantized" },
   {
     old: "model.use_lora",
     now: "model.adapter.type",
@@ -32,7 +32,7 @@ export const mrlmModelKeys: readonly OldKey[] = [
   {
     old: "model.lora_dropout",
     now: "model.adapter.dropout",
-    note: "in effect under SFT",
+    note: "only for SFT",
     missing: withLora(0.05),
     convert: lora("dropout"),
   },
@@ -59,15 +59,15 @@ export const mrlmModelKeys: readonly OldKey[] = [
     {
       old: `${section}.do_sample`,
       idle: [true],
-      note: "what learns from its own answers has to sample them; a low sampling.temperature is nearly greedy",
+      note: "on-policy training always samples; a low sampling.temperature is nearly greedy",
     },
-    { old: `${section}.num_beams`, idle: [1], note: "answers are sampled, without a beam search" },
+    { old: `${section}.num_beams`, idle: [1], note: "completions are sampled, without beam search" },
     {
       old: `${section}.repetition_penalty`,
       idle: [1],
-      note: "the policy that is trained would not be the one that is sampled",
+      note: "the trained policy would differ from the sampled one",
     },
-    { old: `${section}.length_penalty`, idle: [1], note: "answers are sampled, without a beam search" },
+    { old: `${section}.length_penalty`, idle: [1], note: "completions are sampled, without beam search" },
   ]),
   {
     old: "model.device",
@@ -77,7 +77,9 @@ export const mrlmModelKeys: readonly OldKey[] = [
     convert: (value) => {
       const [, name, index] = /^(cpu|cuda)(?::(\d+))?$/.exec(String(value)) ?? [];
       if (name === undefined)
-        return String(value) === "auto" ? {} : { lost: "the devices are auto, cpu, webgpu, cuda, coreml and dml" };
+        return String(value) === "auto"
+          ? {}
+          : { lost: "the supported devices are auto, cpu, webgpu, cuda, coreml and dml" };
       return { set: { "model.device": name, ...(index === undefined ? {} : { "model.deviceIndex": Number(index) }) } };
     },
     alone: true,
@@ -88,7 +90,7 @@ export const mrlmModelKeys: readonly OldKey[] = [
 function precision(): Pick<OldKey, "idle" | "note" | "convert" | "alone"> {
   return {
     idle: ["auto", "float32"],
-    note: "float16 needs a device that can train in it; bfloat16 becomes float32",
+    note: "float16 needs a device that supports training in it; bfloat16 becomes float32",
     convert: (value) =>
       value === "float16"
         ? { set: { "model.precision": "float16" } }

@@ -1,32 +1,35 @@
 import { isJsonObject, type Json, type JsonObject } from "../../contract/json.ts";
 import { plainValue } from "./old-value.ts";
 
-/** The programs whose configs can be converted. */
+/** The systems whose configs can be converted. */
 export type OldSystem = "mrlm" | "llm-collab";
 
-/** How the systems are called in messages. */
+/** The names of the systems in messages. */
 export const systemNames: Readonly<Record<OldSystem, string>> = {
   mrlm: "MRLM",
   "llm-collab": "LLM_Collab (CoMLRL)",
 };
 
-/** A config of an old system, for the converters of its keys. */
+/** Reads the values of an old config. */
 export interface OldConfig {
-  /** The section that its trainer reads, such as `magrpo`; empty if there is none. */
+  /** The section of its trainer, such as `magrpo`. Empty if there is none. */
   readonly section: string;
-  /** One key that is given by itself, over a config that is converted already: nothing else of the old one is known. */
+  /** True for a single old key that is an override of a converted config: no other old key is known. */
   readonly alone: boolean;
-  /** The plain value at a dotted path, `*` standing for the section; undefined if it is left out or null. */
+  /**
+   * Returns the plain value at a dotted path. `*` stands for the trainer section. Returns undefined if it is absent or
+   * null.
+   */
   get(path: string): Json | undefined;
-  /** {@link get} if it is a number. */
+  /** Returns {@link get} if it is a number. */
   number(path: string): number | undefined;
-  /** {@link get} as text, if it is a text or a number. */
+  /** Returns {@link get} as text, if it is a text or a number. */
   text(path: string): string | undefined;
-  /** Whether the key is there at all, even as null. */
+  /** Returns true if the key exists, even with the value null. */
   has(path: string): boolean;
 }
 
-/** Reads values of an old config. */
+/** Creates the reader of an old config. */
 export function oldConfig(value: JsonObject, section = "", alone = false): OldConfig {
   const find = (path: string): Json | undefined => {
     let current: Json | undefined = value;
@@ -58,8 +61,8 @@ export function oldConfig(value: JsonObject, section = "", alone = false): OldCo
 }
 
 /**
- * Every value of an old config that is no mapping, by its dotted path; a list of mappings counts as one value. A key
- * that has a dot itself stands in quotes.
+ * Returns every value of an old config that is not a mapping, by its dotted path. A list of mappings counts as one
+ * value. A key that contains a dot is in quotes.
  */
 export function leaves(value: Json, path = ""): { readonly path: string; readonly value: Json }[] {
   if (!isJsonObject(value) || (Object.keys(value).length === 0 && path !== "")) return [{ path, value }];

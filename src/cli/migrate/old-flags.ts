@@ -1,26 +1,26 @@
-/** A flag of an old program that is another here. */
+/** A flag of an old program that has another name here. */
 export interface OldFlag {
   readonly command: "train" | "eval" | "collect" | "serve";
   readonly flag: string;
-  /** The flag, or the config's key, that it becomes; absent if there is none. */
+  /** The new flag or config key. Absent if there is none. */
   readonly now?: string;
   readonly note?: string;
-  /** Takes no value. */
+  /** True if the flag takes no value. */
   readonly bare?: boolean;
 }
 
 const oneProcess = "training runs in one process on one device, without torchrun";
 
-/** Flags of `mrlm`, of LLM_Collab's training scripts and of torchrun, which MRLM's are started by. */
+/** The flags of `mrlm`, of LLM_Collab's training scripts, and of torchrun, which starts MRLM's scripts. */
 export const oldFlags: readonly OldFlag[] = [
-  { command: "train", flag: "--config", now: "--config", note: "an old file has to be converted: lyceum migrate" },
+  { command: "train", flag: "--config", now: "--config", note: "convert an old file first: lyceum migrate" },
   { command: "train", flag: "--output", now: "--output" },
-  { command: "train", flag: "--output_base_dir", now: "--output", note: "the run's folder itself" },
+  { command: "train", flag: "--output_base_dir", now: "--output", note: "the run folder itself" },
   {
     command: "train",
     flag: "--resume CHECKPOINT",
     now: "--resume CHECKPOINT",
-    note: "goes on with the run that the checkpoint is of",
+    note: "resumes the run of the checkpoint",
   },
   { command: "train", flag: "--override a=b c=d", now: "--override", note: "with old or new keys" },
   { command: "train", flag: "--model_name", now: "model.path" },
@@ -42,7 +42,7 @@ export const oldFlags: readonly OldFlag[] = [
     command: "eval",
     flag: "--output FILE",
     now: "--output",
-    note: "a folder; of FILE.json the folder FILE, and the summary in FILE.json",
+    note: "a folder; for FILE.json the folder FILE, with the summary in FILE.json",
   },
   { command: "collect", flag: "--model", now: "--model" },
   { command: "collect", flag: "--environment", now: "--env" },
@@ -51,15 +51,15 @@ export const oldFlags: readonly OldFlag[] = [
     command: "collect",
     flag: "--output FILE",
     now: "--output",
-    note: "one conversation a line, whatever the file is called",
+    note: "one conversation per line, for any file name",
   },
   { command: "collect", flag: "--filter-reward", now: "--min-reward" },
   {
     command: "serve",
     flag: "--environments, --port, --host",
-    note: "environments run in the process that trains or evaluates",
+    note: "environments run in the training or evaluation process",
   },
 ];
 
-/** Names that MRLM has for environments that are called otherwise here. */
+/** The environments of MRLM that have another name here. */
 export const oldEnvironmentNames: Readonly<Record<string, string>> = { tool: "tools" };

@@ -1,17 +1,19 @@
 import type { Json } from "../../contract/json.ts";
 import type { OldConfig } from "./old-config.ts";
 
-/** What one key of an old config becomes. Neither `set` nor `lost`: it has no effect here, and had none worth keeping. */
+/**
+ * The result of converting one old key. With neither `set` nor `lost`, the key has no effect here and nothing is lost.
+ */
 export interface Converted {
-  /** Values by dotted key of a config of Lyceum. A list is added to the list that the key has already. */
+  /** The values by dotted key of a config of Lyceum. A list is appended to the list that the key already has. */
   readonly set?: Readonly<Record<string, Json>>;
-  /** Why there is nothing that the value could become. A list names several keys below this one. */
+  /** Why the value has no counterpart. A list names several keys below this one. */
   readonly lost?: string | readonly LostKey[];
   /** What differs, for the comment at the first key that is set. */
   readonly note?: string;
 }
 
-/** A key of an old config that has no counterpart. */
+/** An old key without a counterpart. */
 export interface LostKey {
   readonly key: string;
   readonly value: Json;
@@ -19,28 +21,31 @@ export interface LostKey {
 }
 
 /**
- * One row of the table from old to new keys: what `lyceum migrate`, the overrides of `lyceum train` and docs/migrate.md
- * all go by.
+ * One row of the table from old to new keys. `lyceum migrate`, the overrides of `lyceum train` and docs/migrate.md all
+ * use it.
  */
 export interface OldKey {
-  /** Dotted, from the root of the old config; `*` stands for the section of its trainer, such as `magrpo`. */
+  /** The dotted path from the root of the old config. `*` stands for the section of its trainer, such as `magrpo`. */
   readonly old: string;
-  /** The new key, or keys, as the documentation names them; absent if there is none. */
+  /** The new key, or keys, as the documentation names them. Absent if there is none. */
   readonly now?: string;
-  /** What changes beside the name; without a key, why there is none. */
+  /** What changes besides the name. Without a new key: why there is none. */
   readonly note?: string;
-  /** What the old program took if the key is left out and Lyceum takes something else. */
+  /** The old program's default, if it differs from Lyceum's. */
   readonly missing?: Json | ((config: OldConfig) => Json | undefined);
-  /** What `null` and `None` stand for; by default, for the key being left out. */
+  /** The meaning of `null` and `None`. By default, the key counts as absent. */
   readonly none?: Json;
-  /** Values that say no more than leaving the key out. */
+  /** The values that mean the same as omitting the key. */
   readonly idle?: readonly Json[];
-  /** Never changed what was trained: it is left out without a word about what is lost. */
+  /** True if the key never affected training. It is dropped without a message. */
   readonly noEffect?: boolean;
-  /** The key whose conversion reads this one too. */
+  /** The key whose conversion also reads this one. */
   readonly partOf?: string;
-  /** The changes; by default the value itself under `now`. Called with values that Python and YAML spell in several ways made plain. */
+  /**
+   * Converts the value. By default, `now` gets the value itself. Values that Python and YAML spell in several ways are
+   * converted to plain values before.
+   */
   readonly convert?: (value: Json, config: OldConfig) => Converted;
-  /** Whether `convert` needs no other key of the old config, so that an override can be translated by it. */
+  /** True if `convert` needs no other old key, so that it can translate an override. */
   readonly alone?: boolean;
 }

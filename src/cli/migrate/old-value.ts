@@ -2,8 +2,8 @@ import { parse } from "yaml";
 import { isJsonObject, type Json } from "../../contract/json.ts";
 
 /**
- * A value of an old config as Python's readers took it: `None`, `True` and `False`, `yes` and `no`, numbers that stand in
- * quotes or that YAML 1.1 reads as text (`3e-5`), lists and tuples written as text.
+ * Converts a value of an old config as Python's readers would: `None`, `True` and `False`, `yes` and `no`, numbers in
+ * quotes or numbers that YAML 1.1 reads as text (`3e-5`), and lists and tuples written as text.
  */
 export function plainValue(value: Json): Json {
   if (Array.isArray(value)) return value.map(plainValue);

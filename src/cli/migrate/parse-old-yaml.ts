@@ -5,9 +5,9 @@ import { isJsonObject, type Json } from "../../contract/json.ts";
 const maximumDepth = 64;
 
 /**
- * The value of an old config's text, as Python's reader takes it: of a key that is given twice, the last counts, and
- * `<<: *name` merges. Tags such as `!!python/tuple` are passed over. Throws `config.invalid` for what is no YAML, and
- * for a value that contains itself or is nested more than 64 deep. `name` is what errors call the text.
+ * Parses the text of an old config like Python's reader: the last of duplicate keys wins, and `<<: *name` merges. Tags
+ * such as `!!python/tuple` are ignored. Throws `config.invalid` if the text is not YAML, or if a value contains itself
+ * or is nested more than 64 levels deep. `name` is the name of the text in errors.
  */
 export function parseOldYaml(text: string, name: string): Json {
   const document = parseDocument(text, {
@@ -19,14 +19,14 @@ export function parseOldYaml(text: string, name: string): Json {
   });
   const [problem] = document.errors;
   if (problem?.code === "MULTIPLE_DOCS") {
-    throw invalid(`${name} holds several documents, separated by "---".`, "Give each a file of its own.");
+    throw invalid(`${name} contains several documents, separated by "---".`, "Put each into its own file.");
   }
   if (problem !== undefined) throw noYaml(name, problem);
   let value: Json;
   try {
     value = (document.toJS() ?? null) as Json;
   } catch (error) {
-    // A text of many aliases that grow into one another.
+    // A text with many aliases that expand each other.
     throw noYaml(name, error);
   }
   if (isTooDeep(value, 0)) {
@@ -47,7 +47,7 @@ function isTooDeep(value: Json, depth: number): boolean {
 function noYaml(name: string, problem: unknown): LyceumError {
   const said = problem instanceof Error ? problem.message.split("\n")[0]! : String(problem);
   const message = /call stack/i.test(said) ? "lists or mappings are nested too deep" : said.replace(/\.$/, "");
-  return invalid(`${name} is no YAML: ${message}.`, "Give the config file itself, in one piece.", problem);
+  return invalid(`${name} is not YAML: ${message}.`, "Pass the complete config file.", problem);
 }
 
 function invalid(message: string, hint: string, cause?: unknown): LyceumError {

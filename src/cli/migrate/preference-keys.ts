@@ -3,19 +3,19 @@ import { isPreference } from "./llm-collab-run.ts";
 import type { OldConfig } from "./old-config.ts";
 import type { Converted, OldKey } from "./old-key.ts";
 
-/** Why the keys of MARLHF's reward model are lost. */
+/** The reason why the keys of MARLHF's reward model are lost. */
 export const rewardModelReason = "there is no learned reward model: the environment's own reward is learned from";
 
-const anewReason = "every step of madpo draws its answers anew and learns from the best and the worst of a group";
-const ownAnswersReason = "both answers of a preference are the policy's own";
+const resampledReason = "every step of madpo samples new completions and trains on the best and the worst of a group";
+const ownCompletionsReason = "both completions of a preference are the policy's own";
 
-/** Of MADPO; what MARLHF learns its reward model from. */
+/** Converts keys of MADPO. In MARLHF they belong to the data of its reward model. */
 const ofPreferences =
   (convert: (value: Json) => Converted) =>
   (value: Json, config: OldConfig): Converted =>
     isPreference(config) || config.alone ? convert(value) : { lost: rewardModelReason };
 
-/** How MADPO and MARLHF draw and pair answers; there is no key for it. */
+/** The keys for sampling and pairing completions in MADPO and MARLHF. They have no counterpart. */
 const drawing = [
   "preference_num_candidates",
   "num_iterations",
@@ -26,7 +26,7 @@ const drawing = [
   "preference_replay_dir",
 ];
 
-/** Another policy that answers are compared with. */
+/** The keys of another policy whose completions are compared. */
 const comparator = [
   ...["generation_mode", "centralized_agent_index", "model_name", "agents", "devices", "num_candidates", "history_k"],
   ...["api_url", "api_format", "api_model", "api_max_n_per_request", "api_timeout", "api_headers", "api_extra_body"],
@@ -38,7 +38,7 @@ const rewardModel = [
   ...["reward_max_length", "reward_freeze_backbone", "reward_model_device", "preference_scoring_reward"],
 ];
 
-/** What says how the run is measured or kept, never what it learns. */
+/** The keys that only affect logging and output, never training. */
 const bookkeeping = [
   "use_environment_step",
   "environment_steps_per_pair",
@@ -46,7 +46,7 @@ const bookkeeping = [
   "policy_checkpoint_dir",
 ];
 
-/** Keys of MADPOConfig, MARLHFConfig and their iterative forms that other trainers do not have. */
+/** The keys of MADPOConfig, MARLHFConfig and their iterative forms that other trainers do not have. */
 export const preferenceKeys: readonly OldKey[] = [
   { old: "*.rl_algorithm", now: "algorithm.id", partOf: "*" },
   {
@@ -58,7 +58,7 @@ export const preferenceKeys: readonly OldKey[] = [
   {
     old: "*.preference_pairs_per_sample",
     now: "algorithm.groupSize",
-    note: "so many joint answers are drawn for a step's pair",
+    note: "the number of joint completions that are sampled for a pair",
     convert: ofPreferences((value) => ({ set: { "algorithm.groupSize": Math.max(2, Number(value)) } })),
   },
   {
@@ -66,21 +66,25 @@ export const preferenceKeys: readonly OldKey[] = [
     now: "algorithm.pairs",
     note: "reward_gap and comparator_reward: best-worst",
     convert: ofPreferences((value) => {
-      if (value === "random") return { lost: "a preference is the best and the worst of a group, or every two of it" };
+      if (value === "random") return { lost: "a preference is the best and the worst of a group, or every pair of it" };
       const best = ["reward_gap", "comparator_reward"].includes(String(value));
       return { set: { "algorithm.pairs": best ? "best-worst" : value } };
     }),
   },
   ...drawing.map(
-    (name): OldKey => ({ old: `*.${name}`, note: anewReason, convert: ofPreferences(() => ({ lost: anewReason })) }),
+    (name): OldKey => ({
+      old: `*.${name}`,
+      note: resampledReason,
+      convert: ofPreferences(() => ({ lost: resampledReason })),
+    }),
   ),
-  { old: "*.comparator_policy", idle: ["current", "current_copy"], note: ownAnswersReason },
-  ...comparator.map((name): OldKey => ({ old: `*.comparator_${name}`, note: ownAnswersReason })),
+  { old: "*.comparator_policy", idle: ["current", "current_copy"], note: ownCompletionsReason },
+  ...comparator.map((name): OldKey => ({ old: `*.comparator_${name}`, note: ownCompletionsReason })),
   ...rewardModel.map((name): OldKey => ({ old: `*.${name}`, note: rewardModelReason })),
   {
     old: "*.collaboration_mode",
     idle: ["decentralized"],
-    note: "agents answer at the same time, each by its own weights",
+    note: "agents act at the same time, each with its own weights",
   },
   ...bookkeeping.map((name): OldKey => ({ old: `*.${name}`, noEffect: true })),
 ];

@@ -1,4 +1,4 @@
-/** A class, an argument or a function of a Python package, and what stands for it here. */
+/** A class, an argument or a function of a Python package, and its counterpart here. */
 export interface PythonName {
   readonly name: string;
   readonly now?: string;
@@ -7,7 +7,9 @@ export interface PythonName {
 
 const reward = "an environment's `step` returns the reward (docs/environments.md)";
 
-/** CoMLRL: its trainers and what they are constructed with. Fields of the config classes are in the table of keys. */
+/**
+ * The trainers of CoMLRL and their constructor arguments. The fields of its config classes are in the table of keys.
+ */
 export const comlrlNames: readonly PythonName[] = [
   {
     name: "MAGRPOTrainer, MAGRPOConfig",
@@ -27,7 +29,7 @@ export const comlrlNames: readonly PythonName[] = [
   {
     name: "MADPOTrainer, MADPOIterTrainer and their configs",
     now: "`algorithm.id: madpo`",
-    note: "every step draws its answers anew, without a comparator",
+    note: "every step samples new completions, without a comparator",
   },
   {
     name: "MARLHFTrainer, MARLHFIterTrainer and their configs",
@@ -50,14 +52,14 @@ export const comlrlNames: readonly PythonName[] = [
     now: "`model.path`",
     note: "`lora` in `model.adapter` for models that peft has wrapped",
   },
-  { name: "agents", now: "`agents.models`", note: "by the names of the agents" },
+  { name: "agents", now: "`agents.models`", note: "by agent name" },
   {
     name: "num_agents",
     now: "the environment",
     note: "it names its agents; `environment.agents` of `code` and `class-completion`",
   },
-  { name: "critics, critic_model", now: "`algorithm.critic`", note: "`separate`: of the policy's model" },
-  { name: "tokenizer", note: "the tokenizer is the model's own, with its chat template" },
+  { name: "critics, critic_model", now: "`algorithm.critic`", note: "`separate`: starts from the policy's model" },
+  { name: "tokenizer", note: "the model's own tokenizer is used, with its chat template" },
   {
     name: "model_config",
     now: "`model`, `sampling`",
@@ -66,11 +68,11 @@ export const comlrlNames: readonly PythonName[] = [
   {
     name: "train_dataset, eval_dataset",
     now: "`tasks.split`, `evaluation.split`",
-    note: "of an environment's tasks (docs/data.md)",
+    note: "the tasks of an environment (docs/data.md)",
   },
   { name: "dataset_type", now: "`environment.id`" },
   { name: "reward_func, reward_funcs", now: "an environment", note: reward },
-  { name: "reward_weights", now: "an environment", note: "a rubric weighs several criteria" },
+  { name: "reward_weights", now: "an environment", note: "a rubric combines several weighted criteria" },
   { name: "reward_processor, reward_processors", now: "`rewards`" },
   { name: "formatters", now: "an environment", note: "its `reset` writes the prompt of each agent" },
   { name: "external_transition", now: "an environment", note: "its `step` writes the prompt of the next turn" },
@@ -94,7 +96,7 @@ export const comlrlNames: readonly PythonName[] = [
   { name: "RewardProcessors.normalize_by_length(n)", now: "`rewards: [{ type: normalize-by-length, full }]`" },
 ];
 
-/** MRLM: its classes. Fields of its config classes are in the table of keys. */
+/** The classes of MRLM. The fields of its config classes are in the table of keys. */
 export const mrlmNames: readonly PythonName[] = [
   { name: "ExperimentConfig, TrainingConfig, ...", now: "the config", note: "in YAML or as an object for `train`" },
   {
@@ -102,7 +104,7 @@ export const mrlmNames: readonly PythonName[] = [
     now: "`train`",
     note: "with `algorithm.id`: `ppo`, `grpo`, `dpo`, `sft`",
   },
-  { name: "LLMEnvironment(mode=SERVER)", now: "`model`", note: "the model that is trained" },
+  { name: "LLMEnvironment(mode=SERVER)", now: "`model`", note: "the trained model" },
   {
     name: "LLMEnvironment(mode=CLIENT)",
     now: "a policy",
@@ -125,6 +127,6 @@ export const mrlmNames: readonly PythonName[] = [
   { name: "PreferenceDataset", now: "`environment.id: preferences`", note: "JSONL of { prompt, chosen, rejected }" },
   { name: "TrajectoryDataset", now: "`environment.id: conversations`", note: "JSONL as `lyceum collect` writes it" },
   { name: "collect_from_environment", now: "`lyceum collect`" },
-  { name: "EnvironmentServer, RemoteEnvironment", note: "environments run in the process that trains or evaluates" },
+  { name: "EnvironmentServer, RemoteEnvironment", note: "environments run in the training or evaluation process" },
   { name: "distributed helpers", note: "training runs in one process on one device" },
 ];

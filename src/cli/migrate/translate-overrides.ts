@@ -9,25 +9,25 @@ import type { OldKey } from "./old-key.ts";
 import { plainValue } from "./old-value.ts";
 import { trainerSections } from "./trainer-sections.ts";
 
-/** Overrides in keys of Lyceum, and what is said about those that were not. */
+/** The overrides with keys of Lyceum, and notes about translated keys. */
 export interface TranslatedOverrides {
-  /** `key=value`, in the order in which they were given. */
+  /** The overrides as `key=value`, in the given order. */
   readonly set: readonly string[];
-  /** Passes over the tasks, if an old key gives them. */
+  /** The number of passes over the tasks, if an old key sets it. */
   readonly epochs?: number;
-  /** A line for each old key: what it is called here. */
+  /** One line per old key with its new name. */
   readonly notes: readonly string[];
 }
 
 /**
- * Overrides of a config of Lyceum (`key=value`) that may use keys of MRLM and LLM_Collab. Those that have a counterpart
- * become it. Throws `config.invalid` for one that has none, with the reason, and for one that says something together
- * with other old keys only, with the new key. What is no old key is left as it is.
+ * Translates overrides of a config of Lyceum (`key=value`) that use keys of MRLM and LLM_Collab. Keys with a
+ * counterpart are converted. Throws `config.invalid` for a key without one, with the reason, and for a key that has a
+ * meaning only together with other old keys, with the new key. Other keys are unchanged.
  */
 export function translateOverrides(
   overrides: readonly string[],
   options: {
-    /** Every key that a config of Lyceum may have: those are never taken for old ones. */
+    /** Every key that a config of Lyceum can have. These are never treated as old keys. */
     readonly keys: readonly ConfigKey[];
   },
 ): TranslatedOverrides {
@@ -61,7 +61,7 @@ export function translateOverrides(
   return { set, notes, ...(epochs === undefined ? {} : { epochs }) };
 }
 
-/** The row of an old key, `*` standing for any trainer's section; undefined for what no table has. */
+/** Returns the row of an old key, where `*` stands for any trainer section. Returns undefined if no table has it. */
 function oldKeyOf(key: string): OldKey | undefined {
   const [first, ...rest] = key.split(".");
   const starred =
@@ -76,18 +76,18 @@ function oldKeyOf(key: string): OldKey | undefined {
 function translated(key: string, row: OldKey, value: Json): Readonly<Record<string, Json>> {
   if (row.noEffect === true) return {};
   if (row.now !== undefined && (row.partOf !== undefined || (row.convert !== undefined && row.alone !== true))) {
-    throw refusal(
-      key,
-      value,
-      `is ${row.now} in a config of Lyceum${row.note === undefined ? "" : ` (${row.note})`}`,
-      row.now,
-    );
+    throw refusal(key, value, `is now ${row.now}${row.note === undefined ? "" : ` (${row.note})`}`, row.now);
   }
   if (row.now === undefined && row.idle?.some((idle) => JSON.stringify(idle) === JSON.stringify(value)) === true)
     return {};
   const meant = value ?? row.none;
   if (meant === undefined) {
-    throw refusal(key, value, `is ${row.now ?? "no key of Lyceum"}, and None is no value of it`, row.now);
+    throw refusal(
+      key,
+      value,
+      row.now === undefined ? "has no counterpart in Lyceum" : `is now ${row.now}, which cannot be None`,
+      row.now,
+    );
   }
   const { set, lost } = convertOne(row, meant, oldConfig({}, key.split(".")[0], true));
   if (set !== undefined) return set;
@@ -96,14 +96,14 @@ function translated(key: string, row: OldKey, value: Json): Readonly<Record<stri
   throw refusal(key, value, `has no counterpart in Lyceum${reason === "" ? "" : `: ${reason}`}`, row.now);
 }
 
-/** A text in quotes, as Python writes it, without them. */
+/** Removes the quotes of a text in Python's notation. */
 function unquoted(text: string): string {
   return /^(["'])(.*)\1$/s.exec(text)?.[2] ?? text;
 }
 
 function passes(key: string, value: Json): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value > 0) return value;
-  throw refusal(key, value, "is training.epochs, a whole number above 0", "training.epochs");
+  throw refusal(key, value, "is now training.epochs, which must be a whole number above 0", "training.epochs");
 }
 
 function refusal(key: string, value: Json, message: string, now: string | undefined): LyceumError {
@@ -112,13 +112,13 @@ function refusal(key: string, value: Json, message: string, now: string | undefi
     message: `${key} ${message}.`,
     hint:
       now === undefined
-        ? "docs/migrate.md has every old key."
-        : `Set it by its new name, such as --set ${now.split(/[,; ]/)[0]}=...; docs/migrate.md has every old key.`,
+        ? "See docs/migrate.md for all old keys."
+        : `Use its new name, such as --set ${now.split(/[,; ]/)[0]}=... See docs/migrate.md for all old keys.`,
     data: { key, value },
   });
 }
 
-/** `a`, `a.b` and `a.b.c` of `a.b.c`. */
+/** Returns `a`, `a.b` and `a.b.c` for `a.b.c`. */
 function prefixes(key: string): string[] {
   const parts = key.split(".");
   return parts.map((_, place) => parts.slice(0, place + 1).join("."));

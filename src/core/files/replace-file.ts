@@ -5,8 +5,8 @@ import { writeFailed } from "../../contract/errors/write-failed.ts";
 import { syncDirectory } from "./sync-folder.ts";
 
 /**
- * Writes a file whole or not at all, and forces it to the disk: after an error or a crash the file that was there is
- * still there, and nothing else is. Throws `code`, which is `trace.write-failed` by default, with the path.
+ * Writes a file atomically and flushes it to the disk. After an error or a crash the earlier file is still there, and
+ * no other file is left. Throws `code` (`trace.write-failed` by default) with the path.
  */
 export async function replaceFile(
   path: string,

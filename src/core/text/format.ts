@@ -1,4 +1,7 @@
-/** A number for people: four significant digits, thousands separated, exponents for the very small and large. */
+/**
+ * Formats a number for people: four significant digits, thousands separators, exponents for very small and large
+ * numbers.
+ */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   if (value === 0) return "0";
@@ -11,12 +14,12 @@ export function formatNumber(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** A share from 0 to 1 as a percentage with one decimal. */
+/** Formats a share from 0 to 1 as a percentage with one decimal. */
 export function formatPercent(share: number): string {
   return Number.isFinite(share) ? `${(share * 100).toFixed(1)}%` : String(share);
 }
 
-/** A span of time in its two largest units: `850 ms`, `4.2 s`, `3m 05s`, `2h 10m`, `3d 04h`. */
+/** Formats a duration in its two largest units: `850 ms`, `4.2 s`, `3m 05s`, `2h 10m`, `3d 04h`. */
 export function formatDuration(milliseconds: number): string {
   if (!Number.isFinite(milliseconds) || milliseconds < 0) return "–";
   if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
@@ -30,7 +33,7 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(hours / 24)}d ${two(hours % 24)}h`;
 }
 
-/** A count in short: `950`, `12.3K`, `134.5M`. */
+/** Formats a count in short form: `950`, `12.3K`, `134.5M`. */
 export function formatCount(count: number): string {
   if (!Number.isFinite(count)) return String(count);
   for (const [size, unit] of [

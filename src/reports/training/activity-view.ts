@@ -3,16 +3,19 @@ import { createLiveBlock } from "./live-block.ts";
 import { renderLine, span } from "./terminal-text.ts";
 import type { TerminalViewOptions } from "./terminal-view.ts";
 
-/** How long an activity lasts before a log gets a line about it; the next comes after twice the time. */
+/**
+ * The duration of an activity after which a log gets the first line about it, in milliseconds. Each next line comes
+ * after twice the time.
+ */
 const firstLineMs = 10_000;
-/** Lines about one activity are at most this far apart. */
+/** The maximum interval between lines about one activity, in milliseconds. */
 const longestPauseMs = 300_000;
 
 const clockMs = 1000;
 
 /**
- * Shows what a run is doing until it is disposed of: a line redrawn once a second in a terminal, elsewhere the lines of
- * {@link activityLines}.
+ * Shows what a run is doing until it is disposed of: in a terminal a line that is updated once a second, elsewhere the
+ * lines of {@link activityLines}.
  */
 export function showActivity(
   progress: TrainingProgress,
@@ -48,7 +51,10 @@ export function writeActivity(
   return { [Symbol.dispose]: () => clearInterval(clock) };
 }
 
-/** Asked once a second, gives a line about an activity that takes long: after 10 seconds, 20, 40 and so on. */
+/**
+ * Returns a function that is called once a second and returns a line about a long activity: after 10 seconds, 20, 40
+ * and so on.
+ */
 function activityLines(progress: TrainingProgress | undefined): () => string | undefined {
   let current = "";
   let due = firstLineMs;

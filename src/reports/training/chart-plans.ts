@@ -1,25 +1,25 @@
 import type { LineChart } from "./line-chart.ts";
 
-/** A chart, or several where scales differ: which metrics it has, and how they are drawn. */
+/** A chart, or several if scales differ: its metrics, and how they are drawn. */
 export interface ChartPlan extends Pick<LineChart, "note" | "share"> {
-  /** `{part}` stands for what the environment has several of: agents, or environments. */
+  /** The title. `{part}` is replaced by "agent" or "environment", whichever the run has several of. */
   readonly title: string;
-  /** The metrics, by whole names; what is in the first brackets names the line. */
+  /** Patterns for complete metric names. The first capture group is the name of the line. */
   readonly metrics: readonly RegExp[];
   readonly names?: readonly string[];
-  /** The metrics are rewards: the axis stays within the environment's range. */
+  /** True if the metrics are rewards: the axis stays within the environment's range. */
   readonly isReward?: true;
-  /** The metrics share a chart even if their scales differ. */
+  /** True if the metrics share a chart even if their scales differ. */
   readonly together?: true;
-  /** Values are divided by it. */
+  /** The divisor of all values. */
   readonly divisor?: number;
-  /** Left out if every value is this one. */
+  /** The chart is left out if every value equals this one. */
   readonly unlessAll?: number;
-  /** Left out if it is one line, and the same as this metric: a reward of one component, for example. */
+  /** The chart is left out if it has one line that equals this metric, such as a reward with one component. */
   readonly unlessSameAs?: string;
 }
 
-/** Charts under one heading. */
+/** The charts under one heading. */
 export interface SectionPlan {
   readonly title: string;
   readonly collapsed?: true;
@@ -27,7 +27,7 @@ export interface SectionPlan {
   readonly charts: readonly ChartPlan[];
 }
 
-/** A metric of the whole run, and of each agent that has a model of its own. */
+/** Matches a metric of the whole run, and of each agent with its own model. */
 function ofEach(name: string): RegExp {
   return new RegExp(`^(?:agents/([^/]+)/)?${name}$`);
 }
@@ -36,7 +36,7 @@ const component = /^reward\/component\/(.+)$/;
 const ofAgent = [/^agents\/([^/]+)\/reward$/, /^reward\/((?!mean$|std$|component\/).+)$/];
 const note = "of held-out tasks";
 
-/** What a person looks for first comes first. */
+/** The sections of the report. The most important ones come first. */
 export const sectionPlans: readonly SectionPlan[] = [
   {
     title: "Reward",
@@ -121,7 +121,7 @@ export const sectionPlans: readonly SectionPlan[] = [
     collapsed: true,
     charts: [
       { title: "Groups without signal", note: "all rewards equal", metrics: [/^groups\/without-signal$/], share: true },
-      { title: "Groups solved", note: "all at the greatest reward", metrics: [/^groups\/solved$/], share: true },
+      { title: "Groups solved", note: "all at the highest reward", metrics: [/^groups\/solved$/], share: true },
       { title: "Duplicates", note: "equal completions in a group", metrics: [/^groups\/duplicates$/], share: true },
       {
         title: "Episodes left out",

@@ -1,4 +1,4 @@
-/** Where an axis begins and ends, and which values on it are labelled. */
+/** The range of an axis, and its labelled values. */
 export interface ChartScale {
   readonly minimum: number;
   readonly maximum: number;
@@ -6,18 +6,18 @@ export interface ChartScale {
 }
 
 /**
- * An axis over finite values with about `count` round ticks (steps of 1, 2 or 5 times a power of ten). The axis is
- * widened to whole ticks where `whole`. A single value gets room on both sides.
+ * Returns an axis for finite values with about `count` round ticks (steps of 1, 2 or 5 times a power of ten). With
+ * `whole`, the axis is extended to whole ticks. A single value gets room on both sides.
  */
 export function chartScale(options: {
   readonly minimum: number;
   readonly maximum: number;
   readonly count: number;
   readonly whole: boolean;
-  /** Ticks are whole numbers. */
+  /** True if ticks are whole numbers. */
   readonly integer?: boolean;
 }): ChartScale {
-  // The ends of the number range would overflow or vanish in the arithmetic below.
+  // Values at the ends of the number range would overflow or vanish in the arithmetic below.
   let minimum = Math.max(options.minimum, -1e300);
   let maximum = Math.min(options.maximum, 1e300);
   // Differences below the precision of the values cannot be drawn.

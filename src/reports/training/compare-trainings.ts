@@ -5,15 +5,15 @@ import { flattened } from "../../core/text/flattened.ts";
 import { metricsFileName, readMetrics } from "./metrics-file.ts";
 import { type RunRecord, runRecord } from "./run-record.ts";
 
-/** Two trainings side by side. */
+/** The comparison of two trainings. */
 export interface TrainingComparison {
   readonly first: ComparedTraining;
   readonly second: ComparedTraining;
-  /** Settings of the configs that differ; null where a config lacks one. */
+  /** The settings that differ between the configs. Null if a config lacks one. */
   readonly differences: readonly { readonly setting: string; readonly first: Json; readonly second: Json }[];
 }
 
-/** What a training came to. */
+/** The result of one training. */
 export interface ComparedTraining {
   readonly folder: string;
   readonly algorithm: string;
@@ -23,8 +23,8 @@ export interface ComparedTraining {
   readonly steps: number;
   readonly elapsedMs: number;
   /**
-   * By name: `evaluation of SPLIT, reward` and `accuracy`, from the evaluations, and `training reward`, from the steps:
-   * at the beginning, at the end, and the most in between.
+   * The scores by name: `evaluation of SPLIT, reward` and `accuracy` from the evaluations, and `training reward` from
+   * the steps. Each has its first, last and best value.
    */
   readonly scores: Readonly<Record<string, TrainingScore>>;
 }
@@ -34,11 +34,11 @@ export interface TrainingScore {
   readonly first: number;
   readonly last: number;
   readonly best: number;
-  /** The step of the best. */
+  /** The step of the best value. */
   readonly bestStep: number;
 }
 
-/** Compares two trainings by their metrics files. Throws `data.not-found` and `data.malformed` as `readMetrics` does. */
+/** Compares two trainings by their metrics files. Throws `data.not-found` and `data.malformed` like `readMetrics`. */
 export async function compareTrainings(first: string, second: string): Promise<TrainingComparison> {
   const [a, b] = await Promise.all([first, second].map((folder) => readMetrics(join(folder, metricsFileName))));
   const [one, other] = [runRecord(a!), runRecord(b!)];

@@ -1,21 +1,21 @@
-/** Neighbouring values of a series as one point of a chart. */
+/** One point of a chart, which stands for one or several neighbouring values of a series. */
 export interface ChartPoint {
-  /** The first and the last x that the point stands for; equal where it stands for one value. */
+  /** The first and the last x of the values. Equal for a single value. */
   readonly from: number;
   readonly to: number;
-  /** Mean of the finite values; NaN where there is none. */
+  /** The mean of the finite values. NaN if there are none. */
   readonly y: number;
-  /** Least and greatest finite value. */
+  /** The lowest and the highest finite value. */
   readonly low: number;
   readonly high: number;
-  /** Values that are NaN or infinite. */
+  /** The number of values that are NaN or infinite. */
   readonly nonFinite: number;
 }
 
 /**
- * A series as at most `2 * buckets` points: one per value where there are no more than that, else one per bucket of
- * equal width along `xs`, which keeps its least and greatest value, so that a spike of one step stays as tall as it
- * was. `xs` ascends.
+ * Reduces a series to at most `2 * buckets` points. If it has more values, they are grouped in buckets of equal width
+ * along `xs`. Each bucket keeps its lowest and highest value, so that a spike of one step keeps its height. `xs` must
+ * be ascending.
  */
 export function downsample(series: {
   readonly xs: readonly number[];
@@ -49,6 +49,6 @@ export function downsample(series: {
 }
 
 function mean(values: readonly number[]): number | undefined {
-  // Divided first: the sum of finite values may be infinite.
+  // Divides first, because the sum of finite values can be infinite.
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value / values.length, 0);
 }

@@ -1,6 +1,6 @@
 import type { RunStartEvent } from "../../contract/training-event.ts";
 
-/** The agents that a run does not train, each with the policy that plays it, such as `main: openai:gpt-5-mini (frozen)`. */
+/** Returns the agents that a run does not train, each with its policy, such as `main: openai:gpt-5-mini (frozen)`. */
 export function frozenAgents({ agents = {} }: Pick<RunStartEvent, "agents">): string[] {
   return Object.entries(agents).flatMap(([agent, { policy, frozen }]) =>
     frozen === true ? [`${agent}: ${policy} (frozen)`] : [],

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { type Html, html, trustedHtml } from "./html.ts";
 
 /**
- * A whole page of HTML that stands by itself: its content security policy lets it run its own script, and load nothing
- * from anywhere but images that are written out in it.
+ * Returns a self-contained HTML page. Its content security policy allows only its own script and embedded images, and
+ * no network access.
  */
 export function htmlPage(options: {
   readonly title: string;
@@ -13,7 +13,7 @@ export function htmlPage(options: {
   readonly body: Html;
 }): string {
   const { title, style, body } = options;
-  // In a script of its own, such text can only stand within a string or a pattern.
+  // Inside the script, such text can only be part of a string or a pattern.
   const script = options.script.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
   const hash = createHash("sha256").update(script).digest("base64");
   const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`;

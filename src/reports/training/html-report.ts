@@ -18,8 +18,9 @@ const maximumSamples = 40;
 const maximumSampleCharacters = 4000;
 
 /**
- * A run as one self-contained HTML page: learning curves, evaluations, samples, config and facts. It loads nothing
- * from anywhere (its content security policy forbids it), runs no script but its own, and is complete without that.
+ * Returns the report of a run as one self-contained HTML page: learning curves, evaluations, samples, config and facts.
+ * It has no network access (its content security policy forbids it), runs only its own script, and is complete without
+ * the script.
  */
 export function htmlReport(record: RunRecord): string {
   const { start } = record;
@@ -49,7 +50,10 @@ function chartSection({ title, charts, collapsed }: ChartSection): Html {
 `;
 }
 
-/** The words of the viewer. A report does not know whether a run that has not ended still goes on. */
+/**
+ * Returns the status with the same words as the viewer. A report does not know whether an unfinished run is still
+ * running.
+ */
 function statusBadge({ end }: RunRecord): Html {
   if (end === undefined) return html`<span class="status stopped">not ended</span>`;
   const status = end.reason === "aborted" ? "interrupted" : end.reason;
@@ -91,7 +95,7 @@ function evaluationTable({ evaluations }: RunRecord): Html | undefined {
   )}</tbody></table></div>`;
 }
 
-/** What the rewards of a few tasks looked like before the first step. */
+/** Returns the rewards of a few tasks before the first step. */
 function probePanel({ probe }: RunRecord): Html | undefined {
   if (probe === undefined) return undefined;
   const advice = probe.advice.map((text) => html`<li>Try ${text}</li>`);
@@ -120,7 +124,7 @@ ${read.map(({ role, text }) => html`<div><span>${role}</span><pre class="soft">$
 `;
 }
 
-/** What the checks of the run's health found, in order of steps. */
+/** Returns the warnings of the health checks in the order of steps. */
 function health({ warnings: all }: RunRecord): Html | undefined {
   const found = all.filter(({ check }) => check !== undefined);
   if (found.length === 0) return undefined;
@@ -179,7 +183,7 @@ function clip(text: string): string {
   return rest <= 0 ? text : `${text.slice(0, maximumSampleCharacters)}… ${formatNumber(rest)} more characters`;
 }
 
-/** At most `count` items, evenly spread, with the first and the last. */
+/** Returns at most `count` items at even distances, including the first and the last. */
 function spreadOut<T>(items: readonly T[], count: number): T[] {
   if (items.length <= count) return [...items];
   return Array.from({ length: count }, (_, i) => items[Math.round((i * (items.length - 1)) / (count - 1))]!);

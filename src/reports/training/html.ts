@@ -1,6 +1,6 @@
 import { visibleText } from "./visible-text.ts";
 
-/** A piece of HTML that needs no more escaping. Only {@link html} and {@link trustedHtml} make one. */
+/** HTML that is already escaped. Only {@link html} and {@link trustedHtml} create it. */
 export class Html {
   readonly markup: string;
   constructor(markup: string) {
@@ -11,8 +11,8 @@ export class Html {
 type HtmlValue = string | number | Html | readonly HtmlValue[] | undefined;
 
 /**
- * HTML from a template. Every value is escaped, hidden characters included, unless it is {@link Html} itself; so text
- * from models, tasks and configs can go anywhere between tags and inside quoted attributes.
+ * Creates HTML from a template. Escapes every value, including hidden characters, unless it is {@link Html}. So text
+ * from models, tasks and configs is safe between tags and inside quoted attributes.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   let markup = strings[0]!;
@@ -20,7 +20,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
   return new Html(markup);
 }
 
-/** Markup of our own, such as a stylesheet. Never of text that came from outside. */
+/** Marks our own markup, such as a stylesheet, as safe. Never use it for text from outside. */
 export function trustedHtml(markup: string): Html {
   return new Html(markup);
 }
@@ -44,7 +44,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!);
 }
 
-/** Data inside a `<script type="application/json">`: no text in it can close the element. */
+/** Returns JSON for a `<script type="application/json">` element. No text in it can close the element. */
 export function jsonForScript(data: unknown): Html {
   return new Html(
     JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`),

@@ -1,7 +1,7 @@
 import type { RunStartEvent } from "../../contract/training-event.ts";
 import { formatNumber } from "../../core/text/format.ts";
 
-/** The learning rate of a run, and whether it is a default; nothing for a run of an earlier version. */
+/** Returns the learning rate of a run, and whether it is a default. Returns nothing for a run of an earlier version. */
 export function learningRateText({ learningRate }: Pick<RunStartEvent, "learningRate">): string[] {
   if (learningRate === undefined) return [];
   const { value, defaultOf } = learningRate;

@@ -8,26 +8,26 @@ import { visibleText } from "./visible-text.ts";
 /** One line of a chart. */
 export interface ChartSeries {
   readonly name: string;
-  /** What it shows, such as `loss/total`: the same in every run. */
+  /** The name of the metric, such as `loss/total`. It is the same in every run. */
   readonly metric: string;
   readonly xs: readonly number[];
-  /** As many as `xs`; where a value is not finite the line is interrupted and a mark stands at the top. */
+  /** The values, one per x. A value that is not finite interrupts the line and is marked at the top. */
   readonly ys: readonly number[];
-  /** Draws a dot at each value: for values that are few and far between. */
+  /** True to draw a dot at each value, for metrics with few values. */
   readonly dots?: boolean;
 }
 
 /** A chart of metrics over steps. */
 export interface LineChart {
   readonly title: string;
-  /** What the chart shows, in a few words beside the title. */
+  /** A short description next to the title. */
   readonly note?: string;
   readonly series: readonly ChartSeries[];
-  /** The values are shares from 0 to 1, drawn as percentages. */
+  /** True if the values are shares from 0 to 1, which are drawn as percentages. */
   readonly share?: boolean;
-  /** Values cannot be beyond these, such as the range of rewards: the axis does not go there. */
+  /** The limits of possible values, such as the range of rewards. The axis does not exceed them. */
   readonly bounds?: { readonly least?: number; readonly most?: number };
-  /** Steps that every chart of a report spans, so that charts can be compared at a glance. */
+  /** The steps of the x axis. All charts of a report use the same, so that they can be compared. */
   readonly steps: readonly [first: number, last: number];
 }
 
@@ -40,23 +40,25 @@ const bucketsPerLine = Math.floor((plotRight - margin.left) / 2);
 
 interface DrawnSeries extends Omit<ChartSeries, "xs" | "ys"> {
   readonly points: readonly ChartPoint[];
-  /** Points stand for several values each. */
+  /** True if points stand for several values each. */
   readonly thinned: boolean;
 }
 
 /** The axis of values. */
 interface ValueScale extends ChartScale {
-  /** It is over powers of ten; its ends and ticks are their exponents. */
+  /** True for a logarithmic axis. Its ends and ticks are exponents of ten. */
   readonly isLog: boolean;
 }
 
-/** Turns values into coordinates of the drawing. */
+/** Converts values to coordinates of the drawing. */
 interface Projection {
   readonly left: (x: number) => number;
   readonly top: (y: number) => number;
 }
 
-/** A chart as a self-contained figure: SVG that needs no script, and the data that a script shows on hover. */
+/**
+ * Returns a chart as a self-contained figure: an SVG that needs no script, and the data that a script shows on hover.
+ */
 export function lineChart(chart: LineChart): Html {
   const series = chart.series.map((line): DrawnSeries => {
     const { xs, ys, ...rest } = line;
@@ -156,7 +158,7 @@ function drawSeries(series: DrawnSeries, index: number, { left, top }: Projectio
     .map((point) => html`<text class="broken" x="${x(point)}" y="${margin.top + 8}" text-anchor="middle">×</text>\n`)}`;
 }
 
-/** Stretches of neighbouring points that have a value. */
+/** Splits points into runs of neighbours that have a value. */
 function finiteRuns(points: readonly ChartPoint[]): ChartPoint[][] {
   const runs: ChartPoint[][] = [[]];
   for (const point of points) {
@@ -170,7 +172,10 @@ function legendItem({ name }: DrawnSeries, index: number): Html {
   return html`<li><i class="key s${index}"></i>${name}</li>`;
 }
 
-/** What the script shows of a series under the pointer: columns, with words for what is not finite. */
+/**
+ * Returns the data that the script shows for a series under the pointer: columns, with words for values that are not
+ * finite.
+ */
 function hoverData({ name, points, thinned }: DrawnSeries): Record<string, unknown> {
   const column = (value: (point: ChartPoint) => number): (number | string)[] =>
     points.map((point) => (Number.isFinite(value(point)) ? value(point) : String(value(point))));

@@ -1,14 +1,14 @@
 import type { ChartSeries } from "./line-chart.ts";
 import type { RunRecord } from "./run-record.ts";
 
-/** A metric of a run's steps, or of its evaluations of one split. */
+/** A metric of the steps of a run, or of its evaluations on one split. */
 export interface RecordedMetric {
   readonly name: string;
-  /** Of an evaluation. */
+  /** The split of an evaluation. */
   readonly split?: string;
 }
 
-/** Every metric that a run recorded, by name. */
+/** Returns every metric that a run recorded, by name. */
 export function recordedMetrics({ steps, evaluations }: RunRecord): RecordedMetric[] {
   const ofSteps = new Set(steps.flatMap(({ metrics }) => Object.keys(metrics)));
   const ofEvaluations = new Map(
@@ -20,7 +20,10 @@ export function recordedMetrics({ steps, evaluations }: RunRecord): RecordedMetr
   return found.sort((one, other) => one.name.localeCompare(other.name, "en", { numeric: true }));
 }
 
-/** A metric as a line of a chart that calls it `name`. Evaluations are few and far between: they have dots. */
+/**
+ * Returns a metric as a line of a chart with the name `name`. Metrics of evaluations have dots, because they have few
+ * values.
+ */
 export function metricSeries(record: RunRecord, metric: RecordedMetric, name: string): ChartSeries {
   const { split } = metric;
   const events =

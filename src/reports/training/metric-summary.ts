@@ -1,6 +1,6 @@
 import { formatCount, formatNumber, formatPercent } from "../../core/text/format.ts";
 
-/** A metric as people read it: a short label and its value in words. */
+/** A metric for people: a short label and its value as text. */
 export interface MetricSummary {
   readonly label: string;
   readonly value: string;
@@ -8,12 +8,12 @@ export interface MetricSummary {
 
 type Metrics = Readonly<Record<string, number>>;
 
-/** The most components or agents that are worth a line. */
+/** The maximum number of components or agents in a summary. */
 const countedRewards = 6;
 
 /**
- * What was earned: the mean reward with its deviation, that of each agent, each component of the reward, and how often
- * each agent wins.
+ * Returns the rewards: the mean with its standard deviation, the mean of each agent, each component, and the win rate
+ * of each agent.
  */
 export function rewardSummary(metrics: Metrics): MetricSummary[] {
   const { "reward/mean": mean, "reward/std": deviation } = metrics;
@@ -24,7 +24,7 @@ export function rewardSummary(metrics: Metrics): MetricSummary[] {
     });
   const agents = parts(/^agents\/([^/]+)\/reward$/).concat(parts(/^reward\/((?!mean$|std$)[^/]+)$/));
   const components = parts(/^reward\/component\/(.+)$/);
-  // A single component is the reward itself.
+  // A single component equals the reward.
   const shown = [...agents, ...(components.length > 1 ? components : [])].slice(0, countedRewards);
   const spread = deviation === undefined ? "" : ` ±${formatNumber(deviation)}`;
   return [
@@ -37,12 +37,12 @@ export function rewardSummary(metrics: Metrics): MetricSummary[] {
   ];
 }
 
-/** The metrics of a step worth a line, in the order in which they matter. Absent metrics are left out. */
+/** Returns the important metrics of a step in the order of importance. Absent metrics are left out. */
 export function stepSummary(metrics: Metrics): MetricSummary[] {
   return [...rewardSummary(metrics), ...updateSummary(metrics)];
 }
 
-/** Those of how the model is updated, how long its completions are, and what went wrong. */
+/** Returns the metrics of the update, of the completion lengths, and of failures. */
 export function updateSummary(metrics: Metrics): MetricSummary[] {
   const summaries: MetricSummary[] = [];
   const add = (label: string, name: string, format: (value: number) => string = formatNumber): void => {
@@ -67,7 +67,7 @@ export function updateSummary(metrics: Metrics): MetricSummary[] {
   return summaries;
 }
 
-/** The metrics of an evaluation worth a line: the reward first, which every environment has. */
+/** Returns the important metrics of an evaluation, the reward first. */
 export function evaluationSummary(metrics: Metrics): MetricSummary[] {
   const summaries: MetricSummary[] = [];
   const { accuracy } = metrics;
@@ -80,7 +80,7 @@ export function evaluationSummary(metrics: Metrics): MetricSummary[] {
   return summaries;
 }
 
-/** The mean reward and the metrics of agents. */
+/** Returns the mean reward and the metrics of agents. */
 function ofAgents(metrics: Metrics): Metrics {
   return Object.fromEntries(
     Object.entries(metrics).filter(([name]) => name === "reward/mean" || name.startsWith("agents/")),

@@ -1,18 +1,21 @@
 import { formatNumber, formatPercent } from "../../core/text/format.ts";
 
-/** A figure of an evaluation: rewards are in the environment's own unit, all else is a share. */
+/** Formats a metric of an evaluation. Rewards have the environment's own unit. All other metrics are shares. */
 export function metricText(name: string, value: number): string {
   return isShare(name) ? formatPercent(value) : formatNumber(value);
 }
 
-/** A difference of two such figures, with its sign. Shares differ by points: 30 % to 80 % is 50 points, not 50 %. */
+/**
+ * Formats the difference of two metrics with its sign. Shares differ by percentage points: 30 % to 80 % is 50 points,
+ * not 50 %.
+ */
 export function differenceText(name: string, value: number): string {
   const size = Math.abs(value);
   const text = isShare(name) ? `${(100 * size).toFixed(1)} points` : formatNumber(size);
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${text}`;
 }
 
-/** An interval of differences. The unit stands once. */
+/** Formats an interval of differences with a single unit. */
 export function differenceRangeText(
   name: string,
   { low, high }: { readonly low: number; readonly high: number },

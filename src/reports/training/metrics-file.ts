@@ -7,7 +7,7 @@ import type { TrainingEvent } from "../../contract/training-event.ts";
 import { replaceFile } from "../../core/files/replace-file.ts";
 import { trainingEventSchema } from "./training-event-schema.ts";
 
-/** The name of the file within a run's folder. */
+/** The name of the metrics file in a run folder. */
 export const metricsFileName = "metrics.jsonl";
 
 const formatName = "lyceum-metrics";
@@ -25,32 +25,34 @@ const headerSchema = z.object({
 export interface MetricsHeader {
   readonly type: "header";
   readonly format: typeof formatName;
-  /** Of the file's format. A reader refuses a version that it does not know. */
+  /** The version of the file format. A reader refuses an unknown version. */
   readonly version: typeof formatVersion;
-  /** When the run first started, in ISO 8601. */
+  /** The time of the run's first start, in ISO 8601. */
   readonly startedAt: string;
-  /** The config that the run (or its last resumption) was started with. */
+  /** The config of the run, or of its last resumption. */
   readonly config?: Json;
 }
 
-/** What metrics.jsonl holds. */
+/** The content of metrics.jsonl. */
 export interface MetricsFile {
   readonly header: MetricsHeader;
   readonly events: readonly TrainingEvent[];
-  /** Lines that are no event: torn by a crash, or written by something else. */
+  /** The number of lines that are not events: cut off by a crash, or written by another program. */
   readonly skippedLines: number;
 }
 
 /** Appends events to metrics.jsonl. */
 export interface MetricsWriter extends AsyncDisposable {
-  /** Rejects where the disk is full and the like; the event is then not in the file, not even in part. */
+  /**
+   * Appends an event. Rejects if it cannot be written, such as on a full disk. The file then has no part of the event.
+   */
   append(event: TrainingEvent): Promise<void>;
 }
 
 /**
- * Opens a metrics file at `path` for a run that starts, or that goes on from step `resumedFrom`: then earlier events
- * up to that step are kept, and later ones, which the resumed run supersedes, are dropped (in one atomic rename).
- * One JSON object a line: a {@link MetricsHeader}, then every {@link TrainingEvent}; NaN and infinities as strings.
+ * Opens the metrics file at `path` for a new run, or for a run that resumes from step `resumedFrom`. A resumed run
+ * keeps earlier events up to that step and drops later ones (with one atomic rename). The file has one JSON object per
+ * line: a {@link MetricsHeader}, then every {@link TrainingEvent}. NaN and infinities are strings.
  */
 export async function openMetricsWriter(options: {
   readonly path: string;
@@ -77,7 +79,7 @@ export async function openMetricsWriter(options: {
         await file.appendFile(line);
         size += line.length;
       } catch (error) {
-        // A full disk takes a part of a line.
+        // A full disk can leave a part of a line.
         await file.truncate(size);
         throw error;
       }
@@ -87,15 +89,15 @@ export async function openMetricsWriter(options: {
 }
 
 /**
- * Reads a metrics file, line by line. Lines that cannot be read are counted, not fatal; a missing file is
- * `data.not-found`, a file of another kind or version `data.malformed`.
+ * Reads a metrics file line by line. Lines that cannot be read are counted and skipped. Throws `data.not-found` for a
+ * missing file, and `data.malformed` for a file of another kind or version.
  */
 export async function readMetrics(path: string): Promise<MetricsFile> {
   await using file = await open(path).catch((cause: unknown) => {
     throw new LyceumError({
       code: "data.not-found",
       message: `Cannot read the metrics file ${path}: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      hint: "Name the output folder of a run.",
+      hint: "Use the output folder of a run.",
       data: { path },
       cause,
     });
@@ -116,7 +118,7 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
     throw new LyceumError({
       code: "data.malformed",
       message: `${path} is empty.`,
-      hint: "The run ended before it wrote anything: start it anew.",
+      hint: "The run ended before it wrote anything. Start it again.",
       data: { path },
     });
   }
@@ -124,8 +126,8 @@ export async function readMetrics(path: string): Promise<MetricsFile> {
 }
 
 /**
- * What the metrics file of a run that goes on from the step `upTo` lacks of the steps up to there, in a sentence;
- * undefined if it has them all. Throws as {@link readMetrics} does for a file of another kind.
+ * Returns which of the first `upTo` steps are missing from the metrics file of a resumed run, in a sentence. Returns
+ * undefined if none are missing. Throws like {@link readMetrics} for a file of another kind.
  */
 export async function metricsLoss(path: string, upTo: number): Promise<string | undefined> {
   if (upTo === 0) return undefined;
@@ -137,7 +139,7 @@ export async function metricsLoss(path: string, upTo: number): Promise<string | 
   return `${path} lacks ${missing} of the ${upTo} steps before this one: they are missing from the report too.`;
 }
 
-/** The first line of the metrics file at `path`. Throws `data.malformed` for any other. */
+/** Parses the first line of the metrics file at `path`. Throws `data.malformed` for any other line. */
 export function parseHeader(line: string, path: string): MetricsHeader {
   const parsed = headerSchema.safeParse(tryParseJson(line));
   if (parsed.success) return parsed.data;

@@ -8,7 +8,9 @@ import { probeLines } from "./probe-text.ts";
 import { truncateText } from "./terminal-text.ts";
 import { visibleLine } from "./visible-text.ts";
 
-/** Returns an event as a line for a log; a probe has several lines. A model's text loses its control characters. */
+/**
+ * Returns an event as a line for a log. A probe has several lines. Control characters in a model's text are escaped.
+ */
 export function plainLine(event: TrainingEvent): string {
   return match(event)
     .with({ type: "run-start" }, runStartLine)

@@ -3,7 +3,7 @@ import { formatDuration, formatNumber, formatPercent } from "../../core/text/for
 import { truncateText, wrapText } from "./terminal-text.ts";
 import { visibleLine } from "./visible-text.ts";
 
-/** What a probe found, as lines of at most `width` columns: its numbers, its samples, and what to change. */
+/** Returns the results of a probe as lines of at most `width` columns: its numbers, samples and advice. */
 export function probeLines(event: ProbeEvent, width: number = Number.POSITIVE_INFINITY): string[] {
   const { samples, advice } = event;
   const sampleLines = samples.flatMap(({ prompt, completion, reward }) => {
@@ -18,7 +18,7 @@ export function probeLines(event: ProbeEvent, width: number = Number.POSITIVE_IN
   ];
 }
 
-/** Such as `1 of 4 groups has a signal`, `mean reward 0.03`, `90.6% of the completions cut off`. */
+/** Returns texts such as `1 of 4 groups has a signal`, `mean reward 0.03`, `90.6% of the completions cut off`. */
 export function probeFacts({ groups, withSignal, comparison, metrics, elapsedMs }: ProbeEvent): string[] {
   const share = (name: string, what: string): string[] =>
     metrics[name] === undefined ? [] : [`${formatPercent(metrics[name])} ${what}`];
@@ -45,7 +45,7 @@ function indented(text: string, width: number): string[] {
   return wrapText(text, Math.max(1, width - 4)).map((line, index) => `${index === 0 ? "  " : "    "}${line}`);
 }
 
-/** The end of a prompt says more than its beginning, which every prompt of an environment shares. */
+/** Returns the end of a prompt, which says more than the beginning that all prompts of an environment share. */
 function lastCharacters(text: string, count: number): string {
   const characters = [...text];
   return characters.length <= count ? text : `…${characters.slice(-count + 1).join("")}`;

@@ -11,23 +11,23 @@ import { htmlReport } from "./html-report.ts";
 import { metricsFileName, metricsLoss, readMetrics } from "./metrics-file.ts";
 import { runRecord } from "./run-record.ts";
 
-/** The name of the report within a run's folder. */
+/** The name of the report in a run folder. */
 export const reportFileName = "report.html";
 
 /**
- * Passes events through and keeps them: metrics.jsonl as they pass, report.html when they end, whether the run was
- * completed, aborted, failed by throwing, or is no longer listened to; and tells the other `trackers` of them. What
- * cannot be written or sent (a full disk, a server that is gone) does not stop the training: it becomes a warning event,
- * once for each tracker, which then gets no more. Throws `config.invalid` if another process writes the folder's run.
+ * Passes events through and records them. Writes metrics.jsonl during the run, and report.html at its end, even if the
+ * run was aborted, failed, or the consumer stopped reading. Also sends the events to `trackers`. A failed write or
+ * request (a full disk, an unreachable server) does not stop the training: it yields one warning event per tracker, and
+ * that tracker is not used again. Throws `config.invalid` if another process writes the run in the folder.
  */
 export async function* recordRun(
   events: AsyncIterable<TrainingEvent>,
   options: {
     readonly folder: string;
     readonly config?: Json;
-    /** Beside metrics.jsonl. */
+    /** The trackers besides metrics.jsonl. */
     readonly trackers?: readonly Tracker[];
-    /** Ends the wait for a tracker that opens. */
+    /** Aborts the wait for a tracker to open. */
     readonly signal?: AbortSignal;
   },
 ): AsyncGenerator<TrainingEvent, void, undefined> {
@@ -40,12 +40,12 @@ export async function* recordRun(
   let ended = false;
 
   const warning = (message: string): WarningEvent => ({ type: "warning", step, message });
-  /** Gives every tracker the event, and those that are left a warning of each that failed. */
+  /** Passes the event to every tracker. The remaining trackers get a warning about each one that failed. */
   const keep = async (event: TrainingEvent): Promise<WarningEvent[]> => {
     if (event.type === "run-start" && followers.length === 0) {
       lock = await lockMetrics(folder).catch((error: unknown) => {
         if (toErrorData(error).code === "config.invalid") throw error;
-        // metrics.jsonl says why the folder cannot be written.
+        // metrics.jsonl reports why the folder cannot be written.
         return undefined;
       });
       step = event.resumedFrom;
@@ -66,7 +66,7 @@ export async function* recordRun(
     for (const one of warnings) further.push(...(await keep(one)));
     return [...warnings, ...further];
   };
-  /** Closes all but metrics.jsonl, in which stands what they could not send. */
+  /** Closes all trackers except metrics.jsonl, which records what they could not send. */
   const closeTrackers = async (): Promise<(string | undefined)[]> => {
     const others = followers.slice(1);
     followers = followers.slice(0, 1);
@@ -79,7 +79,7 @@ export async function* recordRun(
       if ("elapsedMs" in event) elapsedMs = event.elapsedMs;
       ended ||= event.type === "run-end";
       const warnings = await keep(event);
-      // Warnings come before what they are about, but for the event that everything begins with.
+      // Warnings precede the event that they are about, except for the first event of a run.
       if (event.type === "run-start") yield event;
       yield* warnings;
       if (event.type !== "run-start") yield event;
@@ -98,15 +98,15 @@ export async function* recordRun(
   }
 }
 
-/** The events of a run, from its folder. Throws `data.not-found` and `data.malformed` for a folder without one. */
+/** Returns the events of the run in a folder. Throws `data.not-found` and `data.malformed` if there is no run. */
 export async function recordedEvents(folder: string): Promise<readonly TrainingEvent[]> {
   return (await readMetrics(join(folder, metricsFileName))).events;
 }
 
 /**
- * Draws report.html anew from a run's metrics.jsonl, which another process may be writing, and returns its path. Throws
- * `data.not-found` and `data.malformed` for a folder without a run, `report.write-failed` for a full disk and the like;
- * an earlier report is then left as it was.
+ * Creates report.html from a run's metrics.jsonl, which another process may be writing, and returns its path. Throws
+ * `data.not-found` and `data.malformed` for a folder without a run. Throws `report.write-failed` if it cannot be
+ * written, such as on a full disk. An earlier report is then kept.
  */
 export async function writeReport(folder: string): Promise<string> {
   const file = await readMetrics(join(folder, metricsFileName));
@@ -115,7 +115,7 @@ export async function writeReport(folder: string): Promise<string> {
   return path;
 }
 
-/** A config with the learning rate that the run chose itself. */
+/** Returns a config with the learning rate that the run chose by itself. */
 function withChosen(config: Json, { learningRate }: RunStartEvent): Json {
   if (learningRate === undefined || !isJsonObject(config) || !isJsonObject(config.training)) return config;
   return { ...config, training: { learningRate: learningRate.value, ...config.training } };

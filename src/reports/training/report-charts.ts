@@ -4,17 +4,17 @@ import { metricSeries, type RecordedMetric, recordedMetrics } from "./metric-ser
 import type { RunRecord } from "./run-record.ts";
 import { scaleGroups } from "./scale-groups.ts";
 
-/** Charts under one heading. */
+/** The charts under one heading. */
 export interface ChartSection {
   readonly title: string;
   readonly charts: readonly LineChart[];
-  /** It is shown when it is asked for. */
+  /** True if the section is shown only on request. */
   readonly collapsed?: true;
 }
 
 /**
- * Returns charts of all metrics that a run recorded, in sections by importance. A chart has one metric, or several of
- * one unit and scale. Metrics that no section knows have charts of their own in the last one.
+ * Returns charts of all metrics that a run recorded, in sections by importance. A chart has one metric, or several with
+ * the same unit and scale. Metrics that no section knows have their own charts in the last section.
  */
 export function reportCharts(record: RunRecord): ChartSection[] {
   const left = new Set(recordedMetrics(record));
@@ -35,7 +35,7 @@ export function reportCharts(record: RunRecord): ChartSection[] {
   );
 }
 
-/** The lines of a plan: what they show is then no longer left. */
+/** Returns the lines of a plan, and removes their metrics from those that are left. */
 function takeLines(options: {
   readonly record: RunRecord;
   readonly plan: ChartPlan;
@@ -51,7 +51,7 @@ function takeLines(options: {
     }),
   );
   const lines = found.map(({ metric, own }) => {
-    // Beside the lines of single agents, that of the whole run is their mean.
+    // Next to the lines of single agents, the line of the whole run is their mean.
     const whole = found.some((other) => other.own !== undefined) ? "mean" : plan.title.toLowerCase();
     return metricSeries(
       record,
@@ -69,7 +69,7 @@ function takeLines(options: {
   return lines;
 }
 
-/** What a line is called: by what tells it from the others of its chart. */
+/** Returns the name of a line, by which it differs from the others of its chart. */
 function seriesName(options: {
   readonly record: RunRecord;
   readonly metric: RecordedMetric;
@@ -89,7 +89,7 @@ function charts(record: RunRecord, plan: ChartPlan, lines: readonly ChartSeries[
   const [least, most] = share === true ? [0, 1] : isReward === true ? rangeOf(record) : [];
   const bounds = { ...(least === undefined ? {} : { least }), ...(most === undefined ? {} : { most }) };
   return (together === true ? [drawn] : scaleGroups(drawn)).map((series, _, all) => ({
-    // A line that has a chart of its own is named in the chart's title.
+    // The title of a chart with a single line contains the name of the line.
     title: all.length > 1 && series.length === 1 ? `${title}: ${series[0]!.name}` : title,
     ...(note === undefined ? {} : { note }),
     series,
@@ -111,7 +111,7 @@ function stepsOf({ steps, evaluations }: RunRecord): [first: number, last: numbe
   ];
 }
 
-/** Metrics that differ only by their turn or agent share a chart. */
+/** Returns the same name for metrics that differ only by their turn or agent, so that they share a chart. */
 function groupName({ name, split }: RecordedMetric): string {
   const alike = name.replace(/^rollout\/turn-\d+\//, "by turn: ").replace(/^agents\/[^/]+\//, "by agent: ");
   return split === undefined ? alike : `evaluation: ${alike}`;

@@ -1,6 +1,6 @@
 /**
- * The script of report.html: shows the values under the pointer. The report is complete without it. It builds no
- * markup from text: names and values enter the page through `textContent` alone.
+ * The script of report.html. It shows the values under the pointer. The report is complete without it. It never creates
+ * markup from text: names and values are only set through `textContent`.
  */
 export const reportScript = `
 "use strict";

@@ -1,6 +1,6 @@
 import { sharedStyle } from "./shared-style.ts";
 
-/** The stylesheet of report.html: the shared design, and its charts, which are drawn without a script. */
+/** The stylesheet of report.html: the shared design, and the style of its charts, which need no script. */
 export const reportStyle: string = `${sharedStyle}
 main > h2 { margin: 24px 0 8px; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 16px; margin: 4px 0 0; padding: 0; list-style: none; font-size: 12px; color: var(--soft); }

@@ -11,29 +11,29 @@ import type {
 } from "../../contract/training-event.ts";
 import type { MetricsFile } from "./metrics-file.ts";
 
-/** A whole run, resumptions included, sorted by kind: what a report is drawn from. */
+/** A whole run including resumptions, by kind of event. The report is created from it. */
 export interface RunRecord {
   readonly startedAt?: string;
   readonly config?: Json;
-  /** The last start. */
+  /** The last start event. */
   readonly start?: RunStartEvent;
-  /** What was played before the first step. */
+  /** The probe before the first step. */
   readonly probe?: ProbeEvent;
-  /** One per step number, ascending; where a step was taken twice, the last. */
+  /** The steps in ascending order, one per step number. For repeated steps, the last one. */
   readonly steps: readonly StepEvent[];
-  /** One per step and split, ascending. */
+  /** The evaluations in ascending order, one per step and split. */
   readonly evaluations: readonly EvaluationEvent[];
   readonly samples: readonly SampleEvent[];
   readonly warnings: readonly WarningEvent[];
   readonly checkpoints: readonly CheckpointEvent[];
   readonly end?: RunEndEvent;
-  /** Working time of all sessions together. */
+  /** The total duration of all sessions in milliseconds. */
   readonly elapsedMs: number;
-  /** Times the run was resumed. */
+  /** The number of resumptions. */
   readonly resumptions: number;
 }
 
-/** Sorts the events of a metrics file. */
+/** Sorts the events of a metrics file by kind. */
 export function runRecord(file: Pick<MetricsFile, "events"> & { readonly header?: MetricsFile["header"] }): RunRecord {
   let start: RunStartEvent | undefined;
   let end: RunEndEvent | undefined;

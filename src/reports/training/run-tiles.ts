@@ -1,15 +1,15 @@
 import { formatCount, formatDuration, formatNumber, formatPercent } from "../../core/text/format.ts";
 import type { RunRecord } from "./run-record.ts";
 
-/** A figure that a run is judged by. */
+/** A key figure of a run. */
 export interface RunTile {
   readonly label: string;
   readonly value: string;
-  /** What to compare it with. */
+  /** A value to compare it with. */
   readonly note: string;
 }
 
-/** A run's figures in the order in which they matter: rewards and accuracy, then how far and how fast it is. */
+/** Returns the key figures of a run in order of importance: rewards and accuracy, then progress and speed. */
 export function runTiles(record: RunRecord): RunTile[] {
   const { steps, start, elapsedMs } = record;
   const done = steps.at(-1)?.step ?? 0;

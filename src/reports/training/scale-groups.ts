@@ -1,12 +1,12 @@
-/** Lines whose sizes differ by more than this factor do not share a chart: the smaller one would be flat. */
+/** The maximum ratio of the sizes of lines in one chart. A much smaller line would be flat. */
 const widest = 10;
 
-/** The most lines of one chart. */
+/** The maximum number of lines of one chart. */
 const longest = 6;
 
 /**
- * Lines of one unit, in groups that one chart can show: the sizes of a group (its greatest absolute values) are within a
- * factor of ten. A line of zeros fits anywhere. The order is kept.
+ * Groups lines of the same unit into charts. The sizes (highest absolute values) in a group are within a factor of ten.
+ * A line of zeros fits into any group. The order is kept.
  */
 export function scaleGroups<Line extends { readonly ys: readonly number[] }>(lines: readonly Line[]): Line[][] {
   const groups: { least: number; most: number; readonly lines: Line[] }[] = [];

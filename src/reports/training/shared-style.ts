@@ -1,6 +1,6 @@
 /**
- * The design that the viewer's page and report.html share: colours for light and dark by the reader's own setting, text,
- * facts, tiles, statuses, notes, tables and sections of charts.
+ * The design shared by the viewer's page and report.html: colours for light and dark mode, text, facts, tiles,
+ * statuses, notes, tables and sections of charts.
  */
 export const sharedStyle = `
 :root {

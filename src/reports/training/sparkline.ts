@@ -1,8 +1,8 @@
 const bars = "▁▂▃▄▅▆▇█";
 
 /**
- * Values as a row of `width` bars, the lowest value shortest. More values than bars are averaged in equal buckets;
- * a value (or bucket) that is not finite is `×`.
+ * Draws values as a row of at most `width` bars. The lowest value has the shortest bar. If there are more values than
+ * bars, they are averaged in equal buckets. A value (or bucket) that is not finite is `×`.
  */
 export function sparkline(values: readonly number[], width: number): string {
   const count = Math.min(values.length, width);
@@ -11,7 +11,7 @@ export function sparkline(values: readonly number[], width: number): string {
     return bucket.reduce((sum, value) => sum + value, 0) / bucket.length;
   });
   const finite = buckets.filter(Number.isFinite);
-  // Halved, so that the range of any two numbers is a number.
+  // Halved, so that the range of any two numbers is finite.
   const minimum = Math.min(...finite) / 2;
   const range = Math.max(...finite) / 2 - minimum;
   return buckets

@@ -1,27 +1,27 @@
 import { styleText } from "node:util";
 
-/** How a span of a line looks in a terminal. */
+/** The style of a span in a terminal. */
 export type TextStyle = Exclude<Parameters<typeof styleText>[0], readonly unknown[]>;
 
-/** A piece of a line with one look. Its text holds no control characters. */
+/** A part of a line with one style. Its text has no control characters. */
 export interface Span {
   readonly text: string;
   readonly style?: TextStyle;
 }
 
-/** A span. */
+/** Creates a span. */
 export function span(text: string, style?: TextStyle): Span {
   return style === undefined ? { text } : { text, style };
 }
 
-// Wide characters by Unicode's East Asian Width (W and F), rounded out to blocks.
+// Wide characters by Unicode's East Asian Width (W and F), extended to whole blocks.
 const wide =
   /[\u1100-\u115F\u231A\u231B\u2329\u232A\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE10-\uFE1F\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1F000}-\u{1FAFF}\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}/u;
 const zeroWidth = /^[\p{Mn}\p{Me}\u200C\u200D]$/u;
 
 /**
- * Terminal columns that a text without control characters takes. Joined emoji count each part, as terminals that do
- * not join them show them, so that a line is never longer than this says.
+ * Returns the number of terminal columns of a text without control characters. Each part of a joined emoji counts, as
+ * in terminals that do not join them, so a line is never longer than this number.
  */
 export function displayWidth(text: string): number {
   let width = 0;
@@ -32,13 +32,13 @@ export function displayWidth(text: string): number {
 function characterWidth(character: string): number {
   const code = character.codePointAt(0)!;
   if (code < 0x300) return 1;
-  // An emoji selector may widen the character before it.
+  // An emoji selector can widen the preceding character.
   if (code === 0xfe0f) return 1;
   if (zeroWidth.test(character)) return 0;
   return wide.test(character) ? 2 : 1;
 }
 
-/** The text cut to `width` columns, with `…` where something was cut. */
+/** Cuts a text to `width` columns, and marks the cut with `…`. */
 export function truncateText(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let used = 0;
@@ -53,8 +53,8 @@ export function truncateText(text: string, width: number): string {
 }
 
 /**
- * The text broken into lines of at most `width` columns, at most `maximum` of them, the last cut where more follows. It
- * breaks at spaces, which go, and within a word only where the word alone is wider than a line.
+ * Wraps a text into at most `maximum` lines of at most `width` columns. The last line is cut if more text follows.
+ * Lines break at spaces, which are removed, and within a word only if the word is wider than a line.
  */
 export function wrapText(text: string, width: number, maximum: number = Number.POSITIVE_INFINITY): string[] {
   if (displayWidth(text) <= width) return [text];
@@ -62,7 +62,7 @@ export function wrapText(text: string, width: number, maximum: number = Number.P
   let rest = text.trim();
   while (displayWidth(rest) > width && lines.length < maximum - 1) {
     const fitting = fittingLength(rest, width);
-    // A space right after a full line is a place to break too.
+    // A space directly after a full line is also a place to break.
     const space = rest.lastIndexOf(" ", fitting);
     const end = space > 0 ? space : fitting;
     lines.push(rest.slice(0, end).trimEnd());
@@ -71,7 +71,7 @@ export function wrapText(text: string, width: number, maximum: number = Number.P
   return [...lines, truncateText(rest, width)];
 }
 
-/** How many code units fit into `width` columns; those of one character at least. */
+/** Returns how many code units fit into `width` columns, at least those of one character. */
 function fittingLength(text: string, width: number): number {
   let used = 0;
   let length = 0;
@@ -83,7 +83,7 @@ function fittingLength(text: string, width: number): number {
   return length;
 }
 
-/** Spans as one line of at most `width` columns, styled where `color` is true. */
+/** Renders spans as one line of at most `width` columns, with styles if `color` is true. */
 export function renderLine(
   spans: readonly Span[],
   options: { readonly width: number; readonly color: boolean },

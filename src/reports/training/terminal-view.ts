@@ -8,20 +8,23 @@ import { trainingFrame } from "./training-frame.ts";
 import { initialTrainingState, updateTrainingState } from "./training-state.ts";
 import { warningKind } from "./warning-group.ts";
 
-/** Where and how to show a run. */
+/** The options of {@link showTraining}. */
 export interface TerminalViewOptions {
-  /** `process.stdout`, or anything like it. Without `isTTY` every event is one plain line. */
+  /** The output stream, such as `process.stdout`. Without `isTTY`, every event is one plain line. */
   readonly stream: TerminalStream & {
     on?(event: "resize", listener: () => void): unknown;
     off?(event: "resize", listener: () => void): unknown;
   };
-  /** Colours; `process.stdout.hasColors()` honours NO_COLOR and FORCE_COLOR. Plain lines have none. */
+  /**
+   * True for colours. Use `process.stdout.hasColors()`, which respects NO_COLOR and FORCE_COLOR. Plain lines have no
+   * colours.
+   */
   readonly color: boolean;
-  /** Shows that the run is stopping once aborted. It does not stop the events. */
+  /** After it aborts, the view shows that the run is stopping. It does not stop the events. */
   readonly signal?: AbortSignal;
-  /** How far the current step is: the object that `train` was given. */
+  /** The progress of the current step: the object that was passed to `train`. */
   readonly progress?: TrainingProgress;
-  /** Milliseconds of a clock that never goes back; `performance.now` by default. */
+  /** A monotonic clock in milliseconds. `performance.now` by default. */
   readonly now?: () => number;
 }
 
@@ -29,10 +32,9 @@ const frameIntervalMs = 100;
 const clockIntervalMs = 1000;
 
 /**
- * Shows a run while it goes on, and returns its last event. In a terminal: a block redrawn in place at most ten times
- * a second, with evaluations, the first warning of each kind and every trouble of the run's health kept in the
- * scrollback above it. Elsewhere: one plain
- * line per event.
+ * Shows a running training, and returns its last event. In a terminal it shows a block that is updated in place at most
+ * ten times a second. Evaluations, the first warning of each kind and every health trouble stay in the scrollback above
+ * it. Elsewhere it writes one plain line per event.
  */
 export async function showTraining(
   events: AsyncIterable<TrainingEvent>,
@@ -76,7 +78,7 @@ async function showLive(
   const draw = (last: boolean): void => {
     clearTimeout(pending);
     pending = undefined;
-    // A terminal that does not keep up gets fewer frames, not a growing queue.
+    // A slow terminal gets fewer frames, not a growing queue.
     if (stream.writableNeedDrain === true && !last) return;
     drawnAt = now();
     const frame = trainingFrame(state, {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ErrorCode } from "../../contract/errors/index.ts";
 import type { TrainingEvent } from "../../contract/training-event.ts";
 
-// JSON has no NaN and no infinity; in metrics.jsonl they stand as these words.
+// JSON has no NaN and no infinity. In metrics.jsonl they are these words.
 const numberSchema = z.union([z.number(), z.enum(["NaN", "Infinity", "-Infinity"]).transform((word) => Number(word))]);
 const metricsSchema = z.record(z.string(), numberSchema);
 const stepSchema = z.int().nonnegative();
@@ -14,7 +14,10 @@ const errorSchema = z.object({
   data: z.json().exactOptional(),
 });
 
-/** A {@link TrainingEvent} as metrics.jsonl holds it. Unknown keys are dropped: a later version may have more. */
+/**
+ * The schema of a {@link TrainingEvent} in metrics.jsonl. Unknown keys are dropped, because a later version may have
+ * more.
+ */
 export const trainingEventSchema: z.ZodType<TrainingEvent> = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("run-start"),

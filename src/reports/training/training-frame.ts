@@ -8,20 +8,20 @@ import { displayWidth, renderLine, type Span, span, wrapText } from "./terminal-
 import type { TrainingState } from "./training-state.ts";
 import { visibleLine } from "./visible-text.ts";
 
-/** What a frame is drawn for. */
+/** The options of {@link trainingFrame}. */
 export interface FrameOptions {
-  /** Columns of the terminal; no line is longer. */
+  /** The number of terminal columns. No line is longer. */
   readonly width: number;
   readonly color: boolean;
-  /** Milliseconds since the first event, so that the clock goes on during a long step. */
+  /** The time since the first event in milliseconds. It advances during a long step. */
   readonly elapsedMs: number;
-  /** The user asked the run to stop. */
+  /** True if the user asked the run to stop. */
   readonly stopping: boolean;
-  /** What the run is doing now. */
+  /** The current activity of the run. */
   readonly progress?: ActivityProgress | undefined;
 }
 
-/** The live view of a run as lines. A pure function of the state, so that what people see can be tested. */
+/** Returns the live view of a run as lines. It is a pure function of the state, so it can be tested. */
 export function trainingFrame(state: TrainingState, options: FrameOptions): string[] {
   const { width } = options;
   const lines: Span[][] = [
@@ -89,7 +89,7 @@ function activityLine({ progress }: FrameOptions): Span[][] {
   return progress === undefined ? [] : [[span(progressText(progress), "dim")]];
 }
 
-/** The reward over the last steps; the loss where the reward tells nothing, as with demonstrations. */
+/** Returns the reward over the last steps, or the loss if the reward does not vary, as with demonstrations. */
 function trendLine({ rewards, losses }: TrainingState, width: number): Span[][] {
   const [label, values] = new Set(rewards).size > 1 || losses.length < 2 ? ["reward", rewards] : ["loss", losses];
   if (values.length < 2) return [];
@@ -97,7 +97,7 @@ function trendLine({ rewards, losses }: TrainingState, width: number): Span[][] 
   return [[span(`${label} `, "dim"), span(sparkline(values, room), "cyan")]];
 }
 
-/** Label and value pairs, as many on a line as fit, never broken within a pair. */
+/** Returns pairs of label and value, as many on a line as fit. A pair is never split. */
 function metricLines(summaries: readonly MetricSummary[], width: number): Span[][] {
   const lines: Span[][] = [];
   let line: Span[] = [];
@@ -147,8 +147,8 @@ function sampleLines({ sample }: TrainingState, width: number): Span[][] {
 }
 
 /**
- * The end of a prompt says more than its beginning, which every prompt of an environment shares; but its last line is
- * often how to answer, with the question before it.
+ * Returns the last lines of a prompt. Its end says more than its beginning, which all prompts of an environment share.
+ * Its last line is often the answer format, with the question before it.
  */
 function lastLines(text: string): string[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");

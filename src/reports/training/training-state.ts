@@ -10,20 +10,20 @@ import type {
   WarningEvent,
 } from "../../contract/training-event.ts";
 
-/** What a view of a running training needs to remember of the events so far. */
+/** The state of a view of a running training. */
 export interface TrainingState {
   readonly start?: RunStartEvent;
   readonly step?: StepEvent;
   readonly sample?: SampleEvent;
   readonly evaluation?: EvaluationEvent;
   readonly checkpoint?: CheckpointEvent;
-  /** The last but for those of the run's health. */
+  /** The last warning that is not from a health check. */
   readonly warning?: WarningEvent;
   readonly warnings: number;
-  /** What the checks of the run's health found: the last of each of the last three checks that found anything and is not over. */
+  /** The warnings of health checks: the last one of each of the last three checks whose trouble is not over. */
   readonly troubles: readonly WarningEvent[];
   readonly end?: RunEndEvent;
-  /** The last mean rewards and losses, one per step that had one. */
+  /** The last mean rewards and losses, one per step that has one. */
   readonly rewards: readonly number[];
   readonly losses: readonly number[];
 }
@@ -33,7 +33,7 @@ export const initialTrainingState: TrainingState = { warnings: 0, troubles: [], 
 
 const trendLength = 240;
 
-/** The state after one more event. */
+/** Returns the state after one more event. */
 export function updateTrainingState(state: TrainingState, event: TrainingEvent): TrainingState {
   return match(event)
     .returnType<TrainingState>()

@@ -1,23 +1,23 @@
 import type { LineChart } from "./line-chart.ts";
 
-/** What an axis must show, and how. */
+/** The values that an axis must show. */
 export interface ValueExtent {
-  /** The least and the greatest finite value; `low` above `high` if there is none. */
+  /** The lowest and the highest finite value. `low` is above `high` if there are none. */
   readonly low: number;
   readonly high: number;
-  /** Values cannot be beyond these, so the axis does not go there. */
+  /** The limits of possible values. The axis does not exceed them. */
   readonly bounds?: { readonly least?: number | undefined; readonly most?: number | undefined } | undefined;
 }
 
-/** Share of the values' distance that stays free above and below them. */
+/** The share of the range that stays free above and below the values. */
 const room = 0.05;
 
-/** An axis never spans less than this share of its values or bounds: noise would look like a change. */
+/** The minimum span of an axis, as a share of its values or bounds. A smaller span would show noise as a change. */
 const narrowest = 0.05;
 
 /**
- * Where a linear axis begins and ends. It fits the values, shows 0 if that takes less than half of it, and stays within
- * the bounds. Without values, it is the bounds, or 0 to 1.
+ * Returns the range of a linear axis. It fits the values, includes 0 if that takes less than half of it, and stays
+ * within the bounds. Without values it is the bounds, or 0 to 1.
  */
 export function valueRange({ low, high, bounds = {} }: ValueExtent): [low: number, high: number] {
   const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = bounds;
@@ -29,14 +29,17 @@ export function valueRange({ low, high, bounds = {} }: ValueExtent): [low: numbe
   [from, to] = [from - free, to + free];
   if (low >= 0 && high > 0 && low <= high - low) from = 0;
   if (high <= 0 && low < 0 && -high <= high - low) to = 0;
-  // A bound that values break shows the values: they tell that something is wrong.
+  // Values beyond a bound are shown, because they indicate an error.
   return [Math.max(from, Math.min(least, low)), Math.min(to, Math.max(most, high))];
 }
 
-/** Values that span this factor are drawn over powers of ten. */
+/** Values that span this factor get a logarithmic axis. */
 const wide = 1_000;
 
-/** Whether values are better seen over powers of ten: all are positive, and nearly all of the span is not an outlier's. */
+/**
+ * Returns true for values that need a logarithmic axis: all are positive, and their span is not due to a single
+ * outlier.
+ */
 function spansMagnitudes(values: readonly number[]): boolean {
   const sorted = values.filter(Number.isFinite).sort((one, other) => one - other);
   if (sorted.length < 4 || sorted[0]! < 0) return false;
@@ -45,12 +48,12 @@ function spansMagnitudes(values: readonly number[]): boolean {
   return low > 0 && high / low >= wide;
 }
 
-/** Whether a chart's axis is over powers of ten: its values span several of them. */
+/** Returns true if the axis of a chart is logarithmic, because its values span several powers of ten. */
 export function usesLogScale({ series, share }: LineChart): boolean {
   return share !== true && spansMagnitudes(series.flatMap(({ ys }) => ys));
 }
 
-/** A share at the side of an axis: with as many digits as it needs. */
+/** Formats a share at an axis, with as many digits as it needs. */
 export function shareTick(share: number): string {
   return `${Number((share * 100).toFixed(2))}%`;
 }

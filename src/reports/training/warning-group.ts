@@ -1,20 +1,20 @@
 import type { WarningEvent } from "../../contract/training-event.ts";
 
-/** Warnings that say the same, but for numbers. */
+/** Warnings with equal texts, except for numbers. */
 export interface WarningGroup {
-  /** What the last of them says. */
+  /** The text of the last one. */
   readonly message: string;
   readonly count: number;
   readonly firstStep: number;
   readonly lastStep: number;
 }
 
-/** What a warning has in common with those that differ from it in numbers only. */
+/** Returns a key that is equal for warnings that differ only in numbers. */
 export function warningKind({ message }: WarningEvent): string {
   return message.replace(/\d+/g, "0");
 }
 
-/** Warnings by kind, in the order in which each kind first came. */
+/** Groups warnings by kind, in the order of the first warning of each kind. */
 export function groupWarnings(warnings: readonly WarningEvent[]): WarningGroup[] {
   return [...Map.groupBy(warnings, warningKind).values()].map((alike) => ({
     message: alike.at(-1)!.message,

@@ -18,7 +18,7 @@ model: { name: a/model, temperature: 0.65, top_p: 0.85 }
 dataset: { name: openai/openai_humaneval, type: humaneval, train_split: "test[33:163]" }
 magrpo: { num_train_epochs: 8, learning_rate: 1e-5 }
 `;
-const unknown = "no version of the program that is known here reads it";
+const unknown = "no known version of the program reads it";
 
 describe("a file of an old system", () => {
   it.each([
@@ -64,7 +64,7 @@ constructor: 3
   it("says of another system's keys and of another trainer's section what they are", async () => {
     const both = `${team}grpo: { learning_rate: 3e-5 }\ntraining: { learning_rate: 1 }\n`;
     const { lost } = await migrated(both);
-    expect(lost["grpo.learning_rate"]).toBe("of another trainer: the file is converted as one of magrpo");
+    expect(lost["grpo.learning_rate"]).toBe("it belongs to another trainer: the file is converted as a config of magrpo");
     expect(lost["training.learning_rate"]).toBe("a key of MRLM: --from mrlm converts the file as one of that");
     const mixed = `${both}eval_envs: [{ env_type: math }]\n`;
     const { system, lost: others } = await migrated(mixed, "mrlm");
@@ -110,7 +110,7 @@ external: { sandbox_slice: half, mode: telepathy }
     ["5", "is no training config"],
     ["environment: math\nalgorithm: grpo\n", "is a config of Lyceum already"],
     [`${team}---\na: 1\n`, "holds several documents"],
-    ["model:\n\tname: a\n", "is no YAML: Tabs are not allowed"],
+    ["model:\n\tname: a\n", "is not YAML: Tabs are not allowed"],
     [`a: &a { b: *a }\n${team}`, "has a value that contains itself"],
     [`a: &a [*a]\n${team}`, "has a value that contains itself"],
     [`${team}deep: ${"{ a: ".repeat(100)}1${" }".repeat(100)}`, "nested more than 64 deep"],

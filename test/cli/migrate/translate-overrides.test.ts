@@ -56,13 +56,13 @@ describe("overrides with old keys", () => {
 
   it("counts passes over the tasks, the last one where there are several", () => {
     expect(translate("grpo.num_train_epochs=20", "magrpo.num_train_epochs=7")).toMatchObject({ set: [], epochs: 7 });
-    expect(() => translate("grpo.num_train_epochs=many")).toThrow("is training.epochs, a whole number above 0");
+    expect(() => translate("grpo.num_train_epochs=many")).toThrow("is now training.epochs, which must be a whole number above 0");
   });
 
   it.each([
     ["magrpo.early_termination_threshold=4.0", "is algorithm.terminationThreshold in a config of Lyceum"],
     ["reward_processor.shift=-4", "is rewards in a config of Lyceum"],
-    ["model.load_in_4bit=True", "has no counterpart in Lyceum: the weights are not quantized"],
+    ["model.load_in_4bit=True", "has no counterpart in Lyceum: weights are not quantized"],
     ["magrpo.num_turns=None", "is environment.maxTurns, and None is no value of it"],
     ["magrpo.critic_type=q", "has no counterpart in Lyceum: magrpo has no criticInput"],
     ["training.algorithm=reinforce", "Unknown algorithm of MRLM"],
