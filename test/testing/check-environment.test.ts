@@ -18,14 +18,14 @@ import {
   type Task,
 } from "./planted-faults.ts";
 
-/** Less than a call may take after an abort, so that a check of what hangs is soon over. */
+/** Less than the time that a call may take after an abort, so that checks of hanging code end soon. */
 const callMs = 500;
 
 async function problemsOf(environment: EnvironmentDefinition<Task>): Promise<readonly EnvironmentProblem[]> {
   return (await checkEnvironment(environment, { callMs: 5_000 })).problems;
 }
 
-describe("a sound environment", () => {
+describe("a correct environment", () => {
   test.each<[string, EnvironmentDefinition<Task>]>([
     ["of one agent", soundEnvironment],
     ["that forks", forking()],
@@ -64,7 +64,7 @@ describe("a sound environment", () => {
     expect(await problemsOf(environment)).toEqual([]);
   });
 
-  test("of several agents, who cancel each other out, breaks no rule", async () => {
+  test("with several agents whose rewards cancel out breaks no rule", async () => {
     const duel = defineParallelEnvironment({
       id: "duel",
       agents: ["left", "right"],
@@ -82,7 +82,7 @@ describe("a sound environment", () => {
   });
 });
 
-test("a group of which no member can be played is not found to be scored wrongly", async () => {
+test("a group without any playable episode is not reported as scored wrongly", async () => {
   const unplayable = instances(() => ({ reset: () => Promise.reject(new Error("There is no board.")) }));
   const environment = { ...unplayable, scoreGroup: async (group: readonly Episode[]) => byMember(group, () => 1) };
   const { problems } = await checkEnvironment(environment);
@@ -93,7 +93,7 @@ test("a group of which no member can be played is not found to be scored wrongly
   }
 });
 
-test("what instances share is started once in a check, and is closed after it", async () => {
+test("a shared resource starts once per check, and is closed after it", async () => {
   let [holders, starts] = [0, 0];
   const sharing = instances((inner) => {
     if (holders++ === 0) starts++;
@@ -111,7 +111,7 @@ test("what instances share is started once in a check, and is closed after it", 
 });
 
 describe("planted faults", () => {
-  test("are there for every rule", async () => {
+  test("exist for every rule", async () => {
     const { rules } = await checkEnvironment(soundEnvironment, { tasks: 1, episodes: 1 });
     expect(plantedFaults.map(([rule]) => rule)).toEqual(rules);
     expect(new Set(rules).size).toBe(rules.length);
@@ -124,7 +124,7 @@ describe("planted faults", () => {
     environment,
     others,
   }));
-  test.each(faults)("of $rule are found, and no others", async ({ rule, environment, others }) => {
+  test.each(faults)("of $rule are found without false reports", async ({ rule, environment, others }) => {
     const { problems } = await checkEnvironment(environment, {
       callMs: rule === "answers-in-time" || rule.startsWith("groups-") ? callMs : 5_000,
     });
@@ -137,7 +137,7 @@ describe("planted faults", () => {
 });
 
 describe("a problem", () => {
-  /** Breaks when an answer has a c in it, in the second turn or later. */
+  /** Breaks if an answer contains a c, in the second turn or later. */
   const picky = changed({
     step: ({ state, text, turn }) => {
       if (turn > 0 && text.includes("c")) return { reward: 7 };
@@ -146,7 +146,7 @@ describe("a problem", () => {
     demonstrate: () => undefined,
   });
 
-  test("has its smallest actions, with rule, task, seed and what to do", async () => {
+  test("has its smallest actions, with rule, task, seed and hint", async () => {
     const { problems } = await checkEnvironment(picky, { episodes: 100 });
     expect(problems).toEqual([
       {
@@ -161,7 +161,7 @@ describe("a problem", () => {
     ]);
   });
 
-  test("is the same for the same seed, and comes up again when its actions are played", async () => {
+  test("is the same for the same seed, and occurs again if its actions are played", async () => {
     const first = await checkEnvironment(picky, { episodes: 100, seed: 3 });
     expect(await checkEnvironment(picky, { episodes: 100, seed: 3 })).toEqual(first);
     const [{ task, seed, actions }] = first.problems as [EnvironmentProblem];
@@ -171,14 +171,14 @@ describe("a problem", () => {
     expect(episode.agents.agent!.reward).toMatchObject({ value: 7 });
   });
 
-  test("of an error says where it was thrown", async () => {
+  test("of an error names the place of the throw", async () => {
     const [problem] = await problemsOf(plantedFaults.find(([rule]) => rule === "takes-any-answer")![1]);
     expect(problem!.message).toContain("threw in step: SyntaxError: a digit (");
     expect(problem!.message).toMatch(/test\/testing\/planted-faults\.ts:\d+:\d+\)$/);
     expect(problem!.actions).toHaveLength(1);
   });
 
-  test("is not looked for where a rule is skipped; a rule that there is not is an error", async () => {
+  test("is not reported if its rule is skipped; an unknown rule is an error", async () => {
     const { rules, problems } = await checkEnvironment(picky, { episodes: 100, skip: ["rewards-are-in-range"] });
     expect(problems).toEqual([]);
     expect(rules).not.toContain("rewards-are-in-range");

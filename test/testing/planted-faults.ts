@@ -19,15 +19,15 @@ const sound: Definition = {
   demonstrate: () => ["a", "b", "c"],
 };
 
-/** Three turns, and 1 in the end. */
+/** Three turns, with a reward of 1 at the end. */
 export const soundEnvironment: EnvironmentDefinition<Task> = defineEnvironment(sound);
 
-/** The sound one with another part. */
+/** The correct environment with one part replaced. */
 export function changed(change: Partial<Definition>): EnvironmentDefinition<Task> {
   return defineEnvironment({ ...sound, ...change });
 }
 
-/** The sound one without demonstrations, whose instances have other parts. */
+/** The correct environment without demonstrations, with parts of its instances replaced. */
 export function instances(
   change: (inner: Environment<Task>) => Partial<Environment<Task>>,
 ): EnvironmentDefinition<Task> {
@@ -54,7 +54,7 @@ function steps(change: (result: StepResult) => StepResult): EnvironmentDefinitio
 const over = { terminated: true, truncated: false };
 const message: Message = { role: "user", content: [{ type: "text", text: "x" }] };
 
-/** An environment that forks: counts its steps up to three, and gives the seed's last digit in the end. */
+/** An environment that can fork. It counts its steps up to three, and its reward is the last digit of the seed. */
 export function forking(change: (count: number) => number = (count) => count): EnvironmentDefinition<Task> {
   const create = (seed = 0, turn = -1): Environment<Task> => {
     let closed = false;
@@ -83,21 +83,21 @@ export function forking(change: (count: number) => number = (count) => count): E
   return { ...rest, create: async () => create() };
 }
 
-/** Gives out one instance again and again. */
+/** Returns the same instance every time. */
 function single(): EnvironmentDefinition<Task> {
   const open = instances(() => ({ close: async () => {} }));
   const only = open.create();
   return { ...open, create: () => only };
 }
 
-/** The sound one with rewards of groups. */
+/** The correct environment with group rewards. */
 export function grouped(
   scoreGroup: NonNullable<EnvironmentDefinition<Task>["scoreGroup"]>,
 ): EnvironmentDefinition<Task> {
   return { ...soundEnvironment, scoreGroup };
 }
 
-/** A reward for each agent of each episode of a group. */
+/** Returns a reward for each agent of each episode of a group. */
 export function byMember(
   group: readonly Episode[],
   rewardOf: (episode: Episode, place: number) => number,
@@ -115,7 +115,7 @@ export type PlantedFault = readonly [
   others?: readonly string[],
 ];
 
-/** One for each rule, in their order. */
+/** One fault for each rule, in the order of the rules. */
 export const plantedFaults: readonly PlantedFault[] = [
   ["spec-is-playable", { ...soundEnvironment, spec: { ...soundEnvironment.spec, rewardRange: [1, 0] } }],
   ["splits-have-tasks", changed({ tasks: (split) => (split === "test" ? [] : [{ n: 1 }]) })],
@@ -354,23 +354,23 @@ export const plantedFaults: readonly PlantedFault[] = [
   ["some-episode-earns", changed({ step: () => ({ reply: "on" }), demonstrate: () => undefined })],
 ];
 
-/** Environments that break a rule in another way than the first of its faults. */
+/** Environments that break a rule in another way than its first fault. */
 export const moreFaults: readonly PlantedFault[] = [
-  // A failed member has no last turn.
+  // A failed episode has no last turn.
   [
     "groups-score-each-member",
     grouped(async (group) => byMember(group, ({ agents }) => agents.agent!.turns.at(-1)!.turn)),
   ],
   ["groups-score-each-member", grouped(() => never), ["demonstrations-reach-the-top"]],
   ["instances-share-nothing", single(), ["refuses-use-after-close"]],
-  // Looks at the signal in reset, and lets step wait for something that never comes.
+  // Checks the signal in reset, and lets step wait for something that never comes.
   [
     "heeds-an-abort",
     instances((inner) => ({
       step: (actions, options) => (options?.signal === undefined ? inner.step(actions) : never),
     })),
   ],
-  // Leaves an episode's rest behind where it was left in its middle, and only there.
+  // Keeps the state of an unfinished episode, and only that.
   [
     "reset-begins-anew",
     instances((inner) => {

@@ -20,13 +20,13 @@ type System = keyof typeof tables;
 const systems = Object.keys(tables) as System[];
 
 describe.each(systems)("the table of %s", (system) => {
-  it("has each key once, and a sample of it in the tests", () => {
+  it("has each key once, and the tests have a sample of it", () => {
     const keys = tables[system].map(({ old }) => old);
     expect(keys.filter((key, place) => keys.indexOf(key) < place)).toEqual([]);
     expect(Object.keys(samples[system]).toSorted()).toEqual(keys.filter((key) => key !== "*").toSorted());
   });
 
-  it("says of every key what it becomes, or why nothing", () => {
+  it("gives the new key of every key, or why there is none", () => {
     for (const { old, now, note, noEffect } of [...tables[system], ...mrlmEnvironmentKeys]) {
       expect([old, now ?? note ?? (noEffect === true ? "no effect" : undefined)]).toEqual([
         old,
@@ -35,7 +35,7 @@ describe.each(systems)("the table of %s", (system) => {
     }
   });
 
-  it("names keys that a config of Lyceum has", () => {
+  it("contains only new keys that a config of Lyceum can have", () => {
     const known = new Set(configKeys(rooms).map(({ key }) => key.replace(/\[\].*|\.\*.*/, "")));
     const sections = ["environment", "environments", "rewards", "trackers", "agents.models"];
     const pending = ["model.precision", "model.deviceIndex"];
@@ -48,7 +48,7 @@ describe.each(systems)("the table of %s", (system) => {
   });
 });
 
-/** A config of a system: the least that it needs, and any of its keys with any of their values. */
+/** Generates a config of a system: the minimum it needs, and any of its keys with any of their values. */
 function oldConfigs(system: System): fc.Arbitrary<{ readonly section: string; readonly config: Json }> {
   const given = Object.entries(samples[system]);
   return fc
@@ -62,7 +62,7 @@ function oldConfigs(system: System): fc.Arbitrary<{ readonly section: string; re
         system === "mrlm"
           ? { training: { algorithm: "ppo" }, eval_envs: [{ env_type: "math" }] }
           : { model: { name: "a/model" }, dataset: { type: "humaneval" }, [section]: {} };
-      // What no version knows, alone, in a section and spelled as the path of a key that there is.
+      // Keys that no version knows: alone, in a section, and spelled as the path of an existing key.
       Object.assign(config, {
         flux: 1,
         "model.name": 2,
@@ -86,7 +86,7 @@ function oldConfigs(system: System): fc.Arbitrary<{ readonly section: string; re
 }
 
 describe.each(systems)("a config of %s", (system) => {
-  it("becomes one that loads, and of which every old key is kept, idle or lost with a reason", async () => {
+  it("becomes a valid config, and every old key is kept, idle or lost with a reason", async () => {
     await fc.assert(
       fc.asyncProperty(oldConfigs(system), async ({ section, config }) => {
         const text = stringify(config);
@@ -95,7 +95,7 @@ describe.each(systems)("a config of %s", (system) => {
         expect(converted.lost.filter(({ reason }) => reason === "")).toEqual([]);
         const kept = [...converted.origins.values()].flatMap(({ from }) => from);
         const lost = converted.lost.flatMap(({ key }) => key.split(", "));
-        // The section itself names the algorithm: it says nothing of its keys.
+        // The section itself names the algorithm and concerns none of its keys.
         const accounted = [...kept, ...lost, ...converted.idle];
         for (const { path } of leaves(config)) {
           const found = accounted.some(

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { lyceum } from "../run-lyceum.ts";
 
-/** A folder with this text as `old.yaml`; it goes when the test ends. */
+/** Creates a folder with this text as `old.yaml`. It is removed when the test ends. */
 async function folderWith(text: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "lyceum-migrate-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -30,7 +30,7 @@ wandb: { project: mine }
 `;
 
 describe("lyceum migrate", () => {
-  it("writes a config that says where each key comes from, and lists what has no counterpart", async () => {
+  it("writes a config with the source of each key, and lists keys without a counterpart", async () => {
     const folder = await folderWith(team);
     const { code, stdout } = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
     expect(code).toBe(0);
@@ -65,7 +65,7 @@ describe("lyceum migrate", () => {
     });
   });
 
-  it("touches no file that is there, and prints without --output", async () => {
+  it("does not overwrite files, and prints without --output", async () => {
     const folder = await folderWith(team);
     await writeFile(join(folder, "new.yaml"), "mine");
     const refused = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
@@ -102,7 +102,7 @@ describe("lyceum migrate", () => {
 });
 
 describe("lyceum train", () => {
-  it("says of an old config how it is converted, even of one with a key twice", async () => {
+  it("explains how to convert an old config, even one with a duplicate key", async () => {
     const folder = await folderWith(team.replace("num_turns: 2", "num_turns: 1\n  num_turns: 2"));
     const { code, stderr } = await lyceum(["train", "--config", "old.yaml"], { folder });
     expect(code).toBe(2);

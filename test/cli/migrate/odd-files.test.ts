@@ -43,7 +43,7 @@ describe("a file of an old system", () => {
     expect((await migrated(text)).config).toEqual((await migrated(team)).config);
   });
 
-  it("lists every key that none of its versions has, wherever it stands and however it is spelled", async () => {
+  it("lists every key that no version has, at any place and in any spelling", async () => {
     const text = `${team}flux: 1
 nested: { a: { b: 2, c: [1, { d: 3 }] } }
 "magrpo.num_turns": 2
@@ -61,10 +61,12 @@ constructor: 3
     expect(yaml).not.toContain("\u001b");
   });
 
-  it("says of another system's keys and of another trainer's section what they are", async () => {
+  it("explains keys of another system and sections of another trainer", async () => {
     const both = `${team}grpo: { learning_rate: 3e-5 }\ntraining: { learning_rate: 1 }\n`;
     const { lost } = await migrated(both);
-    expect(lost["grpo.learning_rate"]).toBe("it belongs to another trainer: the file is converted as a config of magrpo");
+    expect(lost["grpo.learning_rate"]).toBe(
+      "it belongs to another trainer: the file is converted as a config of magrpo",
+    );
     expect(lost["training.learning_rate"]).toBe("a key of MRLM: --from mrlm converts the file as one of that");
     const mixed = `${both}eval_envs: [{ env_type: math }]\n`;
     const { system, lost: others } = await migrated(mixed, "mrlm");
@@ -96,7 +98,7 @@ external: { sandbox_slice: half, mode: telepathy }
     expect(lost["external.mode"]).toContain("the modes are");
   });
 
-  it("with 50,000 keys of its own is converted, and each of them listed", async () => {
+  it("with 50,000 unknown keys is converted, and lists each of them", async () => {
     const keys = Array.from({ length: 50_000 }, (_, place) => `  k${place}: "${"x".repeat(80)}"\n`);
     const { lost } = await migrated(`${team}big:\n${keys.join("")}`);
     expect(Object.keys(lost)).toHaveLength(50_000);
@@ -129,7 +131,7 @@ external: { sandbox_slice: half, mode: telepathy }
   });
 });
 
-it("agents with models of their own keep the adapter, the precision and the chat template of each", async () => {
+it("agents with their own models keep the adapter, the precision and the chat template of each", async () => {
   const { config, lost } = await migrated(`${team.replace("model:", "agent_model:")}
 agents: [a/one, { name: bigcode/starcoder2-3b, temperature: 0.1, type: gpt }]
 lora: { enabled: true, r: 8, lora_alpha: 32, target_modules: [q_proj] }
@@ -142,7 +144,7 @@ lora: { enabled: true, r: 8, lora_alpha: 32, target_modules: [q_proj] }
   expect(Object.keys(lost)).toEqual(["agents[1].temperature"]);
 });
 
-it("environments of MRLM that cannot be one are told apart", async () => {
+it("MRLM environments that cannot be merged are kept apart", async () => {
   const { config, lost } = await migrated(`
 training: { algorithm: PPO }
 model: { model_name_or_path: gpt2 }

@@ -12,13 +12,13 @@ async function emptyFolder(): Promise<string> {
   return folder;
 }
 
-/** Runs a command line as it is printed, without the program's name. */
+/** Runs a command line as it is printed, without the name of the program. */
 async function run(line: string, folder: string): Promise<{ code: number | null; stdout: string; stderr: string }> {
   return lyceum(line.split(" "), { folder });
 }
 
 describe("mrlm eval", () => {
-  it("needs no output: each evaluation gets a folder of its own", async () => {
+  it("needs no output: each evaluation gets its own folder", async () => {
     const folder = await emptyFolder();
     for (const kept of ["runs/eval/math-demonstration", "runs/eval/math-demonstration-2"]) {
       const { code, stdout } = await run("eval --model demonstration --environment math --num-episodes 2", folder);
@@ -28,7 +28,7 @@ describe("mrlm eval", () => {
     }
   });
 
-  it("of a JSON file writes the summary there too", async () => {
+  it("with a JSON file also writes the summary there", async () => {
     const folder = await emptyFolder();
     const line = "eval --model demonstration --environment tool --num-episodes 2 --output results/tool.json";
     const { code, stdout } = await run(line, folder);
@@ -38,7 +38,7 @@ describe("mrlm eval", () => {
     expect(written).toMatchObject({ folder: "results/tool", counts: { played: 2 } });
   });
 
-  it("goes on with a run that is named", async () => {
+  it("resumes a run that is given", async () => {
     const { code, stderr } = await run("eval --model demonstration --env math --resume", await emptyFolder());
     expect(code).toBe(2);
     expect(stderr).toContain("--resume needs --output");
@@ -46,7 +46,7 @@ describe("mrlm eval", () => {
 });
 
 describe("mrlm collect", () => {
-  it("takes its flags, and a model without --policy", async () => {
+  it("accepts its flags, and a model without --policy", async () => {
     const folder = await emptyFolder();
     const flags = "--environment math --num-episodes 5 --filter-reward 0.5";
     const { code, stdout } = await run(`collect --model demonstration ${flags} --output data/t.json`, folder);
@@ -59,7 +59,7 @@ describe("mrlm collect", () => {
 });
 
 describe("mrlm train --resume CHECKPOINT", () => {
-  it("goes on with the run of the checkpoint, and says so of what is none", async () => {
+  it("resumes the run of the checkpoint, and refuses other paths", async () => {
     const folder = await tinyRunFolder();
     expect((await run("train --config tiny.yaml --output out", folder)).code).toBe(0);
     const more = "train --config tiny.yaml --set training.steps=4";
@@ -80,7 +80,7 @@ describe("mrlm train --resume CHECKPOINT", () => {
     }
   });
 
-  it("goes on with a stage of a run of several", async () => {
+  it("resumes a stage of a run with several stages", async () => {
     const folder = await tinyRunFolder();
     const tiny = await readFile(join(folder, "tiny.yaml"), "utf8");
     const stages = "stages: [{ training: { steps: 2 } }, { algorithm: reinforce, training: { steps: 2 } }]\n";
@@ -94,8 +94,8 @@ describe("mrlm train --resume CHECKPOINT", () => {
   });
 });
 
-describe("what has no counterpart", () => {
-  it("a server says so plainly", async () => {
+describe("flags without a counterpart", () => {
+  it("a server is refused with a clear error", async () => {
     const { code, stderr } = await run("serve --environments code,math,debate --port 50051", await emptyFolder());
     expect(code).toBe(2);
     expect(stderr).toContain("does not serve environments over a network");
@@ -110,7 +110,7 @@ describe("what has no counterpart", () => {
   });
 });
 
-it("every old flag that has a counterpart is taken", async () => {
+it("every old flag with a counterpart is accepted", async () => {
   const folder = await emptyFolder();
   await mkdir(join(folder, "x"));
   for (const { command, flag, now } of oldFlags) {

@@ -1,8 +1,8 @@
 import type { Json } from "../../../src/contract/json.ts";
 
 /**
- * Values of every old key, by its row in the tables: what configs have, other spellings of it, and what nothing can
- * become of. A test says that no row is without one.
+ * Values of every old key, by its row in the tables: usual values, other spellings, and values without a counterpart. A
+ * test checks that no row is without a sample.
  */
 export const mrlmSamples: Readonly<Record<string, readonly Json[]>> = {
   experiment_name: ["run"],

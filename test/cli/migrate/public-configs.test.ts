@@ -19,7 +19,10 @@ const settingsOf = (config: Readonly<Record<string, Json>>, section: string): Se
 };
 
 describe("public configs of LLM_Collab", () => {
-  it.each(llmCollabConfigs)("$name keeps what is trained, on what, and how", async ({ section, config: old }) => {
+  it.each(llmCollabConfigs)("$name keeps the model, the data and the training settings", async ({
+    section,
+    config: old,
+  }) => {
     const { config, lost } = await migrated(old);
     const [own, model] = [settingsOf(old, section), settingsOf(old, old.model === undefined ? "agent_model" : "model")];
     const [data, shift] = [settingsOf(old, "dataset"), settingsOf(old, "reward_processor").shift ?? own.reward_shift];
@@ -42,7 +45,7 @@ describe("public configs of LLM_Collab", () => {
     const { split } = config.tasks as { readonly split: string };
     const form = config.environment as Settings;
     expect(split).toBe(form.id === "writing" ? data.train_split : String(data.train_split).replace("train", "test"));
-    // Passes over the slice, one buffer of answers a step.
+    // Passes over the slice, one buffer of completions per step.
     const [from, to] = [...split.matchAll(/\[(\d*):(\d*)\]/g)][0]!.slice(1).map((bound) => Number(bound || Number.NaN));
     const size = (to! || { "coop-humaneval": 82 }[String(form.dataset)]!) - (from! || 0);
     const { steps, batchSize } = config.training as { readonly steps: number; readonly batchSize: number };
@@ -77,7 +80,7 @@ describe("public configs of LLM_Collab", () => {
   });
 });
 
-describe("what a config of LLM_Collab leaves out", () => {
+describe("keys that a config of LLM_Collab omits", () => {
   const shared = {
     model: { name: "a/model" },
     dataset: { type: "coophumaneval", train_split: "test[16:]", eval_split: "test[:16]" },

@@ -1,16 +1,16 @@
 import type { Json } from "../../../src/contract/json.ts";
 
-/** The settings of a trainer's section. */
+/** The settings of a trainer section. */
 export type Settings = Readonly<Record<string, Json>>;
 
-/** A public config of LLM_Collab, as the settings that say what is trained. */
+/** A public config of LLM_Collab, reduced to the settings that determine the training. */
 export interface PublicConfig {
   readonly name: string;
   readonly section: string;
   readonly config: Readonly<Record<string, Json>>;
 }
 
-/** Data sets by their short names in the files' names: hub id, type, training and evaluation split. */
+/** The data sets by the short names in the file names: hub id, type, training split and evaluation split. */
 const data = {
   he: ["openai/openai_humaneval", "humaneval", "test[33:163]", "test[:32]"],
   che: ["OpenMLRL/CoopHumanEval", "coophumaneval", "test[16:]", "test[:16]"],
@@ -106,7 +106,7 @@ const critic = {
 const cool = { temperature: 0.6, top_p: 0.6 };
 const grouped = { num_generations: 4, joint_mode: "aligned", logging_steps: 5 };
 
-/** Of LLM_Collab_Code_Generation at the beginning of 2026. */
+/** From LLM_Collab_Code_Generation at the beginning of 2026. */
 const tree = family(
   "2026-01",
   {
@@ -153,7 +153,7 @@ const pairs = { dpo_beta: 0.1, use_environment_step: true, environment_steps_per
 const replay = { preference_replay_mode: "lambda_decay", preference_replay_sample_size: 264 };
 const learned = { rl_algorithm: "magrpo", reward_learning_rate: 1e-5, reward_train_batch_size: 4 };
 
-/** Of LLM_Collab_Code_Generation, its newest. */
+/** The newest configs of LLM_Collab_Code_Generation. */
 const newest = family(
   "2026",
   {
@@ -225,7 +225,7 @@ const newest = family(
   ],
 );
 
-/** Of LLM_Collab_Code_Completion. */
+/** From LLM_Collab_Code_Completion. */
 const completion = family(
   "completion",
   {
@@ -258,7 +258,7 @@ const completion = family(
   ],
 );
 
-/** Of LLM_Collab_Writing. */
+/** From LLM_Collab_Writing. */
 const writing = family(
   "writing",
   {
@@ -285,5 +285,5 @@ const writing = family(
   }),
 );
 
-/** Public configs of LLM_Collab over the years. */
+/** Public configs of LLM_Collab from several years. */
 export const llmCollabConfigs: readonly PublicConfig[] = [...handoff, ...tree, ...newest, ...completion, ...writing];

@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const models = ["Qwen/Qwen2.5-1.5B", "Qwen/Qwen2.5-Coder-3B", "Qwen/Qwen2.5-Coder-7B", "bigcode/starcoder2-3b"];
 
-/** What the config files that the command lines name say, in short. */
+/** A summary of the config files that the command lines name. */
 function collaboration(section: string, data: string, more: Readonly<Record<string, Json>>): Json {
   const [name, train_split, eval_split] =
     data === "humaneval"
@@ -71,13 +71,13 @@ const configs: Readonly<Record<string, Json>> = {
   [`${their}/configs/mt_magrpo_che_config.yaml`]: collaboration("magrpo", "coophumaneval", twoTurns),
 };
 
-/** The words of a command line, as a shell takes them. */
+/** The words of a command line, as a shell splits them. */
 function words(line: string): string[] {
   return [...line.matchAll(/(?:[^\s']+|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
 }
 
-describe("command lines of MRLM, with lyceum in place of mrlm", () => {
-  // The command line, the exit code, and what is printed.
+describe("command lines of MRLM, with lyceum instead of mrlm", () => {
+  // The command line, the exit code, and the output.
   it.each([
     ["mrlm train --config configs/code_generation_ppo.yaml", 2, "lyceum migrate configs/code_generation_ppo.yaml"],
     ["mrlm train --config configs/my_experiment.yaml", 2, "lyceum migrate configs/my_experiment.yaml"],
@@ -100,7 +100,7 @@ describe("command lines of MRLM, with lyceum in place of mrlm", () => {
       2,
       "training runs in one process on one device",
     ],
-    // The lines of its reference, with and without what stands in brackets there.
+    // The lines of its reference, with and without the optional parts in brackets.
     ["mrlm serve --environments code,math", 2, "does not serve environments over a network"],
     ["mrlm serve --environments code,math --port 50051 --host 0.0.0.0", 2, "does not serve environments"],
     ["mrlm eval --model outputs/ppo/final --environment math --num-episodes 2 --output out/FILE", 0, "2 episodes"],
@@ -119,7 +119,7 @@ describe("command lines of MRLM, with lyceum in place of mrlm", () => {
   });
 });
 
-/** What `lyceum train` is given by a command line. */
+/** The arguments that `lyceum train` receives from a command line. */
 async function parsed(args: readonly string[]): Promise<TrainArguments> {
   let given: TrainArguments | undefined;
   const never = () => Promise.reject(new Error("another command"));
@@ -133,14 +133,14 @@ async function parsed(args: readonly string[]): Promise<TrainArguments> {
   return given!;
 }
 
-/** What has to be smaller for one step of a tiny model. */
+/** The settings that must be smaller for one step of a tiny model. */
 const small = [
   ...["tasks.split=test[:1]", "evaluation={}", `environment.sandbox=${pythonSandbox}`, "trackers=[]"],
   ...["algorithm.groupSize=2", "export.format=none", "training.batchSize=1"],
 ];
 
-describe("command lines of LLM_Collaboration_with_MARL, with lyceum train in place of python and the script", () => {
-  // The command line, what becomes of the config, and how many steps one task makes.
+describe("command lines of LLM_Collaboration_with_MARL, with lyceum train instead of python and the script", () => {
+  // The command line, the resulting config, and the number of steps per task.
   it.each<[string, Json, number?]>([
     [`train_grpo.py --config ${their}/configs/grpo_he_config.yaml`, { algorithm: { id: "grpo" } }],
     [

@@ -48,22 +48,24 @@ describe("overrides with old keys", () => {
     expect(notes).toEqual([`${given.split("=")[0]} is model.path and model.chatTemplate`]);
   });
 
-  it("keeps the order, and what is no old key as it is", () => {
+  it("keeps the order, and leaves other keys unchanged", () => {
     const given = ["seed=3", "magrpo.num_turns=2", "environment.maxTurns=4", "model.device=cpu", "no.such.key=1", "x"];
     const { set } = translate(...given);
     expect(set).toEqual(["seed=3", "environment.maxTurns=2", ...given.slice(2)]);
   });
 
-  it("counts passes over the tasks, the last one where there are several", () => {
+  it("counts passes over the tasks; the last override wins", () => {
     expect(translate("grpo.num_train_epochs=20", "magrpo.num_train_epochs=7")).toMatchObject({ set: [], epochs: 7 });
-    expect(() => translate("grpo.num_train_epochs=many")).toThrow("is now training.epochs, which must be a whole number above 0");
+    expect(() => translate("grpo.num_train_epochs=many")).toThrow(
+      "is now training.epochs, which must be a whole number above 0",
+    );
   });
 
   it.each([
-    ["magrpo.early_termination_threshold=4.0", "is algorithm.terminationThreshold in a config of Lyceum"],
-    ["reward_processor.shift=-4", "is rewards in a config of Lyceum"],
+    ["magrpo.early_termination_threshold=4.0", "is now algorithm.terminationThreshold"],
+    ["reward_processor.shift=-4", "is now rewards"],
     ["model.load_in_4bit=True", "has no counterpart in Lyceum: weights are not quantized"],
-    ["magrpo.num_turns=None", "is environment.maxTurns, and None is no value of it"],
+    ["magrpo.num_turns=None", "is now environment.maxTurns, which cannot be None"],
     ["magrpo.critic_type=q", "has no counterpart in Lyceum: magrpo has no criticInput"],
     ["training.algorithm=reinforce", "Unknown algorithm of MRLM"],
   ])("%s is an error that says %j", (given, message) => {
@@ -80,7 +82,7 @@ describe("overrides with old keys", () => {
     expect(notes).toEqual([expect.stringMatching(/ changes nothing/)]);
   });
 
-  it("of every key in the tables are translated into keys there are, or refused with a reason", () => {
+  it("of every key in the tables are translated to existing keys, or refused with a reason", () => {
     const known = new Set(keys.map(({ key }) => key));
     const pending = ["model.precision", "model.deviceIndex"];
     for (const [rows, samples] of [
@@ -96,7 +98,7 @@ describe("overrides with old keys", () => {
             ({ set } = translate(text));
           } catch (error) {
             if (!LyceumError.isInstance(error)) throw error;
-            const says = /is .+ in a config|counterpart|Unknown|whole number|no value of it/.test(error.message);
+            const says = /is now .+|counterpart|Unknown|whole number|cannot be None/.test(error.message);
             expect([text, error.code, says]).toEqual([text, "config.invalid", true]);
           }
           for (const name of set

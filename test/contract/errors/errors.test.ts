@@ -118,9 +118,7 @@ describe("unknown names", () => {
 
   test("without a near name the hint lists all names, or states that there are none", () => {
     expect(unknownNameError({ kind: "device", name: "quantum", known: ["cpu"] }).hint).toBe("Known: cpu.");
-    expect(unknownNameError({ kind: "device", name: "cpu", known: [] }).hint).toBe(
-      "No device is available.",
-    );
+    expect(unknownNameError({ kind: "device", name: "cpu", known: [] }).hint).toBe("No device is available.");
   });
 
   test("a known name is nearest to itself and to each of its single typing errors", () => {

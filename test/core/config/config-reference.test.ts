@@ -3,14 +3,14 @@ import { z } from "zod";
 import { configReference } from "../../../src/core/config/index.ts";
 
 const schema = z.strictObject({
-  seed: z.int().min(0).default(3).describe("Everything random derives from it."),
+  seed: z.int().min(0).default(3).describe("The seed of all random choices."),
   note: z.string().optional(),
   environment: z
     .discriminatedUnion("id", [
       z.strictObject({ id: z.literal("math"), terms: z.int().positive().describe("Numbers in a sum.") }),
       z.strictObject({ id: z.literal("code"), language: z.enum(["python", "javascript"]) }),
     ])
-    .describe("What is practised."),
+    .describe("The environment."),
   sampling: z.strictObject({ temperature: z.number().gt(0).max(2).default(1) }).prefault({}),
   training: z
     .strictObject({ steps: z.int(), stages: z.array(z.strictObject({ name: z.string() })).optional() })
@@ -19,17 +19,17 @@ const schema = z.strictObject({
   shape: z.union([z.literal("auto"), z.array(z.int())]).default("auto"),
 });
 
-it("lists every key once, with type, default, description and the case it belongs to", () => {
+it("lists every key once, with type, default, description and its case", () => {
   expect(configReference(schema)).toEqual([
     {
       key: "seed",
       type: "whole number >= 0",
       required: false,
       default: 3,
-      description: "Everything random derives from it.",
+      description: "The seed of all random choices.",
     },
     { key: "note", type: "text", required: false },
-    { key: "environment.id", type: "math | code", required: true, description: "What is practised." },
+    { key: "environment.id", type: "math | code", required: true, description: "The environment." },
     {
       key: "environment.terms",
       type: "whole number > 0",
@@ -51,6 +51,6 @@ it("lists every key once, with type, default, description and the case it belong
   ]);
 });
 
-it("refuses a schema that is not strict, since its keys could not be complete", () => {
+it("refuses a schema that is not strict, because its keys could be incomplete", () => {
   expect(() => configReference(z.strictObject({ a: z.object({}) }))).toThrow(/ignores unknown keys/);
 });

@@ -61,7 +61,7 @@ describe("loadConfig", () => {
     expect(steps).toBe(10);
   });
 
-  it("takes an empty file and a file of comments as a config of defaults", async () => {
+  it("treats an empty file, and a file with comments only, as a config with defaults", async () => {
     const lenient = z.strictObject({ seed: z.int().default(7) });
     for (const text of ["", "\n", "# nothing\n", "---\n", "\uFEFF"]) {
       expect(await loadConfig({ text, schema: lenient })).toEqual({ seed: 7 });
@@ -116,7 +116,7 @@ describe("loadConfig", () => {
     expect(missingId?.message).toContain("math, code");
   });
 
-  it("points at the nearest key that exists when one is missing", async () => {
+  it("points at the nearest existing key if a key is missing", async () => {
     const [problem] = await problemsOf("environment: { id: math }\ntraining:\n  learningRate: 1\n");
     expect(problem).toMatchObject({ line: 2, column: 1, path: "training.steps" });
     expect(problem?.message).toContain("training.steps is missing");
@@ -150,7 +150,7 @@ describe("loadConfig", () => {
     expect(message).toMatch(/\n {2}and 2950 more$/);
   });
 
-  it("refuses a text with more lines than a person writes before it is parsed", async () => {
+  it("refuses a text with too many lines before it is parsed", async () => {
     const [problem] = await problemsOf("seed: 1\n".repeat(60_000));
     expect(problem).toMatchObject({ location: "run.yaml", message: "longer than 20000 lines" });
   });
@@ -191,14 +191,14 @@ describe("loadConfig", () => {
     expect((await problemsOf(`# ${"x".repeat(2_000_000)}`))[0]?.message).toContain("larger than");
   });
 
-  it("accepts only mappings and no number that JSON lacks", async () => {
+  it("accepts only mappings, and only numbers that JSON can represent", async () => {
     expect((await problemsOf("- 1\n- 2\n"))[0]?.message).toContain("expected a mapping, got a list");
     expect((await problemsOf("just text"))[0]?.message).toContain('expected a mapping, got "just text"');
     expect((await problemsOf("environment: { id: math }\nseed: .nan"))[0]).toMatchObject({ line: 2, path: "seed" });
     expect((await problemsOf("environment: { id: math }\nseed: 99999999999999999999"))[0]?.path).toBe("seed");
   });
 
-  it("never throws anything but a config error, whatever the text", async () => {
+  it("throws only config errors, for any text", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -245,7 +245,7 @@ describe("loadConfig", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  it("gives the words of a custom check at the key it names", async () => {
+  it("reports the message of a custom check at the key that it names", async () => {
     const checked = z.strictObject({ model: z.strictObject({ heads: z.int(), size: z.int() }) }).check((context) => {
       const { heads, size } = context.value.model;
       if (size % heads !== 0) {
@@ -297,7 +297,7 @@ describe("overrides", () => {
     });
   });
 
-  it("are named in place of a line when they are at fault, and only then", async () => {
+  it("are named instead of a line if they are wrong, and only then", async () => {
     const [wrongValue] = await problemsOf(text, ["training.steps=ten"]);
     expect(wrongValue).toMatchObject({ location: "--set training.steps=ten", path: "training.steps" });
     expect(wrongValue).not.toHaveProperty("line");
@@ -310,7 +310,7 @@ describe("overrides", () => {
     expect(missing?.path).toBe("environment.id");
   });
 
-  it("refuse what is not key=value, and paths through plain values", async () => {
+  it("refuse texts that are not key=value, and paths through plain values", async () => {
     for (const bad of ["", "=", "training", ".a=1", "a..b=1", "=3", "training.=1"]) {
       expect((await problemsOf(text, [bad]))[0], bad).toMatchObject({ location: `--set ${bad}` });
     }
@@ -328,7 +328,7 @@ describe("overrides", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  it("of any JSON value give that value", async () => {
+  it("work for any JSON value", async () => {
     const open = z.strictObject({ value: z.json() });
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 3, noUnicodeString: true }), async (value) => {

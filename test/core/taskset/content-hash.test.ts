@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { canonicalJson } from "../../../src/core/taskset/canonical-json.ts";
 import { contentHash } from "../../../src/core/taskset/content-hash.ts";
 
-/** The same value with every object's keys in reverse order of insertion. */
+/** Returns the same value with the keys of every object in reverse order of insertion. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== "object" || value === null) return value;
@@ -34,7 +34,7 @@ test("the order in which keys were added changes nothing", () => {
   );
 });
 
-test("texts are equal exactly where values are", () => {
+test("texts are equal exactly if values are equal", () => {
   const small = fc.object({ key: fc.constantFrom("a", "b", "1"), values: [fc.constantFrom(0, 1, "1", null, "a,b")] });
   fc.assert(
     fc.property(small, small, (first, second) => {
@@ -78,7 +78,7 @@ test("the same object twice, without a cycle, is fine", () => {
   expect(canonicalJson([shared, shared])).toBe('[{"x":1},{"x":1}]');
 });
 
-test("a member named __proto__ counts", () => {
+test("a key named __proto__ counts", () => {
   expect(contentHash(JSON.parse('{"__proto__":1}'))).not.toBe(contentHash({}));
 });
 

@@ -8,7 +8,7 @@ test("passes tasksets that share nothing", async () => {
   await checkDisjoint(memoryTaskset("train", []), memoryTaskset("test", [3]));
 });
 
-test("names the tasks that stand in both, whatever the order of their keys", async () => {
+test("names the tasks that are in both, for any order of their keys", async () => {
   const train = memoryTaskset("train", [
     { id: "a", q: 1 },
     { q: 5, r: 6 },
@@ -39,7 +39,7 @@ test("compares the beginning of unbounded tasksets", async () => {
   );
 });
 
-test("a long list of overlaps is shortened in the message and whole in the data", async () => {
+test("a long list of overlaps is shortened in the message and complete in the data", async () => {
   const tasks = Array.from({ length: 30 }, (_, i) => i);
   const check = checkDisjoint(memoryTaskset("train", tasks), memoryTaskset("test", tasks));
   await expect(check).rejects.toThrow(/^30 tasks.* 9, \.\.\.\.$/);

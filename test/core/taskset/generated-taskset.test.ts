@@ -6,7 +6,7 @@ const generate = (random: { integer(minimum: number, maximum: number): number })
   n: random.integer(0, 99),
 });
 
-test("a task depends on the seed and its index, not on what was asked before", async () => {
+test("a task depends on the seed and its index, not on earlier requests", async () => {
   const make = (seed: number) => generatedTaskset({ name: "n", seed, length: "unbounded" as const, generate });
   const forward = make(5);
   const backward = make(5);
@@ -18,7 +18,7 @@ test("a task depends on the seed and its index, not on what was asked before", a
   expect(other.map(({ hash }) => hash)).not.toEqual(ahead.map(({ hash }) => hash));
 });
 
-test("distinct tasks are distinct in any order of asking, up to the last one there is", async () => {
+test("distinct tasks are distinct for any order of requests, up to the last possible task", async () => {
   const options = { name: "n", seed: 5, length: 100, generate, distinct: true };
   const inOrder = generatedTaskset(options);
   const hashes: string[] = [];
@@ -28,7 +28,7 @@ test("distinct tasks are distinct in any order of asking, up to the last one the
   for (const index of [99, 0, 50, 99, 7]) expect((await jumping.get(index)).hash).toBe(hashes[index]);
 });
 
-test("an exhausted generator says so instead of looping for ever", async () => {
+test("an exhausted generator throws instead of looping forever", async () => {
   const taskset = generatedTaskset({ name: "n", seed: 5, length: 101, generate, distinct: true });
   await expect(taskset.get(100)).rejects.toMatchObject({
     code: "data.out-of-range",
@@ -36,7 +36,7 @@ test("an exhausted generator says so instead of looping for ever", async () => {
   });
 });
 
-test("only accepted tasks are served", async () => {
+test("only accepted tasks are returned", async () => {
   const taskset = generatedTaskset({
     name: "even",
     seed: 1,
@@ -49,7 +49,7 @@ test("only accepted tasks are served", async () => {
   await expect(none.get(0)).rejects.toMatchObject({ code: "data.out-of-range" });
 });
 
-test("bounds and signals are honoured", async () => {
+test("bounds and signals are respected", async () => {
   const taskset = generatedTaskset({ name: "n", seed: 5, length: 3, generate });
   await expect(taskset.get(3)).rejects.toMatchObject({ code: "data.out-of-range" });
   await expect(taskset.get(0, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);

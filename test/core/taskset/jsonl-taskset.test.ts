@@ -20,7 +20,7 @@ async function file(name: string, content: string | Uint8Array): Promise<string>
   return path;
 }
 
-test("serves the values that were written, plain and compressed, in any order", async () => {
+test("returns the values that were written, plain and compressed, in any order", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.jsonValue(), { maxLength: 30 }),
@@ -41,7 +41,7 @@ test("serves the values that were written, plain and compressed, in any order", 
   );
 });
 
-test("rows are found wherever the pieces of the file are cut", () => {
+test("rows are found wherever the chunks of the file end", () => {
   const bytes = new TextEncoder().encode('\n{"é":1}\r\n  \n[2]\n3');
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 20, maxLength: 20 }), (sizes) => {
@@ -74,7 +74,7 @@ test("rows beyond the read-ahead block and longer than it", async () => {
   expect(read.map(({ i, text }) => [i, text.length])).toEqual(order.map((i) => [i, rows[i]!.text.length]));
 });
 
-test("an empty file holds nothing", async () => {
+test("an empty file has no rows", async () => {
   expect((await jsonlTaskset(await file("empty.jsonl", " \n\n"))).length).toBe(0);
 });
 
@@ -111,13 +111,13 @@ test.each([
   }
 });
 
-test("a row may be nested as deep as any data is", async () => {
+test("a row may be nested as deeply as other data", async () => {
   const row = "[".repeat(900) + "]".repeat(900);
   const taskset = await jsonlTaskset(await file("deep.jsonl", row));
   expect(JSON.stringify((await taskset.get(0)).task)).toBe(row);
 });
 
-test("bytes that are no UTF-8 are refused, not replaced", async () => {
+test("bytes that are not UTF-8 are refused, not replaced", async () => {
   const taskset = await jsonlTaskset(await file("latin1.jsonl", Buffer.from('"caf\xe9"\n', "latin1")));
   await expect(taskset.get(0)).rejects.toMatchObject({
     code: "data.malformed",
@@ -125,7 +125,7 @@ test("bytes that are no UTF-8 are refused, not replaced", async () => {
   });
 });
 
-test("a schema's own output is the task, also where it validates asynchronously", async () => {
+test("the output of the schema is the task, even if it validates asynchronously", async () => {
   const schema = z.object({ n: z.string().transform(async (text) => Number(text)) });
   const taskset = await jsonlTaskset(await file("typed.jsonl", '{"n":"4","other":true}\n'), { schema, name: "typed" });
   expect(taskset.name).toBe("typed");
@@ -145,7 +145,7 @@ test.each([
   });
 });
 
-test("a folder is no file", async () => {
+test("a folder is not a file", async () => {
   await expect(jsonlTaskset(folder)).rejects.toMatchObject({ code: "data.not-found" });
 });
 

@@ -75,14 +75,14 @@ test("reads JSONL of a config and of another revision", async () => {
   ).toEqual(["old"]);
 });
 
-test("falls back on the hub's Parquet copy, though not where a revision is named", async () => {
+test("falls back to the hub's Parquet copy, but not if a revision is given", async () => {
   expect(await questions(await loadTaskset({ source: "owner/csv" }, options))).toEqual(["q7"]);
   await expect(hubTaskset({ dataset: "owner/csv", revision: "main" }, options)).rejects.toMatchObject({
     code: "data.out-of-range",
   });
 });
 
-test("once read it is served without the hub, from the cache", async () => {
+test("after the first read, the cache serves it without the hub", async () => {
   const spec = { dataset: "owner/sharded", config: "main" };
   await hubTaskset(spec, options);
   const offline: HubOptions = { ...options, fetch: () => Promise.reject(new TypeError("fetch failed")) };
@@ -110,7 +110,7 @@ test("aborts", async () => {
   );
 });
 
-test("reads files and folders on this machine without asking the hub", async () => {
+test("reads local files and folders without the hub", async () => {
   await mkdir(join(folder, "local/sub"), { recursive: true });
   await writeFile(join(folder, "local/train.jsonl"), '{"question":"a"}\n{"question":"b"}');
   await writeFile(join(folder, "local/sub/test.parquet"), parquet([5]));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { memoryTaskset } from "../../../src/core/taskset/memory-taskset.ts";
 
-test("serves its tasks by index with their own ids or indices", async () => {
+test("returns its tasks by index with their own ids or indices", async () => {
   const taskset = memoryTaskset<Record<string, unknown>>("mixed", [{ id: "a" }, { task_id: 7 }, { question: "?" }]);
   expect(taskset.name).toBe("mixed");
   expect(taskset.length).toBe(3);
@@ -10,7 +10,7 @@ test("serves its tasks by index with their own ids or indices", async () => {
   expect((await taskset.get(2)).index).toBe(2);
 });
 
-test("a later change of the list that it was given does not change it", async () => {
+test("later changes to the original list do not affect it", async () => {
   const tasks = [{ question: "one" }];
   const taskset = memoryTaskset("copied", tasks);
   tasks.push({ question: "two" });
@@ -24,10 +24,10 @@ test.each([-1, 2, 0.5, Number.NaN, Number.POSITIVE_INFINITY])("refuses index %s"
   await expect(taskset.get(index)).rejects.toMatchObject({ code: "data.out-of-range" });
 });
 
-test("an empty taskset says that it is empty", async () => {
+test("an empty taskset reports that it is empty", async () => {
   await expect(memoryTaskset("none", []).get(0)).rejects.toMatchObject({ hint: "The taskset is empty." });
 });
 
-test("an aborted signal is honoured", async () => {
+test("an aborted signal is respected", async () => {
   await expect(memoryTaskset("one", [1]).get(0, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);
 });

@@ -31,7 +31,7 @@ async function write(name: string, count: number, first: number): Promise<string
   return file;
 }
 
-test("serves rows from any row group in any order", async () => {
+test("returns rows from any row group in any order", async () => {
   const taskset = await parquetTaskset(path);
   expect([taskset.name, taskset.length]).toEqual(["rows.parquet", 250]);
   for (const i of [0, 249, 99, 100, 199, 200, 5, 150]) {
@@ -44,7 +44,7 @@ test("serves rows from any row group in any order", async () => {
   await expect(taskset.get(250)).rejects.toMatchObject({ code: "data.out-of-range" });
 });
 
-test("shards follow one another, empty ones and many groups included", async () => {
+test("shards are concatenated, including empty ones and many groups", async () => {
   const shards = [await write("a.parquet", 130, 0), await write("b.parquet", 0, 0), await write("c.parquet", 420, 130)];
   const taskset = await parquetTaskset<{ question: string }>(shards, { name: "shards", columns: ["question"] });
   expect(taskset.length).toBe(550);
@@ -57,7 +57,7 @@ test("a row hashes as the same row from elsewhere does", async () => {
   expect(entry.hash).toBe(contentHash({ answer: 14 }));
 });
 
-test("values that JSON lacks become what the documentation says", async () => {
+test("values that JSON cannot represent are converted as documented", async () => {
   const buffer = parquetWriteBuffer({
     columnData: [
       { name: "big", data: [2n ** 60n], type: "INT64" },

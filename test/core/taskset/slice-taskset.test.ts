@@ -60,7 +60,7 @@ test("percentages cut a taskset into parts that neither overlap nor leave a gap"
   );
 });
 
-test("keeps ids and hashes, counts indices anew, and carries its own name", async () => {
+test("keeps ids and hashes, starts indices at 0, and has its own name", async () => {
   const whole = memoryTaskset("train", [{ id: "a" }, { id: "b" }, { id: "c" }]);
   const part = slice(whole, "train[1:]");
   expect(part.name).toBe("train[1:]");
@@ -71,7 +71,7 @@ test("a slice of a slice", async () => {
   expect(await all(slice(slice(numbers(10), "train[2:9]"), "train[-3:-1]"))).toEqual([6, 7]);
 });
 
-test("an unbounded taskset has beginnings and no end", async () => {
+test("an unbounded taskset can be sliced from its beginning, but not from its end", async () => {
   const endless = generatedTaskset({
     name: "train",
     seed: 1,

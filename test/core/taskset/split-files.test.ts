@@ -47,7 +47,7 @@ test.each([
   expect(findSplitFiles({ paths, split, source, ...(config === undefined ? {} : { config }) })).toBeUndefined();
 });
 
-test("asks for a config where several have the split", () => {
+test("asks for a config if several have the split", () => {
   expect(() => findSplitFiles({ paths: gsm8k, split: "train", source })).toThrow(
     expect.objectContaining({
       code: "config.invalid",
@@ -67,7 +67,7 @@ test.each([
   );
 });
 
-test("refuses to choose between files that are no shards of each other", () => {
+test("refuses to choose between files that are not shards of each other", () => {
   for (const paths of [
     ["a-train.jsonl", "b-train.jsonl"],
     ["train-00000-of-00002.parquet", "train-1.parquet"],

@@ -43,12 +43,12 @@ test.each([
   );
 });
 
-test("an error says what it found and how it should look", () => {
+test("an error shows the problem and the correct form", () => {
   expect(() => parseSplit("train[5]")).toThrow(/found "\]" at position 7/);
   expect(() => parseSplit("train[")).toThrow(expect.objectContaining({ hint: expect.stringContaining("train[:200]") }));
 });
 
-test("what is written can be read again", () => {
+test("formatted splits can be parsed again", () => {
   const bound = fc.oneof(
     fc.record({ value: fc.integer(), unit: fc.constant("tasks" as const) }),
     fc.record({ value: fc.integer({ min: -100, max: 100 }), unit: fc.constant("percent" as const) }),
@@ -62,7 +62,7 @@ test("what is written can be read again", () => {
   );
 });
 
-test("any text is either read or refused with a typed error", () => {
+test("any text is either parsed or refused with a typed error", () => {
   const text = fc.string({ unit: fc.constantFrom("t", "[", "]", ":", "%", "-", "1", "0", " ") });
   fc.assert(
     fc.property(text, (value) => {

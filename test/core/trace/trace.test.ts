@@ -45,7 +45,7 @@ async function someEpisodes(count: number): Promise<Episode[]> {
 }
 
 describe("a trace", () => {
-  test("gives back every episode exactly, whatever happened in it", async () => {
+  test("returns every episode exactly, whatever happened in it", async () => {
     const task = await oneTask();
     const sampler = seededSampler();
     const policies = samplerPolicy({ name: "model", sampler: () => sampler, renderer: characterRenderer() });
@@ -99,7 +99,7 @@ describe("a trace", () => {
     );
   });
 
-  test("is written while the rollout goes on", async () => {
+  test("is written while the rollout runs", async () => {
     const path = newPath();
     const writer = await createTraceWriter({ path });
     const [episode] = await someEpisodes(1);
@@ -109,7 +109,7 @@ describe("a trace", () => {
     expect(await read(path)).toStrictEqual([episode]);
   });
 
-  test("holds no more than about a mebibyte in memory, however much is written", async () => {
+  test("keeps at most about a mebibyte in memory, however much is written", async () => {
     const [template] = await someEpisodes(1);
     const large: Episode = { ...template!, info: ["x".repeat(300_000)] };
     const path = newPath();
@@ -127,7 +127,7 @@ describe("a trace", () => {
     expect(await read(path)).toHaveLength(40);
   });
 
-  test.skipIf(process.platform !== "linux")("takes more at once than a string can hold", async () => {
+  test.skipIf(process.platform !== "linux")("accepts more at once than the maximum string length", async () => {
     const [template] = await someEpisodes(1);
     const large: Episode = { ...template!, info: ["x".repeat(60_000_000)] };
     await using writer = traceWriterOn(await open("/dev/null", "w"), { path: "/dev/null", position: 0 });
@@ -135,7 +135,7 @@ describe("a trace", () => {
     expect(writer.episodes).toBe(10);
   });
 
-  test("refuses an episode that is no line of JSON, and goes on with the others", async () => {
+  test("refuses an episode that cannot be JSON, and continues with the others", async () => {
     const [episode] = await someEpisodes(1);
     const path = newPath();
     await using writer = await createTraceWriter({ path });
@@ -149,7 +149,7 @@ describe("a trace", () => {
     expect(await read(path)).toStrictEqual([episode]);
   });
 
-  test("appends to another, cutting off a torn line", async () => {
+  test("appends to another trace, and removes an incomplete line", async () => {
     const episodes = await someEpisodes(5);
     const path = newPath();
     await write(path, episodes.slice(0, 3));
@@ -159,7 +159,7 @@ describe("a trace", () => {
     expect(await read(path)).toStrictEqual([...episodes.slice(0, 2), ...episodes.slice(3)]);
   });
 
-  test("goes back to any length that flush told, and to nothing between lines", async () => {
+  test("goes back to any length that flush returned, and to no length between lines", async () => {
     const episodes = await someEpisodes(4);
     const path = newPath();
     const lengths: number[] = [];
@@ -245,18 +245,21 @@ describe("a trace", () => {
     await expect(trace.close()).rejects.toMatchObject({ code: "trace.write-failed" });
   });
 
-  test.skipIf(process.platform !== "linux")("on a full disk is told of once: by a call, else by disposal", async () => {
-    const [episode] = await someEpisodes(1);
-    const silent = traceWriterOn(await open("/dev/full", "w"), { path: "/dev/full", position: 0 });
-    await silent.write(episode!);
-    await expect(silent[Symbol.asyncDispose]()).rejects.toMatchObject({ code: "trace.write-failed" });
-    const told = async (): Promise<void> => {
-      await using trace = traceWriterOn(await open("/dev/full", "w"), { path: "/dev/full", position: 0 });
-      await trace.write(episode!);
-      await trace.flush();
-    };
-    await expect(told()).rejects.toMatchObject({ code: "trace.write-failed" });
-  });
+  test.skipIf(process.platform !== "linux")(
+    "on a full disk reports the failure once: in a call, or else on disposal",
+    async () => {
+      const [episode] = await someEpisodes(1);
+      const silent = traceWriterOn(await open("/dev/full", "w"), { path: "/dev/full", position: 0 });
+      await silent.write(episode!);
+      await expect(silent[Symbol.asyncDispose]()).rejects.toMatchObject({ code: "trace.write-failed" });
+      const told = async (): Promise<void> => {
+        await using trace = traceWriterOn(await open("/dev/full", "w"), { path: "/dev/full", position: 0 });
+        await trace.write(episode!);
+        await trace.flush();
+      };
+      await expect(told()).rejects.toMatchObject({ code: "trace.write-failed" });
+    },
+  );
 
   test("refuses to be written after it was closed; closing twice is harmless", async () => {
     const [episode] = await someEpisodes(1);
@@ -268,7 +271,7 @@ describe("a trace", () => {
 });
 
 describe("reading a trace", () => {
-  test("cut anywhere gives the whole lines before the cut", async () => {
+  test("that is cut anywhere has the complete lines before the cut", async () => {
     const episodes = await someEpisodes(3);
     const path = newPath();
     await write(path, episodes);
@@ -317,7 +320,7 @@ describe("reading a trace", () => {
     });
   });
 
-  test("says which file is missing, and heeds its signal", async () => {
+  test("says which file is missing, and reacts to its signal", async () => {
     await expect(read(join(folder, "missing.jsonl"))).rejects.toMatchObject({ code: "data.not-found" });
     const path = newPath();
     await write(path, await someEpisodes(1));

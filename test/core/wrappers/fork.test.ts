@@ -12,7 +12,7 @@ import { transformObservation } from "../../../src/core/wrappers/transform-obser
 import { checkEnvironment } from "../../../src/testing/index.ts";
 import { forking } from "../../testing/planted-faults.ts";
 
-/** Goes on for ten steps of one point each, and forks. */
+/** Continues for ten steps with a reward of 1 each, and can fork. */
 const path: EnvironmentDefinition<string> = {
   specificationVersion: "v1",
   spec: { id: "path", agents: ["agent"], maxTurns: 10, rewardRange: [0, 10], deterministic: true },
@@ -78,7 +78,7 @@ const total = (results: readonly StepResult[]): number =>
   );
 
 describe("a fork of a wrapped environment", () => {
-  test("counts the steps of a time limit for itself", async () => {
+  test("counts the steps of a time limit separately", async () => {
     const { own, fork } = await forkAfter(timeLimit(path, 4), 1);
     expect(await finish(fork)).toHaveLength(3);
     expect(await finish(own)).toHaveLength(3);
@@ -90,7 +90,7 @@ describe("a fork of a wrapped environment", () => {
     expect(total(await finish(own))).toBe(1);
   });
 
-  test("spends a tool budget of its own, from what was left at the fork", async () => {
+  test("has its own tool budget, which starts with what was left at the fork", async () => {
     const { own, fork } = await forkAfter(toolBudget(path, 3), 2, call);
     const answers = async (instance: Environment<string>): Promise<string[]> => {
       const shown: string[] = [];
@@ -104,7 +104,7 @@ describe("a fork of a wrapped environment", () => {
     expect(await answers(own)).toEqual(["user", "tool"]);
   });
 
-  test("tells a transform its own turn", async () => {
+  test("passes its own turn to a transform", async () => {
     const numbered = transformObservation(path, (seen, { turn }) => ({
       ...seen,
       messages: [textMessage("user", `${turn}: ${textOf(seen.messages[0]!)}`)],
@@ -115,7 +115,7 @@ describe("a fork of a wrapped environment", () => {
     expect([await next(fork), await next(fork), await next(own)]).toEqual(["2: step 2", "3: step 3", "2: step 2"]);
   });
 
-  test("is recorded for itself, with the steps before the fork", async () => {
+  test("is recorded separately, with the steps before the fork", async () => {
     const episodes: RecordedEpisode<string>[] = [];
     const { own, fork } = await forkAfter(
       record(path, (episode) => void episodes.push(episode)),
@@ -133,7 +133,7 @@ describe("a fork of a wrapped environment", () => {
     expect(words).toEqual(["left", "on"]);
   });
 
-  test("outlives its origin", async () => {
+  test("works after its original is closed", async () => {
     const { own, fork } = await forkAfter(
       timeLimit(
         record(path, () => {}),
@@ -146,7 +146,7 @@ describe("a fork of a wrapped environment", () => {
     await expect(fork.step(say())).rejects.toMatchObject({ code: "environment.contract" });
   });
 
-  test("keeps the laws under every wrapper", async () => {
+  test("passes checkEnvironment under every wrapper", async () => {
     const base = forking();
     const wrapped = [
       timeLimit(base, 2),
@@ -162,7 +162,7 @@ describe("a fork of a wrapped environment", () => {
         2,
       ),
     ]) {
-      // It gives its one reward in the third turn, which a limit of two leaves out.
+      // Its one reward comes in the third turn, which a limit of two turns excludes.
       expect((await checkEnvironment(environment, { skip: ["some-episode-earns"] })).problems).toEqual([]);
     }
   });

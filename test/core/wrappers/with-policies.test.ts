@@ -9,7 +9,7 @@ import { scriptedPolicy } from "../../../src/core/policy/scripted-policy.ts";
 import { rolloutEpisode } from "../../../src/core/rollout/rollout-episode.ts";
 import { withPolicies } from "../../../src/core/wrappers/with-policies.ts";
 
-/** A user who wants a table for some people, and a waiter who asks until he can book it. */
+/** A user who wants a table for some people, and a waiter who asks until he can book the table. */
 const restaurant = defineParallelEnvironment({
   id: "restaurant",
   agents: ["waiter", "user"],
@@ -54,7 +54,7 @@ async function play<Task>(
   return rolloutEpisode({ environment, task, policies, seed: 1, ...more });
 }
 
-/** A user who never answers, and whether its signal told it to stop; `onAsked` is called when it is asked. */
+/** A user who never answers. Records whether its signal aborted. `onAsked` is called when it is asked. */
 function silentUser(onAsked: () => void = () => {}) {
   const silent = { policy: { ...user }, stopped: false };
   silent.policy.act = ({ signal }) =>
@@ -70,7 +70,7 @@ function silentUser(onAsked: () => void = () => {}) {
 describe("a simulated user", () => {
   const environment = withPolicies(restaurant, { user });
 
-  test("leaves the waiter alone in the spec", () => {
+  test("leaves only the waiter in the spec", () => {
     expect(environment.spec).toEqual({ ...restaurant.spec, agents: ["waiter"], deterministic: false });
     expect(withPolicies(restaurant, { user }, { deterministic: true }).spec.deterministic).toBe(true);
     expect(environment).not.toHaveProperty("demonstrate");
@@ -86,7 +86,7 @@ describe("a simulated user", () => {
     expect(said).toEqual(["Hello!", "How many are you?", `For ${people}, please.`, `book ${people}`]);
   });
 
-  test("is shown its own conversation alone, with seeds of its own that repeat", async () => {
+  test("sees only its own conversation, with its own reproducible seeds", async () => {
     const seen: ActRequest[] = [];
     const watched = scriptedPolicy((request) => {
       seen.push(request);
@@ -102,13 +102,13 @@ describe("a simulated user", () => {
     expect(seen.map(({ seed }) => seed)).toEqual(seeds);
   });
 
-  test("lets the other side be played as well", async () => {
+  test("lets a policy play the other agent as well", async () => {
     const episode = await play(withPolicies(restaurant, { waiter }), user);
     expect(Object.keys(episode.agents)).toEqual(["user"]);
     expect(episode).toMatchObject({ status: "completed", turns: 2 });
   });
 
-  test("begins anew with a reset", async () => {
+  test("starts again with a reset", async () => {
     const instance = await environment.create();
     const start = { task: 5, seed: 3 };
     const first = await instance.reset(start);
@@ -119,7 +119,7 @@ describe("a simulated user", () => {
   });
 });
 
-describe("a seated policy that fails", () => {
+describe("a policy that fails", () => {
   test("fails the episode, which is unscored", async () => {
     const broken = scriptedPolicy(() => {
       throw new Error("no server");
@@ -130,7 +130,7 @@ describe("a seated policy that fails", () => {
     expect(episode.agents.waiter!.reward.status).toBe("unscored");
   });
 
-  test("in the middle fails it too, and the instance plays the next one", async () => {
+  test("in the middle also fails the episode, and the instance plays the next one", async () => {
     let calls = 0;
     const shaky = scriptedPolicy(() => {
       calls += 1;
@@ -146,13 +146,13 @@ describe("a seated policy that fails", () => {
     expect((await instance.step({ waiter: action })).observations).toHaveProperty("waiter");
   });
 
-  test("by an answer that ended in an error fails it too", async () => {
+  test("by an answer that ended in an error also fails the episode", async () => {
     const cut = scriptedPolicy(() => ({ message: { role: "assistant", content: [] }, finish: "error" }));
     const episode = await play(withPolicies(restaurant, { user: cut }), waiter);
     expect(episode).toMatchObject({ status: "failed", error: { code: "policy.failed" } });
   });
 
-  test("by silence is stopped at its limit", async () => {
+  test("by not answering is stopped at its timeout", async () => {
     const silent = silentUser();
     const episode = await play(withPolicies(restaurant, { user: silent.policy }, { actMs: 5 }), waiter);
     expect(episode).toMatchObject({ status: "failed", error: { code: "timeout" } });
@@ -170,7 +170,7 @@ describe("a seated policy that fails", () => {
   });
 });
 
-describe("agents that act at once", () => {
+describe("agents that act at the same time", () => {
   const team = defineParallelEnvironment({
     id: "sum",
     agents: ["a", "b", "c"],
@@ -184,7 +184,7 @@ describe("agents that act at once", () => {
     },
   });
 
-  test("are joined by those in the seats, and earn what came while they waited", async () => {
+  test("act together with policy-played agents, and receive the rewards from the steps in between", async () => {
     const environment = withPolicies(team, { b: scriptedPolicy(["1", "2"]), c: scriptedPolicy(["3"]) });
     const episode = await play(environment, scriptedPolicy(["2"]));
     expect(episode).toMatchObject({ status: "completed", turns: 1 });
@@ -192,14 +192,14 @@ describe("agents that act at once", () => {
     expect(episode.agents.a!.reward).toMatchObject({ value: 2 });
   });
 
-  test("must leave one open; agents that are not there are named", () => {
+  test("must leave one agent open; unknown agents are named", () => {
     const policy = scriptedPolicy(["1"]);
     expect(() => withPolicies(team, { a: policy, b: policy, c: policy })).toThrow(/No agent is left/);
     expect(() => withPolicies(restaurant, { usr: policy })).toThrow(/Unknown agent "usr"/);
     expect(() => withPolicies(team, { a: policy }, { actMs: 0 })).toThrow(/actMs/);
   });
 
-  test("fail where the episode ends before an open one acts", async () => {
+  test("fail if the episode ends before an open agent acts", async () => {
     const environment = defineParallelEnvironment({
       id: "first",
       agents: ["a", "b"],
@@ -211,7 +211,7 @@ describe("agents that act at once", () => {
     expect(episode).toMatchObject({ status: "failed", error: { code: "environment.contract" } });
   });
 
-  test("get the group's rewards of their own, without those of the seated", async () => {
+  test("receive their own group rewards, without those of policy-played agents", async () => {
     const graded: EnvironmentDefinition<number> = {
       ...team,
       scoreGroup: async ([episode]) => ({ [episode!.id]: { a: unscored("later"), b: unscored("later") } }),

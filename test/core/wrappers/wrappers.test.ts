@@ -18,7 +18,7 @@ import { toolBudget } from "../../../src/core/wrappers/tool-budget.ts";
 import { transformObservation } from "../../../src/core/wrappers/transform-observation.ts";
 import { checkEnvironment } from "../../../src/testing/index.ts";
 
-/** Three steps of one point each, and the calls that it was asked to run. */
+/** Three steps with a reward of 1 each. Records the calls that it received. */
 const seen: string[][] = [];
 const walk = defineEnvironment({
   id: "walk",
@@ -48,7 +48,7 @@ const prefix = (text: string) => (environment: EnvironmentDefinition<string>) =>
   }));
 
 describe("a time limit", () => {
-  test("truncates what goes on, and refuses more", async () => {
+  test("truncates an episode that continues, and refuses more steps", async () => {
     const limited = timeLimit(walk, 2);
     expect(limited.spec.maxTurns).toBe(2);
     expect(limited.demonstrate!("north")).toBeUndefined();
@@ -66,7 +66,7 @@ describe("a time limit", () => {
     await expect(instance.step({ agent: action })).rejects.toMatchObject({ code: "environment.contract" });
   });
 
-  test("above the environment's own changes nothing; one of 0 is none", async () => {
+  test("above the environment's own has no effect; a limit of 0 is refused", async () => {
     expect(timeLimit(walk, 9).spec).toEqual(walk.spec);
     expect(await play(timeLimit(walk, 3))).toMatchObject({ agents: { agent: { terminated: true, truncated: false } } });
     expect(() => timeLimit(walk, 0)).toThrow(/whole number above 0/);
@@ -81,7 +81,7 @@ describe("rewards", () => {
     expect(() => scaleReward(walk, 0)).toThrow(/other than 0/);
   });
 
-  test("are clipped in their total, and the cut is shown", async () => {
+  test("are clipped in their total, and a component shows the difference", async () => {
     const clipped = clipReward(walk, { maximum: 1.5 });
     expect(clipped.spec.rewardRange).toEqual([0, 1.5]);
     const { reward, turns } = (await play(clipped)).agents.agent!;
@@ -90,7 +90,7 @@ describe("rewards", () => {
     expect(() => clipReward(walk, { minimum: 1 })).toThrow(expect.objectContaining({ code: "config.invalid" }));
   });
 
-  test("of a group are scaled and clipped too", async () => {
+  test("of a group are also scaled and clipped", async () => {
     const graded: EnvironmentDefinition<string> = {
       ...walk,
       scoreGroup: async ([episode]) => ({ [episode!.id]: { agent: scored(1) } }),
@@ -116,7 +116,7 @@ test("observations are transformed, the outermost last", async () => {
 });
 
 describe("a record", () => {
-  test("has what passed through its place, and no more", async () => {
+  test("contains exactly what passed through its place", async () => {
     const records: RecordedEpisode<string>[] = [];
     await play(prefix("a ")(record(timeLimit(walk, 2), (episode) => void records.push(episode))));
     expect(records).toMatchObject([
@@ -125,7 +125,7 @@ describe("a record", () => {
     expect(textOf(records[0]!.observations.agent!.messages[0]!)).toBe("Go north.");
   });
 
-  test("has what was left before its end", async () => {
+  test("contains an episode that was left before its end", async () => {
     const ends: boolean[] = [];
     const instance = await record(walk, ({ ended }) => void ends.push(ended)).create();
     await instance.reset({ task: "north", seed: 1 });
@@ -164,12 +164,12 @@ describe("a tool budget", () => {
     expect(textOf(refusals[0]!.message)).toContain("allows 3 tool calls");
   });
 
-  test("leaves an environment without calls alone", async () => {
+  test("does not change an environment without calls", async () => {
     expect(await play(toolBudget(walk, 0))).toMatchObject({ turns: 3, agents: { agent: { terminated: true } } });
   });
 });
 
-test("random compositions of wrappers keep the laws", async () => {
+test("random compositions of wrappers pass checkEnvironment", async () => {
   const wrappers: ((environment: EnvironmentDefinition<string>) => EnvironmentDefinition<string>)[] = [
     (environment) => timeLimit(environment, 2),
     (environment) => scaleReward(environment, -2),

@@ -11,7 +11,7 @@ import { createBigramBackend } from "../../trainers/bigram-backend.ts";
 import { letterEnvironment } from "../../trainers/letter-environment.ts";
 import { letterConfig, temporaryFolder } from "../../trainers/run-training.ts";
 
-/** What a run on letters is warned of. Their answers are one token long, so that each is cut off. */
+/** Returns the warnings of a run on letters. Its completions are one token long, so each is cut off. */
 async function warnings(options: {
   readonly environment: EnvironmentDefinition;
   readonly backend: TrainingBackend;
@@ -48,7 +48,7 @@ describe("a small model on the engine", () => {
     });
   };
 
-  it.each(["grpo", "ppo", "reinforce"])("that learns by %s is not warned of", async (algorithm) => {
+  it.each(["grpo", "ppo", "reinforce"])("that learns with %s has no warnings", async (algorithm) => {
     expect(await run(algorithm, 3e-3)).toEqual([]);
   });
 
@@ -71,18 +71,18 @@ describe("a broken reward", () => {
     evaluation: { split: "test", temperature: 1, limit: 64, every: 10 },
   });
 
-  it("that works is not warned of, also once everything is solved", async () => {
+  it("that works has no warnings, even after everything is solved", async () => {
     const backend = createBigramBackend();
     expect(await warnings({ environment: letters(), backend, config })).toEqual([]);
   });
 
-  it("that is the same for everything gives no signal", async () => {
+  it("that is constant has no signal", async () => {
     const found = await warnings({ environment: letters(() => 0), backend: createBigramBackend(), config });
     expect(checksOf(found)).toEqual(new Set([undefined, "without-signal"]));
     expect(found.filter(({ check }) => check !== undefined)).toMatchObject([{ step: 10 }]);
   });
 
-  it("whose judge fails now and then leaves episodes unscored, and says nothing else", async () => {
+  it("whose judge fails sometimes leaves episodes unscored, without other warnings", async () => {
     let asked = 0;
     const judge = (right: boolean): number => {
       if (asked++ % 3 === 0) throw Object.assign(new Error("The judge is silent."), { code: "ECONNRESET" });
@@ -93,7 +93,7 @@ describe("a broken reward", () => {
     for (const { check, message } of found) if (check === undefined) expect(message).toContain("unscored");
   });
 
-  it("that comes to pay for something else in training is likely hacked", async () => {
+  it("that changes during training is reported as likely reward hacking", async () => {
     let trained = 0;
     const names = "abcd";
     const environment = defineEnvironment<{ readonly prompt: string; readonly held: boolean }>({
@@ -106,7 +106,7 @@ describe("a broken reward", () => {
       reset: ({ task }) => task.prompt,
       step: ({ task, text }) => {
         const offset = (text.charCodeAt(0) - names.indexOf(task.prompt.at(-1)!)) & 3;
-        // Honest for twelve steps of 64 episodes; then what is wrong earns twice as much, where it counts.
+        // Correct for twelve steps of 64 episodes. Then a wrong answer gets twice the reward.
         const isPaid = !task.held && trained++ > 12 * 64;
         return { reward: offset === 0 ? 1 : isPaid ? 2 : 0 };
       },

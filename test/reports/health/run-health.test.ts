@@ -4,12 +4,12 @@ import { createRandom } from "../../../src/core/random/random.ts";
 import type { HealthCheck } from "../../../src/reports/health/index.ts";
 import { evaluation, healthEvents, healthy, stepEvent, steps, warningsOf } from "./runs.ts";
 
-/** From 0 to 1 between two steps, and flat before and after. */
+/** Rises from 0 to 1 between two steps, and is constant before and after. */
 const between = (step: number, from: number, to: number): number =>
   Math.min(1, Math.max(0, (step - from) / (to - from)));
 
-describe("a run without trouble", () => {
-  it("is not warned of, whatever its constant metrics are within the thresholds", () => {
+describe("a healthy run", () => {
+  it("has no warnings for any constant metrics within the thresholds", () => {
     const metrics = fc.record({
       "reward/mean": fc.double({ min: -5, max: 5, noNaN: true }),
       "reward/component/correct": fc.double({ min: -5, max: 5, noNaN: true }),
@@ -32,14 +32,14 @@ describe("a run without trouble", () => {
     );
   });
 
-  it("is not warned of for noise: 20 runs of 300 steps that waver by a quarter", () => {
+  it("has no warnings for noise: 20 runs of 300 steps that vary by a quarter", () => {
     for (let seed = 0; seed < 20; seed++) {
       const run = steps(300, () => ({ "length/cut-off": 0.1 }), { seed, share: 0.25 });
       expect(warningsOf(run).map(({ message }) => message)).toEqual([]);
     }
   });
 
-  it("is not warned of where it learns: reward and score rise, entropy and length fall, groups are solved", () => {
+  it("has no warnings while it learns: reward and score rise, entropy and length fall, groups are solved", () => {
     const run = steps(
       300,
       (step) => {
@@ -62,14 +62,14 @@ describe("a run without trouble", () => {
     expect(warningsOf(withEvaluations)).toEqual([]);
   });
 
-  it("is not watched before a window is full, nor where a metric does not exist", () => {
+  it("is not checked before a window is full, or if a metric does not exist", () => {
     expect(warningsOf(steps(9, () => ({ "episodes/unscored": 1 })))).toEqual([]);
     const bare = steps(50).map((step) => ({ ...step, metrics: { "loss/total": 1 } }));
     expect(warningsOf(bare)).toEqual([]);
   });
 });
 
-describe("each trouble is warned of, by its name and at its threshold", () => {
+describe("each trouble has a warning with its name at its threshold", () => {
   const troubles: [HealthCheck, Record<string, (step: number) => number>, RegExp][] = [
     ["sampler-kl", { "kl/behaviour": () => 0.2 }, /KL divergence .* is 0\.2 nats per token/],
     ["entropy-low", { "entropy/sampled": (step) => (step < 30 ? 0.6 : 0.001) }, /entropy fell to/],
@@ -108,23 +108,23 @@ describe("each trouble is warned of, by its name and at its threshold", () => {
     ).toHaveLength(1);
   });
 
-  it("takes an infinite divergence for trouble, and what is no number for nothing", () => {
+  it("treats an infinite divergence as trouble, and ignores NaN", () => {
     const of = (value: number) => warningsOf(steps(30, (step) => (step === 15 ? { "kl/behaviour": value } : {})));
     expect(of(Number.POSITIVE_INFINITY).map(({ check }) => check)).toEqual(["sampler-kl"]);
     expect(of(Number.NaN)).toEqual([]);
   });
 
-  it("prefers the divergence before the first update of a batch, where it is known", () => {
+  it("prefers the divergence before the first update of a batch, if it is known", () => {
     expect(warningsOf(steps(30, () => ({ "kl/sampler": 1e-6, "kl/behaviour": 0.3 })))).toEqual([]);
     expect(warningsOf(steps(30, () => ({ "kl/sampler": 0.3, "kl/behaviour": 0.001 })))).toHaveLength(1);
   });
 
-  it("finds nothing odd in answers of few tokens that become twice as long", () => {
+  it("accepts short answers that become twice as long", () => {
     const few = (step: number) => ({ "length/completion-mean": step < 30 ? 3 : 9 });
     expect(warningsOf(steps(60, few))).toEqual([]);
   });
 
-  it("finds nothing odd in short answers that are the same, or in demonstrations of any length", () => {
+  it("accepts equal short answers, and demonstrations of any length", () => {
     expect(warningsOf(steps(30, () => ({ "groups/duplicates": 0.9, "length/completion-mean": 3 })))).toEqual([]);
     const { "tokens/sampled": _, ...shown } = healthy;
     const demonstrations = Array.from({ length: 60 }, (_, i) => ({
@@ -136,7 +136,7 @@ describe("each trouble is warned of, by its name and at its threshold", () => {
 });
 
 describe("reward hacking", () => {
-  /** Training reward rises throughout; the held-out score rises too, and from step 100 on falls. */
+  /** The training reward rises throughout. The held-out score rises too, and falls from step 100 on. */
   const hacked = (options: { readonly rises?: boolean; readonly falls?: boolean; readonly seed?: number }) => {
     const { rises = true, falls = true, seed = 5 } = options;
     const run = steps(300, (step) => ({ "reward/mean": rises ? 0.3 + 0.5 * between(step, 0, 300) : 0.5 }), {
@@ -150,27 +150,27 @@ describe("reward hacking", () => {
   const hacking = (events: Parameters<typeof warningsOf>[0], settings: Parameters<typeof warningsOf>[1] = {}) =>
     warningsOf(events, settings).filter(({ check }) => check === "reward-hacking");
 
-  it("is named where the training reward rises while the held-out score falls, once, over 20 seeds", () => {
+  it("is reported once if the training reward rises while the held-out score falls, over 20 seeds", () => {
     for (let seed = 0; seed < 20; seed++) {
       const [warning, ...others] = hacking(hacked({ seed }));
       expect(others).toEqual([]);
       expect(warning?.message).toMatch(
         /^Likely reward hacking: since step 100 the training reward rose from 0\.4\d* to 0\.\d+ while evaluation\/reward\/mean of test fell from 0\.6 to 0\.\d+\./,
       );
-      // Soon: long before the end, and not before the score fell.
+      // Soon after the fall, and long before the end.
       expect(warning!.step).toBeGreaterThan(120);
       expect(warning!.step).toBeLessThanOrEqual(220);
     }
   });
 
-  it("is not named where only one of both happens, over 20 seeds", () => {
+  it("is not reported if only one of both happens, over 20 seeds", () => {
     for (let seed = 0; seed < 20; seed++) {
       expect(hacking(hacked({ rises: false, seed }))).toEqual([]);
       expect(hacking(hacked({ falls: false, seed }))).toEqual([]);
     }
   });
 
-  it("is not named for one bad evaluation, nor for a fall within chance", () => {
+  it("is not reported for one bad evaluation, or for a fall within chance", () => {
     const rising = steps(200, (step) => ({ "reward/mean": 0.3 + 0.002 * step }));
     const evaluated = (scores: (step: number) => number) =>
       rising.flatMap((step) => (step.step % 20 === 0 ? [step, evaluation(step.step, scores(step.step))] : [step]));
@@ -179,7 +179,7 @@ describe("reward hacking", () => {
     expect(hacking(evaluated((step) => (step < 120 ? 0.6 : 0.3)))).toHaveLength(1);
   });
 
-  it("is found in a component that the user names", () => {
+  it("is found in a component that the user selects", () => {
     const run = steps(
       200,
       (step) => ({
@@ -193,7 +193,7 @@ describe("reward hacking", () => {
     expect(warning?.message).toMatch(/while reward\/component\/correct fell from 0\.\d+ to 0\.\d+/);
   });
 
-  it("is not named where the reward rose only before the score was at its best", () => {
+  it("is not reported if the reward rose only before the score was at its best", () => {
     const learnt = (step: number) => 0.3 + 0.3 * between(step, 10, 100);
     const run = steps(300, (step) => ({
       "reward/mean": learnt(step),
@@ -207,7 +207,7 @@ describe("reward hacking", () => {
     expect(hacking(evaluated)).toEqual([]);
   });
 
-  it("is seen from the first evaluation on, before any training", () => {
+  it("is detected from the first evaluation on, before any training", () => {
     const run = steps(100, (step) => ({ "reward/mean": 0.3 + 0.005 * step }));
     const events = [
       evaluation(0, 0.7),
@@ -218,17 +218,17 @@ describe("reward hacking", () => {
 });
 
 describe("warnings of one trouble", () => {
-  it("come once as long as it lasts, and again after it was over", () => {
+  it("come once while it lasts, and again after it was over", () => {
     const share = (step: number) => (step < 100 || step >= 200 ? 0.5 : 0);
     const warnings = warningsOf(steps(300, (step) => ({ "length/cut-off": share(step) })));
     expect(warnings.map(({ check, step }) => [check, step])).toEqual([
       ["truncation", 10],
-      // Half of a window at 0.5 is as much as the threshold.
+      // Half of a window at 0.5 reaches the threshold.
       ["truncation", 204],
     ]);
   });
 
-  it("end with an event of their own, each once and after its beginning", () => {
+  it("end with an event, once each and after the beginning", () => {
     const run = steps(60, (step) => ({
       "length/cut-off": step <= 20 ? 0.5 : 0,
       "reward/component/format": step < 15 || step >= 40 ? 0.2 : 0.02,
@@ -238,7 +238,7 @@ describe("warnings of one trouble", () => {
     expect(told).toEqual([
       { check: "truncation", subject: undefined, step: 10, over: false },
       { check: "component-fall", subject: "reward/component/format", step: expect.any(Number), over: false },
-      // Less than four in ten of a window at 0.5 is less than four fifths of the threshold.
+      // Less than four tenths of a window at 0.5 is less than four fifths of the threshold.
       { check: "truncation", subject: undefined, step: 27, over: true },
       { check: "component-fall", subject: "reward/component/format", step: expect.any(Number), over: true },
     ]);
@@ -248,7 +248,7 @@ describe("warnings of one trouble", () => {
     expect(ends[1]!.step).toBeGreaterThan(40);
   });
 
-  it("begin and end by turns, whatever happens", () => {
+  it("begin and end alternately, for any history", () => {
     const shares = fc.array(fc.double({ min: 0, max: 0.6, noNaN: true }), { minLength: 20, maxLength: 100 });
     fc.assert(
       fc.property(shares, (list) => {
@@ -258,7 +258,7 @@ describe("warnings of one trouble", () => {
     );
   });
 
-  it("do not flap: between two of them the value was clearly below the threshold", () => {
+  it("do not flap: between two warnings the value was clearly below the threshold", () => {
     const shares = fc.array(fc.double({ min: 0, max: 0.6, noNaN: true }), { minLength: 20, maxLength: 100 });
     fc.assert(
       fc.property(shares, (list) => {
@@ -276,7 +276,7 @@ describe("warnings of one trouble", () => {
     );
   });
 
-  it("come once for values that waver about the threshold", () => {
+  it("come once for values that vary around the threshold", () => {
     for (let seed = 0; seed < 10; seed++) {
       const run = steps(200, () => ({ "length/cut-off": 0.25 }), { seed, share: 0.1 });
       expect(warningsOf(run)).toHaveLength(1);
@@ -291,9 +291,9 @@ it("is a pure function: the same history gives the same warnings, and no event i
   expect(run).toEqual(before);
 });
 
-describe("the loss of demonstrations", () => {
+describe("the loss on demonstrations", () => {
   const { "tokens/sampled": _, ...shown } = healthy;
-  /** A run of SFT whose loss is this at each step, wavering by a share of itself. */
+  /** An SFT run with the given loss at each step, which varies by a relative amount. */
   const demonstrated = (loss: (step: number) => number, { seed = 1, share = 0.1, count = 200 } = {}) => {
     const random = createRandom(seed);
     return Array.from({ length: count }, (_unused, i) => ({
@@ -303,7 +303,7 @@ describe("the loss of demonstrations", () => {
   };
   const learned = (step: number) => 0.05 + 5.5 * Math.exp(-step / 15);
 
-  it("is warned of if it rises, soon after, and not if it falls, stays, or wavers near 0, over 20 seeds", () => {
+  it("has a warning soon after it rises, and none if it falls, is constant, or varies near 0, over 20 seeds", () => {
     for (let seed = 0; seed < 20; seed++) {
       const [warning, ...others] = warningsOf(
         demonstrated((step) => (step < 100 ? 2 : 2 + 0.05 * (step - 100)), { seed }),
@@ -321,12 +321,12 @@ describe("the loss of demonstrations", () => {
     }
   });
 
-  it("may rise a little after it was learned, and not come back", () => {
+  it("may rise a little after it was learned, and stay there", () => {
     expect(warningsOf(demonstrated((step) => learned(step) + (step > 150 ? 0.02 : 0)))).toEqual([]);
     expect(warningsOf(demonstrated((step) => learned(step) + (step > 150 ? 1 : 0)))).toHaveLength(1);
   });
 
-  it("is that of demonstrations alone: a policy's own may rise", () => {
+  it("is checked only for demonstrations: the loss of RL may rise", () => {
     expect(warningsOf(steps(200, (step) => ({ "loss/total": 0.1 + step / 100 })))).toEqual([]);
   });
 });
@@ -337,7 +337,7 @@ describe("an evaluation that falls", () => {
   const falls = (events: Parameters<typeof warningsOf>[0]) =>
     warningsOf(events).map(({ check, subject, step }) => [check, subject, step]);
 
-  it("is warned of once two in a row are below the best, by more than chance", () => {
+  it("has a warning after two in a row are significantly below the best", () => {
     const scores = [0.5, 0.7, 0.9, 0.6, 0.55, 0.5, 0.5, 0.5, 0.5, 0.5];
     expect(falls(evaluated(scores))).toEqual([["evaluation-fall", "evaluation/reward/mean of test", 100]]);
   });
@@ -350,13 +350,13 @@ describe("an evaluation that falls", () => {
     expect(falls(evaluated(scores))).toEqual([]);
   });
 
-  it("is reward hacking instead if the training reward rises meanwhile, and one warning", () => {
+  it("is reported once as reward hacking if the training reward rises meanwhile", () => {
     const rising = steps(200, (step) => ({ "reward/mean": 0.3 + 0.003 * step }));
     const scores = [0.5, 0.7, 0.9, 0.6, 0.5, 0.4, 0.4, 0.4, 0.4, 0.4];
     expect(falls(evaluated(scores, rising)).map(([check]) => check)).toEqual(["reward-hacking"]);
   });
 
-  it("is over once the score is back", () => {
+  it("is over after the score has recovered", () => {
     const scores = [0.5, 0.7, 0.9, 0.6, 0.55, 0.5, 0.9, 0.9, 0.9, 0.9];
     const told = healthEvents(evaluated(scores)).map(({ check, step, over = false }) => [check, step, over]);
     expect(told).toEqual([

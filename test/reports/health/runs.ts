@@ -7,7 +7,7 @@ import {
   updateHealth,
 } from "../../../src/reports/health/index.ts";
 
-/** The metrics of a step of a run in which nothing is wrong. */
+/** The metrics of a step of a healthy run. */
 export const healthy = {
   "reward/mean": 0.4,
   "reward/std": 0.49,
@@ -25,7 +25,7 @@ export const healthy = {
   "tokens/sampled": 4000,
 } as const;
 
-/** A step of such a run, with other metrics in place of some. */
+/** A step of a healthy run, with some metrics replaced. */
 export function stepEvent(step: number, metrics: Readonly<Record<string, number>> = {}): StepEvent {
   return { type: "step", step, steps: 10_000, metrics: { ...healthy, ...metrics }, elapsedMs: step, etaMs: 1 };
 }
@@ -41,7 +41,7 @@ export function evaluation(
   return { type: "evaluation", step, split: "test", metrics: { "reward/mean": reward, ...rest } };
 }
 
-/** What is warned of in a history, without what it is told is over. */
+/** Returns the warnings of a history, without those that report an end. */
 export function warningsOf(
   events: Iterable<StepEvent | EvaluationEvent>,
   settings: Partial<HealthSettings> = {},
@@ -49,7 +49,7 @@ export function warningsOf(
   return healthEvents(events, settings).filter(({ over }) => over === undefined);
 }
 
-/** What is told of the health of a history. */
+/** Returns all health warnings of a history. */
 export function healthEvents(
   events: Iterable<StepEvent | EvaluationEvent>,
   settings: Partial<HealthSettings> = {},
@@ -64,7 +64,7 @@ export function healthEvents(
   return all;
 }
 
-/** Steps 1 to `count`, their metrics by step, each wavering by a share of itself. */
+/** Steps 1 to `count` with metrics by step, each of which varies by a relative amount. */
 export function steps(
   count: number,
   metrics: (step: number) => Readonly<Record<string, number>> = () => ({}),

@@ -22,7 +22,7 @@ async function watched(events: readonly TrainingEvent[], options: Parameters<typ
 }
 
 describe("watchHealth", () => {
-  it("passes every event through, and each warning right after what it was found in", async () => {
+  it("passes every event through, and adds each warning directly after its event", async () => {
     const events = [start(), ...cutOff];
     const all = await watched(events);
     expect(all.filter(({ type }) => type !== "warning")).toEqual(events);
@@ -31,13 +31,13 @@ describe("watchHealth", () => {
     expect(all[place - 1]).toMatchObject({ type: "step", step: 10 });
   });
 
-  it("is silent where it is turned off, and refuses settings that cannot be", async () => {
+  it("is silent if it is turned off, and refuses invalid settings", async () => {
     const events = [start(), ...cutOff];
     expect(await watched(events, { settings: { enabled: false } })).toEqual(events);
     await expect(watched(events, { settings: { window: 1 } })).rejects.toThrow();
   });
 
-  it("remembers what a resumed run was warned of, up to where it goes on", async () => {
+  it("remembers the warnings of a resumed run, up to the step where it resumes", async () => {
     const past = cutOff.slice(0, 20);
     const rest = [start(15), ...cutOff.slice(15)];
     expect((await watched(rest, { history: async () => past })).filter(({ type }) => type === "warning")).toEqual([]);

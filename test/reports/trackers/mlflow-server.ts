@@ -2,19 +2,19 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Json } from "../../../src/contract/json.ts";
 
-/** A call that the server got. */
+/** A call that the server received. */
 export interface ReceivedCall {
   readonly endpoint: string;
   readonly fields: Record<string, Json>;
   readonly authorization: string | undefined;
 }
 
-/** What to answer a call: a status and a body; `hang` never answers. */
+/** The response to a call: a status and a body. `hang` never responds. */
 export type Answer = { readonly status: number; readonly body: Json | string } | "hang";
 
 /**
- * A server on this machine that answers as MLflow does, or as `script` says, for what a real one does only in bad times:
- * errors, silence, nonsense. What a real one does is tested against a real one, in the interop suite.
+ * A local server that responds like MLflow, or as `script` says: errors, silence and invalid responses, which a real
+ * server seldom gives. The interop suite tests against a real one.
  */
 export async function startMlflowServer(
   script: (call: ReceivedCall, count: number) => Answer | undefined = () => undefined,

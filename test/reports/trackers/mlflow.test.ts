@@ -30,7 +30,7 @@ const metricsOf = (calls: readonly { endpoint: string; fields: Record<string, Js
   calls.flatMap(({ endpoint, fields }) => (endpoint === "runs/log-batch" ? ((fields.metrics ?? []) as Metric[]) : []));
 
 describe("mlflowTracker", () => {
-  it("makes a run, logs every metric of every step and evaluation once, and ends it", async () => {
+  it("creates a run, logs every metric of every step and evaluation once, and ends it", async () => {
     await using server = await startMlflowServer();
     const events = sampleRun({ steps: 30 });
     await track(server.url, events);
@@ -50,7 +50,7 @@ describe("mlflowTracker", () => {
     });
   });
 
-  it("sends no batch above MLflow's limits", async () => {
+  it("never sends a batch above MLflow's limits", async () => {
     await using server = await startMlflowServer();
     const many = Object.fromEntries(Array.from({ length: 2500 }, (_, i) => [`m/${i}`, i]));
     const [start, ...rest] = sampleRun({ steps: 1 });
@@ -64,7 +64,7 @@ describe("mlflowTracker", () => {
     expect(metricsOf(server.calls).filter(({ key }) => key.startsWith("m/"))).toHaveLength(2500);
   });
 
-  it("tries again what failed for the time being, and loses nothing", async () => {
+  it("retries transient failures, and loses nothing", async () => {
     await using server = await startMlflowServer((_, count) =>
       count % 3 === 0 ? undefined : { status: count % 3 === 1 ? 503 : 429, body: "<html>busy</html>" },
     );
@@ -72,12 +72,12 @@ describe("mlflowTracker", () => {
     await track(server.url, events);
     const steps = metricsOf(server.calls.filter((_, i) => i >= 0)).filter(({ key }) => key === "loss/total");
     expect(new Set(steps.map(({ step }) => step))).toEqual(new Set([1, 2, 3]));
-    // A batch that is sent again says the same of the same moment, so that MLflow knows it.
+    // A batch that is sent again has the same values and timestamps, so MLflow recognizes it.
     const moments = new Map(steps.map(({ step, timestamp }) => [step, timestamp]));
     for (const { step, timestamp } of steps) expect(timestamp).toBe(moments.get(step));
   });
 
-  it("gives up at once where the server refuses, with what it said", async () => {
+  it("fails immediately if the server refuses, with its message", async () => {
     const refusal = { error_code: "PERMISSION_DENIED", message: "not yours" };
     await using server = await startMlflowServer(() => ({ status: 403, body: refusal }));
     await expect(track(server.url, sampleRun({ steps: 1 }))).rejects.toMatchObject({
@@ -95,7 +95,7 @@ describe("mlflowTracker", () => {
     await expect(track(server.url, sampleRun({ steps: 1 }))).rejects.toMatchObject({ code: "tracker.failed" });
   });
 
-  it("says of a batch that was refused with the next event, and ends the run as far as it can", async () => {
+  it("reports a refused batch with the next event, and ends the run as far as possible", async () => {
     await using server = await startMlflowServer(({ endpoint, fields }) =>
       endpoint === "runs/log-batch" && fields.metrics !== undefined ? { status: 400, body: {} } : undefined,
     );
@@ -117,7 +117,7 @@ describe("mlflowTracker", () => {
     expect(server.calls.at(-1)).toMatchObject({ endpoint: "runs/update", fields: { status: "KILLED" } });
   });
 
-  it("ends with its signal while the server is silent", async () => {
+  it("ends with its signal while the server does not respond", async () => {
     await using server = await startMlflowServer(() => "hang");
     const limit = AbortSignal.timeout(50);
     const start = sampleRun({ steps: 1 })[0] as RunStartEvent;
@@ -125,7 +125,7 @@ describe("mlflowTracker", () => {
     await expect(opening).rejects.toMatchObject({ code: "tracker.failed" });
   });
 
-  it("goes on in the same run where the training is resumed, and in a new one where that is gone", async () => {
+  it("continues the same run if the training is resumed, and a new one if that run is gone", async () => {
     let gone = false;
     await using server = await startMlflowServer(({ endpoint }) =>
       gone && endpoint === "runs/update"
@@ -150,7 +150,7 @@ describe("mlflowTracker", () => {
     expect(made()).toBe(3);
   });
 
-  it("makes the experiment where it is missing, and finds the one that another run has just made", async () => {
+  it("creates a missing experiment, and finds one that another run has just created", async () => {
     const missing = { status: 404, body: { error_code: "RESOURCE_DOES_NOT_EXIST", message: "no such experiment" } };
     await using server = await startMlflowServer(({ endpoint }, count) => {
       if (endpoint === "experiments/get-by-name") return count === 1 ? missing : undefined;
@@ -165,7 +165,7 @@ describe("mlflowTracker", () => {
 });
 
 describe("names and parameters", () => {
-  it("are what MLflow takes, whatever the name", () => {
+  it("are accepted by MLflow for any name", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom("a", "/", ".", "..", " ", "[", ":", "\n", "ß", "\u{1F600}", "\uD800")),

@@ -18,7 +18,7 @@ async function collect(events: AsyncIterable<TrainingEvent>): Promise<TrainingEv
   return all;
 }
 
-/** A tracker that remembers what it got, and fails where it is told to. */
+/** A tracker that remembers its events, and fails at the given place. */
 function memoryTracker(fails: "open" | "write" | "close" | "never" = "never") {
   const got: TrainingEvent[] = [];
   const runs: TrackedRun[] = [];
@@ -47,7 +47,7 @@ function memoryTracker(fails: "open" | "write" | "close" | "never" = "never") {
 }
 
 describe("recordRun with trackers", () => {
-  it("tells every tracker of every event, in order, and closes it once", async () => {
+  it("sends every event to every tracker in order, and closes it once", async () => {
     const memory = memoryTracker();
     const events = sampleRun({ steps: 9 });
     const passed = await collect(recordRun(replay(events), { folder, config: { a: 1 }, trackers: [memory.tracker] }));
@@ -83,7 +83,7 @@ describe("recordRun with trackers", () => {
     expect(broken.closed()).toBe(place === "open" ? 0 : 1);
   });
 
-  it("closes trackers of a run that throws, and of one that nobody listens to any more", async () => {
+  it("closes the trackers of a run that throws, and of one whose consumer stops", async () => {
     const failing = memoryTracker();
     async function* broken(): AsyncGenerator<TrainingEvent, void, undefined> {
       yield* sampleRun({ steps: 9 }).slice(0, 5);
@@ -121,7 +121,7 @@ describe("followRun", () => {
     expect(await follower.close()).toBeUndefined();
   });
 
-  it("calls what it opened as methods", async () => {
+  it("calls the functions of a session as methods", async () => {
     class Counter {
       count = 0;
       async write(): Promise<void> {
@@ -138,13 +138,13 @@ describe("followRun", () => {
     expect(counter.count).toBe(11);
   });
 
-  it("waits no longer than its limit for close", async () => {
+  it("waits for close at most as long as its limit", async () => {
     const follower = follow({ name: "slow", open: async () => ({ write: async () => undefined, close: forever }) });
     expect(await follower.write(start)).toBeUndefined();
     expect(await follower.close()).toContain("no answer within");
   });
 
-  it("stops waiting for a tracker that opens when the run is to stop", async () => {
+  it("stops waiting for a tracker to open if the run is aborted", async () => {
     const controller = new AbortController();
     const follower = followRun({ name: "slow", open: forever }, { run: { start, folder }, signal: controller.signal });
     const written = follower.write(start);
@@ -152,7 +152,7 @@ describe("followRun", () => {
     expect(await written).toContain("Ctrl-C");
   });
 
-  it("passes on why work ended that heeds its signal", async () => {
+  it("passes on the error of work that reacts to its signal", async () => {
     const open: Tracker["open"] = (_, { signal }) =>
       new Promise((_resolve, reject) => {
         signal.addEventListener("abort", () => reject(new Error("the server was silent")));

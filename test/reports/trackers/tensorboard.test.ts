@@ -43,11 +43,11 @@ describe("tensorflowRecord", () => {
     const view = Buffer.from(tensorflowRecord(new Uint8Array(32)));
     expect(view.length).toBe(48);
     expect(view.readBigUInt64LE(0)).toBe(32n);
-    // Of 32 zeros: 0x8a9136aa turned right by 15 bits, plus 0xa282ead8, within 32 bits.
+    // For 32 zeros: 0x8a9136aa rotated right by 15 bits, plus 0xa282ead8, modulo 2^32.
     expect(view.readUInt32LE(44)).toBe(0xfd7fffa);
   });
 
-  it("keeps any data as it is", () => {
+  it("keeps any data unchanged", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (data) => {
         expect(tensorflowRecord(data).slice(12, 12 + data.length)).toEqual(data);
@@ -57,7 +57,7 @@ describe("tensorflowRecord", () => {
 });
 
 describe("tensorboardTracker", () => {
-  it("writes one file, whose records are whole after every event", async () => {
+  it("writes one file, whose records are complete after every event", async () => {
     await track(sampleRun({ steps: 12 }));
     const [name, ...others] = await files();
     expect(others).toEqual([]);
@@ -70,12 +70,12 @@ describe("tensorboardTracker", () => {
       expect(Buffer.from(tensorflowRecord(data))).toEqual(bytes.subarray(at, at + 16 + length));
       at += 16 + length;
     }
-    // The version, the config, 12 steps, 12 samples, 7 evaluations, the end.
+    // The version, the config, 12 steps, 12 samples, 7 evaluations and the end.
     expect(records).toBe(34);
     expect(bytes.toString("latin1")).toContain("brain.Event:2");
   });
 
-  it("removes the files of an earlier run, and adds one to those of a run that is resumed", async () => {
+  it("removes the files of an earlier run, and adds a file for a resumed run", async () => {
     await track(sampleRun({ steps: 6 }));
     const [first] = await files();
     await track(sampleRun({ steps: 6, stopAt: 3 }));
@@ -84,7 +84,7 @@ describe("tensorboardTracker", () => {
     const [second, third, ...others] = await files();
     expect(others).toEqual([]);
     expect(first! <= second!).toBe(true);
-    // Named after the earlier one even where the clock went back.
+    // The name sorts after the earlier one even if the clock went back.
     expect(third! > second!).toBe(true);
   });
 });

@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 describe("the progress of a training", () => {
-  it("counts what is done, what there is to do and tokens, with the time since it began", () => {
+  it("counts the done items, the total and the tokens, with the time since its start", () => {
     const progress = new TrainingProgress();
     expect(progress.now()).toBeUndefined();
     const meter = progress.begin({ activity: "playing", step: 3, unit: "episodes", total: 100 });
@@ -31,7 +31,7 @@ describe("the progress of a training", () => {
     expect(progress.now()).toBeUndefined();
   });
 
-  it("is that of the activity that began last, and of the one before once it ends", () => {
+  it("is that of the activity that began last, and of the previous one after it ends", () => {
     const progress = new TrainingProgress();
     const ahead = progress.begin({ activity: "playing", step: 2, unit: "episodes" });
     const learning = progress.begin({ activity: "learning", step: 1, unit: "sequences" });
@@ -45,7 +45,7 @@ describe("the progress of a training", () => {
 });
 
 describe("the activity of a run", () => {
-  it("is a line of a log after 10 seconds, and then less and less often", async () => {
+  it("is a line of a log after 10 seconds, and then at longer intervals", async () => {
     const progress = new TrainingProgress();
     const lines: string[] = [];
     const gate = Promise.withResolvers<void>();

@@ -24,7 +24,7 @@ const run = [
 ];
 
 describe("the health of a run", () => {
-  it("stands in the report with each step, apart from other warnings", () => {
+  it("is in the report with each step, separate from other warnings", () => {
     const page = htmlReport(runRecord({ events: run }));
     const section = page.slice(page.indexOf("<h2>Health</h2>"), page.indexOf("<h2>Reward</h2>"));
     expect(section).toMatch(/step 3<\/td><th>truncation<\/th><td>30% is cut off/);
@@ -38,11 +38,11 @@ describe("the health of a run", () => {
     expect(warnings).not.toContain("cut off");
   });
 
-  it("has no section where nothing was found", () => {
+  it("has no section if nothing was found", () => {
     expect(htmlReport(runRecord({ events: [...sampleRun({ steps: 9 }), disk] }))).not.toContain("<h2>Health</h2>");
   });
 
-  it("stands in the live view, the last of each check, beside the last other warning", () => {
+  it("is in the live view, the last warning of each check, next to the last other warning", () => {
     const state = run.reduce(updateTrainingState, initialTrainingState);
     const frame = trainingFrame(state, { width: 79, color: false, elapsedMs: 1, stopping: false });
     expect(frame).toContain("health, step 6: 40% is cut off");
@@ -51,7 +51,7 @@ describe("the health of a run", () => {
     expect(frame.join("\n")).not.toContain("30% is cut off");
   });
 
-  it("leaves the live view when it is over, and stays in the report and in metrics.jsonl", () => {
+  it("leaves the live view when it is over, and remains in the report and in metrics.jsonl", () => {
     const fall = (step: number, subject: string, message: string): WarningEvent => ({
       ...trouble(step, "component-fall", message),
       subject,
@@ -63,28 +63,28 @@ describe("the health of a run", () => {
     const frame = trainingFrame(state, { width: 79, color: false, elapsedMs: 1, stopping: false }).join("\n");
     expect(frame).not.toContain("cut off");
     expect(frame).not.toContain("truncation");
-    // What ended was another component's.
+    // The trouble that ended belongs to another component.
     expect(frame).toContain("health, step 7: b fell");
     expect(frame).toContain("Likely reward hacking");
     expect(htmlReport(runRecord({ events }))).toMatch(/step 8<\/td><th>truncation<\/th><td>truncation is over\./);
     expect(trainingEventSchema.parse(JSON.parse(JSON.stringify(other)))).toEqual(other);
   });
 
-  it("is a line of its own in a log", async () => {
+  it("is a separate line in a log", async () => {
     expect(plainLine(hacking)).toBe("health at step 7: Likely reward hacking: <b>&");
     const parts: string[] = [];
     await showTraining(replay(run), { stream: { write: (part) => parts.push(part) > 0 }, color: false });
     expect(parts.join("").match(/^health at step/gm)).toHaveLength(3);
   });
 
-  it("is kept in metrics.jsonl, and files without it are read as before", () => {
+  it("is kept in metrics.jsonl, and files without it can be read", () => {
     expect(trainingEventSchema.parse(JSON.parse(JSON.stringify(hacking)))).toEqual(hacking);
     expect(trainingEventSchema.parse(disk)).toEqual(disk);
   });
 });
 
 describe("turns", () => {
-  it("have their own charts in the report, one line for each that was played", () => {
+  it("have their own charts in the report, with one line per turn", () => {
     const events = sampleRun({ steps: 9 }).map((event): TrainingEvent => {
       if (event.type !== "step") return event;
       const turns = { "rollout/turn-1/reward": 0.2, "rollout/turn-2/reward": 0.5, "rollout/turn-1/level": 2 };

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { html } from "../../../src/reports/training/html.ts";
 import { htmlPage } from "../../../src/reports/training/html-page.ts";
 
-it("a page lets its own script run, and no other, whatever the script's texts are", () => {
+it("a page allows only its own script, for any text in the script", () => {
   const script = 'const end = "</script>"; const comment = /<!--/;';
   for (const isModule of [false, true]) {
     const page = htmlPage({ title: "<b>", style: "b{}", script, isModule, body: html`<p>${"<i>"}</p>` });

@@ -8,7 +8,7 @@ import { sampleRun } from "./sample-run.ts";
 const report = (events: readonly TrainingEvent[], config?: string): string =>
   htmlReport({ ...runRecord({ events }), ...(config === undefined ? {} : { config: { note: config } }) });
 
-/** Tag names in order, and every attribute, as a browser's tokenizer would read them (raw text of script and style skipped). */
+/** Returns tag names in order, and every attribute, like a browser's tokenizer (skips the text of script and style). */
 function tokens(page: string): { tags: string[]; attributes: string[]; text: string } {
   const tags: string[] = [];
   const attributes: string[] = [];
@@ -54,7 +54,7 @@ describe("htmlReport", () => {
     }
   });
 
-  it("has what the probe before the first step found", () => {
+  it("has the result of the probe before the first step", () => {
     const probe = everywhere("x").filter(({ type }) => type === "probe");
     const { text } = tokens(report([...sampleRun({ steps: 1 }), ...probe]));
     expect(text).toContain("Before the first step");
@@ -63,7 +63,7 @@ describe("htmlReport", () => {
     expect(tokens(report(sampleRun({ steps: 1 }))).text).not.toContain("Before the first step");
   });
 
-  it("tells warnings that differ in numbers only once, with how often and where", () => {
+  it("shows warnings that differ only in numbers once, with their number and steps", () => {
     const warn = (step: number, message: string): TrainingEvent => ({ type: "warning", step, message });
     const { text } = tokens(
       report([
@@ -78,7 +78,7 @@ describe("htmlReport", () => {
     expect(text.match(/unscored/g)).toHaveLength(1);
   });
 
-  it("draws a curve through the values it was given", () => {
+  it("draws a curve through the given values", () => {
     const events: TrainingEvent[] = [1, 2, 3].map((step) => ({
       type: "step",
       step,
@@ -97,7 +97,7 @@ describe("htmlReport", () => {
     expect(points[2]).toEqual([374, 178]);
   });
 
-  it("holds for no event, one step, no metrics, only evaluations, and values that are not finite", () => {
+  it("works for no event, one step, no metrics, only evaluations, and values that are not finite", () => {
     const step = (metrics: Record<string, number>, number = 1): TrainingEvent => ({
       type: "step",
       step: number,
@@ -150,7 +150,7 @@ describe("htmlReport", () => {
     expect(Math.min(...range.split("L").map((point) => Number(point.split(" ")[1])))).toBeCloseTo(18, 0);
   });
 
-  it("lets no text of a run become markup, wherever it stands", () => {
+  it("never lets text of a run become markup, at any place", () => {
     const clean = tokens(report(everywhere("x"), "x"));
     const attack = fc.oneof(
       fc.constantFrom(
@@ -188,7 +188,7 @@ describe("htmlReport", () => {
   });
 });
 
-/** A run with the text in every place that can hold one. */
+/** Returns a run with the text in every place that can contain text. */
 function everywhere(text: string): TrainingEvent[] {
   const metrics = { [text]: 1, [`${text}/a`]: 2, "reward/mean": 1, "reward/std": 1, accuracy: 1 };
   return [
@@ -268,7 +268,7 @@ describe("chartScale", () => {
     );
   });
 
-  it("gives the ticks a person would", () => {
+  it("gives the ticks that a person would choose", () => {
     const ticks = (minimum: number, maximum: number) => chartScale({ minimum, maximum, count: 5, whole: true }).ticks;
     expect(ticks(0, 1)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);
     expect(ticks(0.13, 0.87)).toEqual([0, 0.2, 0.4, 0.6, 0.8, 1]);

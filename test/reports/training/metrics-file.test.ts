@@ -23,7 +23,7 @@ async function collect(events: AsyncIterable<TrainingEvent>): Promise<TrainingEv
 const path = () => join(folder, "metrics.jsonl");
 
 describe("recordRun", () => {
-  it("passes every event through unchanged, and writes what the reader reads back", async () => {
+  it("passes every event through unchanged, and writes it so that it can be read back", async () => {
     const events = sampleRun({ steps: 20 });
     const passed = await collect(recordRun(replay(events), { folder, config: { seed: 1 } }));
     expect(passed).toEqual(events);
@@ -34,7 +34,7 @@ describe("recordRun", () => {
     expect((await readdir(folder)).sort()).toEqual(["metrics.jsonl", "report.html"]);
   });
 
-  it("writes a step before the next one is asked for", async () => {
+  it("writes a step before the next one is requested", async () => {
     const iterator = recordRun(replay(sampleRun({ steps: 3 })), { folder })[Symbol.asyncIterator]();
     for (let count = 1; count <= 4; count++) {
       await iterator.next();
@@ -44,7 +44,7 @@ describe("recordRun", () => {
     expect(await readdir(folder)).toContain("report.html");
   });
 
-  it("keeps numbers that JSON lacks", async () => {
+  it("keeps numbers that JSON cannot represent", async () => {
     const odd: TrainingEvent = {
       type: "step",
       step: 1,
@@ -59,9 +59,9 @@ describe("recordRun", () => {
     for (const line of (await readFile(path(), "utf8")).trimEnd().split("\n")) JSON.parse(line);
   });
 
-  it("goes on after a resumption without duplicates: later steps are superseded", async () => {
+  it("continues after a resumption without duplicates: later steps are replaced", async () => {
     await collect(recordRun(replay(sampleRun({ steps: 30, stopAt: 17 })), { folder, config: { run: 1 } }));
-    // A crash tears the last line.
+    // A crash leaves an incomplete last line.
     await appendFile(path(), '{"type":"step","step":18,"ste');
     const resumed = sampleRun({ steps: 30, resumedFrom: 10, seed: 2 });
     await collect(recordRun(replay(resumed), { folder, config: { run: 2 } }));
@@ -84,14 +84,14 @@ describe("recordRun", () => {
     expect((await readMetrics(path())).header.startedAt).toBe(before);
   });
 
-  it("starts afresh when the run does", async () => {
+  it("starts again if the run does", async () => {
     await collect(recordRun(replay(sampleRun({ steps: 30 })), { folder }));
     const second = sampleRun({ steps: 5, seed: 9 });
     await collect(recordRun(replay(second), { folder }));
     expect((await readMetrics(path())).events).toEqual(second);
   });
 
-  it("resumes into a folder whose metrics are gone, with a warning", async () => {
+  it("resumes in a folder whose metrics are missing, with a warning", async () => {
     const resumed = sampleRun({ steps: 30, resumedFrom: 10 });
     const passed = await collect(recordRun(replay(resumed), { folder }));
     const lost = {
@@ -103,7 +103,7 @@ describe("recordRun", () => {
     expect((await readMetrics(path())).events).toEqual(passed);
   });
 
-  it("warns of steps that the metrics lack when it goes on, and not of those that come later", async () => {
+  it("warns about missing steps before the resumption, and not about later steps", async () => {
     await collect(recordRun(replay(sampleRun({ steps: 30, stopAt: 17 })), { folder }));
     const whole = await readFile(path(), "utf8");
     const warnings = async (text: string): Promise<string[]> => {
@@ -149,7 +149,7 @@ describe("recordRun", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it("turns a folder that cannot be written into one warning and lets the run go on", async () => {
+  it("gives one warning for a folder that cannot be written, and lets the run continue", async () => {
     await writeFile(join(folder, "file"), "");
     const events = sampleRun({ steps: 5 });
     const passed = await collect(recordRun(replay(events), { folder: join(folder, "file") }));
@@ -174,7 +174,7 @@ describe("recordRun", () => {
 });
 
 describe("readMetrics", () => {
-  it("counts lines that are no event and reads the rest", async () => {
+  it("counts lines that are not events, and reads the rest", async () => {
     await collect(recordRun(replay(sampleRun({ steps: 3 })), { folder }));
     const lines = (await readFile(path(), "utf8")).trimEnd().split("\n");
     const junk = [

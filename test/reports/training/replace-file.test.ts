@@ -10,7 +10,7 @@ async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-it("replaces a file, and leaves nothing else", async () => {
+it("replaces a file, and leaves no other file", async () => {
   const folder = await temporaryFolder();
   const path = join(folder, "file");
   for (const text of ["one", "two", ""]) {
@@ -20,7 +20,7 @@ it("replaces a file, and leaves nothing else", async () => {
   expect(await readdir(folder)).toEqual(["file"]);
 });
 
-it.runIf(process.platform === "linux")("keeps the file that was there if the disk is full", async () => {
+it.runIf(process.platform === "linux")("keeps the existing file if the disk is full", async () => {
   const folder = await temporaryFolder();
   const path = join(folder, "file");
   await writeFile(path, "before");
@@ -35,7 +35,7 @@ it.runIf(process.platform === "linux")("keeps the file that was there if the dis
   expect(await readdir(folder)).toEqual(["file"]);
 });
 
-it("says which path, why, and what to do", async () => {
+it("reports the path, the reason and a remedy", async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, "plain"), "");
   await mkdir(join(folder, "taken"));

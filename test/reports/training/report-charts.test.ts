@@ -23,7 +23,7 @@ const titlesOf = (...events: TrainingEvent[]) =>
   Object.fromEntries(sectionsOf(...events).map(({ title, charts }) => [title, charts.map((chart) => chart.title)]));
 
 describe("reportCharts", () => {
-  it("puts rewards, their components and evaluations on top, and what nobody knows at the end", () => {
+  it("puts rewards, their components and evaluations first, and unknown metrics last", () => {
     const metrics = {
       ...{ "reward/mean": 0.5, "reward/std": 0.1, "reward/component/format": 0.1, "reward/component/answer": 0.4 },
       ...{
@@ -83,14 +83,14 @@ describe("reportCharts", () => {
     );
   });
 
-  it("mixes no scales: what would be a flat line has a chart of its own", () => {
+  it("does not mix scales: a line that would be flat has its own chart", () => {
     const { Reward: titles } = titlesOf(
       step(1, { "reward/component/a": 0.9, "reward/component/b": 0.8, "reward/component/c": 0.01 }),
     );
     expect(titles).toEqual(["Reward components", "Reward components: c"]);
   });
 
-  it("leaves out the components of a reward that is its only component, and turns of single-turn tasks", () => {
+  it("omits a single reward component, and the turns of single-turn tasks", () => {
     const same = { "reward/mean": 0.5, "reward/component/answer": 0.5, "turns/mean": 1 };
     const titles = titlesOf(step(1, same), step(2, same));
     expect(titles.Reward).toEqual(["Reward"]);
@@ -121,14 +121,14 @@ describe("reportCharts", () => {
     expect(unknown).not.toHaveProperty("bounds");
   });
 
-  it("names the splits of evaluations where there are several", () => {
+  it("names the splits of evaluations if there are several", () => {
     const [section] = sectionsOf(evaluation(1, { accuracy: 0.5 }), evaluation(1, { accuracy: 0.4 }, "train"));
     expect(section!.charts[0]!.series.map(({ name }) => name)).toEqual(["test", "train"]);
   });
 });
 
 describe("scaleGroups", () => {
-  it("keeps lines whose sizes are within a factor of ten together, zeros anywhere, six at most", () => {
+  it("keeps lines whose sizes are within a factor of ten together, with zeros anywhere, and at most six lines", () => {
     const line = (size: number) => ({ ys: [0, -size, Number.NaN] });
     const sizesOf = (...sizes: number[]) => scaleGroups(sizes.map(line)).map((group) => group.map(({ ys }) => -ys[1]!));
     expect(sizesOf(1, 9, 11, 0, 0.5)).toEqual(
@@ -140,7 +140,7 @@ describe("scaleGroups", () => {
 });
 
 describe("valueRange", () => {
-  it("fits the values, shows 0 where that costs little, and stays within the bounds", () => {
+  it("fits the values, shows 0 if that takes little space, and stays within the bounds", () => {
     const bounds = { least: 0, most: 1 };
     expect(valueRange({ low: 0.1, high: 0.6, bounds })[0]).toBe(0);
     const [low, high] = valueRange({ low: 0.9, high: 1, bounds });
@@ -148,7 +148,7 @@ describe("valueRange", () => {
     expect(high).toBe(1);
     expect(valueRange({ low: -3, high: -1 })[1]).toBe(0);
     expect(valueRange({ low: 0, high: 0, bounds })).toEqual([0, expect.closeTo(0.0275, 3)]);
-    // A reward beyond its range is seen.
+    // A reward outside its range is visible.
     expect(valueRange({ low: 0, high: 2, bounds })[1]).toBeGreaterThanOrEqual(2);
     expect(
       valueRange({ low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, bounds: { least: -1 } }),
@@ -190,7 +190,7 @@ describe("a log scale", () => {
 });
 
 describe("runTiles", () => {
-  it("begin with the held-out reward, and say where it came from", () => {
+  it("begin with the held-out reward, and show its first value", () => {
     const events = [
       evaluation(0, { "reward/mean": 0.1, accuracy: 0.1 }),
       step(1, { "reward/mean": 0.2 }),

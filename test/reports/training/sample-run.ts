@@ -1,7 +1,7 @@
 import { createRandom } from "../../../src/core/random/random.ts";
 import type { TrainingEvent } from "../../../src/reports/training/index.ts";
 
-/** The events of a made-up GRPO run that learns. */
+/** The events of an artificial GRPO run that learns. */
 export function sampleRun(options: {
   readonly steps: number;
   readonly seed?: number;
@@ -84,7 +84,7 @@ export function sampleRun(options: {
   return events;
 }
 
-/** An array as an async iterable, each event in a turn of its own. */
+/** Returns an array as an async iterable, with each event in a separate macrotask. */
 export async function* replay(events: Iterable<TrainingEvent>): AsyncGenerator<TrainingEvent, void, undefined> {
   for (const event of events) {
     await Promise.resolve();

@@ -23,7 +23,7 @@ const nasty = fc.string({
 });
 
 describe("visibleText", () => {
-  it("shows what a terminal would act on", () => {
+  it("shows characters that affect a terminal", () => {
     expect(visibleText("a\u001B[2Jb\u0007\r\n\tc")).toBe("a\\x1b[2Jb\\x07\\r\n\tc");
     expect(visibleText("\u009B\u202Eabc\u{E0041}\uD800")).toBe("\\x9b\\u202eabc\\u{e0041}\\ud800");
     expect(visibleText("naïve 日本 👩‍👩‍👧 ❤️")).toBe("naïve 日本 👩‍👩‍👧 ❤️");
@@ -54,7 +54,7 @@ describe("displayWidth", () => {
 });
 
 describe("truncateText, wrapText, renderLine", () => {
-  it("never exceed the width, whatever the text", () => {
+  it("never exceed the width, for any text", () => {
     fc.assert(
       fc.property(nasty, fc.integer({ min: 2, max: 30 }), fc.integer({ min: 1, max: 4 }), (text, width, rows) => {
         const line = visibleLine(text);
@@ -69,7 +69,7 @@ describe("truncateText, wrapText, renderLine", () => {
     );
   });
 
-  it("keep a text that fits as it is, and mark what was cut", () => {
+  it("keep a text that fits, and mark a cut", () => {
     expect(truncateText("abcdef", 6)).toBe("abcdef");
     expect(truncateText("abcdef", 5)).toBe("abcd…");
     expect(truncateText("日本語", 4)).toBe("日…");
@@ -90,7 +90,7 @@ describe("truncateText, wrapText, renderLine", () => {
     expect(wrapText(" kept ", 6)).toEqual([" kept "]);
   });
 
-  it("keep every word whole that is not wider than a line, lose nothing, and waste no room", () => {
+  it("keep every word that fits on a line whole, lose nothing, and waste no space", () => {
     const words = fc.array(
       fc.string({ unit: fc.constantFrom("a", "b", "é", "語", "👩‍👩‍👧"), minLength: 1, maxLength: 12 }),
     );
@@ -109,7 +109,7 @@ describe("truncateText, wrapText, renderLine", () => {
     );
   });
 
-  it("colour only when asked", () => {
+  it("use colours only if requested", () => {
     const spans = [span("red", "red"), span(" plain")];
     expect(renderLine(spans, { width: 80, color: false })).toBe("red plain");
     expect(renderLine(spans, { width: 80, color: true })).toBe("\u001B[31mred\u001B[39m plain");
@@ -117,7 +117,7 @@ describe("truncateText, wrapText, renderLine", () => {
 });
 
 describe("sparkline", () => {
-  it("draws the least value shortest and the greatest tallest", () => {
+  it("draws the lowest value shortest and the highest value tallest", () => {
     expect(sparkline([0, 1, 2, 3, 4, 5, 6, 7], 8)).toBe("▁▂▃▄▅▆▇█");
     expect(sparkline([5, 5, 5], 8)).toBe("▄▄▄");
     expect(sparkline([0, Number.NaN, 1], 8)).toBe("▁×█");
@@ -126,7 +126,7 @@ describe("sparkline", () => {
     expect(sparkline([Number.NaN], 4)).toBe("×");
   });
 
-  it("averages what does not fit", () => {
+  it("averages values that do not fit", () => {
     expect(sparkline([0, 0, 1, 1], 2)).toBe("▁█");
     fc.assert(
       fc.property(fc.array(fc.double(), { maxLength: 50 }), fc.integer({ min: 1, max: 20 }), (values, width) => {
@@ -151,7 +151,7 @@ describe("formats", () => {
     ]);
   });
 
-  it("write spans of time in two units, and roll over", () => {
+  it("write durations in two units, and carry over", () => {
     expect(
       [0, 850, 999.6, 4200, 59_949, 59_960, 185_000, 3_599_600, 7_830_000, 86_400_000 * 3.2].map(formatDuration),
     ).toEqual(["0 ms", "850 ms", "1.0 s", "4.2 s", "59.9 s", "1m 00s", "3m 05s", "1h 00m", "2h 11m", "3d 05h"]);

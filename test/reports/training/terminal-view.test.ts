@@ -11,7 +11,7 @@ import { replay, sampleRun } from "./sample-run.ts";
 
 const controlSequence = new RegExp(`${"\u001B"}\\[[0-9;]*[A-Za-z]|[\\s\\S]`, "gu");
 
-/** A terminal that understands what the view writes, with reflow on resize. Throws on any other control sequence. */
+/** A terminal that supports the sequences of the view, with reflow on resize. Throws on any other control sequence. */
 function fakeTerminal(size: { columns: number; rows: number }) {
   let lines: string[] = [""];
   let row = 0;
@@ -43,7 +43,7 @@ function fakeTerminal(size: { columns: number; rows: number }) {
       }
       return true;
     },
-    /** Narrows the terminal and wraps what was there, as most terminals do. */
+    /** Narrows the terminal and wraps the existing lines, like most terminals. */
     resize(columns: number) {
       const before = lines.slice(0, row);
       lines = lines.flatMap((line) => line.match(new RegExp(`.{1,${columns}}`, "gu")) ?? [""]);
@@ -96,7 +96,7 @@ describe("trainingFrame", () => {
     expect(plainLine(step)).not.toContain("\u001b");
   });
 
-  it("shows a sample's question also where a line on how to answer follows it", () => {
+  it("shows a sample's question even if a line about the answer format follows it", () => {
     const prompt = `You are kind.\nHow many ${"very ".repeat(40)}old eggs?\n\nAnswer with a number.\n`;
     const sample: TrainingEvent = { type: "sample", step: 6, prompt, completion: "7", reward: 1 };
     const state = [start, sample].reduce(updateTrainingState, initialTrainingState);
@@ -108,7 +108,7 @@ describe("trainingFrame", () => {
     ]);
   });
 
-  it("has no line wider than the terminal, at any width, whatever the model writes", () => {
+  it("has no line wider than the terminal, at any width and for any text of the model", () => {
     const text = fc.string({ unit: "binary", maxLength: 120 });
     fc.assert(
       fc.property(fc.integer({ min: 40, max: 200 }), text, text, fc.boolean(), (width, prompt, completion, color) => {
@@ -130,7 +130,7 @@ describe("trainingFrame", () => {
     );
   });
 
-  it("stands before the first event and with no metrics at all", () => {
+  it("works before the first event and without metrics", () => {
     const options = { width: 60, color: false, elapsedMs: 500, stopping: false };
     expect(trainingFrame(initialTrainingState, options)[0]).toBe("setting up");
     const bare: TrainingEvent = { type: "step", step: 1, steps: 2, metrics: {}, elapsedMs: 1, etaMs: Number.NaN };
@@ -159,7 +159,7 @@ describe("trainingFrame", () => {
     expect(plainLine(events.at(-1)!)).toBe("demonstration at step 3  1+1= → 2");
   });
 
-  it("counts down to the end from what the last step expected", async () => {
+  it("counts down from the remaining time of the last step", async () => {
     const [, , step] = sampleRun({ steps: 10 });
     const state = [start, { ...step, elapsedMs: 20_000, etaMs: 90_000 } as TrainingEvent].reduce(
       updateTrainingState,
@@ -194,7 +194,7 @@ describe("showTraining in a terminal", () => {
     vi.useRealTimers();
   });
 
-  it("redraws in place: the last frame stands once, evaluations above it", async () => {
+  it("updates in place: the last frame is shown once, with evaluations above it", async () => {
     const stream = fakeTerminal({ columns: 80, rows: 40 });
     const shown = showTraining(replay(sampleRun({ steps: 60 })), { stream, color: true });
     await vi.runAllTimersAsync();
@@ -208,7 +208,7 @@ describe("showTraining in a terminal", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("takes a terminal that does not know its width, as some recorders are, for one of 80 columns", async () => {
+  it("treats a terminal without a known width, such as some recorders, as one of 80 columns", async () => {
     const screens = await Promise.all(
       [80, 0].map(async (columns) => {
         const stream = fakeTerminal({ columns, rows: 40 });
@@ -222,7 +222,7 @@ describe("showTraining in a terminal", () => {
     expect(screens[1]!.join("\n")).toContain("grpo on math");
   });
 
-  it("counts the time of setting up, as the run does, so that the time left goes down from the first step on", async () => {
+  it("includes the setup time, like the run, so that the remaining time decreases from the first step on", async () => {
     const stream = fakeTerminal({ columns: 80, rows: 40 });
     let seen = "";
     async function* slowStart(): AsyncGenerator<TrainingEvent, void, undefined> {
@@ -251,7 +251,7 @@ describe("showTraining in a terminal", () => {
     ]);
   });
 
-  it("writes at most about ten frames a second, however fast the steps", async () => {
+  it("writes at most about ten frames per second, for any step rate", async () => {
     const stream = fakeTerminal({ columns: 80, rows: 40 });
     async function* fast(): AsyncGenerator<TrainingEvent, void, undefined> {
       for (const event of sampleRun({ steps: 3000 })) {
@@ -264,7 +264,7 @@ describe("showTraining in a terminal", () => {
     expect(stream.writes).toBeLessThan(36);
   });
 
-  it("survives the terminal becoming narrower and wider", async () => {
+  it("works if the terminal becomes narrower and wider", async () => {
     const stream = fakeTerminal({ columns: 120, rows: 40 });
     async function* resizing(): AsyncGenerator<TrainingEvent, void, undefined> {
       for (const event of sampleRun({ steps: 200 })) {
@@ -279,7 +279,7 @@ describe("showTraining in a terminal", () => {
     expect(screen.filter((line) => /^step \d+\/200/.test(line))).toHaveLength(1);
   });
 
-  it("skips frames while the terminal does not keep up", async () => {
+  it("skips frames while the terminal is slow", async () => {
     const stream = Object.assign(fakeTerminal({ columns: 80, rows: 40 }), { writableNeedDrain: true });
     const shown = showTraining(replay(sampleRun({ steps: 50 })), { stream, color: false });
     await vi.runAllTimersAsync();
@@ -287,7 +287,7 @@ describe("showTraining in a terminal", () => {
     expect(stream.writes).toBe(1);
   });
 
-  it("cleans up and passes the error on when the run throws", async () => {
+  it("cleans up and passes the error on if the run throws", async () => {
     const stream = fakeTerminal({ columns: 80, rows: 40 });
     async function* failing(): AsyncGenerator<TrainingEvent, void, undefined> {
       yield start;
@@ -335,7 +335,7 @@ describe("showTraining without a terminal", () => {
     expect(lines.at(-1)).toBe("completed at step 30 after 1m 03s");
   });
 
-  it("keeps an event on one line without control characters, whatever a model wrote", () => {
+  it("keeps an event on one line without control characters, for any text of a model", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 900 }), (text) => {
         const events: TrainingEvent[] = [
