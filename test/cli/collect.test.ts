@@ -213,7 +213,7 @@ describe("lyceum collect", () => {
   it.each([
     ["-e ./endless.ts", 2, "has no end"],
     ["-e ./uneven.ts -p model", 2, "--policy model needs --model"],
-    ["-e ./uneven.ts -p demonstration -m run/model", 2, "--model belongs to --policy model"],
+    ["-e ./uneven.ts -p demonstration -m run/model", 2, "--model needs --policy model"],
     ["-e ./uneven.ts -p model -m ./nowhere", 1, "There is no folder ./nowhere"],
     ["-e mathh", 2, 'Did you mean "math"?'],
     ["-e ./uneven.ts --split tests", 1, "tests"],
@@ -255,7 +255,7 @@ describe("lyceum collect", () => {
     await writeFile(join(folder, "out/good.jsonl"), "");
     expect((await again("--resume")).stderr).toContain("0 of");
     await writeFile(join(folder, "out/good.jsonl.progress"), "{");
-    expect((await again("--resume")).stderr).toContain("nothing to go on from");
+    expect((await again("--resume")).stderr).toContain("The collection cannot be resumed");
   });
 
   it("keeps a file that exists", async () => {

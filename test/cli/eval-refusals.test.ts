@@ -45,11 +45,11 @@ async function thrownBy(words: string): Promise<unknown> {
 it.each([
   ["eval -m demonstration -o OUT", "There is nothing to evaluate"],
   ["eval gsm9k -m demonstration -o OUT", 'Unknown benchmark "gsm9k"'],
-  ["eval gsm8k -e math -m demonstration -o OUT", "do not go together"],
+  ["eval gsm8k -e math -m demonstration -o OUT", "exclude each other"],
   ["eval gsm8k gsm8k -m demonstration -o OUT", "named twice"],
   ["eval humaneval -m demonstration -o OUT --shots 3", "worked examples"],
   ["eval classeval -m demonstration -o OUT --format completion", 'no format "completion"'],
-  ["eval -e math --format chat -m demonstration -o OUT", "belong to benchmarks"],
+  ["eval -e math --format chat -m demonstration -o OUT", "are only for benchmarks"],
   ["eval -e ENV -m demonstration -o OUT -k 1,5", "pass@5"],
   ["eval -e ENV -m demonstration -o OUT -k 0", "Expected whole numbers"],
   ["eval -e ENV -m demonstration -o OUT --price 3", "Expected two prices"],

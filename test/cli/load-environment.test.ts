@@ -119,7 +119,7 @@ describe("withEnvironment", () => {
     ["./number.ts", "environment.contract", "is not an environment definition"],
     ["./no-spec.ts", "environment.contract", "has an incomplete spec"],
     ["./no-tasks.ts", "environment.contract", "has no tasks function"],
-    ["./no-schema.ts", "environment.contract", "options is no z.object"],
+    ["./no-schema.ts", "environment.contract", "options is not a z.object"],
     ["broken", "environment.failed", "cannot be imported"],
   ])("refuses %j with %s", async (id, code, words) => {
     await write("throws.ts", 'throw new Error("out of luck");');
@@ -188,7 +188,7 @@ describe("lyceum train with an environment of one's own", () => {
     await writeFile(join(installed, "x.ts"), "export const x: number = 1;");
     const { code, stderr } = await lyceum(["train", "-c", "tiny.yaml", "-s", "environment.id=typed"], { folder: home });
     expect(stderr).toMatch(
-      /^error\[environment\.failed\]: .*"typed" cannot be imported.*\n {2}.*publish it as JavaScript/,
+      /^error\[environment\.failed\]: .*"typed" cannot be imported.*\n {2}.*Publish it as JavaScript/,
     );
     expect(code).toBe(1);
   });

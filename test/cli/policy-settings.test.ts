@@ -61,7 +61,7 @@ test.each([
   ["agents: { aux: { model: a, baze: b } }", [], /served\.yaml, agents\.aux.*unknown key "baze"/, /"base"/],
   ["model: owner/name", ["maxRetries=2"], /"maxRetries" is not an option of the model owner\/name/, /baseUrl/],
   ["model: openai:gpt-5-mini", ["extraBody.a=1"], /"extraBody" is not an option of the model openai/, /providerOptions/],
-  ["model: http://h/v1#m", ["providerOptions.a.b=1"], /"providerOptions" is no option/, /extraBody/],
+  ["model: http://h/v1#m", ["providerOptions.a.b=1"], /"providerOptions" is not an option/, /extraBody/],
   ["model: [", [], /served\.yaml:1/, undefined],
 ])("%j with %j is refused", async (text, options, message, hint) => {
   const refused = toErrorData(
@@ -102,7 +102,7 @@ test("limits are of the model that is played with, a team's too, and under the c
   await using opener = createPolicyOpener({ rooms, signal: new AbortController().signal });
   await expect(opener.openSettings({ model: "scripted:./x.ts", limits })).rejects.toMatchObject({
     code: "config.invalid",
-    message: expect.stringContaining("only the model that eval or collect plays with has them"),
+    message: expect.stringContaining("only the model that eval or collect plays with can have them"),
   });
 });
 

@@ -20,7 +20,7 @@ it("tells the trackers of a config of the run, and a person of its health", asyn
   const { code, stdout, stderr } = await lyceum(args, { folder });
   expect(stderr).toBe("");
   expect(code).toBe(0);
-  expect(stdout.match(/^health at step 2: .* of what the policy does is cut off/gm)).toHaveLength(1);
+  expect(stdout.match(/^health at step 2: .* of the completions or episodes are cut off/gm)).toHaveLength(1);
   expect(stdout).not.toContain("cannot be written");
 
   const output = join(folder, "runs", "tiny");

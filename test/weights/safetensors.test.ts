@@ -267,7 +267,7 @@ describe("writing that fails", () => {
       const node = `exec ${JSON.stringify(process.execPath)} --input-type=module -e "$1"`;
       const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `ulimit -f 64; ${node}`, "sh", script]);
       expect(stdout).toContain("checkpoint.write-failed");
-      expect(stdout).toContain("larger than is allowed");
+      expect(stdout).toContain("larger than the limit");
       expect(await readdir(folder.path)).toEqual([]);
     },
   );

@@ -508,7 +508,7 @@ describe("a training state", () => {
       const errors = stdout.trim().split("\n");
       expect(errors).toHaveLength(2);
       for (const line of errors) {
-        expect(JSON.parse(line)).toMatchObject(typed("checkpoint.write-failed", "larger than is allowed"));
+        expect(JSON.parse(line)).toMatchObject(typed("checkpoint.write-failed", "larger than the limit"));
       }
       expect(stderr).toBe("");
       expect(await readdir(target)).toEqual([]);

@@ -34,7 +34,7 @@ describe("lyceum migrate", () => {
     const folder = await folderWith(team);
     const { code, stdout } = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^- magrpo\.flux_capacitor: 88 \(no version of the program/m);
+    expect(stdout).toMatch(/^- magrpo\.flux_capacitor: 88 \(no known version of the program/m);
     expect(stdout).toMatch(/^- wandb\b.*Weights & Biases/m);
     expect(stdout).toContain("Train with: lyceum train --config new.yaml\n");
     const text = await readFile(join(folder, "new.yaml"), "utf8");
@@ -70,7 +70,7 @@ describe("lyceum migrate", () => {
     await writeFile(join(folder, "new.yaml"), "mine");
     const refused = await lyceum(["migrate", "old.yaml", "-o", "new.yaml"], { folder });
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("new.yaml is there already");
+    expect(refused.stderr).toContain("new.yaml exists already");
     expect(await readFile(join(folder, "new.yaml"), "utf8")).toBe("mine");
     const printed = await lyceum(["migrate", "old.yaml"], { folder });
     expect(parse(printed.stdout)).toMatchObject({ algorithm: { id: "magrpo" } });
@@ -86,11 +86,11 @@ describe("lyceum migrate", () => {
   });
 
   it.each([
-    ["{ algorithm: { id: sft } }", "is a config of Lyceum already"],
+    ["{ algorithm: { id: sft } }", "is already a config of Lyceum"],
     ["", "is empty"],
     ["- 1", "is no training config"],
     ["evaluation: { temperature: 1 }\ndataset: { name: x }", "trains nothing"],
-    ["a: [", "is no YAML"],
+    ["a: [", "is not YAML"],
     ["training: { algorithm: reinforce }", 'Unknown algorithm of MRLM "reinforce"'],
     ["training: { algorithm: ppo }", "is too incomplete to be converted: set either environment"],
     ["magrpo: {}\ndataset: { type: humaneval }", "is too incomplete to be converted: model is missing"],

@@ -67,11 +67,11 @@ constructor: 3
     expect(lost["grpo.learning_rate"]).toBe(
       "it belongs to another trainer: the file is converted as a config of magrpo",
     );
-    expect(lost["training.learning_rate"]).toBe("a key of MRLM: --from mrlm converts the file as one of that");
+    expect(lost["training.learning_rate"]).toBe("a key of MRLM: use --from mrlm to convert the file as such");
     const mixed = `${both}eval_envs: [{ env_type: math }]\n`;
     const { system, lost: others } = await migrated(mixed, "mrlm");
     expect(system).toBe("mrlm");
-    expect(others["magrpo.num_train_epochs"]).toContain("--from llm-collab converts the file as one of that");
+    expect(others["magrpo.num_train_epochs"]).toContain("use --from llm-collab to convert the file as such");
   });
 
   it("lists values of the wrong type, and keeps the rest", async () => {
@@ -110,8 +110,8 @@ external: { sandbox_slice: half, mode: telepathy }
     ["- a: 1\n", "is no training config"],
     ["text", "is no training config"],
     ["5", "is no training config"],
-    ["environment: math\nalgorithm: grpo\n", "is a config of Lyceum already"],
-    [`${team}---\na: 1\n`, "holds several documents"],
+    ["environment: math\nalgorithm: grpo\n", "is already a config of Lyceum"],
+    [`${team}---\na: 1\n`, "contains several documents"],
     ["model:\n\tname: a\n", "is not YAML: Tabs are not allowed"],
     [`a: &a { b: *a }\n${team}`, "has a value that contains itself"],
     [`a: &a [*a]\n${team}`, "has a value that contains itself"],
@@ -119,10 +119,10 @@ external: { sandbox_slice: half, mode: telepathy }
     [`${team}deep: ${"{ a: ".repeat(9000)}1${" }".repeat(9000)}`, "nested too deep"],
     [
       `a: &a [x, x, x, x, x, x, x, x, x]\n${"bcdefgh".replaceAll(/./g, (name) => `${name}: &${name} [${Array(9).fill(`*${String.fromCharCode(name.charCodeAt(0) - 1)}`)}]\n`)}${team}`,
-      "is no YAML",
+      "is not YAML",
     ],
     ["model: { name: [1, 2] }\ndataset: { type: humaneval }\nmagrpo: {}\n", "model.name"],
-    ["eval_envs: { env_type: math }\ntraining: { algorithm: ppo }\n", "eval_envs: .* has to be a list"],
+    ["eval_envs: { env_type: math }\ntraining: { algorithm: ppo }\n", "eval_envs: .* must be a list"],
     ["eval_envs: [{ env_type: spooky }]\ntraining: { algorithm: ppo }\n", '"spooky" is not built in'],
   ])("%j is refused in words", async (text, message) => {
     const refused = migrated(text);
@@ -167,5 +167,5 @@ eval_envs:
   expect(Object.keys(lost).filter((key) => key.startsWith("eval_envs"))).toEqual(
     expect.arrayContaining(["eval_envs[1].flux", "eval_envs[3]", "eval_envs[4].env_type", "eval_envs[4].custom_class"]),
   );
-  expect(lost["eval_envs[1].reward_scale, reward_bias and reward_clip"]).toContain("as the first entry says");
+  expect(lost["eval_envs[1].reward_scale, reward_bias and reward_clip"]).toContain("as in the first entry");
 });

@@ -137,7 +137,7 @@ test.each([
   expect(hub.requests).toEqual([]);
 });
 
-test("several JSONL files follow one another and errors name the right one", async () => {
+test("several JSONL files are concatenated, and errors name the right file", async () => {
   const { jsonlTaskset } = await import("../../../src/core/taskset/jsonl-taskset.ts");
   const paths = ["1\n2\n", "", "\n3\nbad\n"].map((text, i) => ({ path: join(folder, `${i}.jsonl`), text }));
   for (const { path, text } of paths) await writeFile(path, text);

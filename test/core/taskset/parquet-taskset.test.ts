@@ -51,7 +51,7 @@ test("shards are concatenated, including empty ones and many groups", async () =
   for (let i = 0; i < 550; i++) expect((await taskset.get(i)).task).toEqual({ question: question(i) });
 });
 
-test("a row hashes as the same row from elsewhere does", async () => {
+test("a row has the same hash as the same row from another source", async () => {
   const { contentHash } = await import("../../../src/core/taskset/content-hash.ts");
   const entry = await (await parquetTaskset(path, { columns: ["answer"] })).get(7);
   expect(entry.hash).toBe(contentHash({ answer: 14 }));

@@ -42,6 +42,6 @@ describe("two trainings", () => {
     expect(stdout).toContain("  training.learningRate: A 0.00001, B 0.0001\n");
     const refused = await runInProcess(["compare", "a", "."], { folder });
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("a is a training, and the other folder is none");
+    expect(refused.stderr).toContain("a is a training, but the other folder is not");
   });
 });
