@@ -37,7 +37,7 @@ test("a signal ends such a process once it was warned of", async () => {
   const ended = await lyceum(words, {
     folder: await endless(),
     onError: (text, child) => {
-      if (/Ctrl-C ends the process at once/.test(text)) child.kill("SIGTERM");
+      if (/Ctrl-C ends the process immediately/.test(text)) child.kill("SIGTERM");
     },
   });
   expect(ended).toMatchObject({
